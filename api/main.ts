@@ -20,10 +20,10 @@ import { RemoteAccess } from './remote/remote-access.js';
 import { startServer } from './server.js';
 
 const POOL_SIZE = 20;
-/** Longer statements are cancelled, so that their connection becomes free, in milliseconds. */
+/** Statement timeout, in milliseconds, so that a slow statement does not block a connection for long. */
 const STATEMENT_TIMEOUT_MS = 10_000;
 
-/** Runs the API process. SIGTERM stops everything that is started here, in reverse order. */
+/** Runs the API process. SIGTERM stops everything started here, in reverse order. */
 async function main(log: Logger, lifecycle: Lifecycle): Promise<void> {
   const config = loadConfig();
   log.level = config.logLevel;

@@ -9,45 +9,46 @@ import type { ApiState } from './http/request-state.js';
 import type { ErrorResponse } from './http/schema.js';
 
 /**
- * `headersTimeout`: milliseconds until a connection with incomplete headers ends. Node.js's own request timeout is
- * disabled, because it would be equal for all paths (REQUEST_MS).
+ * `headersTimeout`: milliseconds until a connection with incomplete headers is closed. Node.js's own request timeout is
+ * disabled, because it would be the same for all paths (REQUEST_MS).
  */
 const TIMES = { requestTimeout: 0, headersTimeout: 15_000, connectionsCheckingInterval: 2_000 };
-/** Milliseconds until a connection with an incomplete request ends. A push over a slow line may take an hour. */
+/**
+ * Milliseconds until a connection with an incomplete request is closed. A push over a slow connection may take an hour.
+ */
 const REQUEST_MS = { usual: 60_000, push: 60 * 60_000 };
 /**
- * A connection without traffic in either direction ends after this time: the client neither sends its body nor reads
- * the answer.
+ * Milliseconds after which a stalled connection is closed. The client neither sends its body nor reads the response.
  */
 const STALLED_MS = 60_000;
 /**
- * Maximum connections, in total and of one client. Behind a proxy only the total applies, because all connections come
- * from the proxy.
+ * Maximum number of connections, in total and per client. Behind a proxy only the total applies, because all
+ * connections come from the proxy.
  */
 const CONNECTIONS = { total: 8192, ofOne: 256 };
 
-/** How long a refused client may take to read the answer, in milliseconds. */
+/** How long a refused client may take to read the response, in milliseconds. */
 const LINGER_MS = 1_000;
 
 export interface RunningServer {
   /** `http://host:port`, without a path. */
   url: string;
-  /** Stops accepting connections, and resolves when all requests in flight are answered. */
+  /** Stops accepting connections, and resolves once all requests in progress have responses. */
   close(): Promise<void>;
 }
 
 interface ServerOptions {
   host?: string | undefined;
-  /** A socket that listens already, in place of host and port. */
+  /** Descriptor of a socket that is already listening, in place of host and port. */
   descriptor?: number | null;
   behindProxy?: boolean;
-  /** Handles requests to change the protocol. If absent, they are answered like other requests. */
+  /** Handles upgrade requests. If absent, they are handled like other requests. */
   upgrade?: (request: IncomingMessage, socket: Duplex, head: Buffer) => void;
 }
 
 /**
- * Listens on the port; 0 stands for any free port. Behind a proxy, connections of one client are not limited. Rejects
- * if the port is in use.
+ * Listens on the port; 0 means any free port. Behind a proxy, connections per client are not limited. Rejects if the
+ * port is in use.
  */
 export async function startServer(
   app: Koa<ApiState>,
@@ -72,7 +73,7 @@ export async function startServer(
   return { url: urlOf(server), close: () => close(server) };
 }
 
-/** Closes the new connection of a client that already has too many. */
+/** Closes a new connection if its client already has too many. */
 function boundConnections(server: Server): void {
   const open = new Map<string, number>();
   server.on('connection', async (socket: Socket) => {
@@ -89,7 +90,7 @@ function boundConnections(server: Server): void {
   });
 }
 
-/** Ends the connection if the request is not complete in time. */
+/** Closes the connection if the request is not complete in time. */
 function boundRequest(request: IncomingMessage): void {
   const { socket, headers } = request;
   // Without a body, a request is complete after its headers.
@@ -101,7 +102,7 @@ function boundRequest(request: IncomingMessage): void {
     socket.off('close', stop);
   };
   for (const event of ['end', 'close', 'error']) request.once(event, stop);
-  // Neither event above happens if the connection ends with the answer before the body has arrived.
+  // Neither event above occurs if the connection closes after the response but before the body has arrived.
   socket.once('close', stop);
 }
 
@@ -118,7 +119,7 @@ function close(server: Server): Promise<void> {
   });
 }
 
-/** Node.js's code for a request that was not complete in time. */
+/** Node.js's error code for a request that was not complete in time. */
 const TOO_SLOW = 'ERR_HTTP_REQUEST_TIMEOUT';
 
 function malformation(code: string | undefined): string {
@@ -126,7 +127,7 @@ function malformation(code: string | undefined): string {
   return code === TOO_SLOW ? 'it was not complete in time' : 'it is not HTTP';
 }
 
-/** Answers bytes that are no valid HTTP request with an ErrorResponse. The application never sees them. */
+/** Responds with an ErrorResponse to bytes that are not a valid HTTP request. The application does not receive them. */
 function refuseMalformed(error: NodeJS.ErrnoException, socket: Socket): void {
   if (error.code === 'ECONNRESET' || !socket.writable) return void socket.destroy();
   const requestId = uuidv4();

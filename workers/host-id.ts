@@ -9,14 +9,14 @@ export interface Host {
   name: string;
 }
 
-/** Returns this host's id, which is made once and kept in DATA_DIR. Workers that start together get the same id. */
+/** Returns this host's id, which is created once in DATA_DIR. Workers that start at the same time get the same id. */
 export async function identifyHost(dataDir: string): Promise<Host> {
   await mkdir(dataDir, { recursive: true, mode: 0o711 });
   const file = join(dataDir, 'host-id');
   const candidate = `${file}.${process.pid}`;
   await writeFile(candidate, randomUUID(), { mode: 0o600 });
   try {
-    // A hard link cannot replace a file, so the first worker's id stays.
+    // A hard link cannot replace an existing file, so the id of the first worker is kept.
     await link(candidate, file);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;

@@ -1,4 +1,4 @@
-/** What a worker needs only with RUNTIME=swarm. This module is loaded only then. */
+/** The modules that a worker needs only with RUNTIME=swarm. They are loaded only then. */
 export { assertBuildkit } from './builders/engine-images/buildkit-check.js';
 export { findRailpack } from './builders/engine-images/railpack.js';
 export { connectEngine } from './docker/docker-engine.js';

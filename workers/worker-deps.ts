@@ -37,9 +37,9 @@ export interface JobDeps {
   toolchains: Pick<ToolchainStore, 'restore' | 'sweep'>;
   runtime: RuntimeDriver;
   dataBuilder: DataBuilder;
-  /** The databases of this host, or of the swarm. */
+  /** The database servers of this host, or of the swarm. */
   data: DataHost;
-  /** The stores of backups, and the sandbox in which copies are checked. */
+  /** The backup stores, and the sandbox in which backups are checked. */
   backups: { stores: BackupStores; sandbox: Sandbox };
   faults: FaultWatch;
 }

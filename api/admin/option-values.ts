@@ -3,7 +3,7 @@ import type { TSchema } from 'typebox';
 import { validate as isUuid } from 'uuid';
 import { WorkspaceConfigurationSchema } from '../../shared/workspaces/model.js';
 
-/** Parsers of option values. Each throws InvalidArgumentError with a message that says what the value must be. */
+/** Parsers of option values. Each throws InvalidArgumentError with a message that says which values are valid. */
 
 /** Accepts any text that is not empty. */
 export function text(value: string): string {
@@ -35,7 +35,7 @@ export function time(value: string): Date {
   return date;
 }
 
-/** Adds a `key=value` pair to the earlier pairs. A value that reads as a number or a boolean becomes one. */
+/** Adds a `key=value` pair to the earlier pairs. Converts a value that looks like a number or boolean. */
 export function setting(pair: string, earlier: Record<string, unknown> = {}): Record<string, unknown> {
   const at = pair.indexOf('=');
   if (at < 1) throw new InvalidArgumentError('It must be key=value.');
@@ -51,7 +51,7 @@ function settingValue(key: string, value: string): unknown {
   return (type === 'number' || type === 'integer') && isNumber ? Number(value) : value;
 }
 
-/** Refuses an option's name in place of another option's value, as in `--password --verified`. */
+/** Rejects an option that was parsed as another option's value, as in `--password --verified`. */
 export function refuseSwallowedOptions(command: Command): void {
   const flags = new Set(command.options.map(({ long }) => long));
   for (const option of command.options) {

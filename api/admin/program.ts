@@ -7,9 +7,9 @@ import { embeddedUrl } from '../../shared/launcher/postgres-address.js';
 import { addCommands, type Output } from './commands.js';
 import { refuseSwallowedOptions } from './option-values.js';
 
-/** Where a command line gets its environment, and where its output goes. */
+/** The environment of a command line, and where its output goes. */
 export interface Surroundings {
-  /** If absent, the environment of this process. */
+  /** If absent, the environment of this process is used. */
   env?: Environment | undefined;
   stdout: (text: string) => void;
   stderr: (text: string) => void;
@@ -25,7 +25,7 @@ The database is DATABASE_URL, or else the embedded one of DATA_DIR while "npm st
 
 /**
  * Runs a command line of `npm run admin --` and returns its exit code. It is 1 if the command failed and 2 if the
- * command line is wrong; stderr says why.
+ * command line is invalid; stderr says why.
  */
 export async function runAdmin(args: readonly string[], surroundings: Surroundings): Promise<number> {
   let code = 0;
@@ -98,7 +98,7 @@ async function connect(env: Environment | undefined): Promise<Db> {
   }
 }
 
-/** Prints one line for each value. An empty line separates the items of a list. */
+/** Formats the output with one line per value. An empty line separates the items of a list. */
 function forPeople(output: Output): string {
   const items = Array.isArray(output) ? output : [output];
   if (items.length === 0) return 'none\n';

@@ -1,14 +1,15 @@
 import type { ApiContext, ApiMiddleware } from '../http/request-state.js';
 
 /**
- * `session`: the cookie of a signed-in browser. `visitor`: a random number set before sign-in, from which the csrfToken
- * is derived.
+ * `session`: the cookie of a signed-in browser. `visitor`: a random number set before sign-in, from which the CSRF
+ * token is derived.
  */
 export type CookieName = 'session' | 'visitor';
 
 /**
- * Decides whether a request gets the cookies for TLS (Secure, prefix `__Host-`). It does if it came over TLS or if
- * PUBLIC_URL has https, because a proxy that ends TLS may not report it. A browser without TLS drops such cookies.
+ * Decides whether a request uses the cookies for TLS (Secure, prefix `__Host-`). It does if it came over TLS, or if
+ * PUBLIC_URL is https, because a proxy that terminates TLS may not report it. A browser without TLS ignores such
+ * cookies.
  */
 export function transport(publicUrl: string): ApiMiddleware {
   const publicTls = publicUrl.startsWith('https:');
@@ -19,15 +20,15 @@ export function transport(publicUrl: string): ApiMiddleware {
 }
 
 /**
- * Returns the full name of a cookie. With TLS, the prefix `__Host-` keeps hosted services and other hosts of the domain
- * from setting it. Without TLS, browsers send cookies to every port of the host, so the session is bound to one client
- * (http/client-identity.ts).
+ * Returns the full name of a cookie. With TLS, the prefix `__Host-` prevents hosted services and other hosts in the
+ * domain from setting it. Without TLS, browsers send cookies to every port of the host, so the session is bound to one
+ * client (http/client-identity.ts).
  */
 function nameOf(ctx: ApiContext, name: CookieName): string {
   return `${ctx.state.tls ? '__Host-' : ''}ranvier_${name}`;
 }
 
-/** The format of newToken(). Cookies of any other format are ignored. */
+/** The format of `newToken()`. Cookies in any other format are ignored. */
 const VALUE = /^[A-Za-z0-9_-]{43}$/;
 
 export function readCookie(ctx: ApiContext, name: CookieName): string | null {
@@ -35,13 +36,14 @@ export function readCookie(ctx: ApiContext, name: CookieName): string | null {
   return value !== undefined && VALUE.test(value) ? value : null;
 }
 
-/** Sets a cookie until the given time or, without one, until the browser closes. */
+/** Sets a cookie that lasts until the given time or, without one, until the browser is closed. */
 export function writeCookie(ctx: ApiContext, name: CookieName, value: string, expires?: Date): void {
   ctx.cookies.secure = ctx.state.tls;
   ctx.cookies.set(nameOf(ctx, name), value, {
     httpOnly: true,
     sameSite: 'lax',
-    // `__Host-` requires the path `/`. Without TLS, the narrower path keeps the cookie out of requests to other ports.
+    // `__Host-` requires the path `/`. Without TLS, the narrower path reduces the requests to other ports that include
+    // the cookie.
     path: ctx.state.tls ? '/' : '/api',
     secure: ctx.state.tls,
     overwrite: true,

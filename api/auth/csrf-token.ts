@@ -2,8 +2,8 @@ import { createHmac, hkdfSync } from 'node:crypto';
 import { sameSecret } from '../../shared/secrets/random-token.js';
 
 /**
- * CSRF tokens for writes with a session (specification, Authentication 3). A token is derived from the session's
- * cookie: nothing is stored, and a new cookie invalidates the old token.
+ * CSRF tokens for writes with a session (specification, Authentication 3). A token is derived from the session cookie:
+ * nothing is stored, and a new cookie invalidates the old token.
  */
 export class CsrfTokens {
   readonly #key: Buffer;

@@ -5,8 +5,8 @@ import type { ApiContext, ApiStep } from '../http/request-state.js';
 import { readCookie } from './cookies.js';
 
 /**
- * Requires the csrfToken for writes with a session (specification, Authentication 3). Requests with a key need none,
- * because browsers do not send keys by themselves. Requests from pages of another origin are refused, even reads;
+ * Requires a CSRF token for writes with a session (specification, Authentication 3). Requests with an API key need
+ * none, because browsers do not add keys automatically. Requests from pages of another origin are refused, even reads;
  * another port of our host is another origin.
  */
 export function csrf(deps: ApiDeps): ApiStep {
@@ -18,9 +18,9 @@ export function csrf(deps: ApiDeps): ApiStep {
 }
 
 /**
- * Checks a sign-in request. It needs no token, because no session exists yet that another site could abuse; a token
- * that is sent must be right. Another site cannot sign the browser in as another user, because it cannot send a JSON
- * body with our origin.
+ * Checks a sign-in request. It needs no CSRF token, because there is no session yet that another site could abuse; a
+ * token that is sent must be valid. Another site cannot sign the browser in as a different user, because it cannot send
+ * a JSON body with our origin.
  */
 export function signInCsrf(deps: ApiDeps): ApiStep {
   return (ctx) => {

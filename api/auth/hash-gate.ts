@@ -2,28 +2,28 @@ import { siteOf } from '../../shared/core/client-address.js';
 import { Turns } from '../http/workspace-turns.js';
 
 /**
- * How many passwords are hashed at the same time. One hash takes 32 MiB and, for about 250 ms, one of the four threads
- * that file and DNS calls share. Unknown clients share two; clients that have signed in before get one more.
+ * Maximum number of passwords hashed concurrently. A hash takes 32 MiB and, for about 250 ms, one of the four threads
+ * that file and DNS calls share. Unknown clients share two hashes; clients that have signed in before share one more.
  */
 const AT_ONCE = { strangers: 2, known: 1 };
 const WAITING = { each: 8, all: 64 };
 
 export interface Hasher {
-  /** The client's name, as `clientOf` in http/client-identity.ts returns it. */
+  /** The client's key, as returned by `clientOf` in http/client-identity.ts. */
   client: string;
-  /** The account, if this client has signed in to it before; otherwise null. */
+  /** The account's e-mail address if this client has signed in to it before; otherwise null. */
   account: string | null;
 }
 
 /**
- * Limits how many passwords are hashed at once, and how many requests wait. Networks of waiting clients take turns.
- * Known accounts have a separate queue, so that anonymous callers cannot keep their owners from signing in.
+ * Limits how many passwords are hashed concurrently and how many requests wait. Networks of waiting clients take turns.
+ * Known clients have a separate queue, so that anonymous callers cannot prevent account owners from signing in.
  */
 export class HashGate {
   readonly #strangers = gate(AT_ONCE.strangers);
   readonly #known = gate(AT_ONCE.known);
 
-  /** Runs the work when its turn comes. Throws rate_limited at once if too many requests wait. */
+  /** Runs the work when it is the client's turn. Throws rate_limited immediately if too many requests wait. */
   async run<T>({ client, account }: Hasher, work: () => Promise<T>): Promise<T> {
     const end = await (account === null ? this.#strangers.take(siteOf(client)) : this.#known.take(account));
     try {

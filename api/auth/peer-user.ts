@@ -9,15 +9,15 @@ import ipaddr from 'ipaddr.js';
  */
 
 const TABLES = ['/proc/self/net/tcp', '/proc/self/net/tcp6'];
-/** Only established connections count, because a closed one is shown with user 0. */
+/** State of an established connection. Closed ones must be ignored, because the kernel shows them with user 0. */
 const ESTABLISHED = '01';
 const MAPPED = '0000000000000000FFFF0000';
-/** A read of the kernel's table can miss a row while other rows change, so a look-up is repeated. */
+/** Maximum number of look-ups. A read of a socket table can miss a line while other lines change. */
 const TRIES = 3;
 
 const found = new WeakMap<Socket, Promise<number | null>>();
 
-/** Returns the user id of the process behind the connection; null if unknown (not Linux, another host). */
+/** Returns the user id of the process at the other end; null if unknown (not Linux, another host). */
 export function peerUser(socket: Socket): Promise<number | null> {
   const known = found.get(socket);
   if (known) return known;
@@ -40,8 +40,8 @@ async function findUser(socket: Socket): Promise<number | null> {
 }
 
 /**
- * Returns patterns that match the row of the peer's socket. A row begins with the socket's own address and port. A
- * dual-stack socket shows IPv4 addresses as mapped IPv6 addresses.
+ * Returns patterns that match the peer's socket in /proc/net/tcp and tcp6. A line begins with the socket's local
+ * address and port. A dual-stack socket shows IPv4 addresses as IPv4-mapped IPv6 addresses.
  */
 function patternsOf({ remoteAddress, remotePort, localAddress, localPort }: Socket): string[] {
   if (!remoteAddress || !remotePort || !localAddress || !localPort) return [];
@@ -52,7 +52,10 @@ function patternsOf({ remoteAddress, remotePort, localAddress, localPort }: Sock
   return [row(hexOfIPv4), row((address) => MAPPED + hexOfIPv4(address))];
 }
 
-/** Returns the user id of a row. Its columns are local, remote, state, queues, timer, retransmissions, user id. */
+/**
+ * Returns the user id in a line of a socket table. The columns are local and remote address, state, queues, timer,
+ * retransmissions, user id.
+ */
 function userOf(row: string): number | null {
   const user = Number(row.split(/ +/)[6]);
   return Number.isInteger(user) ? user : null;
@@ -68,7 +71,7 @@ function port(number: number): string {
   return number.toString(16).toUpperCase().padStart(4, '0');
 }
 
-/** Returns an IPv4 address as the kernel writes it: 32 bits in the machine's byte order. */
+/** Formats an IPv4 address like the kernel: 32 bits in the machine's byte order, in hexadecimal. */
 function hexOfIPv4(address: string): string {
   return word(address.split('.').map(Number));
 }

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 
-/** Admits callers with the same key one after another, at regular intervals. Each process counts separately. */
+/** Admits callers with the same key one after another, at a fixed interval. Each process counts separately. */
 export class SlowLane {
   readonly #intervalMs: number;
   readonly #longestWaitMs: number;
@@ -12,7 +12,7 @@ export class SlowLane {
     this.#longestWaitMs = longestWaitMs;
   }
 
-  /** Waits for the key's next turn. Resolves to false at once if the wait would be too long. */
+  /** Waits for the key's next turn. Resolves to false immediately if the wait would be too long. */
   async turn(key: string): Promise<boolean> {
     const now = performance.now();
     const at = Math.max(now, this.#next.get(key) ?? 0);
@@ -20,7 +20,7 @@ export class SlowLane {
     const next = at + this.#intervalMs;
     this.#next.set(key, next);
     await delay(at - now);
-    // Removes the key if no caller took a later turn, so that the map holds only keys in use.
+    // Removes the key if no caller has taken a later turn, so that the map contains only keys in use.
     void delay(this.#intervalMs, undefined, { ref: false }).then(() => {
       if (this.#next.get(key) === next) this.#next.delete(key);
     });

@@ -6,7 +6,7 @@ import { CliError, EXIT } from './exit-codes.js';
 import { type Login, readSettings, type Settings, settingsPath, writeSettings } from './settings-file.js';
 import { type Streams, Terminal } from './terminal.js';
 
-/** Options of every command. */
+/** Options that all commands have. */
 export interface GlobalOptions {
   service?: string;
   workspace?: string;
@@ -26,15 +26,15 @@ export interface Surroundings extends Streams {
 
 export const DEFAULT_URL = 'http://localhost:3000';
 
-/** What one command needs: options, terminal, and a client of the API. */
+/** What a command needs: options, terminal, and an API client. */
 export class Cli {
   readonly options: GlobalOptions;
   readonly terminal: Terminal;
-  /** The raw streams, for commands that pass bytes on unchanged. */
+  /** The raw streams, for commands that pass bytes through unchanged. */
   readonly streams: Streams;
   readonly env: NodeJS.ProcessEnv;
   readonly cwd: string;
-  /** The arguments after `--`: the command to run on the platform. */
+  /** The arguments after `--`, which are a command to run on the platform. */
   readonly command: readonly string[];
   readonly signal: AbortSignal;
   readonly #path: string;
@@ -70,7 +70,7 @@ export class Cli {
     return this.#path;
   }
 
-  /** Returns a client of the API with the user's key. Exit code 3 if the user is not signed in. */
+  /** Returns an API client with the user's key. Exit code 3 if the user is not signed in. */
   client(): Promise<ApiClient> {
     this.#client ??= this.#open();
     return this.#client;
@@ -107,8 +107,8 @@ export class Cli {
   }
 
   /**
-   * Returns the service that --service, RNV_SERVICE or the folder's link names. Exit code 2 if none of them names one,
-   * 5 if the service does not exist.
+   * Returns the service given by --service, RNV_SERVICE or the folder's link. Exit code 2 if none of them is set, 5 if
+   * the service does not exist.
    */
   async service(folder = this.cwd): Promise<Service> {
     const found = await this.namedService(folder);
@@ -119,7 +119,7 @@ export class Cli {
     );
   }
 
-  /** Returns the service that --service, RNV_SERVICE or the folder's link names; null if none of them names one. */
+  /** Returns the service given by --service, RNV_SERVICE or the folder's link; null if none is set. */
   async namedService(folder: string): Promise<Service | null> {
     const name = this.options.service ?? (this.env.RNV_SERVICE || undefined);
     if (name !== undefined) return this.serviceNamed(name);
@@ -133,7 +133,7 @@ export class Cli {
     );
   }
 
-  /** Returns the id of the service to which the folder, or a folder above it, is linked in this workspace. */
+  /** Returns the id of this workspace's service to which the folder or one of its parents is linked. */
   async #linkOf(folder: string): Promise<string | null> {
     const { links } = await this.settings();
     if (Object.keys(links).length === 0) return null;
@@ -153,7 +153,7 @@ export class Cli {
     });
   }
 
-  /** Asks for confirmation, unless --yes is given. The Enter key alone answers `initial`. Exit code 130 for no. */
+  /** Asks for confirmation, unless --yes is given. The Enter key alone means `initial`. Exit code 130 for no. */
   async confirm(message: string, initial = false): Promise<void> {
     if (this.options.yes) return;
     if (!(await this.terminal.confirm(message, initial))) throw new CliError(EXIT.interrupted, 'Nothing was done.');
@@ -161,7 +161,7 @@ export class Cli {
 }
 
 /**
- * Returns an installation's address without the API's path and without a slash at the end. Exit code 2 if it is no URL.
+ * Returns an installation's URL without the API's path and without a trailing slash. Exit code 2 if it is not a URL.
  */
 export function normalUrl(text: string): string {
   const withScheme = /^[a-z]+:\/\//i.test(text) ? text : `https://${text}`;
@@ -203,9 +203,7 @@ function chooseLogin(logins: readonly Login[], url: string | undefined, workspac
   throw new CliError(EXIT.notSignedIn, `You have no key for the workspace ${workspace}: run rnv login --workspace`);
 }
 
-/**
- * Returns the service with this id, name, or name in URLs. Exit code 5 if there is none, 2 if several have the name.
- */
+/** Returns the service with this id, name or slug. Exit code 5 if there is none, 2 if several have the name. */
 export function pickService(services: readonly Service[], text: string): Service {
   const byId = services.find(({ id }) => id === text);
   if (byId) return byId;

@@ -1,20 +1,20 @@
 import type { Deployment } from './api-types.js';
 import { oneLine, printable, seconds, shortId } from './terminal-text.js';
 
-/** Formats deployments for the terminal, without I/O and without a clock. */
+/** Formats deployments for the terminal. Uses no I/O and no clock. */
 
 type Step = Deployment['steps'][number];
 
 const WIDTH = 9;
 const MAX_ERROR_LINES = 12;
 
-/** Formats a step that has ended: `  build    11.8 s   usually 14 s`. */
+/** Formats a finished step: `  build    11.8 s   usually 14 s`. */
 export function stepLine(step: Step, note: string): string {
   const ms = Date.parse(step.finishedAt ?? step.startedAt) - Date.parse(step.startedAt);
   return `  ${step.name.padEnd(WIDTH)}${seconds(ms).padStart(7)}${note === '' ? '' : `   ${note}`}`;
 }
 
-/** Formats the step that runs, `ms` milliseconds after its start. */
+/** Formats the running step, `ms` milliseconds after its start. */
 export function runningLine(name: string, ms: number, note: string): string {
   return `  ${name.padEnd(WIDTH)}${seconds(ms).padStart(7)}${note === '' ? '' : `   ${oneLine(note)}`}`;
 }
@@ -31,7 +31,7 @@ export function usualBuild(earlier: readonly Deployment[]): number | null {
   return times.length < 2 ? null : (times[Math.floor(times.length / 2)] ?? null);
 }
 
-/** Returns the milliseconds from the request to the end; 0 while the deployment runs. */
+/** Returns a deployment's duration from request to finish, in milliseconds; 0 if it is unfinished. */
 export function wholeTime({ createdAt, finishedAt }: Deployment): number {
   return finishedAt === null ? 0 : Date.parse(finishedAt) - Date.parse(createdAt);
 }
@@ -45,7 +45,7 @@ export function errorLines({ error }: Deployment): string[] {
   return shown.map((line) => `    ${line}`);
 }
 
-/** Returns lines that tell what still runs after a failed deployment, and where to read more. */
+/** Returns lines that say what still runs after a failed deployment, and where to find details. */
 export function afterFailure(deployment: Deployment, liveDeploymentId: string | null, serviceName: string): string {
   const serves =
     liveDeploymentId === null ? 'No release is live yet.' : `Release ${shortId(liveDeploymentId)} is still live.`;

@@ -18,7 +18,7 @@ export const EXIT = {
   interrupted: 130,
 } as const;
 
-/** An error that ends `rnv` with a message for the user and an exit code for scripts. */
+/** An error that makes `rnv` exit, with a message for the user and an exit code for scripts. */
 export class CliError extends Error {
   readonly exitCode: number;
 
@@ -30,7 +30,7 @@ export class CliError extends Error {
   }
 }
 
-/** Returns the error for a question without a terminal to ask in. `flag` is the option that answers it. */
+/** Returns the error for a question when there is no terminal. `flag` is the option to use instead. */
 export function missingAnswer(what: string, flag: string): CliError {
   return new CliError(EXIT.usage, `${what}: give ${flag} (there is no terminal to ask in)`);
 }

@@ -15,12 +15,12 @@ export interface FollowOptions {
 
 const QUICK_MS = 500;
 const CALM_MS = 1000;
-/** After this time the polling interval is CALM_MS instead of QUICK_MS. */
+/** Time after which the polling interval is CALM_MS instead of QUICK_MS, in milliseconds. */
 const CALM_AFTER_MS = 20_000;
 
 /**
- * Prints a deployment's progress until it has ended. Exit code 20 if it failed, 21 if it was cancelled, 22 after the
- * timeout, when it continues. Waits through outages of the API.
+ * Prints a deployment's progress until it is finished. Exit code 20 if it failed, 21 if it was cancelled, 22 after the
+ * timeout, when it continues. Keeps waiting during outages of the API.
  */
 export async function followDeployment(
   cli: Cli,
@@ -80,7 +80,7 @@ function stillRunning(id: string, deployment: Deployment | null, timeout: number
   );
 }
 
-/** Prints each step once, when it has ended. Rewrites one line for the step that runs. */
+/** Prints each step once it is finished. Updates one line for the running step. */
 class StepView {
   readonly #cli: Cli;
   readonly #usual: number | null;
@@ -120,7 +120,7 @@ class StepView {
   }
 }
 
-/** Prints a deployment's log with --verbose. Otherwise the newest line is a part of the progress line. */
+/** Prints a deployment's log with --verbose. Otherwise the newest line is part of the progress line. */
 class LogTail {
   readonly #cli: Cli;
   readonly #api: ApiClient;
@@ -146,7 +146,7 @@ class LogTail {
     return items.at(-1)?.message ?? '';
   }
 
-  /** Prints the last lines with --verbose. Failed requests are ignored. */
+  /** Prints the remaining lines with --verbose. Ignores failed requests. */
   async rest(): Promise<void> {
     if (this.#log !== null) await this.read().catch(() => undefined);
   }

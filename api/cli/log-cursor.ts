@@ -3,7 +3,7 @@ import type { LogBatch, LogLine } from './api-types.js';
 
 const BATCH = 500;
 
-/** A position in a log. `path` is the URL path with its filters, `at` a cursor from an earlier answer. */
+/** A position in a log. `path` is the URL path with its filters, `at` a cursor from an earlier response. */
 export class LogCursor {
   readonly #api: ApiClient;
   readonly #path: string;

@@ -5,12 +5,12 @@ import { CliError, EXIT } from './exit-codes.js';
 import { createProgram } from './program.js';
 import { escaped } from './terminal-text.js';
 
-/** `rnv`, the command line for users. It calls the API only, and imports no server code. */
+/** `rnv`, the command line for users. It uses only the API, and imports no server code. */
 
 const SHELLS = ['bash', 'zsh', 'fish', 'powershell'];
 const interruption = new AbortController();
 
-/** Adds the command `completion`. The library is loaded for this command only. */
+/** Adds the command `completion`. The library is loaded only for this command. */
 async function addCompletion(program: Command, [command]: readonly string[]): Promise<void> {
   if (command === 'completion' || command === 'complete') {
     const { default: tab } = await import('@bomb.sh/tab/commander');
@@ -58,11 +58,11 @@ async function main(args: readonly string[]): Promise<number> {
 
 process.once('SIGINT', () => interruption.abort());
 process.once('SIGTERM', () => interruption.abort());
-// EPIPE: the program that reads rnv's output, for example `head`, has ended.
+// EPIPE: the program that reads rnv's output, for example `head`, has exited.
 process.stdout.on('error', (error: NodeJS.ErrnoException) =>
   process.exit(error.code === 'EPIPE' ? EXIT.done : EXIT.unexpected),
 );
 
 const code = await main(process.argv.slice(2));
-// The empty write ends after all earlier output to a pipe was written.
+// The callback of the empty write runs after all earlier output has been written to a pipe.
 process.stdout.write('', () => process.exit(code));

@@ -12,11 +12,11 @@ const TONES: Readonly<Record<Change['action'], Tone>> = {
   replace: 'bad',
 };
 
-/** The most characters of a line with a value, and the most lines of one value. */
+/** Maximum number of characters per line of a value. `MAX_LINES` is the maximum number of lines per value. */
 const MAX_WIDTH = 100;
 const MAX_LINES = 12;
 
-/** Returns a plan as lines: each change with its fields, the deployed services, and warnings. */
+/** Formats a plan as lines: each change with its fields, the services to deploy, and warnings. */
 export function planLines(plan: StackPlan): { text: string; tone: Tone }[] {
   const lines: { text: string; tone: Tone }[] = [];
   for (const { action, kind, name, fields } of plan.changes) {
@@ -59,7 +59,7 @@ export function planSummary({ changes }: StackPlan): string {
   return `${count(changes.length, 'change')}: ${parts.join(', ')}.`;
 }
 
-/** Returns a value as lines: a text has its own, and what is long is shortened. */
+/** Formats a value as lines: a string has its own lines, and long values are truncated. */
 function shownLines(value: unknown): string[] {
   if (value === null || value === undefined) return ['nothing'];
   const text = typeof value === 'string' ? value.replace(/\n+$/, '') : JSON.stringify(value);

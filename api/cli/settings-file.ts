@@ -4,7 +4,7 @@ import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { CliError, EXIT } from './exit-codes.js';
 
-/** A stored API key of one workspace. */
+/** A stored API key for one workspace. */
 export interface Login {
   url: string;
   workspaceId: string;
@@ -20,7 +20,7 @@ interface Link {
 }
 
 export interface Settings {
-  /** The API keys, the newest first. The first one is the default. */
+  /** The API keys, newest first. The first one is the default. */
   logins: Login[];
   /**
    * Real path of a folder → its link. Links are not stored in the folder, so that the user's repository stays
@@ -34,7 +34,8 @@ export function settingsPath(env: NodeJS.ProcessEnv): string {
 }
 
 /**
- * Reads the settings file; empty settings if it does not exist. `tooOpen` is true if other users could read the keys.
+ * Reads the settings file; returns empty settings if it does not exist. `tooOpen` is true if other users could read the
+ * keys.
  */
 export async function readSettings(path: string): Promise<{ settings: Settings; tooOpen: boolean }> {
   let text: string;

@@ -1,11 +1,13 @@
 import type * as Yaml from 'yaml';
 
-/** Keys with which a file sets a variable. A pulled document never has the value: it has `secret: true` instead. */
+/**
+ * Keys with which a file sets a variable's value. A pulled document contains no values: it has `secret: true` instead.
+ */
 const WITH_VALUE = ['value', 'generate', 'secret'];
 
 /**
- * Merges a pulled document into the text of an existing file, and returns the new text. Entries that have not changed
- * keep their formatting and comments. The file's values of variables stay, because a pulled document has no values.
+ * Merges a pulled document into the text of an existing file, and returns the new text. Unchanged entries keep their
+ * formatting and comments. Values of variables in the file are kept, because a pulled document has none.
  */
 export async function mergeStack(text: string, pulled: string): Promise<string> {
   const { parse, parseDocument } = (await import('yaml')) as typeof Yaml;
@@ -39,7 +41,7 @@ export async function mergeStack(text: string, pulled: string): Promise<string> 
   return document.toString({ lineWidth: 0 });
 }
 
-/** Returns true if the file sets this variable with the pulled scope; the file's value then stays. */
+/** Returns true if the file sets this variable with the pulled scope, so that the file's value is kept. */
 function keepsValue(path: readonly string[], before: unknown, next: unknown): boolean {
   if (path.at(-1) !== 'variables' || !isObject(next) || next.secret !== true) return false;
   if (typeof before === 'string') return next.scope === undefined;
@@ -51,7 +53,7 @@ function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** Returns the plain value of a YAML node. A value that is no node is returned unchanged. */
+/** Returns the plain value of a YAML node. Returns a value that is not a node unchanged. */
 function jsonOf(node: unknown): unknown {
   return isObject(node) && typeof node.toJSON === 'function' ? (node.toJSON as () => unknown)() : node;
 }

@@ -11,8 +11,8 @@ const CONTROLS =
   /\u001b\[[0-9;]*m|[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u2028-\u202e\u2066-\u2069]/g;
 
 /**
- * Removes escape sequences from untrusted text. They move the cursor, set the title or write to the clipboard. Colours
- * stay if `colours` is true.
+ * Removes escape sequences from untrusted text. They could move the cursor, set the title or write to the clipboard.
+ * Keeps colours if `colours` is true.
  */
 export function printable(text: string, { colours = false } = {}): string {
   return text.replace(ESCAPES, (found) => (colours && COLOURS.test(found) ? found : ''));
@@ -23,8 +23,8 @@ export function oneLine(text: string): string {
 }
 
 /**
- * Replaces control characters by texts such as `\u001b`, which a terminal shows and does not obey. Line breaks and tabs
- * stay, and colours if `colours` is true.
+ * Escapes control characters as in `\u001b`. A terminal then shows them instead of interpreting them. Keeps line breaks
+ * and tabs, and colours if `colours` is true.
  */
 export function escaped(text: string, { colours = false } = {}): string {
   return text.replace(CONTROLS, (found) =>
@@ -40,7 +40,7 @@ export function seconds(ms: number): string {
   return `${Math.floor(rounded / 60)} min ${rounded % 60} s`;
 }
 
-/** Formats how long ago a time was: `8 s`, `2 min`, `5 h`, `3 d`. */
+/** Formats the time since an event: `8 s`, `2 min`, `5 h`, `3 d`. */
 export function ago(ms: number): string {
   const whole = Math.max(0, Math.round(ms / 1000));
   if (whole < 60) return `${whole} s`;

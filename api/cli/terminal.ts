@@ -15,10 +15,12 @@ export interface Streams {
 const STYLES = { bold: 1, dim: 2, red: 31, green: 32, yellow: 33, cyan: 36 } as const;
 export type Style = keyof typeof STYLES;
 
-/** Maximum bytes of a secret that is read from stdin. */
+/** Maximum number of bytes read from stdin. */
 const MAX_INPUT_BYTES = 1024 * 1024;
 
-/** Writes data to stdout and everything else to stderr. Texts must not contain control sequences except colours. */
+/**
+ * Writes data to stdout and everything else to stderr. Control sequences other than colours are not allowed in texts.
+ */
 export class Terminal {
   readonly #streams: Streams;
   readonly #quiet: boolean;
@@ -31,7 +33,7 @@ export class Terminal {
     this.#colours = options.colours;
   }
 
-  /** True if questions can be asked: stdin and stderr are a terminal. */
+  /** True if questions can be asked, because stdin and stderr are terminals. */
   get asks(): boolean {
     return this.#streams.stdin.isTTY === true && this.#streams.stderr.isTTY === true;
   }
@@ -83,7 +85,7 @@ export class Terminal {
     this.#live = line;
   }
 
-  /** Colours a text for stderr. */
+  /** Adds a colour to a text for stderr. */
   paint(style: Style, text: string): string {
     return this.#colours && this.#streams.stderr.isTTY ? `\u001b[${STYLES[style]}m${text}\u001b[0m` : text;
   }
@@ -92,7 +94,7 @@ export class Terminal {
     return this.colours ? `\u001b[${STYLES[style]}m${text}\u001b[0m` : text;
   }
 
-  /** Reads stdin without its last line break. Throws if stdin is a terminal. */
+  /** Reads stdin, without its last line break. Throws if stdin is a terminal. */
   async input(): Promise<string> {
     const chunks: Buffer[] = [];
     let size = 0;
@@ -122,7 +124,7 @@ export class Terminal {
     return this.#ask(message, flag, (prompts, shared) => prompts.password(shared));
   }
 
-  /** Asks a yes-or-no question. The Enter key alone answers `initial`. */
+  /** Asks a yes-or-no question. The Enter key alone means `initial`. */
   confirm(message: string, initial: boolean): Promise<boolean> {
     return this.#ask(message, '--yes', (prompts, shared) => prompts.confirm({ ...shared, initialValue: initial }));
   }

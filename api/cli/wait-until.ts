@@ -8,7 +8,7 @@ export interface WaitUntil {
   timeout?: number;
   /** Creates the error that is thrown after the timeout. */
   late?: () => CliError;
-  /** Milliseconds between two polls, or a function of the elapsed time. */
+  /** Milliseconds between two polls, or a function that returns them for the elapsed time. */
   intervalMs: number | ((elapsedMs: number) => number);
   /** Returns the message that is printed once when the connection is lost. */
   lost?: () => string;
@@ -17,7 +17,7 @@ export interface WaitUntil {
 const MAX_PAUSE_MS = 15_000;
 
 /**
- * Calls `look` with the elapsed milliseconds until it returns a value, and resolves to the value. Goes on after an
+ * Calls `look` with the elapsed milliseconds until it returns a value, and resolves to the value. Continues after an
  * outage of the API or a rate limit. Throws `late` after the timeout, and all other errors of `look`.
  */
 export async function waitUntil<T extends object>(

@@ -6,7 +6,8 @@ import { join, relative, resolve, sep } from 'node:path';
 import { CliError, EXIT, exitCodeOf } from './exit-codes.js';
 
 /**
- * Runs git on the user's computer without changing the user's repository: no commit, branch, remote, object or file.
+ * Runs git on the user's computer without changing the user's repository. It creates no commit, branch, remote, object
+ * or file there.
  */
 
 export interface GitResult {
@@ -19,7 +20,7 @@ export interface GitResult {
 export interface Snapshot {
   sha: string;
   subject: string;
-  /** Files that differ from HEAD; 0 if the commit is HEAD itself. */
+  /** Number of files that differ from HEAD; 0 if the commit is HEAD itself. */
   changes: number;
 }
 
@@ -32,7 +33,7 @@ export interface PushTarget {
 /** A folder to deploy, and its git repository if it is in one. */
 export class WorkTree {
   readonly folder: string;
-  /** The repository's root folder; null if the folder is in none. */
+  /** The repository's root folder; null if the folder is not in a repository. */
   readonly root: string | null;
   readonly #scratch: string;
   readonly #env: NodeJS.ProcessEnv;
@@ -67,12 +68,12 @@ export class WorkTree {
     await rm(this.#scratch, { recursive: true, force: true });
   }
 
-  /** The folder's path below the repository's root; '' for the root. */
+  /** The folder's path relative to the repository's root; '' for the root. */
   get rootDirectory(): string {
     return this.root === null ? '' : relative(this.root, this.folder).split(sep).join('/');
   }
 
-  /** Returns the current branch; null on a detached HEAD or without a repository. */
+  /** Returns the current branch; null if HEAD is detached or there is no repository. */
   async branch(): Promise<string | null> {
     if (this.root === null) return null;
     const { code, stdout } = await this.#git(['symbolic-ref', '--quiet', '--short', 'HEAD']);
@@ -80,8 +81,8 @@ export class WorkTree {
   }
 
   /**
-   * Returns HEAD if no file differs from HEAD. Otherwise returns a new commit of the files, which is stored outside of
-   * the repository.
+   * Returns HEAD if no file differs from it. Otherwise creates a commit of the files, outside the repository, and
+   * returns it.
    */
   async snapshot(): Promise<Snapshot> {
     if (this.root === null) return this.#commitOfFolder();
@@ -93,7 +94,10 @@ export class WorkTree {
     return changes === 0 ? { sha, subject: await this.#subject(sha), changes } : this.#commitOfTree(sha, changes);
   }
 
-  /** Pushes the commit. Returns `unchanged` if the branch already has it. Throws the platform's refusal. */
+  /**
+   * Pushes the commit. Returns `unchanged` if the branch already has it. Throws an error with the platform's reason if
+   * it is refused.
+   */
   async push({ sha }: Snapshot, { url, branch, key }: PushTarget): Promise<'pushed' | 'unchanged'> {
     const options = [
       '--porcelain',
@@ -110,7 +114,7 @@ export class WorkTree {
     throw refusalOf(stdout, stderr);
   }
 
-  /** Makes a commit of all files that are not ignored. */
+  /** Creates a commit of all files that are not ignored. */
   async #commitOfTree(parent: string | null, changes: number): Promise<Snapshot> {
     const index = join(this.#scratch, 'index');
     const own = (await this.#must(['rev-parse', '--git-path', 'index'])).trim();
@@ -129,7 +133,7 @@ export class WorkTree {
     return { sha: await this.#commit(parent, subject), subject: before, changes };
   }
 
-  /** Makes a commit of a folder that is in no repository. */
+  /** Creates a commit of a folder that is not in a repository. */
   async #commitOfFolder(): Promise<Snapshot> {
     const repository = join(this.#scratch, 'repository');
     await this.#must(['init', '--quiet', '--bare', repository]);
@@ -158,7 +162,7 @@ export class WorkTree {
     return (await this.#must(['log', '-1', '--format=%s', sha])).trim();
   }
 
-  /** Environment variables that store the index and the new objects in a separate folder. */
+  /** Environment variables that make git store the index and new objects in a separate folder. */
   #apart: Record<string, string> = {};
 
   get #environment(): NodeJS.ProcessEnv {
@@ -181,8 +185,8 @@ const KEY = 'RNV_PUSH_KEY';
 /**
  * Returns an environment for git in which a credential helper reads the API key from a variable. The key is then in no
  * URL and no argument. An empty helper comes first, which disables the user's own helpers: they might store the key.
- * Our helper answers only for the URL's host. `remote` is a random name for the URL, so that no `insteadOf` rule of the
- * user matches it and redirects the push.
+ * Our helper responds only for the URL's host. `remote` is a random name for the URL, so that no `insteadOf` rule of
+ * the user matches it and redirects the push.
  */
 function keyInEnvironment(
   env: NodeJS.ProcessEnv,
@@ -216,7 +220,7 @@ function keyInEnvironment(
 
 const CODES: Record<string, number> = { unauthenticated: 401, forbidden: 403, not_found: 404, rate_limited: 429 };
 
-/** Turns the output of a failed push into an error. A refusal gets the exit code that it has in an API request. */
+/** Converts the output of a failed push to an error. A refusal gets the exit code that it has in an API request. */
 export function refusalOf(stdout: string, stderr: string): CliError {
   const said = stderr
     .split('\n')

@@ -7,24 +7,25 @@ import { MAX_UPDATES } from '../../shared/pushes/model.js';
 export interface BodyLimits {
   maxBytes: number;
   /**
-   * Maximum bytes before the pack: changes of refs, and options, which git holds in memory. Null if no pack follows.
+   * Maximum number of bytes before the pack: ref updates and options, which git holds in memory. Null if no pack
+   * follows.
    */
   maxCommandBytes: number | null;
 }
 
 const MIB = 1024 ** 2;
-/** Each command names two commits and a ref. */
+/** Each ref update consists of two commit ids and a ref. */
 const MAX_COMMAND_BYTES = MAX_UPDATES * 4 * 1024;
 
-/** Returns the limits of a push whose pack may have `maxPackBytes`. Git itself refuses a larger pack. */
+/** Returns the limits of a push whose pack may have `maxPackBytes`. git itself rejects a larger pack. */
 export function pushLimits(maxPackBytes: number): BodyLimits {
   return { maxBytes: maxPackBytes + MAX_COMMAND_BYTES + MIB, maxCommandBytes: MAX_COMMAND_BYTES };
 }
 
-/** A fetch sends only the ids of the commits that the client wants and has. */
+/** A fetch sends only the ids of commits that the client wants and has. */
 export const FETCH_LIMITS: BodyLimits = { maxBytes: 16 * MIB, maxCommandBytes: null };
 
-/** Passes a body on and counts its bytes. If the body exceeds a limit, calls `refuse` once and drops the rest. */
+/** Passes a body on and counts its bytes. If it exceeds a limit, calls `refuse` once and discards the rest. */
 export function boundedBody({ maxBytes, maxCommandBytes }: BodyLimits, refuse: (error: AppError) => void): Transform {
   const commands = maxCommandBytes === null ? null : new CommandCounter();
   let bytes = 0;
@@ -46,7 +47,7 @@ export function boundedBody({ maxBytes, maxCommandBytes }: BodyLimits, refuse: (
 const HEAD_BYTES = 4;
 const PACK = 'PACK';
 
-/** Counts the bytes that a push sends before its pack: packets that begin with their length. */
+/** Counts the bytes that a push sends before its pack. They are packets that begin with their length. */
 export class CommandCounter {
   bytes = 0;
   #head = '';
@@ -68,7 +69,7 @@ export class CommandCounter {
       this.bytes += 1;
       if (this.#head.length < HEAD_BYTES) continue;
       this.#ended = this.#head === PACK;
-      // Git refuses a packet whose head is not a length. Everything after it is counted.
+      // git rejects a packet whose first four characters are not a length. Everything after them is counted.
       const length = /^[0-9a-f]{4}$/i.test(this.#head) ? Number.parseInt(this.#head, 16) : Number.POSITIVE_INFINITY;
       this.#left = Math.max(0, length - HEAD_BYTES);
       this.#head = '';
@@ -76,19 +77,22 @@ export class CommandCounter {
   }
 }
 
-/** How long a client may keep the platform waiting in total, besides the time of its bytes at MIN_BYTES_PER_SECOND. */
+/**
+ * How long the platform may wait for a client in total, in milliseconds. The time that its bytes take at
+ * MIN_BYTES_PER_SECOND is added.
+ */
 const PATIENCE_MS = 30_000;
 const MIN_BYTES_PER_SECOND = 32 * 1024;
 const POLL_INTERVAL_MS = 500;
 
-/** Returns true if `waitedMs` is too long a wait for a client that has transferred `bytes`. */
+/** Returns true if a wait of `waitedMs` is too long for a client that has transferred `bytes`. */
 export function isTooSlow(waitedMs: number, bytes: number, patienceMs = PATIENCE_MS): boolean {
   return waitedMs > patienceMs + (bytes / MIN_BYTES_PER_SECOND) * 1000;
 }
 
 /**
- * Calls `end` once if the client sends its body or reads the answer too slowly. Returns a function that stops the
- * watch. Time in which the client waits for the platform does not count.
+ * Calls `end` once if the client sends its body or reads the response too slowly. Returns a function that stops the
+ * check. Time in which the client waits for the platform does not count.
  */
 export function watchPace(
   { req, res, body }: { req: IncomingMessage; res: ServerResponse; body: Transform },

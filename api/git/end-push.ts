@@ -4,12 +4,12 @@ import { endChild } from '../../shared/core/limited-child.js';
 import { statFields } from '../../shared/core/process-identity.js';
 import { signalProcess } from '../../shared/core/signal-process.js';
 
-/** Time for git to remove the objects of a refused push, in milliseconds. */
+/** Time for git to delete the objects of a refused push, in milliseconds. */
 const TIDIES_MS = 5_000;
 
 /**
- * Ends a push by killing only the process that unpacks it. Git then refuses the push and removes the objects it stored.
- * Killing all of git would leave them on the disk.
+ * Aborts a push by killing only the process that unpacks it. Then git refuses the push and deletes the objects it had
+ * stored. If all of git were killed, they would remain on disk.
  */
 export function endPush(child: ChildProcess): void {
   if (child.exitCode !== null || child.signalCode !== null) return;
@@ -19,7 +19,7 @@ export function endPush(child: ChildProcess): void {
       if (pids.length === 0) endChild(child);
       else setTimeout(() => endChild(child), TIDIES_MS).unref();
     },
-    // Without /proc the unpacking process cannot be found, so git itself is ended.
+    // Without /proc the unpacking process cannot be found, so all of git is killed.
     () => endChild(child),
   );
 }

@@ -8,14 +8,18 @@ import { AppError } from '../../shared/core/error-registry.js';
 import type { ApiContext } from '../http/request-state.js';
 
 /**
- * Header that proves that another API process forwarded the request, which is then neither counted nor forwarded again.
+ * Header that proves that another API process forwarded the request. Such a request is neither counted nor forwarded
+ * again.
  */
 export const FORWARDED_HEADER = 'x-ranvier-forwarded';
 const CONNECT_MS = 3000;
-/** Headers that belong to one connection and are not passed on. */
+/** Headers that apply only to one connection and are not forwarded. */
 const OWN_HEADERS = ['connection', 'keep-alive', 'transfer-encoding', 'upgrade', 'expect', FORWARDED_HEADER];
 
-/** Returns the URL at which other hosts reach this process: INTERNAL_URL, or the host's own address. */
+/**
+ * Returns the URL at which other hosts can connect to this process. It is INTERNAL_URL, or contains the host's own
+ * address.
+ */
 export function internalAddress({
   internalUrl,
   apiAddress,
@@ -30,8 +34,8 @@ export function internalAddress({
 }
 
 /**
- * Forwards a git request to the API process that has the repository, and returns its answer. Throws engine_unavailable
- * if no address accepts a connection; the request's body was not read then.
+ * Forwards a git request to the API process that has the repository, and relays its response. Throws engine_unavailable
+ * if no address accepts a connection; the request's body is unread then.
  */
 export async function forwardTo(ctx: ApiContext, addresses: readonly string[], token: string): Promise<void> {
   const address = await reachable(addresses);
@@ -48,7 +52,7 @@ export async function forwardTo(ctx: ApiContext, addresses: readonly string[], t
   await new Promise<void>((resolve) => {
     const onward = request(target, {
       method: ctx.method,
-      // Not `req.url`: a request line may name a host, which would then get the key and the forwarding token.
+      // Not `req.url`: a request line may contain a host, which would then receive the key and the forwarding token.
       path: `${ctx.path}${ctx.search}`,
       headers: { ...headers, [FORWARDED_HEADER]: token },
     });
@@ -64,7 +68,7 @@ export async function forwardTo(ctx: ApiContext, addresses: readonly string[], t
       const passed = { ...answer.headers };
       for (const name of OWN_HEADERS) delete passed[name];
       res.writeHead(answer.statusCode ?? 502, passed);
-      // Once the other host has the whole request, it continues even if the pusher disconnects.
+      // Once the other host has received the whole request, it continues even if the pusher disconnects.
       res.once('close', () => {
         if (!req.complete || ctx.method === 'GET') onward.destroy();
         else answer.resume();
@@ -73,7 +77,7 @@ export async function forwardTo(ctx: ApiContext, addresses: readonly string[], t
       answer.once('end', resolve);
       answer.pipe(res);
     });
-    // If the pusher disconnects before the end of the request, the forwarded request is ended too.
+    // If the pusher disconnects before the request is complete, the forwarded request is aborted too.
     pipeline(req, onward, (error) => {
       if (error && !req.complete) onward.destroy();
     });

@@ -15,14 +15,14 @@ import { HookChannel } from './hook-channel.js';
 import { PUSHES_BEFORE_PACKING, type PushedRepositories, type PushedRepository } from './pushed-repositories.js';
 import { type Afterwards, type Push, type PushDeps, receivePush } from './receive-push.js';
 
-/** A git request that is passed to the program `git http-backend`. */
+/** A git request that is handled by the program `git http-backend`. */
 export interface Exchange {
   ctx: ApiContext;
-  /** The path below the repository, for example `info/refs`. */
+  /** The path within the repository, for example `info/refs`. */
   rest: string;
   query: string;
   repository: PushedRepository;
-  /** Aborts if this request loses its place to a request of another workspace. */
+  /** Aborts if this request is cancelled in favour of another workspace's. */
   signal: AbortSignal;
 }
 
@@ -30,20 +30,20 @@ const MAX_HEAD_BYTES = 16 * 1024;
 const END_OF_HEAD = '\r\n\r\n';
 const MAX_ERROR_BYTES = 4096;
 
-/** Refs below `refs/ranvier` belong to the platform, so clients do not see them. */
+/** Refs below `refs/ranvier` are internal to the platform, so they are hidden from clients. */
 const COMMON: Settings = [
   ['transfer.hideRefs', 'refs/ranvier'],
   ['http.getanyfile', 'false'],
 ];
 
-/** Harmless faults in old commits of many projects, which must not block a push. */
+/** Harmless faults in old commits of many projects. They must not make a push fail. */
 const LENIENT: Settings = ['zeroPaddedFilemode', 'missingSpaceBeforeDate', 'badTimezone'].map(
   (name) => [`receive.fsck.${name}`, 'ignore'] as const,
 );
 
 /**
- * Answers a fetch or clone. With `anyCommit`, any commit can be fetched, not only commits of branches. Other clients
- * cannot use version 2 of git's protocol, because it serves any object whose id is known.
+ * Serves a fetch or clone. With `anyCommit`, any commit can be fetched, not only those of branches. Clients without it
+ * cannot use version 2 of git's protocol, which serves any object whose id is known.
  */
 export async function fetchFrom(
   { log }: Pick<PushDeps, 'log'>,
@@ -62,12 +62,12 @@ export async function fetchFrom(
   if (end !== '') log.debug({ git: end }, 'git says at the end of a fetch');
 }
 
-/** How long git may go on unpacking a push after the pusher disconnected, in milliseconds. */
+/** How long git may continue unpacking a push after the pusher disconnected, in milliseconds. */
 const UNPACKS_ALONE_MS = 10_000;
 
 /**
- * Answers a push. A push that arrived completely is stored and deployed even if the connection is lost. A push that
- * takes too long to unpack is ended, because a small pack can expand to hours of work.
+ * Serves a push. A push that was received completely is stored and deployed even if the connection is lost. A push that
+ * takes too long to unpack is aborted, because a small pack can expand to hours of work.
  */
 export async function pushTo(
   deps: PushDeps,
@@ -110,7 +110,7 @@ export async function pushTo(
   await repositories.tidy(push.service.id, done.pushes >= PUSHES_BEFORE_PACKING);
 }
 
-/** Ends git UNPACKS_ALONE_MS after the client disconnects, unless the returned function is called first. */
+/** Kills git UNPACKS_ALONE_MS after the client disconnects. The returned function prevents that. */
 function endsAlone(socket: Socket, child: ChildProcess): () => void {
   let timer: NodeJS.Timeout | undefined;
   const left = () => {
@@ -126,7 +126,7 @@ function endsAlone(socket: Socket, child: ChildProcess): () => void {
   return stay;
 }
 
-/** Receives a push. Returns null if git itself refused it. Calls `accepted` when git has unpacked it. */
+/** Receives a push. Returns null if git itself refused it. Calls `accepted` once git has unpacked it. */
 async function receive(
   deps: PushDeps,
   push: Push,
@@ -138,7 +138,7 @@ async function receive(
     const request = await channel.read();
     if (request === null) return null;
     accepted();
-    // Recorded before anything is deployed, because the record tells workers which host has the repository.
+    // Recorded before anything is deployed, because workers find out from the record which host has the repository.
     const pushes = await recordPushed(deps.db, push.service.id);
     return { afterwards: await receivePush(deps, push, channel, request), pushes };
   } catch (error) {
@@ -150,8 +150,8 @@ async function receive(
 }
 
 /**
- * Returns the CGI variables for git. CONTENT_LENGTH is left out, so that git reads until its input ends. With it, git
- * would loop for ever on an input that ends too early, for example if this process is killed during a push.
+ * Returns the CGI variables for git. Omits CONTENT_LENGTH, so that git reads until its input ends. Otherwise git would
+ * loop forever on an input that ends too early, for example if this process is killed during a push.
  */
 function environmentOf(
   { ctx, rest, query, repository }: Exchange,
@@ -177,8 +177,8 @@ function environmentOf(
 }
 
 /**
- * Passes the request's body to git and git's answer to the client. Resolves when git has ended its output. A client
- * that sends too much gets an error; a client that is too slow loses its connection.
+ * Pipes the request body to git, and git's response to the client. Resolves when git has closed its output. A client
+ * that sends too much gets an error response; the connection of a client that is too slow is closed.
  */
 async function pump(
   { ctx, signal }: Exchange,
@@ -187,7 +187,7 @@ async function pump(
   end: (child: ChildProcess) => void = endChild,
 ): Promise<void> {
   const { req, res } = ctx;
-  // Koa must not end the response: the pump below does.
+  // Koa must not end the response, because it is piped below.
   ctx.status = 200;
   ctx.respond = false;
   const lose = () => {
@@ -210,7 +210,7 @@ async function pump(
   }
   if (refused === null || res.headersSent) return void res.end();
   ctx.respond = true;
-  // The rest of the body stays unread, so the connection cannot be used again.
+  // The rest of the body stays unread, so the connection cannot be reused.
   ctx.set('Connection', 'close');
   throw refused;
 }
@@ -219,8 +219,8 @@ function passOn({ req }: ApiContext, body: Transform, end: () => void, child: Ch
   const stdin = child.stdin as Writable;
   stdin.on('error', () => undefined);
   req.pipe(body).pipe(stdin);
-  // If the client disconnects before the whole request was passed on, git is ended, because it would wait for input for
-  // ever. Git stores only complete pushes, so nothing was accepted yet.
+  // If the client disconnects before the whole request was passed on, git is killed, because it would wait for input
+  // forever. git stores only complete pushes, so nothing has been accepted yet.
   const gaveUp = () => {
     if (!req.readableEnded) end();
   };
@@ -230,8 +230,8 @@ function passOn({ req }: ApiContext, body: Transform, end: () => void, child: Ch
 }
 
 /**
- * Sends git's answer. The headers go out with the first byte of the body, so that the request can be refused until
- * then.
+ * Sends git's response. The headers are sent with the first byte of the body, so that an error response is possible
+ * until then.
  */
 async function answerFrom(child: ChildProcess, res: ServerResponse, isRefused: () => boolean): Promise<void> {
   let read = Buffer.alloc(0);
@@ -252,7 +252,7 @@ async function answerFrom(child: ChildProcess, res: ServerResponse, isRefused: (
   else res.writeHead(500, { 'Content-Type': 'text/plain' });
 }
 
-/** The CGI headers of git's answer that are passed on. The platform sets all others. */
+/** The CGI headers in git's response that are passed on. The platform sets all others. */
 const PASSED = ['content-type', 'cache-control', 'expires', 'pragma'];
 
 function writeHead(res: ServerResponse, answer: Buffer): void {
@@ -268,13 +268,13 @@ function writeHead(res: ServerResponse, answer: Buffer): void {
   if (!res.headersSent) res.writeHead(status);
 }
 
-/** Writes a chunk and waits until a slow client has read it. Drops the chunk if the client has disconnected. */
+/** Writes a chunk and waits until a slow client has read it. Discards the chunk if the client has disconnected. */
 async function send(res: ServerResponse, chunk: Buffer): Promise<void> {
   if (res.destroyed || res.writableEnded || res.write(chunk)) return;
   await Promise.race([once(res, 'drain'), once(res, 'close')]).catch(() => undefined);
 }
 
-/** Resolves to the last bytes of the child's stderr once the child has ended. */
+/** Resolves to the end of the child's stderr once the child has exited. */
 async function ended(child: ChildProcess): Promise<string> {
   let said = '';
   (child.stderr as Readable).on('data', (chunk: Buffer) => {

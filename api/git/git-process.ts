@@ -3,8 +3,8 @@ import { type ChildLimits, spawnLimited } from '../../shared/core/limited-child.
 import { isMissing, resultOf } from '../../shared/core/run-limited.js';
 
 /**
- * Runs git in the API process: with a fixed environment, without the host's configuration, and with limits on memory
- * and processor time.
+ * Runs git in the API process. It gets a fixed environment, not the host's configuration, and limits on memory and CPU
+ * time.
  */
 
 const PATH = '/usr/local/bin:/usr/bin:/bin:/opt/homebrew/bin';
@@ -79,8 +79,8 @@ export async function runGit(
 }
 
 /**
- * Starts `git http-backend`, git's own CGI program. Pipes 3, 4 and 5 lead to the hooks that it starts: git's input to
- * the hook, the hook's answers, and messages to the pusher.
+ * Starts `git http-backend`, git's own CGI program. Pipes 3, 4 and 5 are for the hooks that it starts: git's input to
+ * the hook, the hook's results, and messages to the pusher.
  */
 export function spawnBackend(env: Record<string, string>): ChildProcess {
   return spawnLimited(['git', 'http-backend'], {

@@ -3,17 +3,18 @@ import type { Readable, Writable } from 'node:stream';
 import { MAX_UPDATES, type RefUpdate } from '../../shared/pushes/model.js';
 import { FLUSH, type Packet, PacketReader, packet } from './pkt-lines.js';
 
-/** What git passes to the hook `proc-receive`. */
+/** What git sends to the hook `proc-receive`. */
 export interface HookRequest {
   updates: RefUpdate[];
   options: string[];
   /**
-   * Path of git's file `shallow` for this push: the commits at which its history ends. '' if the push is not shallow.
+   * Path of git's file `shallow` for this push. It lists the commits at which the pushed history ends. '' if the push
+   * is not shallow.
    */
   shallowFile: string;
 }
 
-/** The hook's answer for one ref. */
+/** The hook's result for one ref. */
 export type HookAnswer =
   | { ref: string; ok: true /** Git moves the ref itself. */; byGit?: boolean }
   | { ref: string; ok: false; reason: string };
@@ -34,11 +35,11 @@ export class HookChannel {
     this.#chunks = (input as Readable)[Symbol.asyncIterator]();
     this.#answers = answers as Writable;
     this.#messages = messages as Writable;
-    // If the hook is killed, its pipes close. That is no error, because the deployment continues.
+    // The pipes close if the hook is killed. That is not an error, because the deployment continues.
     for (const stream of [input as Readable, this.#answers, this.#messages]) stream.on('error', () => undefined);
   }
 
-  /** Reads what git passed to the hook. Resolves to null if git refused the push itself and called no hook. */
+  /** Reads what git sent to the hook. Resolves to null if git itself refused the push and ran no hook. */
   async read(): Promise<HookRequest | null> {
     const shallowFile = await this.#next();
     if (shallowFile === undefined || shallowFile === null) return null;
@@ -55,7 +56,7 @@ export class HookChannel {
     if (this.#messages.writable) this.#messages.write(`${printable(line)}\n`);
   }
 
-  /** Sends the answers for all refs, after which the hook ends. */
+  /** Sends the results for all refs, after which the hook exits. */
   answer(answers: readonly HookAnswer[]): void {
     for (const answer of answers) {
       this.#answers.write(packet(answer.ok ? `ok ${answer.ref}` : `ng ${answer.ref} ${printable(answer.reason)}`));
@@ -84,7 +85,7 @@ export class HookChannel {
     }
   }
 
-  /** Returns the next packet; undefined at the end. */
+  /** Returns the next packet; undefined at the end of the input. */
   async #next(): Promise<Packet | undefined> {
     while (this.#waiting.length === 0) {
       // A killed hook closes the pipe early, which the iterator reports as an error.
@@ -101,7 +102,7 @@ function parseUpdate(line: string): RefUpdate {
   return { from, to, ref: ref.join(' ') };
 }
 
-/** Removes control characters from a line, except colours. */
+/** Removes control characters from a line, except for colours. */
 export function printable(line: string): string {
   return (
     line

@@ -1,4 +1,4 @@
-/** Git's pkt-line framing, as far as the hook `proc-receive` uses it. */
+/** Git's pkt-line format, to the extent that the hook `proc-receive` uses it. */
 
 /** A packet's text without the line break; null for the flush packet that ends a section. */
 export type Packet = string | null;
@@ -6,7 +6,7 @@ export type Packet = string | null;
 const HEAD_BYTES = 4;
 const MAX_PACKET_BYTES = 65_520;
 
-/** Collects bytes and returns them as packets. Throws if they are not pkt-lines. */
+/** Splits received bytes into packets. Throws if they are not in pkt-line format. */
 export class PacketReader {
   #rest: Buffer = Buffer.alloc(0);
 

@@ -10,27 +10,27 @@ import type { ServiceRow } from '../../shared/services/rows.js';
 
 export interface QueuePushInput extends Pick<QueueDeploymentInput, 'actor' | 'authorize'> {
   service: Pick<ServiceRow, 'id' | 'workspace_id' | 'configuration'>;
-  /** The id of the new deployment. A ref of this name keeps the commit. */
+  /** The id of the new deployment. A ref with this name protects the commit from garbage collection. */
   id: string;
   branch: string;
   commitSha: string;
   folderId: string;
-  /** Resolves to true if the branch has moved to the commit since the pusher's git read it. */
+  /** Resolves to true if the branch was updated to the commit after the pusher's git had read it. */
   hasMoved: () => Promise<boolean>;
 }
 
-/** A deployment of a pushed commit, of the service itself or of a preview. */
+/** A deployment of a pushed commit, for the service itself or a preview. */
 export interface QueuedPush {
   id: string;
   serviceId: string;
-  /** True if an earlier push of the same commit had queued it. */
+  /** True if an earlier push of the same commit queued it. */
   joined: boolean;
 }
 
 /**
- * Queues the deployment of a pushed commit. Returns the deployment of an earlier push of the commit if it is open or
- * has just gone live. A branch other than the service's is deployed to its preview; returns null if it has no preview
- * and gets none. Throws what `queueDeployment` and `previewForBranch` throw.
+ * Queues the deployment of a pushed commit. If an earlier push of the commit has a deployment that is unfinished or has
+ * just gone live, returns that one. A branch other than the service's is deployed to its preview; returns null if it
+ * has no preview and none is created. Throws errors of `queueDeployment` and `previewForBranch`.
  */
 export async function queuePush(
   trx: Transaction,
@@ -40,7 +40,7 @@ export async function queuePush(
   const { service, branch, commitSha, folderId } = input;
   await trx.raw('select 1 from services where id = ? for update', [service.id]);
   const push = { serviceId: service.id, ref: branchRef(branch), commitSha };
-  // A push moves its branch before it is settled, so the second search finds what the first one missed.
+  // A push updates its branch before it is settled, so the second search finds what the first one missed.
   const open = (await findOpenPush(trx, push)) ?? ((await input.hasMoved()) ? await findMovedPush(trx, push) : null);
   if (open) return { id: open.id, serviceId: open.deployed_service_id, joined: true };
   await giveUpPushes(trx, push);
@@ -64,7 +64,7 @@ async function queue(
   return previewForBranch(trx, deps, { ...preview, actor, authorize });
 }
 
-/** Returns the id of a new deployment; such ids ascend with time. */
+/** Returns the id of a new deployment. Later ids are greater. */
 export function newDeploymentId(): string {
   return uuidv7();
 }

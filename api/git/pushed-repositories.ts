@@ -21,15 +21,15 @@ import { type GitResult, runGit } from './git-process.js';
 import { writeHooks } from './repository-hooks.js';
 
 const NOTHING = '0'.repeat(40);
-/** The commits of this many releases are kept even if no branch contains them, so that they can be built again. */
+/** Number of releases whose commits are kept even if no branch contains them. They can then be built again. */
 const KEPT_RELEASES = 10;
-/** The note file of a shallow push (`noteShallow`) is renewed at this interval and expires after NOTE_HOLDS_MS. */
+/** Interval at which the note file of a shallow push (`noteShallow`) is renewed. It expires after NOTE_HOLDS_MS. */
 const NOTE_RENEW_MS = 10_000;
 const NOTE_HOLDS_MS = 60_000;
-/** After this many pushes, a repository is packed and its unreachable commits are removed. */
+/** Number of pushes after which a repository is packed and its unreachable commits are deleted. */
 export const PUSHES_BEFORE_PACKING = 20;
 
-/** The bare repositories below `DATA_DIR/pushed`, one for each service that is deployed by `git push`. */
+/** The bare repositories in `DATA_DIR/pushed`, one per service that is deployed by `git push`. */
 export class PushedRepositories {
   readonly #db: Db;
   readonly #log: Logger;
@@ -37,7 +37,7 @@ export class PushedRepositories {
   readonly #address: string;
   #prepared: Promise<{ id: string; hooks: string }> | null = null;
 
-  /** `address` is the URL at which other API hosts reach this process. */
+  /** `address` is the URL at which other API hosts can connect to this process. */
   constructor({ db, log, dataDir, address }: { db: Db; log: Logger; dataDir: string; address: string }) {
     this.#address = address;
     this.#db = db;
@@ -84,13 +84,13 @@ export class PushedRepositories {
     if (await exists(this.#folder)) await withdrawHost(this.#db, (await this.prepare()).id, this.#address);
   }
 
-  /** Returns a repository that `open` has created. */
+  /** Returns a repository that `open` created earlier. */
   async at(serviceId: string): Promise<PushedRepository> {
     const { hooks } = await this.prepare();
     return new PushedRepository(join(this.#folder, repositoryFolder(serviceId)), hooks);
   }
 
-  /** Records the repository's size. With `pack`, first repacks it and removes commits that nothing refers to. */
+  /** Records the repository's size. With `pack`, first repacks it and deletes unreferenced commits. */
   async tidy(serviceId: string, pack: boolean): Promise<void> {
     const repository = await this.at(serviceId);
     if (pack) {
@@ -102,7 +102,7 @@ export class PushedRepositories {
     await recordSize(this.#db, serviceId, await repository.size(), pack);
   }
 
-  /** Deletes the repositories of deleted services. Returns how many. */
+  /** Deletes the repositories of deleted services. Returns their number. */
   async removeGone(): Promise<number> {
     const names = await readdir(this.#folder).catch(() => []);
     const ids = names.flatMap((name) =>
@@ -163,7 +163,7 @@ export class PushedRepository {
     return (await this.#git('rev-parse', '--verify', '-q', branchRef(branch))).stdout.trim();
   }
 
-  /** Returns true if the id is the id of a commit, not of a tag or a file. */
+  /** Returns true if the id is that of a commit, and not of a tag or file. */
   async hasCommit(sha: string): Promise<boolean> {
     return (await this.#git('cat-file', '-t', sha)).stdout.trim() === 'commit';
   }
@@ -172,7 +172,7 @@ export class PushedRepository {
     return (await this.#git('log', '--no-walk', '--format=%s', '--end-of-options', sha)).stdout.trim().slice(0, 200);
   }
 
-  /** Moves a branch. With `from`, fails unless the branch is at that commit. */
+  /** Updates a branch. With `from`, fails unless the branch is at that commit. */
   async moveBranch(branch: string, to: string, from?: string): Promise<GitResult> {
     return this.#git('update-ref', branchRef(branch), to, ...(from === undefined ? [] : [from]));
   }
@@ -181,7 +181,7 @@ export class PushedRepository {
     return this.#git('update-ref', '-d', branchRef(branch), from);
   }
 
-  /** Creates a ref for a deployment's commit, so that git keeps the commit when the branch moves. */
+  /** Creates a ref for a deployment's commit, so that git keeps the commit when the branch is updated. */
   async keep(deploymentId: string, sha: string): Promise<void> {
     const kept = await this.#git('update-ref', keptRef(deploymentId), sha, NOTHING);
     if (!kept.ok) throw new Error(`the pushed commit cannot be kept: ${kept.stderr}`);
@@ -197,12 +197,12 @@ export class PushedRepository {
     for (const id of stdout.split('\n')) if (id !== '' && !kept.has(id)) await this.forget(id);
   }
 
-  /** Packs everything, and removes unreferenced objects that are older than an hour. */
+  /** Packs the repository, and deletes unreferenced objects older than an hour. */
   async pack(): Promise<GitResult> {
     return runGit(this.path, ['gc', '-q', '--prune=1.hour.ago'], { long: true });
   }
 
-  /** Returns the bytes of the repository's objects on the disk. */
+  /** Returns the size of the repository's objects on disk, in bytes. */
   async size(): Promise<number> {
     const { stdout } = await this.#git('count-objects', '-v');
     const kib = (name: string) => Number(new RegExp(`^${name}: (\\d+)$`, 'm').exec(stdout)?.[1] ?? 0);
@@ -211,35 +211,35 @@ export class PushedRepository {
 
   /**
    * Writes a note file with `lines`: the ids of the commits at which the history of a shallow push ends. The push
-   * counts as held (`isHeld`) until `adoptShallow` or `release`.
+   * counts as held (`isHeld`) until `adoptShallow` or `release` is called.
    */
   async noteShallow(deploymentId: string, lines: string): Promise<void> {
     const note = this.#shallowNote(deploymentId);
     await writeFile(note, lines, { mode: 0o600 });
     const renew = () => {
       const now = new Date();
-      // The renewal fails after `adoptShallow` has deleted the note.
+      // The renewal fails after `adoptShallow` has deleted the note file.
       utimes(note, now, now).catch(() => undefined);
     };
     this.#renewals.push(setInterval(renew, NOTE_RENEW_MS));
   }
 
-  /** Stops renewing the notes, because git has ended. */
+  /** Stops renewing the note files, because git has exited. */
   release(): void {
     for (const renewal of this.#renewals.splice(0)) clearInterval(renewal);
   }
 
   /**
-   * Returns true while git is about to move the ref of a shallow push. Until then nothing else may change that ref or
-   * the file `shallow`: git would die without an answer, and the pusher's git would wait for ever. A note file marks
-   * this time; it expires a minute after the process that wrote it has died.
+   * Returns true while git is about to update the ref of a shallow push. During that time, nothing else may change that
+   * ref or the file `shallow`: git would exit without a response, and the pusher's git would wait forever. A note file
+   * marks this time; it expires a minute after the process that wrote it has died.
    */
   async isHeld(deploymentId: string): Promise<boolean> {
     const note = await stat(this.#shallowNote(deploymentId)).catch(() => null);
     return note !== null && Date.now() - note.mtimeMs < NOTE_HOLDS_MS;
   }
 
-  /** Adds the commits of a note to the repository's file `shallow`, unless git has already done so. */
+  /** Adds the commits in a note file to the repository's file `shallow`, unless git has already done so. */
   async adoptShallow(deploymentId: string): Promise<void> {
     const note = this.#shallowNote(deploymentId);
     const noted = await readFile(note, 'utf8').catch(() => null);

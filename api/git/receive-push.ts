@@ -33,19 +33,19 @@ export interface Push {
   actor: string;
   /** The pusher, for the audit log. */
   audited: Pick<AuditEntry, 'workspace_id' | 'actor' | 'user_id' | 'credential' | 'credential_id' | 'request_id'>;
-  /** Throws if the pusher may not read values of protected environments. */
+  /** Throws if the pusher may not read values from protected environments. */
   authorize: (facts: { protectedEnvironment: boolean }) => void;
 }
 
-/** Work to do after git has ended. */
+/** Work to do after git has exited. */
 export type Afterwards = () => Promise<void>;
 
 const NOTHING = /^0+$/;
 
 /**
- * Carries out a push whose objects git has stored, and answers git for each ref.
- * Deletes and moves branches, deploys the commit of the service's branch and shows the pusher its progress. If the
- * pusher disconnects, the work continues.
+ * Performs a push whose objects git has stored, and sends git the result for each ref. Updates and deletes branches,
+ * deploys the commit of the service's branch, and shows the progress in the pusher's terminal. If the pusher
+ * disconnects, the work continues.
  */
 export async function receivePush(
   deps: PushDeps,
@@ -124,8 +124,8 @@ async function deleteBranch(
 }
 
 /**
- * Deploys a branch to its preview. Returns null if it has no preview and gets none. If a preview cannot be made, tells
- * the pusher why.
+ * Deploys a branch to its preview. Returns null if it has no preview and none is created. If a preview cannot be
+ * created, the pusher gets a message with the reason.
  */
 async function showBranch(
   deps: PushDeps,
@@ -141,7 +141,7 @@ async function showBranch(
   try {
     return await deployBranch(deps, push, channel, update, options);
   } catch (error) {
-    // The push still stores the branch: a pusher must not lose work because the limit of previews is reached.
+    // The push still stores the branch: a pusher must not lose work because the maximum number of previews is reached.
     if (!(error instanceof AppError)) throw error;
     channel.say(`-----> No preview of ${options.branch}: ${error.message}`);
     return null;
@@ -169,21 +169,22 @@ interface DeployOptions {
   branch: string;
   noWait: boolean;
   /**
-   * Path of git's file `shallow` for this push: the commits at which its history ends. '' if the push is not shallow.
+   * Path of git's file `shallow` for this push. It lists the commits at which the pushed history ends. '' if the push
+   * is not shallow.
    */
   shallow: string;
 }
 
-/** The hook's answer for one ref, and the work to do after git has ended. */
+/** The hook's result for one ref, and the work to do after git has exited. */
 interface Done {
   answer: HookAnswer;
   afterwards: Afterwards;
 }
 
 /**
- * Deploys a pushed commit, and shows the pusher its progress. Returns null if the branch has no preview and gets none.
- * If a hook moves the ref of a shallow push, git fails. Git therefore moves that ref itself at the end; `afterwards`
- * moves it back if the commit is not live yet.
+ * Deploys a pushed commit, and shows the progress in the pusher's terminal. Returns null if the branch has no preview
+ * and none is created. If a hook updated the ref of a shallow push, git would fail. Therefore git updates that ref
+ * itself at the end, and `afterwards` reverts it if the commit is not live yet.
  */
 async function deployBranch(
   deps: PushDeps,
@@ -198,7 +199,7 @@ async function deployBranch(
     throw new AppError('engine_unavailable');
   });
   const wanted = newDeploymentId();
-  // A ref keeps the commit from here on, so that a worker finds it as soon as the deployment exists.
+  // A ref protects the commit from here on, so that a worker finds it as soon as the deployment exists.
   await repository.keep(wanted, to);
   if (shallow !== '') await repository.noteShallow(wanted, shallow);
   const queued = await deps.db
@@ -270,7 +271,7 @@ function refused(ref: string, reason: string): Done {
   return done({ ref, ok: false, reason });
 }
 
-/** Tells the pusher why no new release is live. Returns the reason in a few words. */
+/** Prints in the pusher's terminal why no new release is live. Returns the reason in a few words. */
 function explain(channel: HookChannel, { status, error }: { status: string; error: string }, id: string): string {
   channel.say('');
   if (status === 'unknown') {
@@ -284,7 +285,7 @@ function explain(channel: HookChannel, { status, error }: { status: string; erro
   return status === 'failed' ? 'the deployment failed' : 'the deployment was cancelled';
 }
 
-/** Tells the pusher why nothing is deployed. Returns the reason in one line. */
+/** Prints in the pusher's terminal why nothing is deployed. Returns the reason in one line. */
 function refusal(deps: PushDeps, channel: HookChannel, error: unknown): string {
   if (!(error instanceof AppError)) {
     deps.log.error({ err: error }, `a push failed unexpectedly: ${errorMessage(error)}`);

@@ -5,8 +5,8 @@ import { exists } from '../../shared/core/exists.js';
 import { MAX_UPDATES } from '../../shared/pushes/model.js';
 
 /**
- * The git hooks of pushed repositories. They only relay: git starts them with the pipes 3, 4 and 5 of `http-backend`,
- * and the API process at the other end decides. If that process dies, the pipes close and the hook ends.
+ * The git hooks of pushed repositories. They only relay data: git starts them with pipes 3, 4 and 5 of `http-backend`,
+ * and the API process at the other end decides. If that process dies, the pipes close and the hook exits.
  */
 
 /**
@@ -28,7 +28,7 @@ kill $input 2>/dev/null
 exit 0
 `;
 
-/** Refuses refs other than branches before `proc-receive` runs, so that git stores nothing of the push. */
+/** Refuses refs other than branches before `proc-receive` runs. Thus git stores nothing from the push. */
 const PRE_RECEIVE = `#!/bin/sh
 count=0
 while read -r from to ref; do
@@ -49,7 +49,7 @@ done
 
 const HOOKS: Readonly<Record<string, string>> = { 'proc-receive': PROC_RECEIVE, 'pre-receive': PRE_RECEIVE };
 
-/** Writes the hooks below `folder` unless they exist. Returns their folder. */
+/** Writes the hooks into a subfolder of `folder` unless they exist. Returns the subfolder. */
 export async function writeHooks(folder: string): Promise<string> {
   const hash = createHash('sha256').update(JSON.stringify(HOOKS)).digest('hex').slice(0, 16);
   const path = join(folder, `hooks-${hash}`);

@@ -7,10 +7,10 @@ import { endedPushes, lockEndedPush, settlePush } from '../../shared/pushes/stor
 import type { PushedRepositories, PushedRepository } from './pushed-repositories.js';
 
 /**
- * Moves the branch to a pushed commit that is live, or forgets a commit that failed. If a later push has moved the
- * branch, the branch stays. Does nothing if the push was settled, if its deployment has not ended, or if git is about
- * to move the branch. The push calls this at its end; the periodic upkeep calls it too, in case the process that
- * received the push died.
+ * Updates the branch to a pushed commit that is live, or forgets a commit whose deployment failed. Leaves the branch
+ * unchanged if a later push has updated it. Does nothing if the push was already settled, if its deployment is not
+ * finished, or if git is about to update the branch. The push calls this at its end; the periodic upkeep calls it too,
+ * in case the process that received the push died.
  */
 export async function settleEndedPush(db: Db, repository: PushedRepository, id: string): Promise<void> {
   if (await repository.isHeld(id)) return;
@@ -40,7 +40,7 @@ export interface UpkeepDeps {
 
 /**
  * Starts the periodic upkeep of pushed repositories. Returns a function that stops it. It settles pushes whose client
- * has disconnected, removes repositories of deleted services, and announces this process to other API hosts. Each API
+ * has disconnected, deletes repositories of deleted services, and announces this process to other API hosts. Each API
  * process does so for its own folder.
  */
 export function startPushUpkeep({ db, log, repositories }: UpkeepDeps): () => Promise<void> {

@@ -16,9 +16,9 @@ export interface PreviewPush {
 }
 
 /**
- * Deploys a pushed branch to its preview, and creates the preview if `previewMode` is automatic. Returns the answer to
- * the git host; null if the branch has no preview and gets none. Git hosts report only pushes to the repository itself,
- * so branches of forks never arrive here.
+ * Deploys a pushed branch to its preview, and creates the preview if `previewMode` is automatic. Returns the response
+ * to the git host; null if the branch has no preview and none is created. Git hosts report only pushes to the
+ * repository itself, so branches of forks never arrive here.
  */
 export async function pushToPreview(
   { db, keyring, config }: Pick<ApiDeps, 'db' | 'keyring' | 'config'>,
@@ -55,14 +55,14 @@ export async function pushToPreview(
       return { status: 200, reason: `the pull requests of ${branch} are closed, or its commit is deployed already` };
     });
   } catch (error) {
-    // A user can remove the cause, for example a plan that is used up. The next push tries again.
+    // A user can fix the cause, such as a used-up plan limit. The next push tries again.
     if (error instanceof AppError) return { status: 200, reason: `no preview of ${branch}: ${error.message}` };
     throw error;
   }
 }
 
 /**
- * Makes the repository due for a poll, which finds out whether the branch of a preview is gone. The report alone
+ * Makes the repository due for a poll, which checks whether the branch of a preview still exists. The report alone
  * deletes no preview: the branch may have been pushed again before it arrived.
  */
 export async function noteDeletedBranch(

@@ -20,8 +20,8 @@ export interface PullDelivery {
 type Answer = { status: number; reason: string };
 
 /**
- * Stores a report about a pull request, and creates, updates or deletes its preview. Returns the answer to the git
- * host. No commit of a fork is deployed before a member approves it. A preview that cannot be created is no error.
+ * Stores a report about a pull request, and creates, updates or deletes its preview. Returns the response to the git
+ * host. No commit of a fork is deployed before a member approves it. A preview that cannot be created is not an error.
  */
 export async function receivePull(
   { db, keyring, config }: Pick<ApiDeps, 'db' | 'keyring' | 'config'>,
@@ -50,15 +50,15 @@ export async function receivePull(
     });
     return 'status' in recorded ? recorded : await show(recorded);
   } catch (error) {
-    // A sweep tries again later, for example once the plan has room or an earlier preview is deleted.
+    // A sweep tries again later, for example once the plan allows it or an earlier preview is deleted.
     if (error instanceof AppError) return { status: 200, reason: `no preview of ${name}: ${error.message}` };
     throw error;
   }
 
   /**
-   * Stores a commit event for an existing preview. Returns null if there is none, or if it is being deleted. Then, and
-   * if the preview was closed, first records a retry, which creates the preview if this process dies or if a deletion
-   * removes the preview meanwhile.
+   * Stores a commit event for an existing preview. Returns null if there is none, or if it is being deleted. In these
+   * cases, and if the preview was to be deleted, first records a retry. The retry creates the preview if this process
+   * dies, or if the preview is deleted in the meantime.
    */
   async function notifyExisting(
     trx: Transaction,

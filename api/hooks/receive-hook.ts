@@ -42,24 +42,24 @@ const ENDPOINT: Endpoint = {
   keyed: false,
 };
 /**
- * Limits per minute. `hook`: genuine deliveries to one hook. `forged`: other deliveries of one client to one hook.
- * `unknown`: deliveries of one client to hooks that do not exist.
+ * Limits per minute. `hook`: authentic deliveries to one hook. `forged`: other deliveries from one client to one hook.
+ * `unknown`: deliveries from one client to hooks that do not exist.
  */
 const A_MINUTE = { hook: 60, forged: 60, unknown: 60 };
 /**
- * Bodies (up to five MiB) that are read at the same time, for one workspace and for all. If all places are taken, the
- * workspace with the most bodies loses one of them to another workspace.
+ * Maximum number of bodies (up to five MiB each) read concurrently, per workspace and in total. If the total is
+ * reached, reading a body of the workspace with the most bodies is aborted in favour of another workspace.
  */
 const BODIES = { each: 8, all: 40 };
-/** Genuine deliveries that are stored at the same time. Each uses a database connection. */
+/** Maximum number of authentic deliveries that are stored concurrently. Each uses a database connection. */
 const STORED = { each: 2, all: 6, waiting: 20 };
-/** Maximum time for a body to arrive. Git hosts give up after 10 s. */
+/** Maximum time for a body to arrive, in milliseconds. Git hosts give up after 10 s. */
 const BODY_MS = 20_000;
 
 /**
- * Serves `POST /api/hooks/{hookId}`: deliveries of git hosts, and calls of deploy hooks. Verifies and stores them, and
- * answers 202; a worker reads the repository afterwards. A genuine delivery that deploys nothing gets 200 and the
- * reason, because git hosts disable hooks that answer with errors.
+ * Serves `POST /api/hooks/{hookId}`, for deliveries from git hosts and calls of deploy hooks. Verifies and stores them,
+ * and responds with 202; a worker reads the repository later. An authentic delivery that deploys nothing gets status
+ * 200 and the reason, because git hosts disable hooks that respond with errors.
  */
 export function receiveHook(deps: ApiDeps): ApiMiddleware {
   const { db, keyring } = deps;
@@ -88,7 +88,7 @@ export function receiveHook(deps: ApiDeps): ApiMiddleware {
     }
   }
 
-  /** Reads the body and checks its signature, so that a forged delivery takes no turn from genuine ones. */
+  /** Reads the body and checks its signature. Only authentic deliveries then wait for their turn to be stored. */
   async function readGenuine(ctx: ApiContext, hook: HookTarget, headers: Headers): Promise<HookEvent> {
     const given = new AbortController();
     const release = bodies.take(hook.workspace_id, (reason) => given.abort(reason));
@@ -125,7 +125,8 @@ export function receiveHook(deps: ApiDeps): ApiMiddleware {
       if (preview?.status === 202) deps.dispatcher.wake();
       if (preview !== null) return preview;
     }
-    // A push that applies a stack deploys the services whose own autoDeploy asks for it.
+    // A push that applies a stack deploys the services in its document that have `autoDeploy`, so this service's own
+    // does not matter.
     const wanted = hook.stack_by === null ? configuration : { ...configuration, autoDeploy: 'commit' };
     const reason = event.type === 'push' ? irrelevance(event, { ...wanted, archived }) : null;
     if (reason !== null) return { status: 200, reason };
@@ -155,8 +156,8 @@ export function receiveHook(deps: ApiDeps): ApiMiddleware {
 }
 
 /**
- * Reads the body of a delivery. Throws payload_too_large, invalid_request if the connection is lost or the body arrives
- * too slowly, and the reason of the abort.
+ * Reads the body of a delivery. Throws payload_too_large; invalid_request if the connection is lost or the body arrives
+ * too slowly; the abort reason.
  */
 async function readBody(ctx: ApiContext, ending: AbortController): Promise<Buffer> {
   const { req, request } = ctx;
@@ -177,7 +178,7 @@ async function readBody(ctx: ApiContext, ending: AbortController): Promise<Buffe
   try {
     await once(req, 'end', { signal: ending.signal });
   } catch {
-    // The rest of the body stays unread, so the connection is closed after the answer.
+    // The rest of the body stays unread, so the connection is closed after the response.
     req.removeAllListeners('data').pause();
     ctx.set('Connection', 'close');
     ending.signal.throwIfAborted();

@@ -4,16 +4,19 @@ import { CLIENT_PATHS } from '../../shared/remote/model.js';
 import type { Metrics } from './metrics.js';
 import type { ApiMiddleware } from './request-state.js';
 
-/** Characters of a path that are logged; the rest is cut off. */
+/** Maximum number of characters of a path that are logged. */
 const LOGGED_PATH = 512;
 
-/** Cuts the secret ticket of a shell or a tunnel from a path. A proxy that drops `Upgrade` makes it a plain request. */
+/**
+ * Removes the secret ticket of a shell or tunnel from a path. Without `Upgrade`, which some proxies drop, such a
+ * request is handled and logged like any other.
+ */
 function withoutTicket(path: string): string {
   const prefix = Object.values(CLIENT_PATHS).find((each) => path.startsWith(each));
   return prefix ?? path;
 }
 
-/** Writes a log line and updates the metrics for each request, after its answer or lost connection. */
+/** Writes a log line and updates the metrics for each request, after its response or disconnection. */
 export function accessLog(log: Logger, metrics: Metrics): ApiMiddleware {
   return async (ctx, next) => {
     const begun = performance.now();
@@ -22,7 +25,7 @@ export function accessLog(log: Logger, metrics: Metrics): ApiMiddleware {
       const route = ctx.state.route?.path ?? 'other';
       const status = ctx.res.writableFinished ? ctx.res.statusCode : 499;
       metrics.observeRequest({ method: ctx.method, route, status }, seconds);
-      // Successful reads are mostly polls, so they are logged at the level debug only.
+      // Successful reads are mostly polls, so they are logged only at level debug.
       const level = ctx.method === 'GET' && status < 400 ? 'debug' : 'info';
       if (!log.isLevelEnabled(level)) return;
       const { caller } = ctx.state;

@@ -5,11 +5,13 @@ import type { Route, SignInLimits } from './route.js';
 import { Turns } from './workspace-turns.js';
 
 export interface RequestTurns {
-  /** Most requests. Each holds at most one of the pool's 20 database connections. */
+  /** Most requests. Each uses at most one of the pool's 20 database connections. */
   usual: Turns;
   /** Log searches. They may examine very many lines, and are the slowest SQL statements that callers can cause. */
   searches: Turns;
-  /** Writes that have committed and wait for a worker, a name server or a mail server. They hold no connection. */
+  /**
+   * Writes that have committed and wait for a worker, a name server or a mail server. They use no database connection.
+   */
   completions: Turns;
 }
 
@@ -22,8 +24,8 @@ export function requestTurns(): RequestTurns {
 }
 
 /**
- * Returns the steps that answer a request. Only a few requests of one workspace may use the database at once. A request
- * that waits for the network, a worker or a search does so outside of that limit.
+ * Returns the steps that perform a request. Only a few requests of one workspace may use the database concurrently.
+ * Searches, and waits for a worker or the network, are limited separately.
  */
 export function answerInTurn(deps: ApiDeps, limits: SignInLimits, route: Route, turns: RequestTurns): ApiStep[] {
   const answer = perform(deps, limits, route);
@@ -42,7 +44,7 @@ export function answerInTurn(deps: ApiDeps, limits: SignInLimits, route: Route, 
   return steps;
 }
 
-/** Checks the queue engine before the transaction, so that no database connection is held if the engine hangs. */
+/** Checks the queue engine before the transaction. If it hangs, no database connection is blocked. */
 function askEngine({ engine }: ApiDeps): ApiStep {
   return async (ctx) => {
     ctx.state.engineProblem = await engine.ping().then(
@@ -52,7 +54,7 @@ function askEngine({ engine }: ApiDeps): ApiStep {
   };
 }
 
-/** Waits for the turn of the request's workspace, and then runs the step. */
+/** Waits until it is the turn of the request's workspace, and then runs the step. */
 function inTurn(turns: Turns, step: ApiStep): ApiStep {
   return async (ctx) => {
     const end = await turns.take(ctx.state.workspace?.row.id ?? ctx.state.caller.userId).catch((error: unknown) => {

@@ -6,8 +6,8 @@ import type { ApiContext } from './request-state.js';
 const MAX_NAME_LENGTH = 200;
 
 /**
- * Builds the audit entry of a write from its request and answer. Returns null if the path names no workspace. The entry
- * contains only an id and a name from them, so that no secret is stored.
+ * Builds the audit entry of a write from its request and response. Returns null if the path contains no workspace. The
+ * entry contains only an id and a name from them, so that no secret is stored.
  */
 export function auditEntry(
   ctx: ApiContext,
@@ -43,8 +43,8 @@ interface Target {
 }
 
 /**
- * Returns the id and the name of the record that the path ends with; otherwise those of the record in the answer, which
- * has the form `{ service: { id, name } }`.
+ * Returns the id and name of the record at the end of the path. If there is none, uses the record in the response,
+ * which has the form `{ service: { id, name } }`.
  */
 function targetOf(answer: unknown, path: string, lastId: string | null): Target {
   const shown = Object.values(answer ?? {}).find(

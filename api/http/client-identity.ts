@@ -5,8 +5,9 @@ import { peerUser } from '../auth/peer-user.js';
 import type { ApiContext } from './request-state.js';
 
 /**
- * Identifies the client for limits and for sessions without TLS: by its address (IPv6: the /64). A process on this host
- * is identified by its Unix user, because hosted applications share their address with a browser on the host.
+ * Returns the key that identifies a client for rate limits and for sessions without TLS. It is the client's address
+ * (IPv6: the /64). A process on this host is identified by its Unix user, because hosted applications have the same
+ * address as a browser on the host.
  */
 export async function clientOf(ctx: ApiContext): Promise<string> {
   const { socket } = ctx.req;
@@ -14,7 +15,7 @@ export async function clientOf(ctx: ApiContext): Promise<string> {
   return isHere(socket.remoteAddress ?? '', socket) ? clientOfSocket(socket) : localClient(null);
 }
 
-/** Returns the address of a request's client. Behind the trusted proxy, it is the address that the proxy saw. */
+/** Returns the client's address of a request. Behind the trusted proxy, it is the address that the proxy reports. */
 export function clientAddress({ headers, socket }: IncomingMessage, behindProxy: boolean): string {
   const forwarded = behindProxy
     ? String(headers['x-forwarded-for'] ?? '')
@@ -25,18 +26,18 @@ export function clientAddress({ headers, socket }: IncomingMessage, behindProxy:
   return (forwarded || socket.remoteAddress || '').replace(/^::ffff:/i, '');
 }
 
-/** Identifies the client at the other end of a socket, which may be a proxy. */
+/** Returns the key of the client at the other end of a socket, which may be a proxy. */
 export async function clientOfSocket(socket: Socket): Promise<string> {
   const { remoteAddress = '' } = socket;
   return isHere(remoteAddress, socket) ? localClient(await peerUser(socket)) : clientKey(remoteAddress);
 }
 
-/** Returns the client name of all processes of one local Unix user; null stands for an unknown user. */
+/** Returns the client key of all processes of one local Unix user. Null means an unknown user. */
 export function localClient(user: number | null): string {
   return `local user ${user ?? 'unknown'}`;
 }
 
-/** Returns true if the address is one of this host: a loopback address, or the address that the client connected to. */
+/** Returns true for an address of this host: loopback, or the address that the client connected to. */
 function isHere(address: string, { localAddress = '' }: Socket): boolean {
   const bare = (text: string) => text.replace(/^::ffff:/i, '');
   return isLoopback(address) || bare(address) === bare(localAddress);

@@ -1,7 +1,7 @@
 import { createHmac, hkdfSync, timingSafeEqual } from 'node:crypto';
 import { AppError } from '../../shared/core/error-registry.js';
 
-/** The request that a cursor belongs to. Another caller, workspace, path or filter cannot use the cursor. */
+/** The request to which a cursor is bound. It is invalid for another caller, workspace, path or filter. */
 export interface CursorBinding {
   caller: string;
   path: string;
@@ -38,7 +38,7 @@ export class CursorCodec {
     return Buffer.concat([place, this.#tag(place, binding)]).toString('base64url');
   }
 
-  /** Throws `invalid_cursor` unless this codec made the cursor for this binding. */
+  /** Decodes a cursor. Throws `invalid_cursor` unless it was encoded for this binding. */
   decode(cursor: string, binding: CursorBinding): CursorPosition {
     const bytes = Buffer.from(cursor, 'base64url');
     if (bytes.length !== LENGTH || bytes.toString('base64url') !== cursor) throw new AppError('invalid_cursor');

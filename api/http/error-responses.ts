@@ -4,8 +4,8 @@ import type { ApiContext, ApiMiddleware } from './request-state.js';
 import type { ErrorResponse } from './schema.js';
 
 /**
- * Turns thrown errors into error responses. An error that is not an `AppError` is a bug: it is logged and answered with
- * 500.
+ * Converts thrown errors to error responses. An error that is not an `AppError` is a bug. It is logged, and the
+ * response has status 500.
  */
 export function errors(): ApiMiddleware {
   return async (ctx, next) => {

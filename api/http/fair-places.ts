@@ -1,9 +1,9 @@
 import { AppError } from '../../shared/core/error-registry.js';
 
 /**
- * A fixed number of places, which groups share fairly. If all are taken and the newcomer's group is smaller than the
- * largest group, the newest place of the largest group is withdrawn. A large group that comes first therefore cannot
- * keep others out.
+ * A fixed number of places that groups share fairly. If all are taken and the group of a new caller is smaller than the
+ * largest group, the newest place of the largest group is revoked. A large group that comes first therefore cannot keep
+ * others out.
  */
 export class FairPlaces {
   readonly #limits: { each: number; all: number };
@@ -16,8 +16,8 @@ export class FairPlaces {
   }
 
   /**
-   * Takes a place and returns a function that releases it. `lose` is called if the place is withdrawn for another
-   * group. Throws rate_limited.
+   * Takes a place and returns a function that releases it. `lose` is called if the place is revoked in favour of
+   * another group. Throws rate_limited.
    */
   take(group: string, lose: (reason: AppError) => void): () => void {
     const places = this.#groups.get(group) ?? new Set();
@@ -30,7 +30,7 @@ export class FairPlaces {
     return () => this.#giveBack(group, place);
   }
 
-  /** Withdraws a place of the largest group. Returns false if no group is larger than the newcomer's would become. */
+  /** Revokes a place of the largest group. Returns false if no group has more than `size` places. */
   #makeRoom(size: number): boolean {
     let [largest, most]: [string | null, number] = [null, size];
     for (const [group, places] of this.#groups) if (places.size > most) [largest, most] = [group, places.size];

@@ -20,7 +20,7 @@ export interface RequestLabels {
   status: number;
 }
 
-/** Metrics for Prometheus: the requests of this process, and the state of the platform in the database. */
+/** Metrics for Prometheus: the requests to this process, and the state of the platform in the database. */
 export class Metrics {
   readonly #registry = new Registry();
   readonly #requests: Histogram<'method' | 'route' | 'status'>;
@@ -38,7 +38,7 @@ export class Metrics {
   readonly #db: Db;
   readonly #engine: Engine;
 
-  /** At most `mostServices` services get labels of their own; the others are summed up. */
+  /** At most `mostServices` services get their own labels; the others are summed up. */
   constructor(db: Db, engine: Engine, mostServices: number) {
     const registers = [this.#registry];
     this.#services = new ServiceMetrics(this.#registry, db, mostServices);
@@ -110,7 +110,7 @@ export class Metrics {
     this.#requests.observe({ ...labels, status: String(labels.status) }, seconds);
   }
 
-  /** Returns the metrics in Prometheus's text format. Rejects if the database or the queue engine cannot be reached. */
+  /** Returns the metrics in Prometheus's text format. Rejects if the database or the queue engine is unreachable. */
   async scrape(): Promise<string> {
     const [workers, deployments, steps, repairs, edges, pushed, polls] = await Promise.all([
       onlineWorkers(this.#db),

@@ -7,7 +7,7 @@ export class SchemaComponents {
   readonly schemas: Json = {};
 
   /**
-   * Returns the OpenAPI form of a schema. A schema with a name becomes a component, and the result refers to it. The
+   * Converts a schema to its OpenAPI form. A named schema becomes a component, and the result is a reference to it. The
    * name is `$id`, the title of a `oneOf`, or `name`.
    */
   refer(schema: TSchema, name?: string): unknown {
@@ -18,9 +18,9 @@ export class SchemaComponents {
     if (Array.isArray(value)) return value.map((item) => this.#convert(item));
     if (typeof value !== 'object' || value === null) return value;
     const { $id, title } = value as Json;
-    // `title` may be a keyword of the schema (a string) or a field of that name (a schema).
+    // `title` may be a keyword of the schema (a string) or a field with that name (a schema).
     const isTitled = typeof title === 'string';
-    // Object.entries leaves out the symbols under which TypeBox stores its own data.
+    // Object.entries omits the symbols under which TypeBox stores its own data.
     const converted = Object.fromEntries(
       Object.entries(asMap(withAlternatives(value as Json)))
         .filter(([keyword]) => keyword !== '$id' && !(isTitled && keyword === 'title'))
@@ -31,7 +31,7 @@ export class SchemaComponents {
     );
     if (typeof $id === 'string') return this.#name($id, converted);
     if (!isTitled) return converted;
-    // A description belongs to this use of the schema, so it stands beside the reference and not in the component.
+    // A description applies to this use of the schema, so it is next to the reference and not in the component.
     const { default: fallback, description, ...common } = converted;
     return {
       ...this.#name(title, common),
@@ -46,7 +46,7 @@ export class SchemaComponents {
   }
 }
 
-/** Rewrites `patternProperties` as `additionalProperties`, which client generators understand. */
+/** Converts `patternProperties` to `additionalProperties`, which client generators support. */
 function asMap({ patternProperties, ...schema }: Json): Json {
   const [record, ...further] = Object.entries(patternProperties ?? {});
   if (!record || further.length > 0) return patternProperties === undefined ? schema : { ...schema, patternProperties };
@@ -54,9 +54,7 @@ function asMap({ patternProperties, ...schema }: Json): Json {
   return { ...schema, propertyNames: { pattern }, additionalProperties };
 }
 
-/**
- * Adds the fields' types to `oneOf` alternatives that only list required fields, because client generators need them.
- */
+/** Adds the fields' types to `oneOf` alternatives that list only required fields. Client generators need them. */
 function withAlternatives({ oneOf, ...schema }: Json): Json {
   if (!Array.isArray(oneOf)) return oneOf === undefined ? schema : { ...schema, oneOf };
   const properties = schema.properties as Json;

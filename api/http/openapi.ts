@@ -7,7 +7,7 @@ import { type Json, SchemaComponents } from './openapi-schemas.js';
 import { ErrorResponse, Uuid } from './schema.js';
 import { exampleOf } from './schema-example.js';
 
-/** Texts of the OpenAPI document that belong to no single route. */
+/** Texts of the OpenAPI document that do not belong to a single route. */
 export interface ApiTexts {
   /** Tag → description. An operation's tag is the part of its name before the dot. */
   tags: Readonly<Record<string, string>>;
@@ -16,8 +16,8 @@ export interface ApiTexts {
 }
 
 /**
- * Returns the OpenAPI 3.1 document, with the schemas that also validate requests. Schemas with a name become
- * components. All paths are below one server, because client generators ignore servers of single paths.
+ * Returns the OpenAPI 3.1 document, with the schemas that also validate requests. Named schemas become components. All
+ * paths are below one server, because client generators ignore servers of single paths.
  */
 export function describeApi(routes: readonly Endpoint[], { tags, deliveries }: ApiTexts): Json {
   const components = new SchemaComponents();
@@ -119,7 +119,7 @@ const MEANINGS: Record<(typeof ERROR_REGISTRY)[ErrorCode]['status'], string> = {
 };
 
 /**
- * Returns the shared error responses, one for each HTTP status. Each operation lists its own error codes beside the
+ * Returns the shared error responses, one per HTTP status. Each operation lists its own error codes next to the
  * reference.
  */
 function errorResponses(routes: readonly Endpoint[], components: SchemaComponents): Json {
@@ -190,8 +190,8 @@ function errorText(code: ErrorCode): string {
 }
 
 /**
- * Returns the credentials that an operation accepts. Operations that give people access accept only a session, because
- * a member added by a key would stay after the key is revoked.
+ * Returns the credentials that an operation accepts. Operations that grant people access accept only a session, because
+ * a member added with a key would remain after the key is revoked.
  */
 function securityOf({ operation, access }: Endpoint): Json[] {
   return SECURITY[policyOf(operation)?.sessionOnly ? 'session' : access];

@@ -1,14 +1,15 @@
 import type { ApiContext } from './request-state.js';
 
 /**
- * Whether one of our own pages sent the request. `unknown` if the headers that tell are missing, as from programs that
- * are not browsers. Other sites cannot misuse such programs, because they do not add credentials by themselves.
+ * Whether one of our own pages sent the request. `unknown` if the headers that show it are missing, as in requests from
+ * programs that are not browsers. Other sites cannot abuse such programs, because they do not add credentials
+ * automatically.
  */
 export type Sender = 'own' | 'foreign' | 'unknown';
 
 /**
- * Reads headers that browsers set and that pages cannot forge. These are Sec-Fetch-Site (absent in older browsers and
- * without TLS), Origin, and Referer. A page on another port of our host is foreign.
+ * Reads headers that browsers set and pages cannot forge. They are Sec-Fetch-Site (absent in older browsers and without
+ * TLS), Origin, and Referer. A page on another port of our host is foreign.
  */
 export function senderOf(ctx: ApiContext, publicUrl: string): Sender {
   const site = ctx.get('Sec-Fetch-Site');
@@ -22,7 +23,7 @@ function isOwn(ctx: ApiContext, text: string, publicUrl: string): boolean {
   if (!URL.canParse(text)) return false;
   const { origin, protocol, host } = new URL(text);
   if (origin === new URL(publicUrl).origin) return true;
-  // A page without TLS never sends over TLS. The opposite can happen behind a proxy that ends TLS.
+  // A page without TLS never sends requests over TLS. The opposite can happen behind a proxy that terminates TLS.
   if (ctx.secure && protocol !== 'https:') return false;
   return host === hostOf(`${protocol}//${ctx.req.headers.host ?? ''}`);
 }

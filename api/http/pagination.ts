@@ -5,14 +5,14 @@ import type { PageQuery } from './schema.js';
 
 const DEFAULT_LIMIT = 100;
 
-/** `page` of a list response (specification, Page metadata). */
+/** The field `page` of a list response (specification, Page metadata). */
 export interface PageView {
   limit: number;
   hasMore: boolean;
   nextCursor: string | null;
 }
 
-/** Identifies who may use a cursor: one API key, or all sessions of a user. */
+/** Returns the id of who may use a cursor: one API key, or all sessions of a user. */
 function cursorOwner({ kind, userId, credentialId }: Caller): string {
   return kind === 'session' ? userId : credentialId;
 }
@@ -20,26 +20,26 @@ function cursorOwner({ kind, userId, credentialId }: Caller): string {
 type Paged = Pick<ReadRequest<string, PageQuery>, 'deps' | 'caller' | 'path' | 'query'>;
 
 /**
- * Returns true if the query asks for a page. Otherwise a collection may be answered completely (specification,
+ * Returns true if the query requests a page. Otherwise a response may contain the complete collection (specification,
  * Pagination).
  */
 export function asksForPage({ limit, cursor }: PageQuery): boolean {
   return limit !== undefined || cursor !== undefined;
 }
 
-/** Returns the page that a query asks for. Throws invalid_cursor. */
+/** Returns the page that a query requests. Throws invalid_cursor. */
 export function pageRequest({ deps, caller, path, query }: Paged): PageRequest {
   const { limit = DEFAULT_LIMIT, cursor, ...filters } = query;
   const binding = { caller: cursorOwner(caller), path, filters };
   return { limit, after: cursor === undefined ? null : deps.cursors.decode(cursor, binding) };
 }
 
-/** Returns the page that a query asks for; the complete collection if it asks for none. Throws invalid_cursor. */
+/** Returns the page that a query requests; the complete collection if it requests none. Throws invalid_cursor. */
 export function pageRequestOrComplete(request: Paged): PageRequest {
   return asksForPage(request.query) ? pageRequest(request) : COMPLETE;
 }
 
-/** Presents a page's metadata. Its cursor is valid only for this caller, path and these filters. */
+/** Presents a page's metadata. Its cursor is valid only for the same caller, path and filters. */
 export function presentPage(
   { deps, caller, path, query }: Paged,
   { items, hasMore }: Page<{ id: string; created_at: Date }>,

@@ -1,15 +1,17 @@
 import { AppError, invalidRequest } from '../../shared/core/error-registry.js';
 
 const MAX_DEPTH = 32;
-/** Maximum values in a body, because the validation of each costs time. A canvas of 2000 positions has 6000 values. */
+/**
+ * Maximum number of values in a body, because validating each costs time. A canvas with 2000 positions has 6000 values.
+ */
 const MAX_VALUES = 10_000;
 const TOKENS = /"[^"\\]*(?:\\.[^"\\]*)*"|[{}[\]:]/g;
 const LONE_SURROGATE = /\p{Surrogate}/u;
 
 /**
- * Parses a request body without changing it. Refuses what would be stored differently from what was sent: duplicate
- * keys, which parsers treat differently, NUL and lone surrogates, which PostgreSQL cannot hold, and `__proto__`. Throws
- * `invalid_json`, and `invalid_request` also for more values than any request needs.
+ * Parses a request body. Refuses what would be stored differently from what was sent. That is duplicate keys, which
+ * parsers treat differently, NUL and lone surrogates, which PostgreSQL cannot store, and `__proto__`. Throws
+ * `invalid_json`, and `invalid_request` also for too many values.
  */
 export function parseJson(bytes: Buffer): unknown {
   let text: string;
@@ -25,7 +27,7 @@ export function parseJson(bytes: Buffer): unknown {
   return value;
 }
 
-/** Checks the depth and the keys of a text that is valid JSON. */
+/** Checks the nesting depth and the keys of a text that is valid JSON. */
 function assertStructure(text: string): void {
   const open: (Set<string> | null)[] = [];
   let latest = '';

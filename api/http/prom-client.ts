@@ -3,7 +3,7 @@ import type * as Prometheus from '@prometheus-io/client';
 
 /**
  * The parts of @prometheus-io/client that are used. Importing its index would also load process metrics and
- * OpenTelemetry: 60 ms of processor time and 1.5 MiB. The paths are valid for the version that package.json pins.
+ * OpenTelemetry: 60 ms of CPU time and 1.5 MiB. The paths are valid for the version that package.json pins.
  */
 const load = createRequire(import.meta.url);
 

@@ -1,22 +1,22 @@
-/** Points of a rate-limit window that one process may hand out without asking the database, and until when. */
+/** Points of a rate-limit window that one process may use without querying the database. */
 export interface Lease {
-  /** Points that this process has leased and not yet handed out. */
+  /** Points that this process has leased but not used yet. */
   held: number;
-  /** Points that no process had leased when this process last asked. At zero the window is used up. */
+  /** Points that no process had leased at this process's last query. At zero the window is used up. */
   untaken: number;
   /** The end of the window, in milliseconds of the caller's clock. */
   endsAt: number;
 }
 
-/** One process leases ahead at most 1/50 of the limit, and at most 1/8 of the points that are left. */
+/** A process leases in advance at most 1/50 of the limit, and at most 1/8 of the points that are left. */
 const SHARE_OF_LIMIT = 50;
 const SHARE_OF_REST = 8;
 const MAX_AHEAD = 200;
 
 /**
- * Returns how many points a process leases: one for each waiting request, and some ahead. Leasing ahead saves a write
- * for most requests. No point is leased ahead if the limit is below 100, for the first request of a window, or if few
- * points are left.
+ * Returns how many points a process leases: one per waiting request, and some in advance. Leasing in advance saves a
+ * database write for most requests. No point is leased in advance if the limit is below 100, for the first request in a
+ * window, or if few points are left.
  */
 export function pointsToTake(limit: number, waiting: number, lease: Pick<Lease, 'untaken'> | null): number {
   if (!lease) return waiting;

@@ -10,7 +10,9 @@ const MINUTE = 60;
 
 export type Limiter = Pick<RateLimiterPostgres, 'consume' | 'reward' | 'points'>;
 
-/** Creates a rate limit that all API processes share. While the database is unavailable, each process counts alone. */
+/**
+ * Creates a rate limit that all API processes share. While the database is unavailable, each process counts separately.
+ */
 export function createLimiter(db: Db, name: string, points: number, seconds = MINUTE): Limiter {
   const window = { keyPrefix: name, points, duration: seconds };
   return new RateLimiterPostgres({
@@ -19,7 +21,7 @@ export function createLimiter(db: Db, name: string, points: number, seconds = MI
     storeType: 'knex',
     tableName: 'rate_limits',
     tableCreated: true,
-    // One more than the limit, so that a point that `reward` gives back can be used again.
+    // One more than the limit, so that a point that `reward` returned can be used again.
     inMemoryBlockOnConsumed: points + 1,
     insuranceLimiter: new RateLimiterMemory(window),
   });
@@ -56,7 +58,7 @@ export function createFailureLimit(db: Db, limits: Config['rateLimits']): Failur
 
 const MAILS_AN_HOUR = 5;
 
-/** Limits the e-mails that one user can cause. */
+/** Limits the number of e-mails that one user can trigger. */
 export interface MailLimit {
   take(ctx: ApiContext, userId: string): Promise<void>;
 }
@@ -78,7 +80,7 @@ export async function consume(ctx: ApiContext, limiter: Limiter, key: string): P
   answer(ctx, limiter.points, { admitted, remaining: state.remainingPoints, msLeft: state.msBeforeNext });
 }
 
-/** Takes one point from windows that processes share, and sets the RateLimit headers. Throws rate_limited. */
+/** Takes one point from a window that processes share, and sets the RateLimit headers. Throws rate_limited. */
 async function take(ctx: ApiContext, windows: SharedWindows, key: string): Promise<void> {
   answer(ctx, windows.limit, await windows.consume(key));
 }

@@ -1,7 +1,7 @@
 import type { Db } from '../../shared/core/database/database-client.js';
 import { prepare, rowOfPrepared } from '../../shared/core/database/prepared.js';
 
-/** The points that all processes have taken from a window, this request's included. */
+/** The points that all processes have taken from a window, including this request's. */
 export interface WindowCount {
   points: number;
   left: number;
@@ -18,8 +18,8 @@ const TAKE = prepare<WindowCount>(
 );
 
 /**
- * Takes points from a rate-limit window that all processes share. A window begins with its first point and lasts
- * `windowMs` on the database's clock. The caller decides which of the points are within its limit.
+ * Takes points from a rate-limit window that all processes share. A window starts with its first point and lasts
+ * `windowMs` by the database's clock. The caller decides which of the points are within its limit.
  */
 export async function takePoints(db: Db, key: string, points: number, windowMs: number): Promise<WindowCount> {
   const count = await rowOfPrepared(db, TAKE, [key, points, windowMs]);

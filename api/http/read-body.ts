@@ -2,7 +2,7 @@ import { AppError, invalidRequest } from '../../shared/core/error-registry.js';
 import { parseJson } from './parse-json.js';
 import type { ApiContext, ApiMiddleware, ApiStep } from './request-state.js';
 
-/** Maximum bytes of a body (specification, Limits). */
+/** Maximum number of bytes of a body (specification, Limits). */
 export const BODY_LIMIT = 262_144;
 
 const JSON_TYPE = /^application\/json\s*(;\s*charset\s*=\s*"?utf-?8"?\s*)?$/i;

@@ -4,7 +4,7 @@ import type { KeyAccess } from '../auth/access-store.js';
 import type { Caller, WorkspaceAccess } from './api-deps.js';
 import type { Endpoint } from './endpoint.js';
 
-/** The validated input of a request. Handlers read no other part of it. */
+/** The validated input of a request. Handlers use nothing else from the request. */
 interface Input {
   params: Readonly<Record<string, string>>;
   query: Readonly<Record<string, unknown>>;
@@ -14,25 +14,28 @@ interface Input {
 /** `ctx.state`. The middleware fills it field by field, in the order of `app.ts`. */
 export interface ApiState {
   requestId: string;
-  /** Returns the request's logger, which is created on the first call, because most requests log nothing. */
+  /** Returns the request's logger. It is created on the first call, because most requests log nothing. */
   log: () => Logger;
   /** True if the cookies for TLS are used (auth/cookies.ts). */
   tls: boolean;
   route: Endpoint;
   caller: Caller;
-  /** The workspace and the service that were read with the API key; undefined for a session. Not yet authorized. */
+  /**
+   * The workspace and service that were read together with the API key; undefined for a session. Access is not checked
+   * yet.
+   */
   found: Omit<KeyAccess, 'key'> | undefined;
-  /** Null on a path that names no workspace. */
+  /** Null if the path contains no workspace. */
   workspace: WorkspaceAccess | null;
   /** The parsed body; undefined if the request has none. */
   json: unknown;
   input: Input;
-  /** The error of the queue engine; null if the engine answered, undefined if the route does not need it. */
+  /** The error of the queue engine. Null if the engine is reachable; undefined if the route does not need it. */
   engineProblem: unknown;
 }
 
 export type ApiContext = ParameterizedContext<ApiState>;
 export type ApiMiddleware = Middleware<ApiState>;
 
-/** One step of a route's pipeline. It throws to refuse the request; the last step answers. */
+/** One step of a route's pipeline. It throws to refuse the request; the last step sends the response. */
 export type ApiStep = (ctx: ApiContext) => void | Promise<void>;

@@ -5,7 +5,7 @@ import type { ApiMiddleware } from './request-state.js';
 
 const ACCEPTED = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
 
-/** Sets `requestId` to the caller's X-Request-ID, or to a new one if it is invalid (specification, Endpoints). */
+/** Sets `requestId` to the caller's X-Request-ID, or to a new id if invalid (specification, Endpoints). */
 export function requestId(log: Logger): ApiMiddleware {
   return (ctx, next) => {
     const given = ctx.get('X-Request-ID');
@@ -18,14 +18,14 @@ export function requestId(log: Logger): ApiMiddleware {
 
 const NO_PAGE = "default-src 'none'; frame-ancestors 'none'";
 
-/** Sets the headers of every answer. While the process shuts down, each connection closes after its answer. */
+/** Sets the headers of every response. While the process shuts down, each connection closes after its response. */
 export function headers(isEnding: () => boolean): ApiMiddleware {
   return (ctx, next) => {
     ctx.set('Cache-Control', 'no-store');
     ctx.set('X-Content-Type-Options', 'nosniff');
-    // Console pages replace this policy. It prevents browsers from rendering any other answer as a page.
+    // Console pages replace this policy. It prevents browsers from rendering any other response as a page.
     ctx.set('Content-Security-Policy', NO_PAGE);
-    // Applications on other ports of this host count as the same site for browsers. They must not embed our answers.
+    // Browsers treat applications on other ports of this host as the same site. They must not embed our responses.
     ctx.set('Cross-Origin-Resource-Policy', 'same-origin');
     if (isEnding()) ctx.set('Connection', 'close');
     return next();

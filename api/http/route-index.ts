@@ -2,7 +2,7 @@ import type { ApiContext, ApiMiddleware, ApiStep } from './request-state.js';
 
 interface IndexedRoute {
   method: string;
-  /** The path, in which `:name` stands for a parameter. Every parameter is a UUID. */
+  /** The path, with `:name` for each parameter. Every parameter is a UUID. */
   path: string;
   steps: readonly ApiStep[];
 }
@@ -33,7 +33,7 @@ export class RouteIndex {
     return (ctx, next) => {
       const { shape, ids } = shapeOf(ctx.path);
       const entry = this.#entries.get(`${ctx.method} ${shape}`);
-      // A requested path may itself contain a segment `:`, which is no UUID.
+      // A requested path may itself contain a segment `:`, which is not a UUID.
       if (entry?.names.length !== ids.length) return next();
       const params: Record<string, string> = {};
       for (const [index, name] of entry.names.entries()) params[name] = ids[index] ?? '';
@@ -43,7 +43,7 @@ export class RouteIndex {
   }
 }
 
-/** Replaces each UUID of a path by `:`, and returns the result and the UUIDs. */
+/** Replaces each UUID in a path with `:`, and returns the result and the UUIDs. */
 export function shapeOf(path: string): { shape: string; ids: string[] } {
   const ids: string[] = [];
   const shape = path

@@ -22,7 +22,7 @@ export const ConfirmBody = Strict({
     description: 'The exact name of the record that is changed or deleted permanently',
   }),
 });
-/** The answer to a deletion that has been carried out. */
+/** The response to a completed deletion. */
 export const DeletedResponse = Strict({ deleted: Type.Literal(true) });
 
 export const PageSchema = Strict(

@@ -3,13 +3,13 @@ import { quantile } from '../../shared/metrics/model.js';
 import { busiestServices, type MinuteFigures } from '../resources/metrics/busiest-store.js';
 import { Gauge, type Registry } from './prom-client.js';
 
-/** Label of the sum of all services without labels. A host name cannot begin with an underscore. */
+/** Label for the sum of all services that have no label of their own. A host name cannot begin with an underscore. */
 const OTHERS = '_others';
 const CLASSES = ['2xx', '3xx', '4xx', '5xx'] as const;
 
 /**
- * Metrics of hosted services for Prometheus. To bound the number of series, only the services with the most requests in
- * the last minute get labels of their own; the others are summed up.
+ * Metrics of hosted services for Prometheus. To limit the number of series, only the services with the most requests in
+ * the last minute get their own labels; the others are summed up.
  */
 export class ServiceMetrics {
   readonly #db: Db;
@@ -39,7 +39,7 @@ export class ServiceMetrics {
     this.#replicas = gauge('replicas', 'Ready replicas', ['service']);
   }
 
-  /** Reads the measurements anew. Rejects if the database cannot be reached. */
+  /** Reads the current values. Rejects if the database is unreachable. */
   async update(): Promise<void> {
     const services = this.#most === 0 ? [] : await busiestServices(this.#db, this.#most);
     for (const gauge of [this.#requests, this.#latency, this.#bytes, this.#cpu, this.#memory, this.#replicas])

@@ -4,7 +4,7 @@ import { takePoints } from './rate-window-store.js';
 
 export interface Taken {
   admitted: boolean;
-  /** Points left in the window, as far as this process knows. */
+  /** Points left in the window, as far as this process can tell. */
   remaining: number;
   /** Milliseconds until the window ends. */
   msLeft: number;
@@ -29,10 +29,10 @@ export interface WindowOptions {
 }
 
 /**
- * Windows of a rate limit that all API processes share. A process leases points from the database and hands them out
- * from memory, so that most requests cost no write. All processes together never exceed the limit. Points that a
- * process leased before it ended are lost, and each further process may leave up to 1/50 of the limit unused. While the
- * database is unavailable, each process counts alone.
+ * Windows of a rate limit that all API processes share. A process leases points from the database and uses them from
+ * memory, so that most requests cost no write. All processes together never exceed the limit. Points that a process
+ * leased before it exited are lost, and each further process may leave up to 1/50 of the limit unused. While the
+ * database is unavailable, each process counts separately.
  */
 export class SharedWindows {
   readonly #options: Required<WindowOptions>;
@@ -57,7 +57,7 @@ export class SharedWindows {
     const { lease } = window;
     if (lease && lease.endsAt > now && !window.taking) {
       if (lease.held > 0) return handOut(lease, now);
-      // All points of the window are leased, so the database is not asked again until the window ends.
+      // All points of the window are leased, so the database is not queried again until the window ends.
       if (lease.untaken === 0) return { admitted: false, remaining: 0, msLeft: lease.endsAt - now };
     }
     const mine = await this.#next(key, window);
@@ -89,7 +89,7 @@ export class SharedWindows {
       }
       const wanted = pointsToTake(limit, waiting.length, current);
       const count = await take(db, `${name}:${key}`, wanted, windowMs).catch(() => null);
-      // The end is computed from the time before the query, so that no point is handed out after the window's end.
+      // The end is computed from the time before the query, so that no point is used after the window's end.
       const lease = count
         ? leaseOf(limit, wanted, count.points, asked + Math.max(1, count.left))
         : alone(current, limit, asked + windowMs);
@@ -110,7 +110,7 @@ export class SharedWindows {
   }
 }
 
-/** Hands the lease to each waiting request. Resolves once each of them took its point or was refused. */
+/** Passes the lease to each waiting request. Resolves once each of them has taken its point or was refused. */
 async function serve(lease: Lease, waiting: readonly ((lease: Lease) => void)[]): Promise<void> {
   for (const resolve of waiting) resolve(lease);
   await Promise.resolve();
@@ -121,7 +121,7 @@ function handOut(lease: Lease, now: number): Taken {
   return { admitted: true, remaining: lease.held + lease.untaken, msLeft: Math.max(1, lease.endsAt - now) };
 }
 
-/** Returns a lease for a process that cannot reach the database: it may hand out the whole limit. */
+/** Returns a lease for a process that cannot reach the database. It may use the whole limit. */
 function alone(current: Lease | null, limit: number, endsAt: number): Lease {
   if (current && current.held + current.untaken > 0)
     return { ...current, held: current.held + current.untaken, untaken: 0 };

@@ -8,7 +8,8 @@ import type { ApiStep } from './request-state.js';
 import { integerFields } from './schema.js';
 
 /**
- * Validates path, query and body. An id in the path that is not a UUID is 404; all other faults are 400 with details.
+ * Validates the path, query and body. An id in the path that is not a UUID gives 404; all other faults give 400 with
+ * details.
  */
 export function validate(ajv: () => Ajv, route: Endpoint): ApiStep {
   // Schemas are compiled on first use. All together take 0.3 s and 12 MiB, and a process may need only a few.
@@ -41,7 +42,7 @@ function readQuery(
   query: NodeJS.Dict<string | string[]>,
   integers: readonly string[],
 ): { values: Record<string, unknown>; problems: ErrorDetail[] } {
-  // No prototype, so that a parameter named __proto__ is an ordinary key.
+  // An object without a prototype, so that a parameter named __proto__ is an ordinary key.
   const values: Record<string, unknown> = Object.create(null);
   const problems: ErrorDetail[] = [];
   for (const [name, value] of Object.entries(query)) {

@@ -1,15 +1,15 @@
 import { FairPlaces } from './fair-places.js';
 
 export interface TurnLimits {
-  /** Requests of one workspace that run at the same time. */
+  /** Maximum number of concurrent requests per workspace. */
   each: number;
-  /** Requests of all workspaces that run at the same time. */
+  /** Maximum number of concurrent requests of all workspaces. */
   all: number;
-  /** Requests of one workspace that may wait. Further requests are refused. */
+  /** Maximum number of waiting requests per workspace. Further requests are refused. */
   waiting: number;
   /**
-   * Requests of all workspaces that may wait. Beyond this, the workspace with the most waiting requests loses one.
-   * Unlimited if absent.
+   * Maximum number of waiting requests of all workspaces. Beyond it, a waiting request of the workspace with the most
+   * is refused. Unlimited if absent.
    */
   waitingOfAll?: number;
 }
@@ -20,8 +20,8 @@ interface Line {
 }
 
 /**
- * Limits how many requests of one workspace run at once in this process, so that one workspace cannot use all database
- * connections. Waiting requests of a workspace keep their order, and workspaces take turns.
+ * Limits how many requests of one workspace run concurrently in this process. Otherwise one workspace could use all
+ * database connections. Waiting requests of a workspace keep their order, and workspaces take turns.
  */
 export class Turns {
   readonly #limits: TurnLimits;
@@ -35,7 +35,7 @@ export class Turns {
   }
 
   /**
-   * Resolves when it is this request's turn, with a function that ends the turn. Throws rate_limited if too many wait.
+   * Resolves when it is this request's turn, to a function that ends the turn. Throws rate_limited if too many wait.
    */
   async take(key: string): Promise<() => void> {
     const line = this.#lines.get(key) ?? { running: 0, waiting: [] };
@@ -76,7 +76,7 @@ export class Turns {
   #run(key: string, line: Line): void {
     line.running += 1;
     this.#running += 1;
-    // A workspace that had a turn goes to the end of the line.
+    // A workspace whose request has started goes to the end of the queue.
     this.#lines.delete(key);
     this.#lines.set(key, line);
   }

@@ -2,7 +2,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { errorMessage } from '../../shared/core/error-registry.js';
 import { buildConsole } from './console-build.js';
 
-/** Builds the console unless this version is already built. With `--watch`, builds again after each change. */
+// Builds the console unless this version is already built. With `--watch`, builds again after each change.
+
 const POLL_INTERVAL_MS = 700;
 const watch = process.argv.includes('--watch');
 

@@ -1,6 +1,6 @@
 import { CLOSE, IDLE_MS, type RemoteKind } from '../../shared/remote/model.js';
 
-/** Why the platform ends a session: the code of the WebSocket, and the reason for the client and the audit log. */
+/** Why the platform closes a session. The code is for the WebSocket, the reason for the client and the audit log. */
 export interface EndCause {
   code: number;
   reason: string;
@@ -8,7 +8,10 @@ export interface EndCause {
 
 const IDLE: EndCause = { code: CLOSE.idle, reason: 'it was idle for 15 minutes' };
 
-/** Returns why a session has to end at this time; null if it goes on. `lostAccess` says why its owner may not use it any more. Pure. */
+/**
+ * Returns why a session must be closed now; null if it may continue. `lostAccess` says why its owner no longer has
+ * access, if so. Pure.
+ */
 export function causeOfEnd(
   { kind, activeAt }: { kind: RemoteKind; activeAt: number },
   now: number,
@@ -18,7 +21,10 @@ export function causeOfEnd(
   return kind === 'shell' && now - activeAt >= IDLE_MS ? IDLE : null;
 }
 
-/** Returns how a session ended that the platform has not ended. `worker` is how its worker closed, null if the client left first. */
+/**
+ * Returns why a session ended that the platform did not close. `worker` is how the worker closed its connection; null
+ * if the client disconnected first.
+ */
 export function reasonOfEnd(exitCode: number | null, worker: { code: number; reason: string } | null): string {
   if (worker === null) return 'the client left';
   if (worker.code === CLOSE.notFound) return worker.reason;

@@ -3,11 +3,11 @@ import type { RemoteSessionRow } from '../../shared/remote/store.js';
 
 type Session = Pick<RemoteSessionRow, 'id' | 'service_id' | 'workspace_id'>;
 
-/** Counts the connections of this API process by tunnel, service and workspace, and refuses what exceeds their bounds. */
+/** Limits the connections of this API process per tunnel, service and workspace. */
 export class OpenPlaces {
   readonly #taken = new Map<string, number>();
 
-  /** Takes a place for a connection. Returns the function that gives it back, or null if none is free. */
+  /** Takes a place for a connection. Returns the function that releases it; null if a limit is reached. */
   take({ id, service_id, workspace_id }: Session): (() => void) | null {
     const bounds: readonly (readonly [string, number])[] = [
       [id, MAX_TUNNEL_CONNECTIONS],

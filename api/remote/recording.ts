@@ -5,22 +5,22 @@ import { MAX_RECORDING_BYTES, type Size } from '../../shared/remote/model.js';
 
 const compress = promisify(gzip);
 
-/** What is pending is stored once it has this size, in characters. */
+/** Length of pending output at which it is stored, in characters. */
 const PART_LENGTH = 256 * 1024;
 
 interface Options {
-  /** The size of the terminal; null without one. */
+  /** The size of the terminal; null if the shell has none. */
   size: Size | null;
   command: string | readonly string[] | null;
   /** In milliseconds. */
   beganAt: number;
-  /** Stores a part. Parts are numbered from 0; one may be stored again. */
+  /** Stores a part. Parts are numbered from 0. The same part may be stored again. */
   store: (part: number, content: Buffer) => Promise<void>;
 }
 
 /**
- * Records what a shell prints as asciicast v2, up to a size. What is typed is recorded only if the shell prints it, so
- * passwords are not. Parts are gzip streams of whole lines, which can be joined.
+ * Records the output of a shell as asciicast v2, up to a maximum size. Input is recorded only if the shell prints it,
+ * so passwords are not. Parts are gzip streams of whole lines, which can be concatenated.
  */
 export class Recording {
   readonly #options: Options;
@@ -40,7 +40,7 @@ export class Recording {
     this.#pending = `${JSON.stringify({ version: 2, width, height, timestamp: Math.floor(beganAt / 1000), ...line })}\n`;
   }
 
-  /** Records a message of the shell. Without a terminal its first byte names the stream. */
+  /** Records a message from the shell. If there is no terminal, the first byte identifies the stream. */
   output(message: Buffer, now: number): void {
     if (this.#isFull) return;
     const isTerminal = this.#options.size !== null;
@@ -53,7 +53,7 @@ export class Recording {
     this.#add('r', `${columns}x${rows}`, now);
   }
 
-  /** Stores what is pending. If that fails, a later call stores it. Concurrent calls share one attempt. */
+  /** Stores the pending output. If that fails, a later call stores it. Concurrent calls share one attempt. */
   flush(): Promise<void> {
     this.#storing ??= this.#flush().finally(() => {
       this.#storing = null;
@@ -61,7 +61,7 @@ export class Recording {
     return this.#storing;
   }
 
-  /** True if a part is ready to be stored. */
+  /** True if enough output is pending to store a part. */
   get isDue(): boolean {
     return this.#pending.length >= PART_LENGTH;
   }

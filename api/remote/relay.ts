@@ -4,15 +4,18 @@ import { Outlet } from '../../shared/remote/outlet.js';
 export interface RelayHooks {
   /** Called with each message from the worker, before it is passed on. */
   onAnswer(data: Buffer, isBinary: boolean): void;
-  /** Called with each message of the client. */
+  /** Called with each message from the client, before it is passed on. */
   onRequest(data: Buffer, isBinary: boolean): void;
-  /** True if binary messages are parts of one stream, whose borders have no meaning. */
+  /** True if binary messages are parts of one stream, so that they can be merged. */
   merges: boolean;
-  /** Called once. `worker` is how the worker closed; null if the client left first. */
+  /** Called once, when either side closes. `worker` is how the worker closed; null if the client disconnected first. */
   onEnd(worker: { code: number; reason: string } | null): void;
 }
 
-/** Passes messages on in both directions, and the end of one side to the other. A side that takes no messages makes the other one wait. */
+/**
+ * Relays messages in both directions, and closes each side when the other closes. If one side reads too slowly, the
+ * other is paused.
+ */
 export function relay(client: WebSocket, worker: WebSocket, hooks: RelayHooks): void {
   let ended = false;
   const end = (worker: { code: number; reason: string } | null) => {
@@ -35,7 +38,7 @@ export function relay(client: WebSocket, worker: WebSocket, hooks: RelayHooks): 
   client.resume();
 }
 
-/** Codes below 1000 and some others stand for an end without a message, and cannot be sent. */
+/** Codes below 1000 and some others mean that no close code was received, and cannot be sent. */
 function isSendable(code: number): boolean {
   return code >= 1000 && ![1004, 1005, 1006, 1015].includes(code);
 }
@@ -48,7 +51,7 @@ function pump(
 ): Outlet {
   const outlet = new Outlet(to, () => from, { merges });
   from.on('message', (data: Buffer, isBinary: boolean) => {
-    // A write of nothing is queued without a limit: streams count bytes, not writes.
+    // Empty writes could be queued without limit, because streams count bytes and not writes.
     if (isBinary && data.length === 0) return;
     seen(data, isBinary);
     if (to.readyState === to.OPEN) outlet.send(data, isBinary);

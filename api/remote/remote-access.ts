@@ -29,40 +29,46 @@ import {
 import { TunnelTraffic } from './tunnel-traffic.js';
 import { TunnelUses } from './tunnel-uses.js';
 
-/** How often the access of open sessions is looked at, in milliseconds. An ended key ends them within two seconds. */
+/**
+ * Interval between access checks of open sessions, in milliseconds. Revoking a key closes its sessions within two
+ * seconds.
+ */
 const WATCH_MS = 1_000;
-/** A session is said to be open once in this many looks. */
+/**
+ * Number of checks between records that a session is still open. `LOOKS_PER_SEARCH` is that between searches for lost
+ * shells.
+ */
 const LOOKS_PER_TOUCH = 5;
 const LOOKS_PER_SEARCH = 15;
-/** Without the database, sessions go on for this many looks. */
+/** Maximum number of failed checks, while the database is unavailable, after which sessions are closed. */
 const MAX_FAILED_LOOKS = 15;
-/** Proxies close connections without traffic. */
+/** Interval between pings, in milliseconds. Proxies close connections without traffic. */
 const PING_MS = 25_000;
 /** How long a client may take to read why it was closed, in milliseconds. */
 const LINGER_MS = 1_000;
 
-/** How many unknown tickets a client may present in a minute. */
+/** Maximum number of unknown tickets that a client may send per minute. */
 const MAX_MISSES = 60;
 
 const ENDING: EndCause = { code: CLOSE.goingAway, reason: 'the API process ended' };
 const NO_WORKER: EndCause = { code: CLOSE.tryAgain, reason: 'no worker of the host answers' };
 const NO_DATABASE: EndCause = { code: CLOSE.goingAway, reason: 'the database does not answer' };
 
-/** One client's connection. */
+/** A client's connection. */
 interface Connection {
   session: RemoteSessionRow;
   client: WebSocket;
   worker: WebSocket | null;
-  /** When a byte came last from either side, in milliseconds. */
+  /** When data was last received from either side, in milliseconds. */
   activeAt: number;
   exitCode: number | null;
-  /** Why the platform ended it; null if the program or the client did. */
+  /** Why the platform closed the connection; null if the program or the client did. */
   cause: EndCause | null;
   recording: Recording | null;
   leaving: AbortController;
 }
 
-/** The clients' ends of shells and tunnels: takes their WebSockets, and passes everything on to a worker of the replica's host. */
+/** Accepts clients' WebSockets for shells and tunnels. Relays them to a worker on the replica's host. */
 export class RemoteAccess {
   readonly #db: Db;
   readonly #log: Logger;
@@ -71,11 +77,11 @@ export class RemoteAccess {
   readonly #connections = new Set<Connection>();
   readonly #uses = new TunnelUses((session, facts) => this.#record(noteTunnelUse(this.#db, session, { ...facts })));
   readonly #places = new OpenPlaces();
-  /** Unknown tickets by client: each one costs a write to the database. */
+  /** Counts unknown tickets by client, because each one costs a database write. */
   readonly #misses = new RateLimiterMemory({ points: MAX_MISSES, duration: 60 });
   readonly #traffic: TunnelTraffic;
   readonly #ends = new Set<Promise<void>>();
-  /** Made for the first connection: most API processes have none for a long time. */
+  /** Created for the first connection, because most API processes have none for a long time. */
   readonly #sockets = lazily(() => {
     const { WebSocketServer: Server } = createRequire(import.meta.url)('ws') as {
       WebSocketServer: typeof WebSocketServer;
@@ -87,7 +93,7 @@ export class RemoteAccess {
   #failedLooks = 0;
   #closed = false;
 
-  /** `address` is where workers reach this process. */
+  /** `address` is the URL at which workers can connect to this process. */
   constructor({ db, log, address, behindProxy }: { db: Db; log: Logger; address: string; behindProxy: boolean }) {
     this.#db = db;
     this.#traffic = new TunnelTraffic(db);
@@ -98,7 +104,7 @@ export class RemoteAccess {
     for (const timer of this.#timers) timer.unref();
   }
 
-  /** Answers a request to change the protocol. */
+  /** Handles a request to upgrade the connection to a WebSocket. */
   upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void {
     socket.on('error', () => socket.destroy());
     this.#upgrade(request, socket, head).catch((error: unknown) => {
@@ -107,13 +113,13 @@ export class RemoteAccess {
     });
   }
 
-  /** Ends every session. */
+  /** Closes every session. */
   async close(): Promise<void> {
     this.#closed = true;
     for (const timer of this.#timers) clearInterval(timer);
     for (const connection of this.#connections) {
       end(connection, ENDING);
-      // The close events may come after this process has ended.
+      // The close events may come only after this process has exited.
       this.#ended(connection, null);
     }
     this.#uses.close();
@@ -138,7 +144,7 @@ export class RemoteAccess {
       await this.#misses.penalty(address);
       return refuse(socket, '404 Not Found');
     }
-    // Its close event, which gives the place back, may have been missed.
+    // The socket's close event, which releases the place, may have been missed.
     if (socket.destroyed) return;
     const leave = this.#places.take(session);
     if (leave === null) return refuse(socket, '429 Too Many Requests');
@@ -149,7 +155,7 @@ export class RemoteAccess {
       return refuse(socket, '403 Forbidden');
     }
     this.#sockets().handleUpgrade(request, socket, head, (client) => void this.#connect(session, client));
-    // A handshake that fails has closed the socket, and nothing is open then.
+    // A failed handshake has closed the socket, so nothing is open.
   }
 
   #admitWorker(connectionId: string, request: IncomingMessage, socket: Duplex, head: Buffer): void {
@@ -185,7 +191,7 @@ export class RemoteAccess {
       leaving.abort();
       this.#ended(connection, null);
     });
-    // Messages wait for the worker. The socket is read no further, so they take no memory.
+    // The client's messages must wait for the worker. They use no memory, because the socket is not read meanwhile.
     client.pause();
     const worker = await this.#rendezvous.worker(session, leaving.signal);
     if (worker === null) return end(connection, NO_WORKER);
@@ -220,7 +226,7 @@ export class RemoteAccess {
     });
   }
 
-  /** Records the end once, as soon as either side has gone. */
+  /** Records the end of a connection once, as soon as either side has closed. */
   #ended(connection: Connection, worker: Parameters<typeof reasonOfEnd>[1]): void {
     if (!this.#connections.delete(connection)) return;
     const { session, exitCode, cause } = connection;
@@ -239,7 +245,7 @@ export class RemoteAccess {
     return new Recording({ size, command, beganAt: Date.now(), store });
   }
 
-  /** Stores what a recording has so far. If that fails, the next look tries again. */
+  /** Stores what was recorded so far. If that fails, the next check tries again. */
   #store(recording: Recording): void {
     recording.flush().catch((error: unknown) => {
       this.#log.warn({ err: error }, `a recording is not stored yet: ${errorMessage(error)}`);
@@ -262,7 +268,7 @@ export class RemoteAccess {
     this.#ends.add(recorded);
   }
 
-  /** Ends what has lost its access or is idle. */
+  /** Closes sessions that have lost access or are idle. */
   async #watch(): Promise<void> {
     this.#looks += 1;
     let lostAccess = new Map<string, string>();
@@ -306,7 +312,10 @@ export class RemoteAccess {
   }
 }
 
-/** Ends a connection for a reason of the platform. The worker's end is ended at once, the client is told why. */
+/**
+ * Closes a connection on the platform's behalf. The worker's side is closed immediately; the client first gets the
+ * reason.
+ */
 function end(connection: Connection, cause: EndCause): void {
   if (connection.cause !== null) return;
   connection.cause = cause;
@@ -317,13 +326,15 @@ function end(connection: Connection, cause: EndCause): void {
   setTimeout(() => client.terminate(), LINGER_MS).unref();
 }
 
-/** The first line of a recorded shell, on its terminal or its standard error. */
+/** The first line of a recorded shell, on its terminal or standard error. */
 function recordedNotice({ columns }: RemoteSessionRow): Buffer {
   const text = 'This shell is recorded.';
   return columns === null ? Buffer.from(`\u0002${text}\n`) : Buffer.from(`${text}\r\n`);
 }
 
-/** Refuses an upgrade. No timeout of the server applies to its socket, so it is closed here if the client does not. */
+/**
+ * Refuses an upgrade. No server timeout applies to its socket, so it is closed here if the client does not close it.
+ */
 function refuse(socket: Duplex, status: string): void {
   socket.end(`HTTP/1.1 ${status}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`);
   setTimeout(() => socket.destroy(), LINGER_MS).unref();

@@ -5,7 +5,10 @@ import type { RemoteSessionRow } from '../../shared/remote/store.js';
 import { summonWorker } from '../../shared/remote/store.js';
 import { newToken, sameSecret } from '../../shared/secrets/random-token.js';
 
-/** A notification may be missed, for instance while a worker connects to the database again. */
+/**
+ * Interval between notifications, in milliseconds. One may be missed, for instance while a worker reconnects to the
+ * database.
+ */
 const REPEAT_MS = 1_000;
 const TIMEOUT_MS = 10_000;
 
@@ -14,19 +17,22 @@ interface Expected {
   arrive: (worker: WebSocket) => void;
 }
 
-/** Brings a client and a worker of a replica's host together. */
+/** Connects a client to a worker on a replica's host. */
 export class Rendezvous {
   readonly #db: Db;
   readonly #address: string;
   readonly #expected = new Map<string, Expected>();
 
-  /** `address` is where workers reach this process. */
+  /** `address` is the URL at which workers can connect to this process. */
   constructor(db: Db, address: string) {
     this.#db = db;
     this.#address = address;
   }
 
-  /** Calls the workers of the session's host. Resolves to the connection of the first one; null if none comes or the signal aborts. */
+  /**
+   * Notifies the workers of the session's host. Resolves to the connection of the first one that connects; null if none
+   * does or the signal aborts.
+   */
   async worker(session: RemoteSessionRow, signal: AbortSignal): Promise<WebSocket | null> {
     const connectionId = randomUUID();
     const { token } = newToken();
@@ -53,7 +59,7 @@ export class Rendezvous {
     }
   }
 
-  /** Returns what takes the connection of the worker that proves itself; null if it is not expected. */
+  /** Returns the function that accepts an authenticated worker's connection; null if none is expected. */
   admit(connectionId: string, token: string): Expected['arrive'] | null {
     const expected = this.#expected.get(connectionId);
     if (expected === undefined || !sameSecret(token, expected.token)) return null;

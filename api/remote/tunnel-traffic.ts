@@ -1,7 +1,7 @@
 import type { Db } from '../../shared/core/database/database-client.js';
 import { addBytesOut } from '../../shared/metrics/history-store.js';
 
-/** Counts what tunnels send to clients, by service, for the usage of the service. */
+/** Counts the bytes that tunnels send to clients, by service, for the service's usage. */
 export class TunnelTraffic {
   readonly #db: Db;
   #bytes = new Map<string, number>();
@@ -14,7 +14,7 @@ export class TunnelTraffic {
     this.#bytes.set(serviceId, (this.#bytes.get(serviceId) ?? 0) + bytes);
   }
 
-  /** Stores what was counted since the last report. If that fails, it is kept for the next one. */
+  /** Stores what was counted since the last report. If that fails, the next report includes it. */
   async report(): Promise<void> {
     const counted = this.#bytes;
     if (counted.size === 0) return;

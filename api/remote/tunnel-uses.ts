@@ -1,6 +1,6 @@
 import type { RemoteSessionRow } from '../../shared/remote/store.js';
 
-/** A tunnel without a connection for this long is out of use, in milliseconds. */
+/** Time without a connection after which the use of a tunnel ends, in milliseconds. */
 const REST_MS = 3_000;
 
 interface Use {
@@ -18,12 +18,12 @@ interface Use {
 /** The details of a tunnel's use in the audit log. */
 export type UseFacts = Pick<Use, 'connections' | 'bytesToService' | 'bytesToClient' | 'reason'> & { seconds: number };
 
-/** Counts the connections of tunnels. A use begins with a connection and ends a little after the last one. */
+/** Counts the connections of tunnels. A use starts with a connection and ends shortly after the last one. */
 export class TunnelUses {
   readonly #uses = new Map<string, Use>();
   readonly #ended: (session: RemoteSessionRow, facts: UseFacts) => void;
 
-  /** `ended` is called with each use that has ended. */
+  /** `ended` is called when a use has ended. */
   constructor(ended: (session: RemoteSessionRow, facts: UseFacts) => void) {
     this.#ended = ended;
   }
@@ -59,7 +59,7 @@ export class TunnelUses {
     if (use.open === 0) use.rest = setTimeout(() => this.#finish(use), REST_MS);
   }
 
-  /** Ends the uses of tunnels without a connection now. */
+  /** Ends the uses of tunnels that have no connection now. */
   close(): void {
     for (const use of [...this.#uses.values()]) if (use.open === 0) this.#finish(use);
   }

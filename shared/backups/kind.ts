@@ -1,9 +1,11 @@
 import { ABANDONED, defineKind, RECORD_QUEUE } from '../engine/kind.js';
 import type { BackupStatus } from './model.js';
 
-/** The table of states. After a fault of the platform, a backup is queued again; its next try makes a new archive. */
+/**
+ * State → its transitions. After a platform fault, a backup is queued again; its next attempt creates a new archive.
+ */
 const STATES = {
-  // A waiting backup fails if its service is deleted.
+  // A queued backup fails if its service is deleted.
   queued: { claimed: 'running', failed: 'failed' },
   running: {
     claimed: 'running',

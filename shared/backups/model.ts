@@ -4,17 +4,20 @@ import type { ServiceKind } from '../services/model.js';
 import { DATABASE_PLANS, PLANS, type Plan } from '../services/plan-catalog.js';
 import { VOLUME_KINDS } from '../volumes/model.js';
 
-/** A backup is a checked copy of a database, or of the volumes of a service: queued → running → succeeded | failed. */
+/**
+ * Status of a backup: queued → running → succeeded | failed. A backup is a verified copy of a database or of a
+ * service's volumes.
+ */
 export const BACKUP_STATUSES = ['queued', 'running', 'succeeded', 'failed'] as const;
 export type BackupStatus = (typeof BACKUP_STATUSES)[number];
 
 export const BACKUP_TRIGGERS = ['schedule', 'manual'] as const;
 export type BackupTrigger = (typeof BACKUP_TRIGGERS)[number];
 
-/** Kinds of services that can have backups: databases, and services with volumes. */
+/** Kinds of services that can be backed up: databases, and services with volumes. */
 export const BACKED_UP_KINDS: readonly ServiceKind[] = ['postgres', 'redis', ...VOLUME_KINDS];
 
-/** How many backups on demand a service may have at a time, because each needs disk space. */
+/** Maximum number of on-demand backups per service, because each needs disk space. */
 export const MAX_MANUAL_BACKUPS = 10;
 
 export interface BackupRow extends LeasedColumns<BackupStatus> {
@@ -35,44 +38,43 @@ export interface BackupRow extends LeasedColumns<BackupStatus> {
 
 const DAY_MS = 24 * 3_600_000;
 
-/** Returns for how many days a service's backups are kept: the configured number, limited by the plan. */
+/** Returns the retention of a service's backups in days: the configured number, limited by the plan. */
 export function retentionDays({
   backupRetentionDays,
   plan,
 }: Pick<ServiceConfiguration, 'backupRetentionDays' | 'plan'>): number {
-  // The plans of databases and of services with the same id keep backups for the same time.
+  // A database plan and a service plan with the same id have the same backup retention.
   const plans: readonly Plan[] = [...DATABASE_PLANS, ...PLANS];
   const most = plans.find(({ id }) => id === plan)?.backupRetentionDays ?? 1;
   return Math.min(backupRetentionDays, most);
 }
 
 /**
- * Returns when a backup made at `createdAt` expires. The service's current retention applies, also to older backups.
+ * Returns when a backup created at `createdAt` expires. The service's current retention also applies to older backups.
  */
 export function expiryOf(createdAt: Date, configuration: Parameters<typeof retentionDays>[0]): Date {
   return new Date(createdAt.getTime() + retentionDays(configuration) * DAY_MS);
 }
 
 /**
- * Returns the time of day at which a service is backed up, in milliseconds after midnight (UTC). Services are spread over the day.
+ * Returns a service's daily backup time, in milliseconds after midnight (UTC). It depends on the id, so that the
+ * backups of all services are spread over the day.
  */
 export function slotOfDay(serviceId: string): number {
-  // The last digits of a UUID are random, also in version 7.
+  // The last digits of a UUID are random, even in version 7.
   const random = Number.parseInt(serviceId.replaceAll('-', '').slice(-8), 16);
   return Math.floor((random / 0x1_0000_0000) * 86_400) * 1000;
 }
 
 export interface ScheduledService {
   id: string;
-  /** When the service first ran. Backup times before that are not due. */
+  /** When the service first went live. Earlier backup times are not due. */
   liveSince: Date;
-  /** The newest backup time for which a backup was made. */
+  /** The last scheduled time for which a backup was created; null if there is none. */
   lastSlot: Date | null;
 }
 
-/**
- * Returns the daily backup time for which a backup is due, or null. If several were missed, returns only the latest.
- */
+/** Returns the scheduled time for which a backup is due, or null. If several were missed, returns only the latest. */
 export function dueSlot({ id, liveSince, lastSlot }: ScheduledService, now: Date): Date | null {
   const offset = slotOfDay(id);
   const slot = Math.floor((now.getTime() - offset) / DAY_MS) * DAY_MS + offset;
@@ -86,7 +88,7 @@ export interface KeptBackup {
   createdAt: Date;
 }
 
-/** Returns which of a service's backups have expired. The newest successful backup is kept, whatever its age. */
+/** Returns which of a service's backups have expired. The newest successful backup never expires. */
 export function expiredBackups(
   backups: readonly KeptBackup[],
   configuration: Parameters<typeof retentionDays>[0],
@@ -105,12 +107,12 @@ export function expiredBackups(
 
 const OBJECT = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}-\d+$/;
 
-/** Returns true if `objectName` can have made this name. Other objects in the store must not be deleted. */
+/** Returns true if `objectName` could have generated this name. Other objects in the store must not be deleted. */
 export function isObjectName(name: string): boolean {
   return OBJECT.test(name);
 }
 
-/** Returns the name of an archive in its store. `fence` belongs to the claim of the worker that makes the archive. */
+/** Returns the name of a backup's archive in the store. `fence` is that of the claim under which it is written. */
 export function objectName(serviceId: string, backupId: string, fence: number): string {
   return `${serviceId}/${backupId}-${fence}`;
 }

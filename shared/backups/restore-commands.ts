@@ -12,8 +12,9 @@ import { findBackup } from './store.js';
 type Service = Pick<ServiceRow, 'id' | 'kind' | 'configuration'>;
 
 /**
- * Throws conflict unless a backup of the service `from` can be restored into `service`.
- * It must have succeeded and fit, and the service must not be being restored. Throws what `missing` returns if there is no such backup.
+ * Throws conflict unless a backup of the service `from` can be restored into `service`. The backup must have succeeded
+ * and must fit, and no restore of the service may be in progress. Throws the error of `missing` if there is no such
+ * backup.
  */
 export async function assertRestorable(
   trx: Transaction,

@@ -2,19 +2,19 @@ import { isDataKind, type ServiceKind } from '../services/model.js';
 
 const GIGABYTE = 1024 ** 3;
 
-/** What decides whether the backup of one service can be restored into another one. */
+/** Facts that decide whether a backup of one service can be restored into another. */
 export interface DataFacts {
   kind: ServiceKind;
-  /** The major version of PostgreSQL; '' for all others. */
+  /** The major version of PostgreSQL; '' for services of other kinds. */
   version: string;
-  /** The most bytes of a database's plan. */
+  /** Maximum size of the data under a database's plan, in bytes. */
   storageBytes: number;
   volumes: readonly { name: string; size_gb: number }[];
 }
 
 /**
  * Returns why a backup of `from` does not fit into the service `to`, and what to do; null if it fits. `dataBytes` is
- * the size of what was backed up.
+ * the size of the data in the backup.
  */
 export function restoreMisfit(from: DataFacts, to: DataFacts, dataBytes: number): string | null {
   if (isDataKind(from.kind) || isDataKind(to.kind)) {

@@ -24,7 +24,9 @@ export interface NewBackup {
   pause?: boolean;
 }
 
-/** Stores a queued backup. Returns null if the service has a backup in progress, or has one for this scheduled time. */
+/**
+ * Stores a queued backup. Returns null if a backup of the service is in progress, or exists for this scheduled time.
+ */
 export function insertBackup(trx: Transaction, { service, trigger, actor, scheduledFor, pause = false }: NewBackup) {
   return oneRow<BackupRow>(
     trx,
@@ -43,7 +45,9 @@ export function insertBackup(trx: Transaction, { service, trigger, actor, schedu
   );
 }
 
-/** Records the place and the key of a backup's archive before the archive is written. Returns false if the lease is lost. */
+/**
+ * Records the location and key of a backup's archive before the archive is written. Returns false if the lease is lost.
+ */
 export async function recordArchive(
   db: Db,
   { id, fence }: Lease,
@@ -58,10 +62,7 @@ export async function recordArchive(
   return changed > 0;
 }
 
-/**
- * Fails the unfinished backup of a service that is being deleted. The worker that makes it finds its lease lost and
- * stops.
- */
+/** Marks the unfinished backup of a service that is being deleted as failed. Its worker loses the lease and stops. */
 export function abandonBackups(trx: Transaction, serviceId: string): Promise<void> {
   return failOpen(trx, BACKUPS, { service_id: serviceId }, 'the service was deleted', { sql: 'sealed_key = null' });
 }
@@ -70,14 +71,14 @@ export function findBackup(db: Db, serviceId: string, id: string): Promise<Backu
   return db<BackupRow>('backups').where({ id, service_id: serviceId, deleted_at: null }).first();
 }
 
-/** Returns the backup with this id, of any service. */
+/** Returns the backup with this id, of any service; undefined if there is none. */
 export function getBackup(db: Db, id: string): Promise<BackupRow | undefined> {
   return db<BackupRow>('backups').where({ id }).first();
 }
 
 /**
- * Returns the latest backup of each of these services that succeeded and has all volumes with content. Services without
- * one are left out.
+ * Returns the latest successful backup of each service, if it includes all current volumes. Services without such a
+ * backup are omitted.
  */
 export function latestBackups(db: Db, serviceIds: readonly string[]): Promise<BackupRow[]> {
   return rowsOf<BackupRow>(
@@ -96,12 +97,12 @@ export function listBackups(db: Db, serviceId: string, page: PageRequest): Promi
   return pageOf<BackupRow>(db, 'backups', { service_id: serviceId, deleted_at: null }, page);
 }
 
-/** Returns true if a backup of the service is in progress. */
+/** Returns true if a backup of the service is queued or running. */
 export async function hasOpenBackup(db: Db, serviceId: string): Promise<boolean> {
   return (await rowCountOf(db, 'select from backups where service_id = ? and finished_at is null', [serviceId])) > 0;
 }
 
-/** Returns how many good backups on demand the service has. */
+/** Returns the number of a service's successful on-demand backups. */
 export function countManualBackups(db: Db, serviceId: string): Promise<number> {
   return countOf(
     db,
@@ -111,21 +112,21 @@ export function countManualBackups(db: Db, serviceId: string): Promise<number> {
   );
 }
 
-/** Hides a backup that has ended; a sweep removes its archive later. Returns false if it has not ended. */
+/** Hides a finished backup. A sweep deletes its archive later. Returns false if the backup is not finished. */
 export async function hideBackup(db: Db, id: string): Promise<boolean> {
   const hide = 'update backups set deleted_at = coalesce(deleted_at, now()) where id = ? and finished_at is not null';
   return (await rowCountOf(db, hide, [id])) > 0;
 }
 
-/** SQL: true if the service `s` is live, has data or mounted volumes, and has scheduled backups enabled. */
+/** SQL: true if the service `s` is active, has data to back up, and has scheduled backups enabled. */
 const SCHEDULED = `(s.kind in ('postgres', 'redis')
     or exists (select from volumes v where v.service_id = s.id and v.removed_at is null and v.host_id is not null and v.node_id is null))
   and s.lifecycle_status = 'active' and not s.archived
   and s.deleted_at is null and s.live_deployment_id is not null and (s.configuration ->> 'backupEnabled')::boolean`;
 
 /**
- * Returns services whose last scheduled backup is a day old, for `dueSlot` to decide. Also returns the database's time.
- * Leaves out services with a backup in progress, and those that are being restored.
+ * Returns services whose last scheduled backup is at least a day old, and the database's time. `dueSlot` then decides
+ * whether a backup is due. Excludes services with a backup or restore in progress.
  */
 export function servicesToSchedule(
   db: Db,
@@ -142,7 +143,7 @@ export function servicesToSchedule(
   );
 }
 
-/** Returns true if a service still gets scheduled backups. The caller has locked the service. */
+/** Returns true if a service still has scheduled backups. The caller must have locked the service. */
 export async function isScheduled(trx: Transaction, serviceId: string): Promise<boolean> {
   const found = await rowCountOf(
     trx,
@@ -153,7 +154,10 @@ export async function isScheduled(trx: Transaction, serviceId: string): Promise<
   return found > 0;
 }
 
-/** Returns services with a backup that ended more than a day ago, each with all of its backups. */
+/**
+ * Returns services that have a finished backup older than a day, each with all of its backups. Excludes services that
+ * are being restored or whose backup is being restored.
+ */
 export async function backupsByAge(
   db: Db,
 ): Promise<{ serviceId: string; configuration: ServiceConfiguration; now: Date; backups: KeptBackup[] }[]> {
@@ -189,7 +193,7 @@ export async function hideBackupsOfDeleted(db: Db): Promise<void> {
   );
 }
 
-/** Returns hidden backups whose archive is in one of these stores, or was never written. */
+/** Returns hidden backups whose archive is in one of these stores or was never written. */
 export function hiddenBackups(
   db: Db,
   stores: readonly string[],
@@ -202,12 +206,12 @@ export function hiddenBackups(
   );
 }
 
-/** Removes the row of a hidden backup, after its archive is gone. */
+/** Deletes the row of a hidden backup. Its archive must already be deleted. */
 export async function deleteBackup(db: Db, id: string): Promise<void> {
   await db.raw('delete from backups where id = ? and deleted_at is not null', [id]);
 }
 
-/** Returns which of these archives belong to a recorded backup. The others were left behind by workers that died. */
+/** Returns which of these archives belong to a backup. Workers that died left the others behind. */
 export async function namedObjects(db: Db, objects: readonly string[]): Promise<Set<string>> {
   const named = `select object from backups where object = any(:objects) and status <> 'failed'`;
   return new Set(await valuesOf<string>(db, named, { objects }));

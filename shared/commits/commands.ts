@@ -10,14 +10,14 @@ export interface DeployCommitInput {
   eventId: string;
   serviceId: string;
   actor: string;
-  /** The branch's newest commit; null for a deploy hook, whose deployment finds the newest commit itself. */
+  /** The branch's head commit; null for a deploy hook, whose deployment resolves the head commit itself. */
   commit: { branch: string; sha: string } | null;
 }
 
 /**
- * Queues the deployment of a reported commit and marks the report as handled, in one transaction. A commit that is
- * reported twice is deployed once. Returns the deployment's id, or null if another report was first. Throws what
- * `queueDeployment` throws.
+ * Queues the deployment of a reported commit and marks the report as handled, in one transaction. Returns the
+ * deployment's id; null if the commit was already handled because of another report. Throws errors of
+ * `queueDeployment`.
  */
 export async function deployCommit(
   trx: Transaction,
@@ -49,8 +49,8 @@ export async function deployCommit(
 }
 
 /**
- * Authorizes only values of the service's own protected environment. A push has no caller whose role could be checked;
- * a person with the needed role has enabled automatic deployment instead.
+ * Returns a check that permits only values from the service's own protected environment. A push has no caller whose
+ * role could be checked; instead, a user with the required role enabled automatic deployment.
  */
 export async function ownEnvironmentOnly(
   trx: Transaction,

@@ -1,36 +1,38 @@
 import { SKIPPED, skipsDeployment } from '../hooks/model.js';
 
-/** What the database stores about a service's branch. */
+/** The stored facts about a service's branch. */
 export interface KnownCommits {
-  /** The newest handled commit; null if there is none. */
+  /** The last commit that was handled; null if there is none. */
   head: string | null;
   /** The commit of the branch's latest deployment; null if there is none. */
   deployed: string | null;
-  /** True if a waiting deployment has not yet found out which commit it deploys. */
+  /** True if a waiting deployment has not resolved its commit yet. */
   undecided: boolean;
 }
 
-/** `first`: nothing is known about the branch yet. `wait`: a waiting deployment will find the newest commit itself. */
+/**
+ * `first`: nothing is stored about the branch yet. `wait`: a waiting deployment will resolve the head commit itself.
+ */
 export type Novelty = 'known' | 'news' | 'first' | 'wait';
 
-/** Returns whether the branch's newest commit must still be handled. */
+/** Returns whether the head commit of a branch still has to be handled. */
 export function noveltyOf(commit: string, { head, deployed, undecided }: KnownCommits): Novelty {
   if (commit === head || commit === deployed) return 'known';
   if (undecided) return 'wait';
   return head === null && deployed === null ? 'first' : 'news';
 }
 
-/** The facts that decide whether a new commit is deployed automatically. */
+/** Facts that decide whether a new commit is deployed automatically. */
 export interface CommitFacts {
   autoDeploy: string;
   message: string;
   /** The files that differ between the new commit and the last deployed one; null if unknown. */
   changed: readonly string[] | null;
-  /** Returns true if a file matters to the service, according to its path filters. */
+  /** Returns true if the service's path filters include a file. */
   matters: (path: string) => boolean;
 }
 
-/** Returns the reason not to deploy a new commit, or null. */
+/** Returns why a new commit is not deployed; null if it is. */
 export function reasonAgainst({ autoDeploy, message, changed, matters }: CommitFacts): string | null {
   if (autoDeploy !== 'commit') return 'autoDeploy of the service is off';
   if (skipsDeployment(message)) return SKIPPED;
@@ -40,44 +42,42 @@ export function reasonAgainst({ autoDeploy, message, changed, matters }: CommitF
 }
 
 /**
- * Milliseconds between two polls of a repository: without or with a hook that reports its pushes, and after many
- * failures.
+ * Interval between polls of a repository, in milliseconds. `hooked` if a hook reports its pushes; `longest` is the
+ * maximum after failures.
  */
 const POLL_MS = { unhooked: 60_000, hooked: 15 * 60_000, longest: 60 * 60_000 };
 
-/** Returns the wait until a repository's next poll, in milliseconds. Failures double it, up to an hour. */
+/** Returns the delay until a repository's next poll, in milliseconds. Failures double it, up to an hour. */
 export function pauseBeforePoll({ hooked, failures }: { hooked: boolean; failures: number }): number {
   const pause = hooked ? POLL_MS.hooked : POLL_MS.unhooked;
   return Math.max(pause, Math.min(POLL_MS.unhooked * 2 ** failures, POLL_MS.longest));
 }
 
 /**
- * Returns the wait until a repository's first poll. Depends on its fingerprint, so that first polls are spread over a
- * minute.
+ * Returns the delay until a repository's first poll, in milliseconds. It depends on the repository's fingerprint, so
+ * that first polls are spread over a minute.
  */
 export function firstPoll(fingerprint: Buffer): number {
   return (fingerprint.readUInt32BE(0) % 60) * 1000;
 }
 
-/**
- * The most branches of a repository that are recorded for previews. If it has more, polling makes no previews of it.
- */
+/** Maximum number of recorded branches per repository. If a repository has more, polling creates no previews for it. */
 export const MAX_BRANCHES = 1000;
-/** The most previews that one poll of a repository requests. The next poll requests more. */
+/** Maximum number of previews that one poll of a repository requests. The next poll requests more. */
 const MAX_NEW_PREVIEWS = 20;
 
 export interface BranchNews {
-  /** Branches that are new, or have another commit than the recorded one. */
+  /** Branches that are new or whose head commit differs from the recorded one. */
   news: [branch: string, commit: string][];
-  /** Branches to record: the news, or on the first poll all branches. */
+  /** Branches to record: `news`, or all branches at the first poll. */
   noted: [branch: string, commit: string][];
-  /** Recorded branches that the repository no longer has. */
+  /** Recorded branches that are no longer in the repository. */
   gone: string[];
 }
 
 /**
  * Compares a repository's branches with the recorded ones. `own` is the branch that the service deploys. The first poll
- * only records branches: when previews are enabled, old branches must not all be deployed.
+ * only records branches: enabling previews must not deploy all existing branches.
  */
 export function branchNews(
   heads: ReadonlyMap<string, string>,

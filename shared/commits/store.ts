@@ -10,7 +10,7 @@ export interface CommitEventRow {
   service_id: string;
   hook_id: string | null;
   delivery_id: string | null;
-  /** `preview`: a branch that polling has found and that should get a preview. */
+  /** `preview`: polling found a branch for which a preview should be created. */
   kind: 'push' | 'deploy' | 'preview';
   branch: string;
   before_sha: string;
@@ -25,7 +25,7 @@ export interface CommitEventRow {
 export type NewCommitEvent = Pick<CommitEventRow, 'service_id' | 'kind' | 'actor'> &
   Partial<Pick<CommitEventRow, 'hook_id' | 'delivery_id' | 'branch' | 'before_sha' | 'after_sha'>>;
 
-/** Stores a reported commit, which is due at once. Returns null if this delivery was already stored. */
+/** Stores a reported commit, which is due immediately. Returns null if this delivery was already stored. */
 export async function insertCommitEvent(db: Db, event: NewCommitEvent): Promise<string | null> {
   const id = uuidv7();
   const rows = await db('commit_events')
@@ -40,7 +40,7 @@ export async function findCommitEvent(db: Db, id: string): Promise<CommitEventRo
   return db<CommitEventRow>('commit_events').where({ id }).first();
 }
 
-/** Marks a reported commit as handled. Returns false if another process already did. */
+/** Marks a reported commit as handled. Returns false if another process has done so. */
 export async function finishCommitEvent(
   db: Db,
   id: string,
@@ -56,26 +56,26 @@ export async function finishCommitEvent(
   return row !== null;
 }
 
-/** Returns true if a later push to the same branch of the service waits for its job or has one. */
+/** Returns true if there is a later, unhandled push to the same branch of the service. */
 export async function hasLaterEvent(db: Db, { id, service_id, branch }: CommitEventRow): Promise<boolean> {
   const sql = `select from commit_events where service_id = :service_id and branch = :branch and kind = 'push'
                   and finished_at is null and id > :id limit 1`;
   return (await rowCountOf(db, sql, { id, service_id, branch })) > 0;
 }
 
-/** Makes another job due for a reported commit, after `delayMs`. */
+/** Makes a reported commit due again after `delayMs`. */
 export async function postponeCommitEvent(db: Db, event: CommitEventRow, delayMs: number): Promise<void> {
   await makeDue(db, COMMIT_EVENTS, event, delayMs);
 }
 
 const KEPT_DAYS = 7;
 
-/** Deletes commit reports that were handled more than 7 days ago. Returns how many. */
+/** Deletes commit events that were handled more than 7 days ago. Returns their number. */
 export function deleteOldCommitEvents(db: Db): Promise<number> {
   return rowCountOf(db, `delete from commit_events where finished_at < now() - make_interval(days => ${KEPT_DAYS})`);
 }
 
-/** Returns what is stored about a service's branch. */
+/** Returns the stored facts about a service's branch. */
 export async function knownCommits(db: Db, serviceId: string, branch: string): Promise<KnownCommits> {
   const row = await oneRow<KnownCommits>(
     db,
@@ -96,13 +96,13 @@ export async function recordHead(db: Db, serviceId: string, branch: string, comm
     .merge({ commit_sha: commitSha, updated_at: db.fn.now() });
 }
 
-/** Returns the newest commit of a branch whose `ranvier.yaml` was applied; null if there is none. */
+/** Returns the last commit of a branch whose `ranvier.yaml` was applied; null if there is none. */
 export async function appliedCommit(db: Db, serviceId: string, branch: string): Promise<string | null> {
   const row = await db('stack_heads').where({ service_id: serviceId, branch }).first('commit_sha');
   return row?.commit_sha ?? null;
 }
 
-/** Records that the `ranvier.yaml` of a commit was applied. Returns false if it is recorded already. */
+/** Records that the `ranvier.yaml` of a commit was applied. Returns false if that was already recorded. */
 export async function recordApplied(
   trx: Transaction,
   serviceId: string,
@@ -119,7 +119,7 @@ export async function recordApplied(
   return count > 0;
 }
 
-/** Returns the commit that the service runs, if it comes from this branch. */
+/** Returns the commit that the service now runs; null if it does not come from this branch. */
 export async function liveCommit(db: Db, serviceId: string, branch: string): Promise<string | null> {
   const row = await oneRow<{ commit_sha: string }>(
     db,
@@ -133,7 +133,7 @@ export async function liveCommit(db: Db, serviceId: string, branch: string): Pro
 /** SQL: true if a push to the branch of the service `s` applies a stack. */
 const APPLIES_STACK = 's.id in (select service_id from hooks where stack_by is not null)';
 
-/** SQL: the services `s` whose repositories are polled. */
+/** SQL: true for a service `s` whose repository is polled. */
 const WATCHED = `(s.configuration ->> 'autoDeploy' = 'commit' or s.configuration ->> 'previewMode' = 'automatic' or ${APPLIES_STACK})
   and s.deleted_at is null and not s.archived
   and s.lifecycle_status <> 'deleting' and s.configuration ->> 'sourceType' = 'repository'
@@ -148,7 +148,7 @@ export interface WatchedService {
   updated_at: Date;
 }
 
-/** Returns services whose repository is not watched yet, or that have changed since their last sync. */
+/** Returns services whose repository should be polled but is not, or that changed since they were read. */
 export async function unsyncedServices(db: Db, limit: number): Promise<WatchedService[]> {
   return rowsOf<WatchedService>(
     db,
@@ -159,7 +159,10 @@ export async function unsyncedServices(db: Db, limit: number): Promise<WatchedSe
   );
 }
 
-/** Watches a service. For a new repository, `firstMs` is the wait until its first poll, in milliseconds. */
+/**
+ * Starts polling a service's repository. `firstMs` is the delay until the first poll of a new repository, in
+ * milliseconds.
+ */
 export async function watchService(
   trx: Transaction,
   { id, updated_at }: Pick<WatchedService, 'id' | 'updated_at'>,
@@ -177,12 +180,12 @@ export async function watchService(
     .merge();
 }
 
-/** Ends the watches of services that are not polled any more. Deletes the records of unused repositories. */
+/** Stops polling for services that no longer need it. Deletes the records of repositories that no service uses. */
 export async function endWatches(db: Db): Promise<void> {
   await db.raw(
     `delete from commit_watches w where not exists (select from services s where s.id = w.service_id and ${WATCHED})`,
   );
-  // If previews are enabled again later, the next poll only records the branches that then exist.
+  // If previews are enabled again later, the next poll must only record the branches that exist then.
   await db.raw(
     `update commit_watches w set branches_at = null where branches_at is not null
         and not exists (select from services s where s.id = w.service_id and s.configuration ->> 'previewMode' = 'automatic')`,
@@ -198,7 +201,7 @@ export interface DueRepository {
 }
 
 /**
- * Takes repositories whose poll is due. If this process ends before polling them, they are due again in five minutes.
+ * Takes repositories whose poll is due. They are due again in five minutes, in case this process dies before it polls.
  */
 export async function takeDueRepositories(db: Db, limit: number): Promise<DueRepository[]> {
   return rowsOf<DueRepository>(
@@ -212,14 +215,14 @@ export async function takeDueRepositories(db: Db, limit: number): Promise<DueRep
 }
 
 export type PolledService = WatchedService & {
-  /** True if a hook reports the repository's pushes. */
+  /** True if a hook reports pushes to the repository. */
   hooked: boolean;
   /** True if a push to the service's branch applies a stack. */
   applies_stack: boolean;
-  /** True if the branches of the service's repository were already recorded. */
+  /** True if the branches of the service's repository have been recorded. */
   branches_noted: boolean;
   is_preview: boolean;
-  /** True if the last poll did not find the branch. */
+  /** True if the branch was missing at the last poll. */
   branch_missing: boolean;
 };
 
@@ -236,13 +239,13 @@ export async function servicesOfRepository(db: Db, fingerprint: Buffer): Promise
   );
 }
 
-/** Returns the recorded commits of a service's branches. */
+/** Returns the recorded head commits of a service's branches. */
 export async function notedBranches(db: Db, serviceId: string): Promise<Map<string, string>> {
   const rows = await db('commit_heads').where({ service_id: serviceId }).select('branch', 'commit_sha');
   return new Map(rows.map(({ branch, commit_sha }) => [branch, commit_sha]));
 }
 
-/** Records branches, deletes those that are gone, and stores an event for each requested preview. */
+/** Records branches, deletes the records of missing ones, and stores an event per requested preview. */
 export async function noteBranches(
   trx: Transaction,
   serviceId: string,
@@ -273,7 +276,7 @@ export async function recordPoll(
   );
 }
 
-/** Makes the service's repository due for the next poll. */
+/** Makes the poll of the service's repository due. */
 export async function pollSoon(db: Db, serviceId: string): Promise<void> {
   await db.raw(
     `update polled_repositories r set next_at = least(r.next_at, now())
@@ -286,7 +289,7 @@ export interface PollFigures {
   repositories: number;
   failing: number;
   polls: number;
-  /** Seconds by which the most overdue poll is late. */
+  /** How overdue the most overdue poll is, in seconds. */
   late: number;
 }
 

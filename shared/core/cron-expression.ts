@@ -1,12 +1,12 @@
 import { Cron } from 'croner';
 
-/** The longest schedule, in characters. */
+/** Maximum length of a schedule, in characters. */
 export const MAX_SCHEDULE_LENGTH = 256;
 const YEARS = 5;
 
 /**
- * Returns true for a cron expression of five fields that has a tick within five years after `from`.
- * The cost depends only on the text's length, because croner checks the bounds of a range before it expands it.
+ * Returns true for a five-field cron expression that has a tick within five years after `from`. The cost depends only
+ * on the text's length, because croner checks the bounds of a range before expanding it.
  */
 export function isSchedule(text: string, from: Date): boolean {
   if (text.length > MAX_SCHEDULE_LENGTH || !/^[ -~]*$/.test(text)) return false;

@@ -1,6 +1,6 @@
 /**
- * The error registry: every code a caller can meet, its HTTP status and its usual message (specification, Errors).
- * The domain throws `AppError`; only the API's error middleware turns it into a response.
+ * Every error code that a caller can receive, with its HTTP status and default message (specification, Errors). Domain
+ * code throws `AppError`, which only the API's error middleware turns into a response.
  */
 export const ERROR_REGISTRY = {
   invalid_json: { status: 400, message: 'The request body is not valid JSON' },
@@ -52,13 +52,13 @@ export const ERROR_REGISTRY = {
 
 export type ErrorCode = keyof typeof ERROR_REGISTRY;
 
-/** One failed check. `path` is a JSON pointer into the body, or `query.<name>` / `header.<name>`. */
+/** One failed check. `path` is a JSON pointer into the body, or `query.<name>` or `header.<name>`. */
 export interface ErrorDetail {
   path: string;
   message: string;
 }
 
-/** A failure that the caller can understand and act on. Any other error is a bug and answers 500. */
+/** A failure that the caller can understand and act on. Any other error is a bug and results in a 500 response. */
 export class AppError extends Error {
   readonly code: ErrorCode;
   readonly details: ErrorDetail[] | undefined;
@@ -75,25 +75,28 @@ export class AppError extends Error {
   }
 }
 
-/** Makes a `conflict`. The message says what to do first. */
+/** Creates a `conflict` error. The message says what to do first. */
 export function conflict(message: string): AppError {
   return new AppError('conflict', message);
 }
 
-/** Makes `invalid_request` for one value. */
+/** Creates an `invalid_request` error for one value. */
 export function invalidRequest(path: string, message: string): AppError {
   return new AppError('invalid_request', undefined, [{ path, message }]);
 }
 
-/** Makes `invalid_request` for a field. The message names the field too, because some clients show nothing else. */
+/**
+ * Creates an `invalid_request` error for a field. The message also names the field, because some clients show only
+ * that.
+ */
 export function invalidField(field: string, message: string): AppError {
   return new AppError('invalid_request', `${field} ${message}`, [{ path: `/${field}`, message }]);
 }
 
-/** Bounds error messages, because a server of a tenant can send one of any length. */
+/** Limits error messages, because a tenant's server can send one of any length. */
 const MAX_MESSAGE_CHARACTERS = 10_000;
 
-/** Returns the text of any thrown value. It is bounded and has no NUL, which PostgreSQL cannot store. */
+/** Returns the message of any thrown value, truncated, and without NUL, which PostgreSQL cannot store. */
 export function errorMessage(error: unknown): string {
   const message = error instanceof Error ? error.message : String(error);
   return message.slice(0, MAX_MESSAGE_CHARACTERS).replaceAll('\0', '\ufffd');

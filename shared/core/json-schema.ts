@@ -3,35 +3,35 @@ import { type Ajv, loadAjv } from './ajv.js';
 import { atMost, stringFormats } from './string-formats.js';
 
 /**
- * Builds the schema of an object that has no other fields. With a name, it becomes a component of the OpenAPI document.
+ * Builds the schema of an object without additional fields. If named, it becomes a component of the OpenAPI document.
  */
 export const Strict = <T extends Record<string, TSchema>>(fields: T, name?: string) =>
   Type.Object(fields, { additionalProperties: false, ...(name === undefined ? {} : { $id: name }) });
-/** Returns the schema with a description for one use of it. */
+/** Returns a copy of the schema with its own description. */
 export const described = <T extends TSchema>(schema: T, description: string) =>
   Type.Unsafe<Static<T>>({ ...schema, description });
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 export const MAX_DATE_TIME_LENGTH = 40;
-/** Longer texts are not matched against patterns: they count as a mismatch, in characters. */
+/** Maximum length of a string that is matched against a pattern, in characters. A longer one counts as a mismatch. */
 export const MAX_PATTERN_TEXT_LENGTH = 4096;
 
-/** Creates a JSON Schema validator with our formats. It neither converts values nor fills in defaults. */
+/** Creates a JSON Schema validator with our formats. It does not coerce types or fill in defaults. */
 export function createAjv(): Ajv {
   const { Ajv, _, addFormats, fullFormats } = loadAjv();
   const email = fullFormats.email as RegExp;
   const dateTime = fullFormats['date-time'] as { validate: (value: string) => boolean };
-  // With allErrors, patterns and formats are also applied to texts that maxLength refuses, so both have a limit of
-  // their own.
+  // With allErrors, patterns and formats are also applied to strings that exceed maxLength, so both have their own
+  // limit.
   const ajv = new Ajv({
     allErrors: true,
     strict: true,
     allowUnionTypes: true,
-    // Adds the schema to each error, because messages use its description.
+    // Adds the schema to each error, because error messages use its description.
     verbose: true,
     code: { regExp: boundedPattern },
   });
-  // The package's own keyword counts the characters of every text, which takes 5 ms for each million.
+  // ajv's own keyword counts the characters of every string, which takes 5 ms per million.
   ajv.removeKeyword('maxLength').addKeyword({
     keyword: 'maxLength',
     type: 'string',
@@ -45,13 +45,13 @@ export function createAjv(): Ajv {
     atMost(254, (value) => email.test(value)),
   );
   ajv.addFormat('date-time', atMost(MAX_DATE_TIME_LENGTH, dateTime.validate));
-  // The package's own format accepts the prefix `urn:`, which our ids do not have.
+  // The format of ajv-formats also accepts the prefix `urn:`, which our ids do not have.
   ajv.addFormat('uuid', UUID);
   for (const [name, validate] of Object.entries(stringFormats(() => new Date()))) ajv.addFormat(name, validate);
   return ajv;
 }
 
-/** Returns true if the text has at most `max` characters, of which some have two UTF-16 units. */
+/** Returns true if the string has at most `max` code points. Some take two UTF-16 units. */
 function hasAtMost(max: number, text: string): boolean {
   if (text.length <= max) return true;
   if (text.length > 2 * max) return false;
@@ -61,8 +61,8 @@ function hasAtMost(max: number, text: string): boolean {
 }
 
 /**
- * A pattern that does not match texts beyond the limit, which bounds the time of a match. ajv caches patterns by their
- * text.
+ * A regular expression that never matches a string beyond the length limit. This bounds the time of a match. ajv caches
+ * patterns by their `toString()`, so this must be a subclass of RegExp.
  */
 class BoundedPattern extends RegExp {
   override test(text: string): boolean {

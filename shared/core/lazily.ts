@@ -1,6 +1,6 @@
 /**
- * Returns a function that makes the value in its first call and returns it in later ones.
- * If `make` throws, the next call tries again.
+ * Returns a function that creates a value at its first call and returns the same value from then on. If `make` throws,
+ * the next call tries again.
  */
 export function lazily<T>(make: () => T): () => T {
   let made: { value: T } | undefined;

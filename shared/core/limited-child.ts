@@ -2,15 +2,15 @@ import { type ChildProcess, type SpawnOptions, type StdioOptions, spawn } from '
 import { lowerPriority } from './lower-priority.js';
 import { signalGroup } from './signal-process.js';
 
-/** The PATH of tools that the platform runs itself, independent of its own environment. */
+/** The PATH for tools that the platform itself runs. It does not depend on the platform's environment. */
 export const SYSTEM_PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
 
-/** Limits of one process. Each process that it starts gets these limits too. */
+/** Limits of one process. Each of its descendants gets the same limits for itself. */
 export interface ChildLimits {
-  /** Memory that the process may write to. Mapped files that it only reads and reserved addresses do not count. */
+  /** Writable memory. Files mapped read-only and address space that is only reserved do not count. */
   memoryBytes: number;
   processorSeconds: number;
-  /** The largest file that the process may write. */
+  /** Maximum size of a file that the process writes. */
   fileBytes: number;
   openFiles: number;
 }
@@ -23,18 +23,16 @@ const USUAL_LIMITS: ChildLimits = {
   openFiles: 1024,
 };
 
-/** Seconds between the signal XCPU, at the limit of processor time, and KILL. */
+/** Seconds between SIGXCPU, sent when the limit of CPU time is reached, and SIGKILL. */
 const KILL_AFTER_SECONDS = 5;
-/**
- * The processes' oom_score_adj (-1000 to 1000): when memory is short, the kernel ends them before the platform's own.
- */
+/** oom_score_adj of the processes (-1000 to 1000). The kernel's OOM killer kills them before the platform's own. */
 const OOM_SCORE = 500;
 
 /**
- * Returns a shell script that sets the limits and then becomes the command. If `ulimit` cannot set a limit, the current
- * one is already stricter. The descriptor `tether` is a pipe whose other end only this process holds. When it closes,
- * because this process or the command has ended, a watcher kills the rest of the process group. While the watcher runs,
- * the group's number is not reused.
+ * Returns a shell script that sets the limits and then executes the command. If `ulimit` cannot set a limit, the
+ * current one is already stricter. The descriptor `tether` is one end of a pipe whose other end only this process
+ * holds. When that end closes, because this process or the command has exited, a watcher kills the rest of the process
+ * group. While the watcher runs, the system does not reuse the group's id.
  */
 function program({ memoryBytes, processorSeconds, fileBytes, openFiles }: ChildLimits, tether: number): string {
   const closed = Array.from({ length: tether - 2 }, (_, i) => `${i + 3}>&-`).join(' ');
@@ -52,8 +50,8 @@ exec "$@" ${tether}>&-`;
 }
 
 /**
- * Starts a command with limits, in a process group that ends with the command or with this process.
- * To end it, signal the group (`endChild`). A missing command exits with 127.
+ * Starts a command with limits in its own process group. The group is killed when the command or this process exits. To
+ * stop it, signal the group (`endChild`). If the command does not exist, the exit code is 127.
  */
 export function spawnLimited(
   [file, ...args]: readonly [file: string, ...args: string[]],
@@ -76,7 +74,7 @@ export function spawnLimited(
   return child;
 }
 
-/** Kills a child of `spawnLimited` and everything that it started, unless it has ended. */
+/** Kills a child of `spawnLimited` and its process group, unless the child has already exited. */
 export function endChild({ pid, exitCode, signalCode }: ChildProcess): void {
   if (pid !== undefined && exitCode === null && signalCode === null) signalGroup(pid, 'SIGKILL');
 }

@@ -6,14 +6,14 @@ import { isRunning, type ProcessIdentity } from './process-identity.js';
 
 export type LockAttempt<H> = { taken: true } | { taken: false; holder: H };
 
-/** Pause before reading a stale lock again that another caller is removing, in milliseconds. */
+/** Delay, in milliseconds, before a stale lock that another caller is removing is read again. */
 const RETRY_MS = 5;
 
 /**
- * Puts the file `own` at `path` as a lock. If the lock is taken, returns its living holder.
- * `livingHolder` parses a lock's text: it returns the holder, or null if the holder has died or the text is unreadable
- * (for example because the disk was full). The lock of a dead holder is removed and the attempt repeated. `own` is
- * linked, not moved. The texts of two holders must differ.
+ * Links the file `own` to `path` as a lock. If the lock is taken, returns its running holder. `livingHolder` parses a
+ * lock's text: it returns the holder, or null if the holder has exited or the text is unreadable (for example because
+ * the disk was full). A lock without a running holder is removed, and the attempt repeated. `own` also remains at its
+ * own path. The texts of two holders must differ.
  */
 export async function tryLockFile<H>(
   path: string,
@@ -30,7 +30,7 @@ export async function tryLockFile<H>(
   return { taken: true };
 }
 
-/** Returns the process that a lock names; null if it has ended, or if the text names none. */
+/** Returns the process named in a lock's text; null if it has exited, or if the text is malformed. */
 export async function runningHolder(text: string): Promise<ProcessIdentity | null> {
   try {
     const holder = JSON.parse(text) as ProcessIdentity;
@@ -41,8 +41,8 @@ export async function runningHolder(text: string): Promise<ProcessIdentity | nul
 }
 
 /**
- * Links the complete file to `path`. Returns false if a file is there.
- * Linking is atomic, unlike creating and writing: no reader sees half of the file, and only one caller succeeds.
+ * Links a complete file to `path`. Returns false if a file already exists there.
+ * Unlike creating and writing a file, linking is atomic: no reader sees a partial file, and only one caller succeeds.
  */
 export async function linked(own: string, path: string): Promise<boolean> {
   try {
@@ -55,9 +55,9 @@ export async function linked(own: string, path: string): Promise<boolean> {
 }
 
 /**
- * Removes a stale lock, unless another caller does.
- * The right to remove it is a lock too, named after the stale text: two callers that both removed it could remove a
- * third caller's new lock.
+ * Removes a stale lock, unless another caller is removing it.
+ * The removal itself is protected by a lock named after the stale text. Otherwise, of two callers that both remove the
+ * stale lock, the second could delete a new lock that a third has just taken.
  */
 async function removeStale<H>(
   path: string,

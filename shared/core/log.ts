@@ -3,10 +3,12 @@ import { RepeatedLines } from './repeated-lines.js';
 
 export type { Logger };
 
-/** Returns the process's logger: one line of JSON per event, with the process's name. Limits repeated faults. */
+/**
+ * Creates the process's logger, which writes one JSON line per event, with the process's name. Limits repeated errors.
+ */
 export function createLogger(name: string, level: string): Logger {
   const output = pino.destination(1);
-  // If the output's reader has ended, the work continues without a log.
+  // If the reader of the output has exited, the process keeps working without a log.
   output.on('error', () => undefined);
   const redact = ['req.headers.authorization', 'req.headers.cookie', '*.password', '*.apiKey'];
   const repeated = new RepeatedLines();

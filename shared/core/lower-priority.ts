@@ -2,9 +2,8 @@ import { writeFileSync } from 'node:fs';
 import { constants, setPriority } from 'node:os';
 
 /**
- * Gives a process a lower priority than the worker, services and the edge.
- * It must lead its own session: kernels that first share the processor between sessions (autogroups) have a priority
- * for each.
+ * Gives a process a lower CPU priority than the worker, services and the edge. It must be a session leader: kernels
+ * with autogroups first divide CPU time between sessions, and each session has its own priority.
  */
 export function lowerPriority(pid: number | undefined): void {
   if (pid === undefined) return;
@@ -13,6 +12,6 @@ export function lowerPriority(pid: number | undefined): void {
     setPriority(pid, priority);
     writeFileSync(`/proc/${pid}/autogroup`, String(priority));
   } catch {
-    // The process has ended, or the system forbids the change or has no autogroups.
+    // The process has exited, or the system forbids the change or does not support autogroups.
   }
 }

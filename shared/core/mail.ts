@@ -11,17 +11,17 @@ export interface Mail {
 
 export interface Mailer {
   /**
-   * Returns true when the mail server has accepted the mail; false if none is configured. Throws if the server refuses
-   * or cannot be reached.
+   * Returns true once the mail server has accepted the mail; false if no server is configured. Throws if the server
+   * rejects the mail or is unreachable.
    */
   send(mail: Mail): Promise<boolean>;
   close(): void;
 }
 
-/** Timeout of connecting, of the server's greeting and of each later answer, in milliseconds. */
+/** Timeout for connecting, for the server's greeting and for each later reply, in milliseconds. */
 const TIMEOUT_MS = 10_000;
 
-/** Creates a mailer over SMTP. Without `SMTP_URL` it logs each mail as not sent, without its text. */
+/** Creates a mailer that uses SMTP. Without `SMTP_URL` it only logs that a mail was not sent, without its text. */
 export function createMailer(mail: Config['mail'], log: Logger): Mailer {
   if (!mail) return { send: async ({ to, subject }) => notSent(log, to, subject), close: () => undefined };
   let transport: Promise<Transporter> | null = null;
@@ -35,7 +35,7 @@ export function createMailer(mail: Config['mail'], log: Logger): Mailer {
   };
 }
 
-/** Loads the library with the first mail, because many processes never send one. */
+/** Loads nodemailer when the first mail is sent, because many processes never send one. */
 async function openTransport({ smtpUrl, from }: NonNullable<Config['mail']>): Promise<Transporter> {
   const { createTransport } = await import('nodemailer');
   return createTransport(
@@ -44,7 +44,7 @@ async function openTransport({ smtpUrl, from }: NonNullable<Config['mail']>): Pr
       connectionTimeout: TIMEOUT_MS,
       greetingTimeout: TIMEOUT_MS,
       socketTimeout: TIMEOUT_MS,
-      // Texts contain names that other people chose, so nothing in them may be fetched as a file or address.
+      // Mails contain names that users chose, so nothing in them may be loaded as a file or URL.
       disableFileAccess: true,
       disableUrlAccess: true,
     },
@@ -57,9 +57,9 @@ function notSent(log: Logger, to: string, subject: string): boolean {
   return false;
 }
 
-/** Returns a time in a zone, such as `2026-11-21 13:05 (Africa/Lagos)`. For e-mails; the API uses UTC. */
+/** Formats a time in a time zone, such as `2026-11-21 13:05 (Africa/Lagos)`. For e-mails; the API uses UTC. */
 export function localTime(time: Date, zone: string): string {
-  // The Swedish date format is the ISO format.
+  // The Swedish locale formats dates like ISO 8601.
   const format = new Intl.DateTimeFormat('sv-SE', { timeZone: zone, dateStyle: 'short', timeStyle: 'short' });
   return `${format.format(time)} (${zone})`;
 }

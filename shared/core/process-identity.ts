@@ -5,31 +5,31 @@ import { promisify } from 'node:util';
 const run = promisify(execFile);
 let bootId: string | null = null;
 
-/** Identifies one process, although the system reuses pids. */
+/** Identifies one process, even though the system reuses pids. */
 export interface ProcessIdentity {
   pid: number;
-  /** An opaque text from `processStart`. */
+  /** An opaque string from `processStart`. */
   startedAt: string;
 }
 
-/** Returns the identity of a running process. Throws if it has ended. */
+/** Returns the identity of a running process. Throws if it has exited. */
 export async function identityOf(pid: number): Promise<ProcessIdentity> {
   const startedAt = await processStart(pid);
   if (startedAt === null) throw new Error(`there is no process ${pid}`);
   return { pid, startedAt };
 }
 
-/** Returns true while exactly this process runs; another one with its pid does not count. */
+/** Returns true while exactly this process runs, and not another process with the same pid. */
 export async function isRunning({ pid, startedAt }: ProcessIdentity): Promise<boolean> {
   return (await processStart(pid)) === startedAt;
 }
 
 /**
- * Returns the start of a process as opaque text; null if the process has ended.
- * A zombie has ended unless some of its threads run: a process whose first thread ended before the others looks like
- * one.
- * The text and the pid together identify one process for ever. The system reuses pids, and after a reboot a process can
- * get the same pid at the same time after boot, so the text contains the boot's id.
+ * Returns the start time of a process as an opaque string; null if the process has exited.
+ * A zombie has exited unless some of its threads still run: a process whose main thread exited first looks like a
+ * zombie.
+ * The string and the pid identify a process permanently. The system reuses pids, and after a reboot a process can get
+ * the same pid at the same time since boot, so the string includes the boot id.
  */
 export async function processStart(pid: number): Promise<string | null> {
   if (process.platform !== 'linux') return startByPs(pid);
@@ -46,8 +46,8 @@ export async function processStart(pid: number): Promise<string | null> {
 }
 
 /**
- * Returns the fields of a `/proc/<pid>/stat` after the command's name. That name may contain any character.
- * Field 0 is the state, 2 the process group, 11 to 14 the processor time, 17 the number of threads, 19 the start.
+ * Returns the fields of `/proc/<pid>/stat` that follow the command name. The name may contain any character. Field 0 is
+ * the state, 2 the process group, 11 to 14 the CPU times, 17 the number of threads, 19 the start time.
  */
 export function statFields(stat: string): string[] {
   return stat.slice(stat.lastIndexOf(')') + 2).split(' ');

@@ -5,16 +5,16 @@ import { withTimeLimit } from './time-limit.js';
 export interface Closer {
   name: string;
   close: () => Promise<unknown> | unknown;
-  /** The most time, in milliseconds, that the next closer waits for this one. */
+  /** How long to wait for this closer before the next one runs, in milliseconds. */
   maxMs: number;
 }
 
-/** npm repeats a Ctrl-C that the terminal has already sent. A signal counts as a second one only after this time. */
+/** npm repeats a Ctrl-C that the terminal has already sent. A signal within this time is not a second one. */
 const SAME_SIGNAL_MS = 1000;
 
 /**
- * Ends a process in order after SIGTERM, SIGINT or the loss of its parent's pipe. Closers run one after the other,
- * newest first, all within the deadline. A second signal ends the process at once.
+ * Shuts a process down in order after SIGTERM, SIGINT or the loss of the pipe to its parent. Closers run one after
+ * another, the last registered first, all within one deadline. A second signal exits immediately.
  */
 export class Lifecycle {
   readonly #log: Logger;
@@ -30,27 +30,27 @@ export class Lifecycle {
     this.#deadlineMs = deadlineMs;
   }
 
-  /** True from the first signal on. */
+  /** True once the shutdown has started. */
   get ending(): boolean {
     return this.#ending;
   }
 
-  /** What ended the process: the signal's name, or what failed. */
+  /** Why the process is shutting down: the signal's name, or what failed. */
   get reason(): string {
     return this.#reason;
   }
 
   /**
-   * Registers a closer. Closers run in reverse order of registration. Set `maxMs` if a tenant's work can make the
-   * closer slow, so that time is left for the others.
+   * Registers a closer. Closers run in reverse order of registration. Set `maxMs` if a tenant's work can delay the
+   * closer, so that time remains for the others.
    */
   onEnd(name: string, close: Closer['close'], maxMs = this.#deadlineMs): void {
     this.#closers.unshift({ name, close, maxMs });
   }
 
   /**
-   * Handles signals that end a process, and uncaught errors. `contained` returns true for an error that it has handled;
-   * any other ends the process.
+   * Handles termination signals and uncaught errors. `contained` returns true if it has handled an error; any other
+   * error shuts the process down.
    */
   watchSignals(contained: (error: unknown) => boolean = () => false): void {
     let first = 0;
@@ -69,7 +69,7 @@ export class Lifecycle {
     });
   }
 
-  /** Runs every closer once and exits with the code. */
+  /** Runs every closer once, then exits with the code. */
   async end(reason: string, code: number): Promise<void> {
     if (this.#ending) return;
     this.#ending = true;

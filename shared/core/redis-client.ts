@@ -4,5 +4,5 @@ import { lazily } from './lazily.js';
 
 export type { Redis, RedisOptions } from 'ioredis';
 
-/** Loads the Redis client on first use. Processes with queues on PostgreSQL save its 2 MiB. */
+/** Loads the Redis client on first use, which saves 2 MiB in processes whose queues are in PostgreSQL. */
 export const loadRedisClient = lazily(() => createRequire(import.meta.url)('ioredis') as typeof Ioredis);

@@ -1,9 +1,9 @@
 import type { LogFn, Logger } from 'pino';
 
-/** In each window, this many lines of one kind are written; further ones are only counted. */
+/** Maximum number of lines of one kind that are written per window. Further ones are only counted. */
 const SHOWN = 10;
 const WINDOW_MS = 60_000;
-/** The most kinds of lines that are counted at once. A new kind replaces the oldest. */
+/** Maximum number of kinds of lines that are counted at once. Beyond it, a new kind replaces the oldest. */
 const MAX_KINDS = 500;
 const MAX_KIND_LENGTH = 200;
 const WARN = 40;
@@ -18,8 +18,9 @@ interface Kind {
 }
 
 /**
- * Limits repeated warnings and errors to ten of a kind per minute. A kind is a message without its numbers and ids.
- * After the minute, one line says how many more there were. Other levels and fatal errors always pass.
+ * Limits repeated warnings and errors to ten per kind and minute. Messages are of one kind if they differ only in
+ * numbers and ids. After the minute, one line reports the number of omitted lines. Lower levels and fatal errors always
+ * pass.
  */
 export class RepeatedLines {
   readonly #kinds = new Map<string, Kind>();
@@ -29,7 +30,7 @@ export class RepeatedLines {
     this.#windowMs = windowMs;
   }
 
-  /** Returns true if this line should be written. Otherwise counts it. */
+  /** Returns true if the line should be written. Otherwise counts it as omitted. */
   admit(logger: Logger, args: readonly unknown[], method: LogFn, level: number): boolean {
     if (level < WARN || level >= FATAL) return true;
     const message = messageOf(args);
@@ -55,7 +56,7 @@ export class RepeatedLines {
   }
 }
 
-/** Returns the message of a log call. pino gets a message, or fields (an error among them) and a message. */
+/** Returns the message of a log call. Its arguments are a message, or fields (or an error) and a message. */
 function messageOf(args: readonly unknown[]): string {
   const [first, second] = args;
   const message = typeof first === 'string' ? first : typeof second === 'string' ? second : undefined;
@@ -67,7 +68,7 @@ function errorOf(value: unknown): string {
   return error instanceof Error ? error.message : '';
 }
 
-/** Removes ids and numbers, which differ between lines of one kind. */
+/** Replaces ids and numbers, which differ between lines of one kind. */
 function kindOf(message: string): string {
   return message.replace(/[0-9a-f-]{8,}|\d+/gi, '#');
 }

@@ -3,17 +3,17 @@ import { type ChildLimits, endChild, SYSTEM_PATH, spawnLimited } from './limited
 import { onAbort } from './on-abort.js';
 
 export interface RunOptions {
-  /** If absent, the command gets only a fixed PATH and nothing of the platform's own environment. */
+  /** If absent, the command gets a fixed PATH and no other variable of the platform's environment. */
   env?: NodeJS.ProcessEnv;
   cwd?: string;
   limits?: Partial<ChildLimits>;
   /** Timeout, in milliseconds. */
   timeout?: number;
-  /** The most output, in bytes. */
+  /** Maximum size of the output, in bytes. */
   maxBuffer?: number;
-  /** An abort ends the command, and the call rejects with the signal's reason. */
+  /** If aborted, the command is killed and the call rejects with the signal's reason. */
   signal?: AbortSignal | undefined;
-  /** Called with each chunk of output. Returning false ends the command. */
+  /** Called with each chunk of output. If it returns false, the command is killed. */
   accept?: (chunk: Buffer) => boolean;
 }
 
@@ -22,13 +22,13 @@ export interface ChildResult {
   killedBy: NodeJS.Signals | null;
   stdout: string;
   stderr: string;
-  /** Why the command was ended early; null if it was not. */
+  /** Why the command was killed; null if it was not. */
   cut: 'time' | 'output' | null;
 }
 
 const TIMEOUT_MS = 15 * 60_000;
 const MAX_OUTPUT_BYTES = 1024 ** 2;
-/** How much of the end of the error output is kept. */
+/** Maximum number of bytes kept from the end of the error output. */
 const MAX_ERROR_BYTES = 256 * 1024;
 const NOT_FOUND = 127;
 
@@ -50,12 +50,14 @@ export class CommandFailed extends Error {
   }
 }
 
-/** Returns true if a command did not run because the host does not have it. */
+/** Returns true if a command did not run because it is not installed on the host. */
 export function isMissing({ code, stderr }: Pick<ChildResult, 'code' | 'stderr'>): boolean {
   return code === NOT_FOUND && /exec: .*not found/.test(stderr);
 }
 
-/** Runs a command with limits (`spawnLimited`) and returns what it printed. Throws `CommandFailed` unless it exits with 0. */
+/**
+ * Runs a command with limits (`spawnLimited`) and returns its output. Throws `CommandFailed` if its exit code is not 0.
+ */
 export async function runLimited(
   file: string,
   args: readonly string[],
@@ -66,7 +68,7 @@ export async function runLimited(
   return result;
 }
 
-/** Runs a command as `runLimited` does, and returns how it ended, even if it failed. Rejects if it is aborted. */
+/** Runs a command like `runLimited`, but also returns the result of a failed one. Rejects if it is aborted. */
 export async function resultOf(
   file: string,
   args: readonly string[],

@@ -2,10 +2,10 @@ import type { ErrorObject, ValidateFunction } from './ajv.js';
 import type { ErrorDetail } from './error-registry.js';
 
 const MAX_DETAILS = 20;
-/** Maximum errors that are compared with each other. A body can have hundreds of thousands. */
+/** Maximum number of errors that are compared with each other. A body can cause hundreds of thousands. */
 const MAX_COMPARED = 200;
 
-/** Name of a format → what it accepts, for error messages. */
+/** Format name → what it accepts, for error messages. */
 const FORMATS: Record<string, string> = {
   branch: 'the name of a branch: letters, digits and . _ / # @ + -, as git accepts it',
   cron: 'a schedule of five fields, such as 0 * * * *',
@@ -16,7 +16,7 @@ const FORMATS: Record<string, string> = {
   uuid: 'a UUID',
 };
 
-/** Lists what is wrong with a value. Each `path` is `prefix` followed by the position in the value. */
+/** Lists the problems of a value. Each `path` is `prefix` followed by the path inside the value. */
 export function problemsOf(validate: ValidateFunction, value: unknown, prefix: string): ErrorDetail[] {
   if (validate(value)) return [];
   const errors = (validate.errors ?? []).slice(0, MAX_COMPARED);
@@ -26,29 +26,29 @@ export function problemsOf(validate: ValidateFunction, value: unknown, prefix: s
     .map((error) => toDetail(error, prefix));
 }
 
-/** Returns true if the error can be left out, because another one describes the same fault better. */
+/** Returns true if the error can be omitted because another one describes the same problem better. */
 function isImplied(
   { keyword, instancePath, params, schemaPath }: ErrorObject,
   errors: readonly ErrorObject[],
 ): boolean {
   const others = (tells: (other: ErrorObject) => boolean) => errors.some((other) => tells(other));
   switch (keyword) {
-    // A text that is too long also fails its pattern (`createAjv`), which only repeats the fault.
+    // A string that is too long also fails its pattern (`createAjv`), which would only repeat the problem.
     case 'pattern':
     case 'format':
       return others((other) => other.instancePath === instancePath && /^m(?:in|ax)Length$/.test(other.keyword));
-    // Each alternative of `oneOf` reports its own missing field. Only the error of `oneOf` itself says what is
-    // required.
+    // Each alternative of `oneOf` reports its own missing field. Only the error of `oneOf` itself names all
+    // alternatives.
     case 'required':
       return schemaPath.includes('/oneOf/');
-    // A wrong value of a nullable field has the errors of both alternatives of `anyOf`.
+    // An invalid value of a nullable field causes errors from both alternatives of `anyOf`.
     case 'anyOf':
       return others((other) => other.keyword !== 'anyOf' && isAtOrBelow(other.instancePath, instancePath));
     case 'type': {
       const hasAlternative = (other: ErrorObject) =>
         isAtOrBelow(other.instancePath, instancePath) && other.params.type !== 'null' && other.keyword !== 'anyOf';
       if (params.type === 'null') return others(hasAlternative);
-      // The value has the type of another alternative, whose errors say what is wrong with it.
+      // The value matches the type of another alternative, whose errors describe the actual problem.
       const isTyped = (other: ErrorObject) => other.keyword !== 'type' || other.instancePath !== instancePath;
       return schemaPath.includes('/anyOf/') && others((other) => hasAlternative(other) && isTyped(other));
     }
@@ -61,7 +61,7 @@ function isAtOrBelow(path: string, place: string): boolean {
   return path === place || path.startsWith(`${place}/`);
 }
 
-/** Returns an error as a detail. `prefix` is that of its path. */
+/** Converts an error to a detail whose path begins with `prefix`. */
 export function toDetail(error: ErrorObject, prefix: string): ErrorDetail {
   const { instancePath, keyword, params } = error;
   const path = prefix === '' ? instancePath : prefix + instancePath.slice(1).replaceAll('/', '.');
@@ -107,7 +107,7 @@ function messageOf({ keyword, params, message, parentSchema }: ErrorObject): str
   }
 }
 
-/** Returns the first sentence of a description, which says what a pattern accepts. */
+/** Returns the first sentence of a description, which says what the pattern accepts. */
 function firstSentence(description: string): string {
   return description.split(/\. (?=[A-Z])/, 1)[0] ?? '';
 }

@@ -1,6 +1,6 @@
 /**
- * Sends a signal to a process. Returns false if the process has already ended.
- * Throws any other error of the system, for example EPERM.
+ * Sends a signal to a process. Returns false if the process has already exited. Throws any other system error, such as
+ * EPERM.
  */
 export function signalProcess(pid: number, name: NodeJS.Signals | number): boolean {
   try {
@@ -12,7 +12,7 @@ export function signalProcess(pid: number, name: NodeJS.Signals | number): boole
   }
 }
 
-/** Sends a signal to a process group, named by the pid of its leader. */
+/** Sends a signal to the process group led by `leader`. Returns false if the group has no process. */
 export function signalGroup(leader: number, name: NodeJS.Signals): boolean {
   return signalProcess(-leader, name);
 }

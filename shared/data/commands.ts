@@ -15,7 +15,7 @@ import { type DataServerRow, findDataServer, servicesReferringTo, upsertDataServ
 const PASSWORD_BYTES = 24;
 const GIGABYTE = 1024 ** 3;
 
-/** Creates the names and passwords of a database's server at its first deployment. They never change. */
+/** Generates the names and passwords of a database server at its first deployment. They do not change afterwards. */
 export async function prepareDataServer(
   trx: Transaction,
   keyring: Keyring,
@@ -37,8 +37,8 @@ export async function prepareDataServer(
 }
 
 /**
- * Throws source_invalid if no host can run the server. Throws conflict if the configuration does not fit the server's
- * data.
+ * Throws source_invalid if no host can run the database server. Throws conflict if the configuration does not fit the
+ * server's data.
  */
 export async function assertDataService(
   trx: Transaction,
@@ -49,7 +49,7 @@ export async function assertDataService(
   if (!isDataKind(service.kind)) return;
   const workers = await onlineWorkers(trx);
   const { kind } = service;
-  // If no worker is online, the deployment waits for one, as every deployment does.
+  // If no worker is online, the deployment waits for one like any other deployment.
   if (workers.length > 0 && !workers.some((worker) => worker.data_kinds.includes(kind))) {
     throw new AppError('source_invalid', (runtime === 'swarm' ? MISSING_IMAGE : MISSING)[kind]);
   }
@@ -103,7 +103,7 @@ function changeProblem(
       `version ${wanted.version}, copy the data with pg_dump and psql, and let your applications refer to it`
     );
   }
-  // An empty name keeps the name with which the server was created.
+  // An empty name keeps the one with which the server was created.
   if (given.databaseName !== '' && given.databaseName !== server.database_name) {
     return `The database is called "${server.database_name}" since it was made: leave databaseName as it is`;
   }
@@ -113,7 +113,7 @@ function changeProblem(
   return null;
 }
 
-/** Throws conflict if other services refer to a database that is to be deleted. The message names them. */
+/** Throws conflict if other services refer to a database that is about to be deleted. The message names them. */
 export async function assertUnreferenced(
   trx: Transaction,
   service: Pick<ServiceRow, 'id' | 'kind' | 'name'>,
@@ -127,7 +127,7 @@ export async function assertUnreferenced(
   );
 }
 
-/** Thrown if a referenced database was deleted, was never started, or does not offer the key. */
+/** Thrown if a referenced database was deleted, was never deployed, or does not offer the key. */
 class MissingDataServer extends SealError {}
 
 /** Returns the current values of references to databases. Throws `SealError`. */
@@ -164,7 +164,7 @@ async function offeredServer(db: Db, keyring: Keyring, serviceId: string, variab
   };
 }
 
-/** Returns the passwords of a server. Throws `SealError`, also if its service was deleted. */
+/** Returns the unsealed passwords of a database server. Throws `SealError`, also if its service was deleted. */
 export function openPasswords(keyring: Keyring, row: DataServerRow): { user: string; admin: string } {
   const { id, sealed_password: user, sealed_admin_password: admin } = row;
   if (user === null || admin === null) throw new SealError(`the passwords of the database ${id} were erased`);

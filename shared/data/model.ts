@@ -2,45 +2,45 @@ import { nameProblem } from '../services/database-name.js';
 import type { DataKind } from '../services/model.js';
 import { databasePlanOf } from '../services/plan-catalog.js';
 
-/** The keys that a reference to a database may name. */
+/** The keys to which a reference to a database can refer. */
 export const OFFERED_KEYS: Readonly<Record<DataKind, readonly string[]>> = {
   postgres: ['HOST', 'PORT', 'USER', 'PASSWORD', 'DATABASE', 'URL'],
   redis: ['HOST', 'PORT', 'USER', 'PASSWORD', 'URL'],
 };
 
-/** A variable whose value is read from a database when a release starts. */
+/** A variable whose value is read from a database server when a release starts. */
 export interface DataReference {
   serviceId: string;
   key: string;
 }
 
-/** Returns the port of a server in its own network. */
+/** Returns the port of a database server in its private network. */
 export function portOf(kind: DataKind): number {
   return kind === 'postgres' ? 5432 : 6379;
 }
 
-/** The platform's own user of a server; tenants never get its password. */
+/** The platform's own user on a database server. Tenants never get its password. */
 export const ADMIN_USER = 'ranvier_admin';
-/** The tenant's user of a redis server. A client that sends only a password is this user. */
+/** The tenant's user on a Redis server. A client that sends only a password is authenticated as this user. */
 const REDIS_USER = 'default';
-/** The longest name that PostgreSQL does not truncate, in bytes. */
+/** Maximum length of a PostgreSQL name in bytes. Longer names are truncated. */
 const MAX_NAME_LENGTH = 63;
 
-/** Returns the default name of a database: the service's slug in PostgreSQL's characters. */
+/** Returns the default name of a database: the service's slug, in characters that PostgreSQL accepts. */
 export function derivedName(slug: string): string {
   const plain = slug.replace(/[^a-z0-9]/g, '_');
   const name = /^[a-z_]/.test(plain) && nameProblem(plain) === null ? plain : `db_${plain}`;
   return name.slice(0, MAX_NAME_LENGTH);
 }
 
-/** The fields of a service's configuration that concern its server. */
+/** The configuration fields that determine a service's database server. */
 export interface WantedServer {
   databaseName: string;
   databaseUser: string;
   databaseVersion: string;
 }
 
-/** Returns the names and the version that a service's server gets when it is made. */
+/** Returns the database name, user name and version for a new database server. */
 export function serverNames(
   kind: DataKind,
   slug: string,
@@ -60,7 +60,7 @@ export interface OfferedServer {
   database: string;
 }
 
-/** Returns the value of one offered key, such as `URL`; undefined if this kind of server lacks it. */
+/** Returns the value of an offered key, such as `URL`; undefined if this kind of server lacks it. */
 export function offeredValue(
   { kind, host, port, user, password, database }: OfferedServer,
   key: string,
@@ -86,18 +86,18 @@ export function offeredValue(
 const MEGABYTE = 1024 * 1024;
 const GIGABYTE = 1024 * MEGABYTE;
 
-/** Returns how many bytes of data a plan allows. The write-ahead log has a separate bound. */
+/** Returns the maximum size of the data under a plan, in bytes. The write-ahead log has a separate limit. */
 export function storageBytes(planId: string): number {
   return databasePlanOf(planId).storageGb * GIGABYTE;
 }
 
-/** Connections that a server allows beyond the plan's, for the platform itself. */
+/** Connections reserved for the platform itself, in addition to the plan's maximum. */
 const OWN_SESSIONS = 5;
 
 /**
- * Returns PostgreSQL's settings for a plan, as arguments of its command line.
- * Neither a tenant's `alter system` nor a configuration file in the volume can override arguments. Memory sizes follow
- * PostgreSQL's usual advice. The write-ahead log is bounded, because it could otherwise fill the disk.
+ * Returns the PostgreSQL settings for a plan, to be passed as command line arguments. Neither `alter system` nor a
+ * configuration file in the volume can override arguments. Memory sizes follow PostgreSQL's usual advice. The size of
+ * the write-ahead log is limited, because it could otherwise fill the disk.
  */
 export function postgresSettings(planId: string): Record<string, string> {
   const { memoryMb, maxConnections, storageGb } = databasePlanOf(planId);
@@ -125,14 +125,17 @@ export function postgresSettings(planId: string): Record<string, string> {
   };
 }
 
-/** Returns how many bytes of data a redis server may hold. A rewrite of its file may need as much memory again. */
+/**
+ * Returns the maximum size of a Redis server's data, in bytes. Rewriting the append-only file may need as much memory
+ * again.
+ */
 export function redisMemoryBytes(planId: string): number {
   return Math.floor(databasePlanOf(planId).memoryMb * 0.45) * MEGABYTE;
 }
 
 /**
- * The commands that the tenant of a redis server may use: all but those that change or stop the server. Checked against
- * a real server: no CONFIG SET, SHUTDOWN, ACL, DEBUG, REPLICAOF.
+ * The commands that the tenant of a Redis server may use. Excludes those that reconfigure or stop the server. Verified
+ * on a real server: CONFIG SET, SHUTDOWN, ACL, DEBUG and REPLICAOF are denied.
  */
 const REDIS_RIGHTS =
   '~* &* +@all -@admin -@dangerous +info +keys +sort +flushdb +flushall +config|get +client|setname +client|id +client|list';
@@ -144,15 +147,14 @@ export interface RedisSettings {
   port: number;
   /** The addresses on which the server listens. */
   bind: string;
-  /** SHA-256 of the passwords, in hexadecimal. */
+  /** SHA-256 of the tenant's password, in hexadecimal. `adminHash` is that of the platform's password. */
   passwordHash: string;
   adminHash: string;
 }
 
 /**
- * Returns the text of redis.conf.
- * The append-only file is rewritten early enough that it never exceeds the plan's disk (measured: at most 3.5 times the
- * memory).
+ * Returns the contents of redis.conf. The append-only file is rewritten early enough to stay within the plan's disk
+ * (measured: at most 3.5 times the memory).
  */
 export function redisConfiguration(settings: RedisSettings): string {
   const memory = redisMemoryBytes(settings.planId);
@@ -161,7 +163,8 @@ export function redisConfiguration(settings: RedisSettings): string {
     `port ${settings.port}`,
     'protected-mode no',
     'daemonize no',
-    // A title would overwrite the process's environment, and with it the mark that the platform sets there.
+    // A process title would overwrite the process's environment, and with it the variable by which the platform finds
+    // it.
     'set-proc-title no',
     'logfile ""',
     `dir "${settings.folder.replaceAll('\\', '\\\\').replaceAll('"', '\\"')}"`,
@@ -169,7 +172,8 @@ export function redisConfiguration(settings: RedisSettings): string {
     `maxmemory-policy ${settings.evictionPolicy}`,
     `maxclients ${databasePlanOf(settings.planId).maxConnections + OWN_SESSIONS}`,
     'save ""',
-    // A backup requests the snapshot as a Redis replica does. It needs the size first; diskless replication omits it.
+    // A backup requests the snapshot like a Redis replica does. It needs the snapshot's size first, which diskless
+    // replication omits.
     'repl-diskless-sync no',
     'appendonly yes',
     'appendfsync everysec',
@@ -183,19 +187,17 @@ export function redisConfiguration(settings: RedisSettings): string {
 }
 
 /**
- * How the storage bound is enforced: not at all, new transactions are read-only by default, or no connection is
- * accepted.
+ * How the storage limit is enforced. `open`: not at all. `read_only`: new transactions are read-only by default.
+ * `closed`: connections are rejected.
  */
 export type StorageState = 'open' | 'read_only' | 'closed';
 
-/** From this share of the storage on, new transactions are read-only by default. */
+/** Share of the storage limit from which new transactions are read-only by default. */
 const READ_ONLY_SHARE = 0.9;
-/** A restriction ends only when usage is below this share of its threshold. Otherwise the state would flap. */
+/** A restriction is lifted once usage falls below this share of its threshold. Otherwise the state would flap. */
 const LIFT_SHARE = 0.97;
 
-/**
- * Decides how the storage bound is enforced. Depends on the state `before`, so that it does not change with each byte.
- */
+/** Decides how the storage limit is enforced. Depends on the previous state `before`, so that it does not flap. */
 export function storageState(usedBytes: number, boundBytes: number, before: StorageState): StorageState {
   const closedAt = boundBytes * (before === 'closed' ? LIFT_SHARE : 1);
   const readOnlyAt = boundBytes * READ_ONLY_SHARE * (before === 'open' ? 1 : LIFT_SHARE);
@@ -203,28 +205,27 @@ export function storageState(usedBytes: number, boundBytes: number, before: Stor
   return usedBytes >= readOnlyAt ? 'read_only' : 'open';
 }
 
-/** What the volume of a service looks like on its host. */
+/** The observed state of a service's volume on its host. */
 export interface ObservedVolume {
-  /** True if PostgreSQL records that the volume has its data. */
+  /** True if the platform's database records that the volume was initialized. */
   initialized: boolean;
-  /** The id of the service in the volume's marker; null if there is no marker. */
+  /** Id of the service in the volume's marker file; null if there is no marker. */
   marker: string | null;
-  /** True if the data folder exists and has content. */
+  /** True if the data folder exists and is not empty. */
   hasData: boolean;
-  /** The major version that wrote the data; null if unknown. */
+  /** The major version of the database server that wrote the data; null if unknown. */
   dataVersion: string | null;
 }
 
 export type VolumeDecision =
   | { type: 'initialize' }
   | { type: 'start' }
-  /** The server must not start. `reason` follows "The server is not started: ". */
+  /** The server must not start. `reason` continues the sentence "The server is not started: ". */
   | { type: 'refuse'; reason: string };
 
 /**
- * Decides what happens to a volume before its server starts.
- * Data is created once in a service's life. A volume that should have data and has none (an unmounted disk, a moved
- * folder) is never filled again.
+ * Decides what to do with a volume before its database server starts. A volume is initialized only once in the life of
+ * its service. If it should have data but has none (an unmounted disk, a moved folder), it is never initialized again.
  */
 export function decideVolume(
   { initialized, marker, hasData, dataVersion }: ObservedVolume,

@@ -29,12 +29,12 @@ export interface DataServerRow {
   updated_at: Date;
 }
 
-/** Returns the server of a service; undefined before its first deployment. */
+/** Returns the database server of a service; undefined before the first deployment. */
 export function findDataServer(db: Db, serviceId: string): Promise<DataServerRow | undefined> {
   return db<DataServerRow>('data_servers').where({ id: serviceId }).first();
 }
 
-/** Returns the servers whose volumes are on a host. */
+/** Returns the database servers whose volumes are on a host. */
 export function dataServersOfHost(db: Db, hostId: string): Promise<DataServerRow[]> {
   return db<DataServerRow>('data_servers').where({ host_id: hostId });
 }
@@ -44,7 +44,7 @@ export type NewDataServer = Pick<
   'id' | 'kind' | 'version' | 'database_name' | 'user_name' | 'sealed_password' | 'sealed_admin_password'
 >;
 
-/** Stores a server. While it has no data, names and version may be replaced; its passwords stay. */
+/** Stores a database server. Names and version are replaced only while it has no data; existing passwords are kept. */
 export async function upsertDataServer(trx: Transaction, row: NewDataServer): Promise<void> {
   await trx.raw(
     `insert into data_servers (id, kind, version, database_name, user_name, sealed_password, sealed_admin_password)
@@ -56,7 +56,7 @@ export async function upsertDataServer(trx: Transaction, row: NewDataServer): Pr
   );
 }
 
-/** Returns the host that has the database's volume. If the volume has no data yet, assigns it to `hostId`. */
+/** Returns the host that has the database's volume. Assigns the volume to `hostId` if it has no data yet. */
 export async function settleHost(db: Db, serviceId: string, hostId: string): Promise<string> {
   const [row] = await rowsOf<{ host_id: string }>(
     db,
@@ -71,8 +71,8 @@ export async function settleHost(db: Db, serviceId: string, hostId: string): Pro
 }
 
 /**
- * Records which node of the swarm has the database's volume, unless the data already exists.
- * Afterwards no other node gets a volume for this database, and the data is never created again.
+ * Records which swarm node has the database's volume, unless the volume is already initialized. After initialization,
+ * no other node gets a volume for this database.
  */
 export async function recordNode(
   db: Db,
@@ -86,7 +86,7 @@ export async function recordNode(
   );
 }
 
-/** Returns a host that can run servers of a kind: `preferred` if it can. Null if none is online. */
+/** Returns an online host that can run servers of this kind, preferably `preferred`; null if none can. */
 export async function hostFor(db: Db, kind: DataKind, preferred: string): Promise<string | null> {
   const row = await oneRow<{ host_id: string }>(
     db,
@@ -105,7 +105,8 @@ export async function isHostOnline(db: Db, hostId: string): Promise<boolean> {
 }
 
 /**
- * Records the address at which applications reach the server. Returns false if another server of the host has the port.
+ * Records the address at which applications connect to the server. Returns false if another server on the host has the
+ * port.
  */
 export async function recordReach(
   db: Db,
@@ -123,7 +124,7 @@ export async function recordReach(
   }
 }
 
-/** Records that the volume has its data, so that the data is never created again. */
+/** Records that the volume is initialized, so that it is never initialized again. */
 export async function recordInitialized(db: Db, serviceId: string): Promise<void> {
   await db.raw(
     'update data_servers set initialized_at = coalesce(initialized_at, now()), updated_at = now() where id = ?',
@@ -132,8 +133,8 @@ export async function recordInitialized(db: Db, serviceId: string): Promise<void
 }
 
 /**
- * Records the size of the data and how the storage bound is enforced. Returns true if this call changed the state:
- * several workers of a host measure, and only one of them logs the change.
+ * Records the size of the data and how the storage limit is enforced. Returns true if this call changed the state:
+ * several workers of a host measure it, but only one of them should log the change.
  */
 export async function recordUsage(db: Db, serviceId: string, usedBytes: number, state: StorageState): Promise<boolean> {
   const [row] = await rowsOf<{ before: StorageState }>(
@@ -146,7 +147,10 @@ export async function recordUsage(db: Db, serviceId: string, usedBytes: number, 
   return row !== undefined && row.before !== state;
 }
 
-/** Returns the servers of deleted services whose volume is still on the host and in no operation. */
+/**
+ * Returns database servers of deleted services whose volume is still on the host. Excludes volumes that an operation
+ * holds.
+ */
 export async function volumesToRemove(db: Db, hostId: string): Promise<DataServerRow[]> {
   return rowsOf<DataServerRow>(
     db,
@@ -157,7 +161,7 @@ export async function volumesToRemove(db: Db, hostId: string): Promise<DataServe
   );
 }
 
-/** Deletes the record of a deleted service's server, after its volume is gone. */
+/** Deletes the record of a deleted service's database server. Its volume must already be deleted. */
 export async function forgetDataServer(db: Db, serviceId: string): Promise<void> {
   await db.raw(
     'delete from data_servers d using services s where s.id = d.id and d.id = ? and s.deleted_at is not null',
@@ -165,7 +169,7 @@ export async function forgetDataServer(db: Db, serviceId: string): Promise<void>
   );
 }
 
-/** Returns services that refer to a database: by a variable, a group's variable or their release. */
+/** Returns the services that refer to a database in a variable, a group's variable or their release. */
 export function servicesReferringTo(db: Db, serviceId: string): Promise<string[]> {
   return valuesOf<string>(
     db,
@@ -187,8 +191,8 @@ export function servicesReferringTo(db: Db, serviceId: string): Promise<string[]
 }
 
 /**
- * Marks databases as unhealthy whose host has been away for a minute. Returns their ids.
- * No other host may start their servers. A host that comes back reports their health again.
+ * Marks databases as unhealthy whose host has been offline for a minute. Returns their ids. No other host may start
+ * these servers. When the host is online again, it reports their health.
  */
 export function markHostsAway(db: Db): Promise<string[]> {
   return valuesOf<string>(
@@ -206,5 +210,5 @@ export function markHostsAway(db: Db): Promise<string[]> {
   );
 }
 
-/** A host is away after this time without a worker, in seconds. A worker that restarts is back sooner. */
+/** Seconds without a worker after which a host counts as offline. Restarting a worker takes less time. */
 const AWAY_SECONDS = 60;

@@ -2,8 +2,8 @@ import { type Db, rowsOf } from '../core/database/database-client.js';
 import { type DeploymentState, type DeploymentStatus, statusOf } from './model.js';
 
 /**
- * Returns the number of deployments by visible status.
- * Ended deployments are counted when they end, so that this query's time does not grow with their number.
+ * Returns the number of deployments by visible status. A finished deployment is counted when it finishes, so the time
+ * of this query does not grow with the number of finished ones.
  */
 export async function countDeployments(db: Db): Promise<Map<DeploymentStatus, number>> {
   const rows = await rowsOf<{ state: DeploymentState; count: number }>(
@@ -17,10 +17,12 @@ export async function countDeployments(db: Db): Promise<Map<DeploymentStatus, nu
   return counts;
 }
 
-/** The most rows of `deployment_counts` that one run merges. */
+/** Maximum number of `deployment_counts` rows that one call merges. */
 const FOLDED = 10_000;
 
-/** Merges the rows that count ended deployments, in one statement. Readers see either all old rows or the new ones. */
+/**
+ * Merges rows that count finished deployments. Uses one statement, so readers see either the old rows or the new ones.
+ */
 export async function foldDeploymentCounts(db: Db): Promise<void> {
   await db.raw(
     `with taken as (
@@ -33,12 +35,12 @@ export async function foldDeploymentCounts(db: Db): Promise<void> {
   );
 }
 
-/** The most deployments whose steps one request for metrics reads. */
+/** Maximum number of deployments whose steps are read for one metrics request. */
 const MEASURED = 1000;
 
 /**
- * Returns each step's duration in seconds: median and 95th percentile. Reads the last thousand deployments of the last
- * hour.
+ * Returns the median and 95th percentile of each step's duration, in seconds. Reads the last thousand deployments of
+ * the last hour.
  */
 export async function stepDurations(db: Db): Promise<{ step: string; median: number; p95: number }[]> {
   return rowsOf(

@@ -4,15 +4,16 @@ import { DEPLOYMENT_COLUMNS } from './rows.js';
 import { endedSteps } from './step-records.js';
 
 /**
- * Deployments. `takeovers` counts the claims of a deployment that its previous worker did not release; any event resets
- * it.
+ * The record kind of deployments. `takeovers` counts consecutive claims after a worker that did not release the
+ * deployment. Any event resets it.
  */
 export const DEPLOYMENTS = defineKind({
   table: 'deployments',
   payload: 'deploymentId',
   queues: { deploy: RECORD_QUEUE },
   waiting: 'finished_at is null and admitted_at is null',
-  // A deployment is due only after its admission. The condition lets the query use the partial index of admitted ones.
+  // A deployment is due only after its admission. The condition lets the query use the partial index on admitted
+  // deployments.
   due: 'finished_at is null and admitted_at is not null',
   lease: {
     states: TRANSITIONS,
@@ -22,7 +23,7 @@ export const DEPLOYMENTS = defineKind({
       started_at = coalesce(started_at, now())`,
     onEvent: 'takeovers = 0, worker_faults = 0',
     onEnd: { blocked_reason: `''`, steps: endedSteps() },
-    // The inserted row makes a worker send the deployment's notifications.
+    // A worker sends the deployment's notifications because of the inserted row.
     ended: (records) =>
       `insert into notifications (deployment_id) select id from ${records} where finished_at is not null on conflict do nothing`,
   },

@@ -10,8 +10,8 @@ import type { ServiceRow } from '../services/rows.js';
 import { isImageSource, isPushSource, repositoryProblem } from '../services/service-source.js';
 
 /**
- * Throws source_invalid if the service cannot be deployed from this configuration's source. A database has no source: throws
- * conflict if the configuration does not fit its data.
+ * Throws source_invalid if the service cannot be deployed from the source in this configuration. A database has no
+ * source: throws conflict if the configuration does not fit its data.
  */
 export async function assertSource(
   trx: Transaction,
@@ -35,7 +35,7 @@ export async function assertSource(
   if (problem) throw invalidSource('repository', problem);
 }
 
-/** Returns the registry that the configuration names; null if it names none. */
+/** Returns the container registry that the configuration names; null if it names none. */
 async function registryOf(
   trx: Transaction,
   service: ServiceRow,
@@ -61,7 +61,7 @@ function invalidSource(field: keyof ServiceConfiguration, message: string): AppE
   return new AppError('source_invalid', undefined, [{ path: `configuration.${field}`, message }]);
 }
 
-/** Returns true if anything was pushed to the service or, for a preview, to its base service. */
+/** Returns true if there was a push to the service or, for a preview, to its base service. */
 async function wasPushed(trx: Transaction, serviceId: string): Promise<boolean> {
   const pushed = await rowCountOf(
     trx,

@@ -1,11 +1,11 @@
-/** Returns SQL: a deployment's steps, with the running one ended now. */
+/** Returns SQL for a deployment's steps, with the running step finished now. */
 export function endedSteps(): string {
   return `(select coalesce(jsonb_agg(case when step ->> 'finishedAt' is null
              then jsonb_set(step, '{finishedAt}', to_jsonb(${isoNow()})) else step end order by position), '[]'::jsonb)
              from jsonb_array_elements(steps) with ordinality as s(step, position))`;
 }
 
-/** Returns SQL: the steps, with the running one ended and another one begun now. */
+/** Returns SQL for the steps, with the running step finished and the step `name` started now. */
 export function stepsWith(name: string): string {
   return `${endedSteps()} || jsonb_build_array(jsonb_build_object('name', '${name}', 'startedAt', ${isoNow()}, 'finishedAt', null))`;
 }

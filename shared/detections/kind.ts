@@ -1,11 +1,11 @@
 import { DAY_SECONDS, defineKind, HOUR_SECONDS } from '../engine/kind.js';
 
-/** Detections. Only the first result of a detection is stored, so no lease is needed. */
+/** The record kind of detections. Only the first result of a detection is stored, so no lease is needed. */
 export const DETECTIONS = defineKind({
   table: 'detections',
   payload: 'detectionId',
   queues: {
-    // A caller waits for the answer, so only a few tries are made.
+    // A caller waits for the result, so there are only a few attempts.
     detection: {
       attempts: 3,
       backoff: { type: 'fixed', delay: 1000 },

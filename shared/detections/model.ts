@@ -1,20 +1,20 @@
 import type { DueColumns } from '../engine/kind.js';
 
 /**
- * The outcome of a detection: what a deployment of the repository would do (docs/reference/detection.md). '' stands for
- * no command.
+ * The result of a detection: how a deployment would build and run the repository. See docs/reference/detection.md. ''
+ * means no command.
  */
 export interface Detection {
-  /** The branch that was read: the default branch if the repository lacks the requested one. */
+  /** The branch that was read. It is the default branch if the repository does not have the requested one. */
   branch: string;
   commitSha: string;
-  /** The framework's name; null if none is known. */
+  /** The framework's name; null if none was recognized. */
   framework: string | null;
   runtime: string;
-  /** `static` if files are published and nothing runs. */
+  /** `static` if files are published and no process runs. */
   kind: 'web' | 'static';
   packageManager: string | null;
-  /** Name → version, of the framework and of the tools that build it, as the repository states them. */
+  /** Name → version of the framework and of the tools that build it, as specified in the repository. */
   versions: Record<string, string>;
   installCommand: string;
   buildCommand: string;
@@ -24,9 +24,9 @@ export interface Detection {
   applications: { rootDirectory: string; name: string | null; framework: string | null }[];
 }
 
-/** How many detections of one workspace may be in progress. */
+/** Maximum number of unfinished detections per workspace. */
 export const MAX_UNDER_WAY = 3;
-/** A worker stops a detection after this time. */
+/** Timeout of a detection, in milliseconds. */
 export const DETECTION_TIMEOUT_MS = 120_000;
 
 export interface DetectionRow extends DueColumns {

@@ -1,10 +1,10 @@
 import { countOf, type Db, lockUntilCommit, type Transaction } from '../core/database/database-client.js';
 import { DETECTION_TIMEOUT_MS, type Detection, type DetectionRow } from './model.js';
 
-/** A detection's row is kept for this time, in minutes. Only the request that made a row reads it. */
+/** Minutes for which a detection is kept. Only the request that created it reads it. */
 const KEPT_MINUTES = 30;
 
-/** Stores a request for detection and makes its job due. */
+/** Stores a detection, which is due immediately. */
 export async function insertDetection(
   trx: Transaction,
   row: Pick<DetectionRow, 'id' | 'workspace_id' | 'sealed_repository' | 'branch' | 'root_directory'>,
@@ -13,8 +13,8 @@ export async function insertDetection(
 }
 
 /**
- * Returns the number of a workspace's detections in progress.
- * Until the commit, no other request can count the workspace's detections or store a new one.
+ * Returns the number of a workspace's unfinished detections. Takes a lock until the commit, so that no concurrent
+ * request can count them or store a new one.
  */
 export async function countUnderWay(trx: Transaction, workspaceId: string): Promise<number> {
   await lockUntilCommit(trx, `ranvier.detections:${workspaceId}`);
@@ -31,7 +31,7 @@ export async function findDetection(db: Db, id: string): Promise<DetectionRow | 
   return db<DetectionRow>('detections').where({ id }).first();
 }
 
-/** Stores the result of a detection, or why there is none. Returns false if the detection has already ended. */
+/** Stores the result of a detection, or why there is none. Returns false if the detection is already finished. */
 export async function finishDetection(
   db: Db,
   id: string,
@@ -45,7 +45,7 @@ export async function finishDetection(
   return updated > 0;
 }
 
-/** Deletes detections that are older than `KEPT_MINUTES`. Returns their number. */
+/** Deletes detections older than `KEPT_MINUTES`. Returns their number. */
 export async function deleteOldDetections(db: Db): Promise<number> {
   return db('detections').whereRaw(`created_at < now() - ? * interval '1 minute'`, [KEPT_MINUTES]).delete();
 }

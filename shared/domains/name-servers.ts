@@ -2,21 +2,21 @@ import { Resolver } from 'node:dns/promises';
 import type { Observation } from './model.js';
 import { proofOf } from './model.js';
 
-/** Timeout for an answer, in milliseconds. A question is asked at most twice. */
+/** Timeout of a DNS query, in milliseconds. A query is sent at most twice. */
 const TIMEOUT_MS = 2_000;
 const TRIES = 2;
 
-/** Errors that mean "no such name or record". Any other error proves nothing about the name. */
+/** Errors that mean "no such name or record". Any other error says nothing about the name. */
 const NOTHING: readonly unknown[] = ['ENOTFOUND', 'ENODATA'];
 
 export interface NameServerSettings {
-  /** Name servers as `address` or `address:port`; empty for those of the host. */
+  /** Name servers as `address` or `address:port`; if empty, the host's name servers are used. */
   dnsServers: readonly string[];
-  /** Addresses of the edges, spelled as in name servers' answers; empty if EDGE_ADDRESSES is not set. */
+  /** Addresses of the edges, spelled as name servers return them; empty if EDGE_ADDRESSES is not set. */
   edgeAddresses: readonly string[];
 }
 
-/** Asks the name servers about a domain. Never throws; answers within about 10 s. */
+/** Checks a domain's DNS records. Never throws; resolves within about 10 s. */
 export async function observeDomain(
   { dnsServers, edgeAddresses }: NameServerSettings,
   domain: { workspace_id: string; hostname: string },
@@ -33,7 +33,7 @@ export async function observeDomain(
   return { proof: proofIn(texts, value), ...placeOf(addresses, edgeAddresses) };
 }
 
-/** Returns the records, an empty list if there are none, or null if the name servers did not answer. */
+/** Returns the records, an empty list if there are none, or null if the name servers did not respond. */
 async function ask<Record>(question: Promise<Record[]>): Promise<Record[] | null> {
   try {
     return await question;
@@ -44,7 +44,7 @@ async function ask<Record>(question: Promise<Record[]>): Promise<Record[] | null
 
 function proofIn(texts: string[][] | null, value: string): Observation['proof'] {
   if (texts === null) return 'away';
-  // Name servers split a long text record into parts.
+  // Name servers split a long TXT record into parts.
   if (texts.some((parts) => parts.join('').trim() === value)) return 'found';
   return texts.length === 0 ? 'missing' : 'different';
 }

@@ -3,17 +3,17 @@ import { type Prepared, prepare, rowOfPrepared, rowsOfPrepared } from '../core/d
 import type { WorkKind } from './kind.js';
 
 /**
- * A record that needs a job. The transaction that makes a job necessary sets `due_at`; handing the job to the queue
- * engine clears it. `dispatches` counts the jobs that were made for the record, and is part of a job's id.
+ * A record that needs a job. The transaction that creates the need sets `due_at`; the dispatcher clears it when it
+ * enqueues the job. `dispatches` counts the jobs created for the record, and is part of the job's id.
  */
 export interface DueRecord {
   id: string;
   dispatches: number;
-  /** The value of the column that selects the queue; null if this kind of work has only one queue. */
+  /** Value of the column that selects the queue; null if this kind of work has only one queue. */
   kind: string | null;
 }
 
-/** Returns a function that prepares the statement of `sql` once for each key. */
+/** Returns a function that prepares the statement returned by `sql` once per key. */
 function preparedOnce<Key extends object, Row>(sql: (key: Key) => string): (key: Key) => Prepared<Row> {
   const known = new WeakMap<Key, Prepared<Row>>();
   return (key) => {
@@ -45,9 +45,7 @@ const WAITING = preparedOnce<readonly WorkKind[], WaitingWork>((kinds) => {
   return `select ${tables(waiting)} as waiting, ${tables(kinds.map((kind) => [kind.table, isDue(kind)]))} as due`;
 });
 
-/**
- * Returns the tables with work to admit or dispatch. If there is none, a run of the dispatcher makes no further query.
- */
+/** Returns which tables have records to admit or dispatch. If none has, the dispatcher makes no further query. */
 export async function waitingWork(db: Db, kinds: readonly WorkKind[]): Promise<WaitingWork> {
   return returnedRow(await rowOfPrepared(db, WAITING(kinds), []));
 }
@@ -64,16 +62,16 @@ const TAKE = preparedOnce<WorkKind, DueRecord>(
 );
 
 /**
- * Takes due records, the longest due first. They are no longer due once the transaction commits. Skips records that
- * another process is taking.
+ * Takes due records, in the order in which they became due. They are no longer due once the transaction commits. Skips
+ * records that another process is taking.
  */
 export async function takeDue(trx: Transaction, kind: WorkKind, limit: number): Promise<DueRecord[]> {
   return rowsOfPrepared(trx, TAKE(kind), [limit]);
 }
 
 /**
- * Makes another job due after `delayMs` for a record whose last job was number `dispatches`. Returns false if another
- * process did so first.
+ * Makes a record due again after `delayMs`. `dispatches` is the number of its last job. Returns false if the record is
+ * already due or has got a newer job.
  */
 export async function makeDue(
   db: Db,
@@ -90,12 +88,12 @@ export async function makeDue(
   return rows.length > 0;
 }
 
-/** An open record without a lease that has waited longer than a job should need. */
+/** An open record without a valid lease that has not changed for longer than its job should take. */
 export interface AbandonedRecord extends DueRecord {
   table: string;
 }
 
-/** Returns SQL: open records of a kind without a valid lease, unchanged for `:idleSeconds`, oldest first. */
+/** Returns SQL for open records without a valid lease, unchanged for `:idleSeconds`, oldest first. */
 function abandonedSql(kind: WorkKind): string[] {
   const { table, abandoned, waiting, lease } = kind;
   if (abandoned === null) return [];
@@ -112,7 +110,7 @@ function abandonedSql(kind: WorkKind): string[] {
   ];
 }
 
-/** Returns open records that no worker holds and that have not changed for `idleSeconds`, oldest first. */
+/** Returns open records that no worker holds and that are unchanged for `idleSeconds`, oldest first. */
 export async function findAbandoned(
   db: Db,
   kinds: readonly WorkKind[],

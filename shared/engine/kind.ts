@@ -1,12 +1,14 @@
-/** How often the jobs of a queue are tried, and which finished jobs are kept. */
+/** A queue's retry policy, concurrency, and retention of finished jobs. */
 export interface QueueDefinition {
-  /** Tries of one job before it fails for good. The reconciler may still make a new job for its record. */
+  /**
+   * Maximum number of attempts per job. After the last one, the reconciler may still create a new job for the record.
+   */
   attempts: number;
-  /** Waits between tries, in milliseconds: constant, or doubled each time. */
+  /** Delay between attempts, in milliseconds: constant, or doubled each time. */
   backoff: { type: 'fixed' | 'exponential'; delay: number };
-  /** How many jobs of the queue a worker runs at the same time, unless its settings say otherwise. */
+  /** Number of jobs from this queue that a worker runs concurrently, unless its settings override it. */
   slots: number;
-  /** How many finished jobs are kept for the dashboard, and for how many seconds. */
+  /** Retention of finished jobs for the dashboard: maximum count, and maximum age in seconds. */
   keepCompleted: { count: number; age: number };
   keepFailed: { count: number; age: number };
 }
@@ -14,10 +16,10 @@ export interface QueueDefinition {
 export const HOUR_SECONDS = 3600;
 export const DAY_SECONDS = 24 * HOUR_SECONDS;
 
-/** The queue settings for records whose progress a person watches. */
+/** Queue settings for records whose progress users watch. */
 export const RECORD_QUEUE: QueueDefinition = {
-  // The tries take two minutes, enough for an engine to come back after a restart of its host. A cancellation may have
-  // to wait for the next try, so the delays do not grow.
+  // The attempts span two minutes, enough for a container engine to restart with its host. The delay does not grow,
+  // because a cancellation may have to wait for the next attempt.
   attempts: 40,
   backoff: { type: 'fixed', delay: 3000 },
   slots: 4,
@@ -25,53 +27,58 @@ export const RECORD_QUEUE: QueueDefinition = {
   keepFailed: { count: 2000, age: 14 * DAY_SECONDS },
 };
 
-/** The events that can happen in one state, and the states that follow: one row of a table of states. */
+/** The events possible in one state → the states that follow. */
 export type Transitions = Readonly<Partial<Record<string, string>>>;
 
-/** A table of states. A state without events is an end. */
+/** State → its transitions. A state without transitions is final. */
 export type States = Readonly<Record<string, Transitions>>;
 
-/** How workers lease the records of one kind of work. */
+/** How workers lease records of one kind of work. */
 interface LeaseRules {
   states: States;
-  /** The columns that the engine's statements return; these statements are then prepared. If absent, all columns. */
+  /**
+   * The columns that the engine's statements return. If set, these statements are prepared; if absent, all columns are
+   * returned.
+   */
   columns?: readonly string[];
-  /** SQL: what a claim sets besides the lease. */
+  /** SQL assignments that a claim makes in addition to the lease. */
   onClaim?: string;
-  /** SQL: assignments that every event adds to its update, except `claimed`, `released` and `handedBack`. */
+  /** SQL assignments that every event except `claimed`, `released` and `handedBack` makes. */
   onEvent?: string;
-  /** Column → SQL of the value that it gets when a record ends. */
+  /** Column → SQL expression for the value that it gets when a record finishes. */
   onEnd?: Readonly<Record<string, string>>;
   /**
-   * SQL: a statement that runs together with the one that ends records. It reads the rows of `records` whose
-   * `finished_at` is set.
+   * Returns an SQL statement to run together with the one that finishes records. It reads, from `records`, the rows
+   * whose `finished_at` is set.
    */
   ended?: (records: string) => string;
-  /** True if `cancel_requested_at` asks a worker to stop. */
+  /** True if a record can be cancelled: its worker must stop when `cancel_requested_at` is set. */
   cancellable?: boolean;
   /**
-   * SQL: a condition on a record's columns. In each workspace, workers hold only one of the records that meet it at a
-   * time. `true` covers all records.
+   * SQL condition on a record's columns. In each workspace, at most one record that meets it is leased at a time.
+   * `true` covers all records.
    */
   aloneInWorkspace?: string;
 }
 
-/** Columns that the table of every kind of work has. */
+/** Columns in the table of every kind of work. */
 export interface DueColumns {
   id: string;
-  /** When the record needs a job; null if it needs none. */
+  /** When the record needs a job; null if it does not need one. */
   due_at: Date | null;
-  /** How many jobs were made for the record. The number is part of the job's id. */
+  /** Number of jobs created for the record. It is part of the job's id. */
   dispatches: number;
   created_at: Date;
 }
 
-/** Columns of the table of every kind of work that has leases. */
+/** Columns in the table of every kind of work that uses leases. */
 export interface LeasedColumns<Status extends string = string> extends DueColumns {
   workspace_id: string;
   status: Status;
   error: string;
-  /** Raised by each claim. Every write of a worker names its fence, so that a replaced worker changes nothing. */
+  /**
+   * Incremented by each claim. Every write by a worker compares it, so a worker that lost the record changes nothing.
+   */
   fence: number;
   worker_id: string | null;
   lease_expires_at: Date | null;
@@ -80,40 +87,40 @@ export interface LeasedColumns<Status extends string = string> extends DueColumn
 }
 
 /**
- * One kind of background work. Its statements, jobs and queues are derived from this value. Its table has `DueColumns`
- * or, with leases, `LeasedColumns`.
+ * One kind of background work, from which its statements, jobs and queues are derived. Its table has `DueColumns` or,
+ * with leases, `LeasedColumns`.
  */
 export interface WorkKind<Table extends string = string, Id extends string = string, Queue extends string = string> {
   readonly table: Table;
-  /** The name of the payload's only field, the record's id. */
+  /** Name of the only field of a job's payload, the record's id. */
   readonly payload: Id;
   readonly queues: Readonly<Record<Queue, QueueDefinition>>;
-  /** If this kind of work has several queues: the column that selects one, and the queue of each value. */
+  /** For a kind of work with several queues: the column that selects one, and the queue for each value. */
   readonly queueBy?: { readonly column: string; readonly queues: Readonly<Record<string, Queue>> };
-  /** SQL: the records that wait for admission. Without it, a record is due when it is stored. */
+  /** SQL condition for a record that waits for admission. If absent, a record is due as soon as it is stored. */
   readonly waiting?: string;
-  /** SQL: a further condition of a due record, for a partial index. */
+  /** Further SQL condition for due records, so that a partial index can be used. */
   readonly due?: string;
-  /** Null if no lease is needed: the work ends in one transaction, and doing it twice is harmless. */
+  /** Null if no lease is needed: the work completes in one transaction, and doing it twice is harmless. */
   readonly lease: LeaseRules | null;
-  /** Finds records whose job is lost; null if a lost job needs no replacement. */
+  /** How to find records whose job was lost; null if a lost job needs no replacement. */
   readonly abandoned: {
-    /** The column with the time of the last change. */
+    /** Column with the time of the last change. */
     readonly touched: string;
-    /** SQL: the condition of an open record. */
+    /** SQL condition for an open record. */
     readonly open: string;
     readonly order: string;
-    /** SQL, `distinct on (…)`: only one record of each group gets a new job. */
+    /** SQL `distinct on (…)`, if only one record of each group should get a new job. */
     readonly distinct?: string;
   } | null;
 }
 
-/** Declares a kind of work, and infers its type from the value. */
+/** Declares a kind of work. Its literal types are inferred from the value. */
 export function defineKind<const Table extends string, const Id extends string, const Queue extends string>(
   kind: WorkKind<Table, Id, Queue>,
 ): WorkKind<Table, Id, Queue> {
   return kind;
 }
 
-/** How most kinds find records whose job is lost. */
+/** How most kinds of work find records whose job was lost. */
 export const ABANDONED = { touched: 'updated_at', open: 'finished_at is null', order: 'created_at' } as const;

@@ -2,27 +2,30 @@ import { type Db, rowsOf } from '../core/database/database-client.js';
 import type { WorkKind } from './kind.js';
 
 /**
- * A worker's claim on a record. Every write of the worker names the fence, and changes nothing after another worker has claimed the
- * record.
+ * A worker's claim on a record. Every write by the worker compares the fence, and so changes nothing after another
+ * worker has claimed the record.
  */
 export interface Lease {
   id: string;
   fence: number;
 }
 
-/** Seconds that a lease lasts without renewal. The dispatcher's reconciliation skips leased records. */
+/** Lifetime of a lease without renewal, in seconds. The dispatcher's reconciliation skips leased records. */
 export const LEASE_SECONDS = 10;
 
-/** SQL: claims a record. Raises its fence, so that the previous holder can change nothing more. Binds `:workerId`. */
+/**
+ * SQL assignments that claim a record. They increment its fence, so that the previous holder can no longer change it.
+ * Binds `:workerId`.
+ */
 export const CLAIM = `fence = fence + 1, worker_id = :workerId, updated_at = now(),
   lease_expires_at = now() + interval '${LEASE_SECONDS} seconds'`;
 
-/** SQL: releases a record. */
+/** SQL assignments that release a record. */
 export const UNHELD = 'worker_id = null, lease_expires_at = null, updated_at = now()';
 
 /**
- * Renews the leases of one process in one statement. A lease without an entry in the result is lost.
- * Each entry also says whether the cancellation of its record was requested.
+ * Renews all leases that a process holds on one kind of work. A lease missing from the result is lost. Each entry of
+ * the result also says whether the record's cancellation was requested.
  */
 export async function renewLeases(
   db: Db,

@@ -4,10 +4,10 @@ import type { States, WorkKind } from './kind.js';
 import { CLAIM, type Lease, UNHELD } from './leases.js';
 
 /**
- * Events of the lease, which every kind has. `claimed`: a worker holds the record. `released`: a worker that shuts down
- * gives it up. `handedBack`: a fault of the platform interrupted the work, and the job is tried again. A table of
- * states names them only if they change the status. Events that end a record are the kind's own: `succeeded`, `failed`,
- * `cancelled`.
+ * Lease events, which exist for every kind of work. `claimed`: a worker holds the record. `released`: a worker releases
+ * it because the worker is shutting down. `handedBack`: a platform fault interrupted the work, and the job is retried.
+ * A kind's transitions list them only if they change the status. Each kind defines the events that finish its records:
+ * `succeeded`, `failed`, `cancelled`.
  */
 const HOLDS = new Set(['claimed', 'released', 'handedBack']);
 
@@ -21,30 +21,30 @@ export interface WorkRow extends Lease {
 type Values = Readonly<Record<string, string | number | Buffer | Date | null>>;
 
 export interface Change {
-  /** Columns that change with the status. Names come from code, never from input. */
+  /** Columns to change with the status. Their names come from code, never from input. */
   set?: Values;
-  /** SQL: further assignments. */
+  /** Further SQL assignments. */
   sql?: string;
-  /** If set, another job becomes due after this time, in milliseconds. */
+  /** If set, the record becomes due for another job after this time, in milliseconds. */
   dueInMs?: number;
-  /** Changes of other records in the same statement. */
+  /** Changes to other records in the same statement. */
   beside?: Beside;
 }
 
 export interface Beside {
-  /** SQL, `name as (…)`: a query before the change. */
+  /** A common table expression, `name as (…)`, that precedes the update. */
   before?: string;
-  /** SQL: a condition of the change. */
+  /** A further SQL condition for the update. */
   only?: string;
-  /** SQL, `name as (…)`: a query after the change. The changed record is in `moved`. */
+  /** A common table expression, `name as (…)`, that follows the update. It reads the changed record from `moved`. */
   after?: string;
-  /** SQL: further columns of the result. */
+  /** SQL: further columns to return. */
   columns?: string;
-  /** Values that the SQL binds as `:name`. */
+  /** Values for the SQL parameters `:name`. */
   values?: Values;
 }
 
-/** Returns the table of states of a kind of work. Throws if the kind has no leases. */
+/** Returns the transitions of a kind of work. Throws if the kind has no leases. */
 export function statesOf({ table, lease }: WorkKind): States {
   if (lease === null) throw new Error(`${table} has no table of states`);
   return lease.states;
@@ -55,18 +55,18 @@ function isEnd(states: States, state: string): boolean {
 }
 
 interface Move {
-  /** SQL: the status after the event. */
+  /** SQL expression for the status after the event. */
   status: string;
-  /** SQL: the event can happen in the record's state. */
+  /** SQL condition: the event is possible in the record's state. */
   possible: string;
   ends: boolean;
-  /** True if no worker holds the record afterwards. */
+  /** True if no worker holds the record after the event. */
   leaves: boolean;
 }
 
 /**
- * Returns how an event changes the status of records of a kind of work. Throws if the event cannot happen in any state.
- * All changes of a status are made this way. A requested cancellation takes precedence over every other end.
+ * Returns how an event changes the status of records of this kind. Throws if no state allows it. Every status change
+ * uses this. If a cancellation was requested, the record finishes as cancelled, whatever else the event would be.
  */
 export function moveOf(kind: WorkKind, event: string): Move {
   const states = statesOf(kind);
@@ -77,7 +77,7 @@ export function moveOf(kind: WorkKind, event: string): Move {
   });
   if (moves.length === 0) throw new Error(`nothing of ${kind.table} can be ${event}`);
   const ends = moves.every(({ to }) => isEnd(states, to));
-  // True if a record in its new state waits for a claim, because only a claim changes that state.
+  // True if a record in its new state waits to be claimed, because a claim would change that state again.
   const waits = moves.every(({ to }) => (states[to]?.claimed ?? to) !== to);
   const cases = moves.map(({ from, to, cancelled }) => {
     const wins = ends && kind.lease?.cancellable && cancelled !== undefined;
@@ -96,7 +96,7 @@ function columnsOf({ lease }: WorkKind, of: string): string {
   return (lease?.columns ?? ['*']).map((column) => `${of}.${column}`).join(', ');
 }
 
-/** Returns the first row, or null. Prepares the statement if the kind of work names its columns. */
+/** Returns the first row, or null. Prepares the statement if the kind of work declares its columns. */
 async function rowOf<Row>(db: Db, { lease }: WorkKind, sql: string, values: Values): Promise<Row | null> {
   const rows =
     lease?.columns === undefined ? await rowsOf<Row>(db, sql, values) : await rowsOfNamed<Row>(db, sql, values);
@@ -104,9 +104,9 @@ async function rowOf<Row>(db: Db, { lease }: WorkKind, sql: string, values: Valu
 }
 
 /**
- * Applies an event to the record that `lease` holds, according to the table of states. Returns the changed record.
- * Returns null and changes nothing if the lease is lost, if the event cannot happen in the record's state, or if a
- * requested cancellation must be carried out first. Throws if the event cannot happen in any state.
+ * Applies an event to the record that `lease` holds, and returns the changed record. Returns null and changes nothing
+ * if the lease is lost, if the event is impossible in the record's state, or if the work must stop because its
+ * cancellation was requested. Throws if no state allows the event.
  */
 export function transition<Row extends WorkRow>(
   db: Db,
@@ -157,15 +157,15 @@ export function transition<Row extends WorkRow>(
   );
 }
 
-/** SQL without bindings: `only` is a further condition of a claim, `sql` sets further columns when it succeeds. */
+/** SQL without parameters. `only` is a further condition for a claim; `sql` sets further columns. */
 export interface ClaimRules {
   only?: string;
   sql?: string;
 }
 
 /**
- * Claims a record: raises its fence, so that the previous holder can change nothing more.
- * Returns null if the record has ended, waits for admission, or must wait for another record of its workspace.
+ * Claims a record and increments its fence, so that the previous holder can no longer change it. Returns null if the
+ * record has finished, waits for admission, or must wait for another record of its workspace.
  */
 export async function claim<Row extends WorkRow>(
   db: Db,
@@ -190,7 +190,7 @@ export async function claim<Row extends WorkRow>(
   const free = alone === 'true' ? null : await take(db, alone === undefined ? undefined : `not (${alone})`);
   if (free !== null || alone === undefined) return free;
   return db.transaction(async (trx) => {
-    // Otherwise two workers could each claim a record of the same workspace.
+    // Otherwise two workers could each claim a record of the same workspace at the same time.
     await lockUntilCommit(trx, `ranvier.claims:${kind.table}`);
     return take(
       trx,
@@ -201,7 +201,7 @@ export async function claim<Row extends WorkRow>(
   });
 }
 
-/** Returns an open record, or null. */
+/** Returns a record that has not finished, or null. */
 export function openRecord<Row extends WorkRow>(db: Db, kind: WorkKind, id: string): Promise<Row | null> {
   return rowOf<Row>(
     db,

@@ -1,6 +1,6 @@
 import type { Db, Transaction } from '../core/database/database-client.js';
 
-/** A row as pg returns it. Comments on columns are in the migrations. */
+/** A row as pg returns it. The migrations document the columns. */
 export interface EnvironmentRow {
   id: string;
   workspace_id: string;
@@ -11,12 +11,12 @@ export interface EnvironmentRow {
   updated_at: Date;
 }
 
-/** Finds an environment of the workspace. */
+/** Returns the workspace's environment with this id; undefined if there is none. */
 export async function findEnvironment(db: Db, workspaceId: string, id: string): Promise<EnvironmentRow | undefined> {
   return db<EnvironmentRow>('environments').where({ id, workspace_id: workspaceId }).first();
 }
 
-/** Reads an environment and locks it for share, so that it cannot be deleted before the commit. */
+/** Reads an environment with a shared lock, so that it cannot be deleted before the commit. */
 export async function shareLockEnvironment(
   trx: Transaction,
   workspaceId: string,

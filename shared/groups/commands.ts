@@ -17,7 +17,7 @@ type Authorize = (facts: { protectedEnvironment: boolean }) => void;
 export interface CreateGroupInput {
   workspaceId: string;
   name: string;
-  /** The environment to which the group is restricted; null for none. Only services in it can be linked. */
+  /** The environment to which the group is restricted; null if all services of the workspace can use it. */
   environmentId: string | null;
   authorize: Authorize;
 }
@@ -33,7 +33,7 @@ export async function createGroup(
 }
 
 export interface UpdateGroupInput {
-  /** Must be locked by the caller. */
+  /** The caller must have locked the group. */
   group: EnvironmentGroupView;
   name?: string | undefined;
   environmentId?: string | null | undefined;
@@ -54,17 +54,20 @@ export async function updateGroup(
 }
 
 export interface LinkInput {
-  /** Must be locked by the caller. */
+  /** The caller must have locked the group. */
   group: EnvironmentGroupView;
   serviceId: string;
-  /** The order among links of one transaction: of two groups with one key, the later one takes precedence. */
+  /**
+   * Order of links that are created in one transaction. If two groups have the same key, the later one takes
+   * precedence.
+   */
   position?: number;
   authorize: Authorize;
 }
 
 /**
- * Links a service to a group. Its next deployment gets the group's variables; a second link changes nothing. Throws
- * invalid_request if the workspace has no such service, forbidden, and conflict if the group is restricted to another
+ * Links a service to a group, whose variables the service's next deployment gets. A second link changes nothing. Throws
+ * forbidden; invalid_request if the workspace has no such service; conflict if the group is restricted to another
  * environment.
  */
 export async function linkService(
@@ -86,7 +89,7 @@ export async function linkService(
   await insertLink(trx, group.id, service.id, position);
 }
 
-/** Removes the link of a service to a group. Throws not_found if there is none, forbidden. */
+/** Unlinks a service from a group. Throws forbidden; not_found if there is no link. */
 export async function unlinkService(trx: Transaction, { group, serviceId, authorize }: LinkInput): Promise<void> {
   const service = await lockServiceView(trx, group.workspace_id, serviceId);
   if (!service) throw new AppError('not_found');
@@ -94,7 +97,7 @@ export async function unlinkService(trx: Transaction, { group, serviceId, author
   if (!(await deleteLink(trx, group.id, service.id))) throw new AppError('not_found');
 }
 
-/** Locks the environment to which a group is restricted for share, and returns it; null if there is none. */
+/** Returns the environment to which a group is restricted, with a shared lock; null if unrestricted. */
 async function shareLockScope(
   trx: Transaction,
   workspaceId: string,

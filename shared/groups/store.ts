@@ -4,7 +4,7 @@ import { type Db, rowsOf, type Transaction } from '../core/database/database-cli
 import { fetchPage, type Page, type PageRequest } from '../core/database/page.js';
 import { groupIsProtected } from '../variables/snapshot-store.js';
 
-/** A row as pg returns it. Comments on columns are in the migrations. */
+/** A row as pg returns it. The migrations document the columns. */
 interface EnvironmentGroupRow {
   id: string;
   workspace_id: string;
@@ -14,7 +14,7 @@ interface EnvironmentGroupRow {
   updated_at: Date;
 }
 
-/** An environment group, the services it is linked to, and whether one of its environments is protected. */
+/** An environment group, with the ids of its linked services. */
 export type EnvironmentGroupView = EnvironmentGroupRow & {
   service_ids: string[];
   /** True if the group is restricted to a protected environment, or linked to a service in one. */
@@ -32,7 +32,7 @@ function views(db: Db): Knex.QueryBuilder<EnvironmentGroupView> {
   );
 }
 
-/** Finds an environment group of the workspace. */
+/** Returns the workspace's environment group with this id; undefined if there is none. */
 export async function findGroupView(
   db: Db,
   workspaceId: string,
@@ -42,7 +42,7 @@ export async function findGroupView(
   return (await query.first()) as EnvironmentGroupView | undefined;
 }
 
-/** Lists a workspace's groups, newest first. */
+/** Returns a workspace's environment groups, newest first. */
 export async function listGroupViews(
   db: Db,
   workspaceId: string,
@@ -51,7 +51,7 @@ export async function listGroupViews(
   return fetchPage(views(db).where('g.workspace_id', workspaceId), 'g', page);
 }
 
-/** Locks a group and its links until the commit. To avoid deadlocks, groups are locked before their services. */
+/** Locks a group and its links until the commit. To avoid deadlocks, lock groups before their services. */
 export async function lockGroup(trx: Transaction, workspaceId: string, id: string): Promise<void> {
   await trx<EnvironmentGroupRow>('environment_groups')
     .where({ id, workspace_id: workspaceId })
@@ -84,7 +84,7 @@ export async function deleteGroupRow(trx: Transaction, id: string): Promise<void
   await trx<EnvironmentGroupRow>('environment_groups').where({ id }).delete();
 }
 
-/** Links a service to a group; a second link changes nothing. `position` orders the links of one transaction. */
+/** Links a service to a group; a second link changes nothing. `position` orders links created in one transaction. */
 export async function insertLink(
   trx: Transaction,
   groupId: string,
@@ -101,13 +101,13 @@ export async function insertLink(
     .ignore();
 }
 
-/** Deletes a link. Returns false if there is none. */
+/** Deletes a link. Returns false if there was none. */
 export async function deleteLink(trx: Transaction, groupId: string, serviceId: string): Promise<boolean> {
   const deleted = await trx('environment_group_services').where({ group_id: groupId, service_id: serviceId }).delete();
   return deleted > 0;
 }
 
-/** Locks and returns the services that are linked to a group. None can change its environment before the commit. */
+/** Returns the services linked to a group. They are locked, so their environments cannot change before the commit. */
 export async function lockLinkedServices(
   trx: Transaction,
   groupId: string,

@@ -9,22 +9,22 @@ import { sameSecret } from '../secrets/random-token.js';
 export const HOOK_PROVIDERS = ['github', 'gitlab', 'gitea', 'generic'] as const;
 export type HookProvider = (typeof HOOK_PROVIDERS)[number];
 
-/** The most hooks of one service. */
+/** Maximum number of hooks per service. */
 export const MAX_HOOKS = 20;
-/** The largest accepted delivery, in bytes. GitHub sends up to 25 MB, but only for pushes with very many commits. */
+/** Maximum size of a delivery, in bytes. GitHub sends up to 25 MB, but only for pushes with very many commits. */
 export const MAX_DELIVERY_BYTES = 5 * 1024 ** 2;
 
-/** Returns a header of a delivery by its lower-case name; '' if it is missing. */
+/** Returns a header of a delivery by its lower-case name; '' if it is absent. */
 export type Headers = (name: string) => string;
 
-/** Returns the path at which a hook receives deliveries. */
+/** Returns the URL path at which a hook receives deliveries. */
 export function hookPath(id: string): string {
   return `/api/hooks/${id}`;
 }
 
 /**
- * Returns true if the body's sender knows the hook's secret. Compares in constant time.
- * `key` is the key in a deploy hook's address.
+ * Returns true if the sender of a delivery has the hook's secret. Compares in constant time. `key` is the key in the
+ * URL of a deploy hook.
  */
 export function isGenuine(
   provider: HookProvider,
@@ -46,7 +46,7 @@ export function isGenuine(
 
 const MAX_ID_LENGTH = 200;
 
-/** Returns a delivery's number, which a redelivery repeats; null if the sender gives none. */
+/** Returns a delivery's id, which is the same for a redelivery; null if the sender sets none. */
 export function deliveryId(provider: HookProvider, headers: Headers): string | null {
   const names: Record<HookProvider, string[]> = {
     github: ['x-github-delivery'],
@@ -69,14 +69,14 @@ export type HookEvent =
 
 const SHA = /^[0-9a-f]{40}([0-9a-f]{24})?$/;
 const HEADS = 'refs/heads/';
-/** Gitea and Forgejo report new commits under several event names. */
+/** Names of pull request events. Gitea and Forgejo report new commits under several names. */
 const PULL_EVENTS = ['pull_request', 'pull_request_sync', 'merge_request'];
 
-/** Matches what git forbids in a branch's name (git check-ref-format), besides control characters. */
+/** Matches what git forbids in branch names (git check-ref-format), except control characters. */
 const IMPOSSIBLE = /[ ~^:?*[\\]|\.\.|@\{|\/\/|^[/-]|(^|\/)\.|\.lock(\/|$)|[/.]$|^@?$/;
 const MAX_BRANCH_LENGTH = 255;
 
-/** Reads a genuine delivery. `payload` is the parsed body; null if the body was not JSON. Throws invalid_request. */
+/** Parses an authenticated delivery. `payload` is the parsed body; null if it was not JSON. Throws invalid_request. */
 export function readEvent(provider: HookProvider, headers: Headers, payload: unknown): HookEvent {
   if (provider === 'generic') return { type: 'deploy' };
   const event = eventName(provider, headers, payload);
@@ -122,7 +122,7 @@ function messageOf(payload: unknown, after: string): string {
   return text(commit, 'message');
 }
 
-/** Returns why a push can be ignored without reading the repository, or null. */
+/** Returns why a push can be ignored without reading the repository; null if it cannot. */
 export function irrelevance(
   event: Extract<HookEvent, { type: 'push' }>,
   service: { branch: string; autoDeploy: string; archived: boolean },
@@ -136,7 +136,7 @@ export function irrelevance(
 
 export const SKIPPED = 'the commit asks not to be deployed';
 
-/** Returns true if a commit's message asks to skip builds or deployments. */
+/** Returns true if a commit message contains a tag that skips builds or deployments. */
 export function skipsDeployment(message: string): boolean {
   return /\[(skip (ci|deploy)|(ci|deploy) skip|no deploy)\]/i.test(message);
 }

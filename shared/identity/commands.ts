@@ -46,7 +46,7 @@ const checks = lazily(() => {
 
 export interface CreatedUser {
   user: UserRow;
-  /** The generated password, which is shown once; null if the caller gave one. */
+  /** The generated password, which is shown only once; null if the caller chose one. */
   password: string | null;
 }
 
@@ -56,11 +56,11 @@ export interface CreatedWorkspace extends CreatedUser {
 
 export interface CreatedKey {
   row: ApiKeyRow;
-  /** The key itself, which is shown once. */
+  /** The secret key, which is shown only once. */
   key: string;
 }
 
-/** Creates a user, with a generated password unless one is given. Throws invalid_request, conflict. */
+/** Creates a user, and a password if none is given. Throws invalid_request; conflict if the address is taken. */
 export async function createUser(
   db: Db,
   input: { email: string; password?: string | undefined; verified: boolean },
@@ -76,8 +76,8 @@ export async function createUser(
 }
 
 /**
- * Creates a workspace with its owner. Throws invalid_request.
- * If the address is new, creates the owner as a verified user.
+ * Creates a workspace and makes the user with this e-mail address its owner. Throws invalid_request. If there is no
+ * such user, creates one whose address counts as verified.
  */
 export async function createWorkspace(
   trx: Transaction,
@@ -93,7 +93,7 @@ export async function createWorkspace(
   return { workspace, user, password };
 }
 
-/** Changes some of the workspace's settings. Throws not_found, and invalid_request with the name of each wrong field. */
+/** Changes some workspace settings. Throws not_found, and invalid_request that names each invalid field. */
 export async function configureWorkspace(trx: Transaction, id: string, changes: unknown): Promise<WorkspaceRow> {
   const { isConfiguration } = checks();
   if (!isConfiguration(changes)) {
@@ -106,15 +106,15 @@ export async function configureWorkspace(trx: Transaction, id: string, changes: 
 }
 
 /**
- * Puts the workspace on another plan. Throws not_found.
- * What exceeds the new plan stays, and nothing more is admitted.
+ * Assigns another plan to the workspace. Throws not_found. Existing resources that exceed the new plan are kept, but
+ * nothing more is admitted.
  */
 export async function changePlan(trx: Transaction, id: string, plan: PlanId): Promise<WorkspaceRow> {
   await lockWorkspaceOrThrow(trx, id);
   return updateWorkspacePlan(trx, id, plan);
 }
 
-/** Makes a user a member, or changes a member's role. Throws not_found, conflict for the last owner. */
+/** Adds a user to a workspace, or changes a member's role. Throws not_found; conflict for the last owner. */
 export async function addMember(
   trx: Transaction,
   input: { workspaceId: string; email: string; role: Role },
@@ -125,7 +125,7 @@ export async function addMember(
   return upsertMembership(trx, { workspaceId: input.workspaceId, userId: user.id, role: input.role });
 }
 
-/** Ends a membership; the member's keys stop working at once. Throws not_found, conflict for the last owner. */
+/** Removes a member, whose keys stop working immediately. Throws not_found; conflict for the last owner. */
 export async function removeMember(trx: Transaction, input: { workspaceId: string; email: string }): Promise<void> {
   await lockWorkspaceOrThrow(trx, input.workspaceId);
   const user = await memberOf(trx, input);
@@ -133,7 +133,7 @@ export async function removeMember(trx: Transaction, input: { workspaceId: strin
   await deleteMembership(trx, input.workspaceId, user.id);
 }
 
-/** Creates a key for a member. Throws not_found, invalid_request. */
+/** Creates an API key for a member. Throws not_found, invalid_request. */
 export async function createKey(
   db: Db,
   input: { workspaceId: string; email: string; scope: KeyScope; name: string; expiresAt: Date | null },
@@ -150,13 +150,13 @@ export async function createKey(
   };
 }
 
-/** Returns every key of the workspace with its owner's address, oldest first. Throws not_found. */
+/** Returns every API key of the workspace with its owner's e-mail address, oldest first. Throws not_found. */
 export async function listApiKeys(db: Db, workspaceId: string): Promise<(ApiKeyRow & { email: string })[]> {
   await workspaceOf(db, workspaceId);
   return listKeys(db, workspaceId);
 }
 
-/** Revokes a key permanently; a second call changes nothing. Throws not_found. */
+/** Revokes an API key permanently; a second call changes nothing. Throws not_found. */
 export async function revokeApiKey(db: Db, id: string): Promise<ApiKeyRow> {
   const row = await revokeKey(db, id);
   if (!row) throw new AppError('not_found', `There is no key ${id}`);

@@ -9,7 +9,7 @@ export interface InvitationRow {
   workspace_id: string;
   email: string;
   role: Role;
-  /** Null if the invitation was accepted or withdrawn, or is not mailed yet. */
+  /** Null if the invitation was accepted or withdrawn, or has not been mailed yet. */
   token_hash: Buffer | null;
   invited_by: string;
   created_at: Date;
@@ -39,7 +39,7 @@ export function listInvitations(db: Db, workspaceId: string): Promise<Invitation
   );
 }
 
-/** Returns how many invitations were sent within an invitation's lifetime. Accepted and withdrawn ones count. */
+/** Returns how many invitations were sent in the last seven days. Accepted and withdrawn ones count. */
 export function countSentInvitations(db: Db, workspaceId: string): Promise<number> {
   return countOf(db, 'select count(*) from invitations where workspace_id = ? and expires_at > now()', [workspaceId]);
 }
@@ -49,8 +49,8 @@ export async function findInvitation(db: Db, id: string): Promise<InvitationRow 
 }
 
 /**
- * Replaces an invitation's token: only the link with the new one is valid from then on. Returns false if the invitation
- * was withdrawn or accepted.
+ * Replaces an invitation's token, which invalidates the previous link. Returns false if the invitation was withdrawn or
+ * accepted.
  */
 export async function setInvitationToken(db: Db, id: string, tokenHash: Buffer): Promise<boolean> {
   return (await db('invitations').where({ id }).whereNotNull('token_hash').update({ token_hash: tokenHash })) > 0;
@@ -58,17 +58,19 @@ export async function setInvitationToken(db: Db, id: string, tokenHash: Buffer):
 
 const OF_TOKEN = 'select * from invitations where token_hash = :tokenHash and expires_at > now()';
 
-/** Returns the invitation of a token that is still valid. */
+/** Returns the invitation with this token; null if there is none or it has expired. */
 export function findInvitationOfToken(db: Db, tokenHash: Buffer): Promise<InvitationRow | null> {
   return oneRow<InvitationRow>(db, OF_TOKEN, { tokenHash });
 }
 
-/** Finds the invitation and locks it. If two requests use it at once, the second waits and finds nothing. */
+/**
+ * Finds an invitation and locks it. Of two concurrent requests that use it, the second waits and then finds nothing.
+ */
 export function lockInvitation(trx: Transaction, tokenHash: Buffer): Promise<InvitationRow | null> {
   return oneRow<InvitationRow>(trx, `${OF_TOKEN} for update`, { tokenHash });
 }
 
-/** Returns an address's invitations that can be accepted, with their workspaces' names, oldest first. */
+/** Returns the invitations that an e-mail address can still accept, with workspace names, oldest first. */
 export function invitationsOf(db: Db, email: string): Promise<(InvitationRow & { workspace_name: string })[]> {
   return rowsOf(
     db,
@@ -78,7 +80,7 @@ export function invitationsOf(db: Db, email: string): Promise<(InvitationRow & {
   );
 }
 
-/** Returns an invitation to this address that can be accepted, and locks it. */
+/** Returns an invitation that this e-mail address can still accept, and locks it. */
 export function lockInvitationOf(trx: Transaction, id: string, email: string): Promise<InvitationRow | null> {
   return oneRow<InvitationRow>(
     trx,
@@ -87,7 +89,7 @@ export function lockInvitationOf(trx: Transaction, id: string, email: string): P
   );
 }
 
-/** Ends the invitations of an address to a workspace. Returns how many could have been accepted. */
+/** Invalidates all invitations of an e-mail address to a workspace. Returns how many could have been accepted. */
 export function endInvitations(trx: Transaction, workspaceId: string, email: string): Promise<number> {
   return trx('invitations')
     .where({ workspace_id: workspaceId, email })
@@ -95,12 +97,12 @@ export function endInvitations(trx: Transaction, workspaceId: string, email: str
     .update({ token_hash: null });
 }
 
-/** Ends the invitations that a member sent, because the member's rights have changed. */
+/** Invalidates the invitations that a member sent, because the member's rights have changed. */
 export async function endInvitationsBy(trx: Transaction, workspaceId: string, inviter: string): Promise<void> {
   await trx('invitations').where({ workspace_id: workspaceId, invited_by: inviter }).update({ token_hash: null });
 }
 
-/** Ends one invitation. Returns false if the workspace has none with this id, or it has ended. */
+/** Invalidates one invitation. Returns false if the workspace has no such invitation or it is already invalid. */
 export async function endInvitation(trx: Transaction, workspaceId: string, id: string): Promise<boolean> {
   const ended = await trx('invitations')
     .where({ workspace_id: workspaceId, id })
@@ -109,7 +111,7 @@ export async function endInvitation(trx: Transaction, workspaceId: string, id: s
   return ended > 0;
 }
 
-/** Deletes expired invitations. Returns how many. */
+/** Deletes expired invitations. Returns their number. */
 export async function deleteExpiredInvitations(db: Db): Promise<number> {
   return db('invitations').whereRaw('expires_at <= now()').delete();
 }

@@ -1,17 +1,17 @@
 import { hostOf, isPrivateAddress } from '../services/service-source.js';
 
-/** The registry of images whose name has no host. */
+/** The default registry, for image names without a host. */
 export const DOCKER_HUB = 'docker.io';
 
 export interface ImageReference {
-  /** The host, and the port if there is one: `docker.io`, `registry.example.com:5000`. */
+  /** The registry's host, with the port if there is one: `docker.io`, `registry.example.com:5000`. */
   registry: string;
-  /** The image's name in its registry: `library/nginx`. */
+  /** The image's name within the registry: `library/nginx`. */
   path: string;
   /** `registry/path`, the form that container engines accept. */
   name: string;
   tag: string;
-  /** `sha256:…` if the reference names an exact image; the tag is then ignored. */
+  /** `sha256:…` if the reference is pinned to an exact image, in which case the tag is ignored. */
   digest: string | null;
 }
 
@@ -21,7 +21,7 @@ const HOST = /^(?:[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?|\[[0-9A-Fa-f:]+\])(?
 const TAG = /^\w[\w.-]{0,127}$/;
 const DIGEST = /^sha256:[0-9a-f]{64}$/;
 
-/** Parses an image's name as Docker does; null if it is not one. */
+/** Parses an image reference like Docker does; null if it is invalid. */
 export function parseImage(text: string): ImageReference | null {
   const [rest = '', digest = null, ...more] = text.split('@');
   const slash = rest.indexOf('/');
@@ -41,8 +41,8 @@ export function parseImage(text: string): ImageReference | null {
 }
 
 /**
- * Returns a registry's host in the form that image names contain. Removes scheme and path, and gives Docker Hub one
- * name.
+ * Returns a registry's host as it appears in image names. Removes the scheme and path; all names of Docker Hub become
+ * `docker.io`.
  */
 export function canonicalRegistry(server: string): string {
   const host = server
@@ -53,21 +53,18 @@ export function canonicalRegistry(server: string): string {
   return ['index.docker.io', 'registry-1.docker.io', 'registry.hub.docker.com'].includes(host) ? DOCKER_HUB : host;
 }
 
-/** Returns true if the text can be a registry's host. */
+/** Returns true if the text is a valid registry host. */
 export function isRegistry(server: string): boolean {
   return HOST.test(canonicalRegistry(server));
 }
 
 export interface ImagePolicy {
   allowLocal: boolean;
-  /** The prefix of the platform's own images in its registry; null if it has none. */
+  /** Prefix of the images in the platform's own registry; null if there is no such registry. */
   ownPrefix: string | null;
 }
 
-/**
- * Returns what is wrong with an image for a service, or null. `trusted`: the workspace has credentials for its
- * registry.
- */
+/** Returns why a service cannot use an image, or null. `trusted`: the workspace has credentials for the registry. */
 export function imageProblem(image: string, { allowLocal, ownPrefix }: ImagePolicy, trusted: boolean): string | null {
   if (image.trim() === '') return 'configuration.image is empty';
   const reference = parseImage(image);

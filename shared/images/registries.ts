@@ -16,14 +16,14 @@ export interface RegistryInput {
   password: string;
 }
 
-/** A registry's credentials, unsealed. */
+/** Unsealed credentials for a container registry. */
 export interface RegistryCredentials {
   server: string;
   username: string;
   password: Sensitive;
 }
 
-/** Stores credentials for a registry, with the password sealed. Throws not_found, invalid_request, conflict. */
+/** Stores credentials for a container registry, with a sealed password. Throws not_found, invalid_request, conflict. */
 export async function addRegistry(db: Db, keyring: Keyring, input: RegistryInput): Promise<RegistryRow> {
   const name = input.name.trim();
   if (name === '' || name.length > 100) throw invalidField('name', 'must have from 1 to 100 characters');
@@ -49,15 +49,15 @@ export async function addRegistry(db: Db, keyring: Keyring, input: RegistryInput
   return row;
 }
 
-/** Returns the workspace's registries, oldest first. Throws not_found. */
+/** Returns the workspace's registry credentials, oldest first. Throws not_found. */
 export async function listRegistries(db: Db, workspaceId: string): Promise<RegistryRow[]> {
   await workspaceOf(db, workspaceId);
   return db<RegistryRow>('registries').where({ workspace_id: workspaceId }).orderBy(['created_at', 'id']);
 }
 
 /**
- * Deletes credentials. Throws not_found.
- * Services that use them cannot be deployed until they name others.
+ * Deletes registry credentials. Throws not_found. Services that use them cannot be deployed until they are configured
+ * with others.
  */
 export async function removeRegistry(db: Db, id: string): Promise<RegistryRow> {
   const [row] = await db<RegistryRow>('registries').where({ id }).delete().returning('*');
@@ -66,15 +66,15 @@ export async function removeRegistry(db: Db, id: string): Promise<RegistryRow> {
 }
 
 /**
- * Returns the workspace's registry with this id, which a configuration names.
- * Returns undefined if there is none.
+ * Returns the workspace's registry credentials with this id, which may not be a valid UUID. Returns undefined if there
+ * are none.
  */
 export async function findRegistry(db: Db, workspaceId: string, id: string): Promise<RegistryRow | undefined> {
   if (!isUuid(id)) return undefined;
   return db<RegistryRow>('registries').where({ id, workspace_id: workspaceId }).first();
 }
 
-/** Returns the credentials that a configuration names; null if it names none, or deleted ones. Throws `SealError`. */
+/** Returns the unsealed registry credentials that a configuration names; null if there are none. Throws `SealError`. */
 export async function openRegistry(
   db: Db,
   keyring: Keyring,

@@ -3,12 +3,12 @@ import { type Db, valuesOf } from '../core/database/database-client.js';
 import { prepare, rowsOfPrepared } from '../core/database/prepared.js';
 import type { BuiltImage, ImageRow } from './model.js';
 
-/** Returns the values that the SQL of `imageStoredBy` binds. */
+/** Returns the values for the SQL parameters of `imageStoredBy`. */
 export function imageValues({ digest, manifest, sizeBytes }: BuiltImage) {
   return { imageId: uuidv7(), digest, manifest: JSON.stringify(manifest), sizeBytes };
 }
 
-/** Returns SQL that records a built image for the deployment that `query` returns. */
+/** Returns SQL that stores a built image for the deployment that `query` returns. */
 export function imageStoredBy(query: string): string {
   return `insert into images (id, workspace_id, service_id, digest, manifest, size_bytes)
     select cast(:imageId as uuid), workspace_id, service_id, cast(:digest as text), cast(:manifest as jsonb),
@@ -40,22 +40,22 @@ const RETIRE = prepare<{ id: string }>(
 );
 
 /**
- * Keeps a service's `keep` images that went live last, and marks the others as removed. Returns how many. The image
- * that serves stays, and so do those of an open deployment (a rollback) or a run. The cost does not grow with the
- * number of past deployments.
+ * Keeps the `keep` images of a service that went live last, and marks the others as removed. Returns how many it
+ * marked. Also keeps the live image, and those of an open deployment (a rollback) or a run. The cost does not grow with
+ * the number of past deployments.
  */
 export async function retireImages(db: Db, serviceId: string, keep: number): Promise<number> {
   return (await rowsOfPrepared(db, RETIRE, [serviceId, keep])).length;
 }
 
-/** Returns the toolchains that runnable images need, by their names in manifests. */
+/** Returns the names of the toolchains that images which can still run need. */
 export async function wantedTools(db: Db): Promise<Set<string>> {
   const tools = `select distinct jsonb_array_elements_text(manifest->'tools')
     from images where removed_at is null and jsonb_typeof(manifest->'tools') = 'array'`;
   return new Set(await valuesOf<string>(db, tools));
 }
 
-/** Returns the digests that must stay on disk. */
+/** Returns the digests of the images that must stay on disk. */
 export async function wantedDigests(db: Db): Promise<Set<string>> {
   return new Set(await valuesOf<string>(db, 'select distinct digest from images where removed_at is null'));
 }

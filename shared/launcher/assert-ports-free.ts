@@ -1,6 +1,6 @@
 import { createServer } from 'node:net';
 
-/** Throws an error that names the variable to set, if a port is in use or not allowed. */
+/** Throws an error that names the variable to change if a port is in use or may not be used. */
 export async function assertPortsFree(ports: { variable: string; port: number }[]): Promise<void> {
   const seen = new Map<number, string>();
   for (const { variable, port } of ports) {
@@ -16,7 +16,7 @@ export async function assertPortsFree(ports: { variable: string; port: number }[
   }
 }
 
-/** Tries to listen on every address of this host. Returns the error's code, or null if the port is free. */
+/** Tries to listen on all addresses of this host. Returns the error code; null if the port is free. */
 function listenError(port: number): Promise<string | null> {
   return new Promise((resolve) => {
     const probe = createServer();

@@ -5,9 +5,8 @@ import { identityOf } from '../core/process-identity.js';
 import { writePrivately } from './private-file.js';
 
 /**
- * Locks a DATA_DIR for this process. Returns the function that releases the lock.
- * The lock of a killed process is taken over. Throws an error that names the holder if another process uses the
- * DATA_DIR.
+ * Locks a DATA_DIR for this process. Returns the function that releases the lock. Takes over the lock of a killed
+ * process. Throws an error that names the holder if another process uses the DATA_DIR.
  */
 export async function takeLock(dataDir: string): Promise<() => Promise<void>> {
   const path = join(dataDir, 'launch.lock');

@@ -28,13 +28,13 @@ import { parseProcfile, SupervisedProcess } from './procfile.js';
 import { readSecretsKey, secretsKeyFile } from './secrets-key.js';
 
 /**
- * `npm start`: the whole platform on one machine. Everything that it starts ends, in reverse order, after SIGTERM or
- * Ctrl-C, and also when this process is killed. Its only argument is the path of a Procfile that replaces the package's
- * own.
+ * `npm start`: runs the whole platform on one machine. After SIGTERM or Ctrl-C, or if this process is killed,
+ * everything that it started is stopped in reverse order. The only argument is the path of a Procfile to use instead of
+ * the package's.
  */
 
 const PACKAGE_PROCFILE = fileURLToPath(new URL('../../../Procfile', import.meta.url));
-/** Longer than the deadline within which the platform's processes end by themselves. */
+/** Longer than the shutdown deadline of the platform's own processes. */
 const CHILD_GRACE_SECONDS = 35;
 const ORPHAN_SECONDS = 3;
 const DEADLINE_MS = 60_000;
@@ -46,8 +46,7 @@ async function launch(procfile: string, log: Logger, lifecycle: Lifecycle): Prom
   const lines = parseProcfile(await readFile(procfile, 'utf8'));
   const { databaseUrl, dataDir } = loadDatabaseSettings();
   await mkdir(dataDir, { recursive: true });
-  // Hosted applications run as other users and reach folders below this one. Files that they must not read have the
-  // mode 0600.
+  // Hosted applications run as other users and need access to subfolders. Files that they must not read have mode 0600.
   await chmod(dataDir, 0o711);
   lifecycle.onEnd('lock', await takeLock(dataDir));
   const label = await labelOf(dataDir);
@@ -59,7 +58,7 @@ async function launch(procfile: string, log: Logger, lifecycle: Lifecycle): Prom
     DATA_DIR: dataDir,
     SECRETS_KEY: process.env.SECRETS_KEY || (await keptSecretsKey(dataDir)),
   };
-  // All problems of the settings are reported before anything starts. The embedded database has no address yet.
+  // Reports all problems with the settings before anything starts. The URL of the embedded database is not known yet.
   const config = loadConfig({ ...settings, DATABASE_URL: databaseUrl ?? 'postgres://embedded' });
   log.level = config.logLevel;
   await assertPortsFree([
@@ -68,20 +67,20 @@ async function launch(procfile: string, log: Logger, lifecycle: Lifecycle): Prom
   ]);
   if (config.edge === 'caddy') await assertCaddyListens(config.caddyAdminUrl);
 
-  // Building takes seconds after an upgrade and no time otherwise. It runs while the database starts, and nothing waits
+  // Building takes seconds after an upgrade, otherwise no time. It runs while the database starts, and nothing waits
   // for it.
   lifecycle.onEnd('console', await startConsoleBuild({ label, log }));
   const url = databaseUrl ?? (await startEmbedded(dataDir, log, lifecycle));
   const { credentials, created, linkToken } = await prepareDatabase(url, config);
   const env = {
-    // Otherwise the C library keeps freed memory separately for each thread: 5 MiB in an edge.
+    // Otherwise glibc keeps freed memory separately for each thread: 5 MiB in an edge.
     MALLOC_ARENA_MAX: '2',
-    // Otherwise the process keeps the memory of large buffers: 35 MiB in a worker that stored long lines.
+    // Otherwise the process keeps the memory of large buffers: 35 MiB in a worker that stored long log lines.
     MALLOC_MMAP_THRESHOLD_: '131072',
     DASHBOARD_USER: credentials.email,
     DASHBOARD_PASSWORD: credentials.password,
     ...settings,
-    // The Procfile's `node` is the one that runs this process, even if npm has not put it into the PATH.
+    // Makes `node` in the Procfile the Node.js of this process, even if npm has not added it to the PATH.
     PATH: [dirname(process.execPath), process.env.PATH].join(delimiter),
     DATABASE_URL: url,
   };
@@ -122,7 +121,7 @@ async function startEmbedded(dataDir: string, log: Logger, lifecycle: Lifecycle)
 }
 
 async function prepareDatabase(url: string, config: Config) {
-  // No limit for idle transactions: while everything starts, this process may get no processor time for long.
+  // No limit for idle transactions: while everything starts, this process may not get CPU time for long.
   const db = createDatabase({ url, name: 'ranvier-launch', poolSize: 2, idleInTransactionMs: 0 });
   try {
     await migrate(db, url);
@@ -135,12 +134,12 @@ async function prepareDatabase(url: string, config: Config) {
   }
 }
 
-/** Resolves to true when the API is ready, and to false if the platform ends first. */
+/** Resolves to true once the API is ready; to false if the platform shuts down first. */
 async function becameReady({ apiAddress, port }: Config, lifecycle: Lifecycle): Promise<boolean> {
   const host = apiAddress === null || ANY_ADDRESS.includes(apiAddress) ? '127.0.0.1' : apiAddress;
   const url = `http://${isIPv6(host) ? `[${host}]` : host}:${port}/readyz`;
   while (!lifecycle.ending) {
-    // The API is not listening yet, or answers that a part of it is missing. Its own log explains why.
+    // The API is not listening yet, or reports that a dependency is unavailable. Its log explains why.
     const response = await fetch(url).catch(() => null);
     await response?.body?.cancel();
     if (response?.ok) return true;
@@ -179,8 +178,8 @@ ${plain}  Ctrl-C ends it.
 }
 
 /**
- * Ends the platform when npm or `ranvier` is killed, which sends no signal.
- * Either normally outlives this process, so another parent means that it was killed.
+ * Shuts the platform down when npm or `ranvier` is killed, because no signal is sent then. Both normally outlive this
+ * process, so a new parent process id means that the parent was killed.
  */
 function endWithParent(lifecycle: Lifecycle): void {
   const { npm_lifecycle_event = '', RANVIER_PARENT } = process.env;
@@ -197,7 +196,7 @@ function fail(log: Logger, lifecycle: Lifecycle, error: unknown): void {
   void lifecycle.end('failure', 1);
 }
 
-// The reader of this output may end before the platform does. That must not end the platform.
+// The reader of this output may exit before the platform does. That must not stop the platform.
 process.stdout.on('error', () => undefined);
 mapStackTraces();
 const log = createLogger('launch', 'info');

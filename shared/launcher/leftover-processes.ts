@@ -7,21 +7,24 @@ import { signalProcess } from '../core/signal-process.js';
 import { runAs } from './system-user.js';
 
 /**
- * How long leftover processes may take to end cleanly, for example with a last checkpoint, in milliseconds. Then they
- * are killed.
+ * How long leftover processes may take to exit cleanly before they are killed, in milliseconds. They may have to write
+ * a last checkpoint.
  */
 const ORDERLY_END_MS = 10_000;
 const POLL_INTERVAL_MS = 50;
-/** The label is an argument of PostgreSQL or Valkey, whose command lines are short. */
+/**
+ * Only this much of a command line is read. The label is an argument of PostgreSQL or Valkey, whose command lines are
+ * short.
+ */
 const MAX_COMMAND_BYTES = 64 * 1024;
 
-/** Returns the label that the processes for one folder carry on their command lines. */
+/** Returns the label in the command lines of processes that belong to one folder. */
 export async function labelOf(folder: string): Promise<string> {
   const digest = createHash('sha256').update(await realpath(folder));
   return `ranvier-${digest.digest('hex').slice(0, 12)}`;
 }
 
-/** Ends the processes with this label that an earlier run left behind. Resolves when none is left. */
+/** Stops processes with this label that an earlier run left behind. Resolves when none is left. */
 export async function endLeftovers(label: string, log: Logger): Promise<void> {
   const deadline = Date.now() + ORDERLY_END_MS;
   const found = await processesOf(label);
@@ -47,13 +50,13 @@ interface Command {
   command: string;
 }
 
-/** Reads /proc, because a minimal machine has no `ps`. */
+/** Reads /proc, because a minimal system has no `ps`. */
 async function procCommands(): Promise<Command[]> {
   const names = (await readdir('/proc')).filter((name) => /^\d+$/.test(name));
   return Promise.all(
     names.map(async (name) => ({
       pid: Number(name),
-      // The process has ended since its name was read.
+      // The process has exited since the folder was listed.
       command: await beginningOf(`/proc/${name}/cmdline`, MAX_COMMAND_BYTES, 'latin1').catch(() => ''),
     })),
   );

@@ -4,21 +4,21 @@ import { readIfThere } from '../core/exists.js';
 export const SUPERUSER = 'ranvier';
 export const DATABASE = 'ranvier';
 
-/** Returns the files with the server's password (0600) and with the path of its socket's folder. */
+/** Returns the paths of two files: the server's password (0600), and the path of its socket folder. */
 export function addressFiles(dataDir: string): { password: string; socket: string } {
   const folder = join(dataDir, 'postgres');
   return { password: join(folder, 'password'), socket: join(folder, 'socket-folder') };
 }
 
 /**
- * Returns the server's address. Clients use the parameter `host`, the folder of the socket; `localhost` only satisfies
- * URL parsers.
+ * Returns the connection URL of the server. Clients use the parameter `host`, which is the socket folder; `localhost`
+ * only satisfies URL parsers.
  */
 export function serverUrl(password: string, socketFolder: string, database: string = DATABASE): string {
   return `postgres://${SUPERUSER}:${password}@localhost/${database}?host=${encodeURIComponent(socketFolder)}`;
 }
 
-/** Returns the address of this DATA_DIR's embedded PostgreSQL. Null if there never was one. */
+/** Returns the connection URL of this DATA_DIR's embedded PostgreSQL; null if it was never started. */
 export async function embeddedUrl(dataDir: string): Promise<string | null> {
   const files = addressFiles(dataDir);
   const [password, folder] = [await readIfThere(files.password), await readIfThere(files.socket)];

@@ -5,18 +5,18 @@ import { errorMessage } from '../core/error-registry.js';
 import { linkLibraries, ownPostgres, postgresPackage } from '../core/postgres-package.js';
 import { runAs, type SystemUser } from './system-user.js';
 
-/** A PostgreSQL installation that its user can execute. */
+/** A PostgreSQL installation that the server's user can execute. */
 export interface PostgresBinaries {
   initdb: string;
   postgres: string;
-  /** The major version, as in a data folder's PG_VERSION. */
+  /** The major version, as in the data folder's PG_VERSION file. */
   major: string;
 }
 
 /**
- * Finds PostgreSQL in this platform's optional package.
- * Uses it in place if its user can execute it there. Otherwise (a checkout below /root, a read-only node_modules) keeps
- * a copy in the first usable one of `caches`, or in a cache of this host.
+ * Finds PostgreSQL in the platform's optional npm package. Uses it in place if the server's user can execute it there.
+ * Otherwise (a checkout in /root, a read-only node_modules) it is copied to the first usable folder of `caches`, or to
+ * a cache of this host.
  */
 export async function findPostgres(caches: string[], user: SystemUser | undefined): Promise<PostgresBinaries> {
   const { native, version } = await locatePackage();
@@ -53,14 +53,14 @@ async function locatePackage(): Promise<{ native: string; version: string }> {
 }
 
 /**
- * Returns folders that outlive this process and that other users can reach. In each, only we may write to our own
- * subfolder.
+ * Returns cache folders that outlive this process and that other users can read. In each, only this process's user may
+ * write to its own subfolder.
  */
 function hostCaches(): string[] {
   return [join('/var/cache', 'ranvier'), join(tmpdir(), `ranvier-${process.getuid?.() ?? 0}`)];
 }
 
-/** Copies the installation completely or not at all. Several processes may do so at once. */
+/** Copies the installation completely or not at all. Several processes may call this concurrently. */
 async function copyOnce(native: string, cache: string, place: string): Promise<void> {
   await mkdir(cache, { mode: 0o755 }).catch((error: NodeJS.ErrnoException) => {
     if (error.code !== 'EEXIST') throw error;
@@ -80,7 +80,8 @@ async function copyOnce(native: string, cache: string, place: string): Promise<v
 }
 
 /**
- * Copies so that all users can read, whatever the umask is. Leaves out static libraries, which a server does not need.
+ * Copies a folder so that all users can read it, regardless of the umask. Omits static libraries, which a server does
+ * not need.
  */
 async function copyTree(from: string, to: string): Promise<void> {
   await mkdir(to, { recursive: true });

@@ -14,12 +14,12 @@ import { spawnTethered, type Tethered, type TetherOptions } from './tethered-chi
 const ORPHAN_SECONDS = 10;
 const RECENT_LINES = 20;
 
-/** The folder of the data, its owner, and how the owner reaches it. */
+/** The data folder of the embedded PostgreSQL, its owner, and how the server's user accesses it. */
 export interface Place {
   folder: string;
   data: string;
   /**
-   * The folder's path as the server sees it: the usual path, or that of the open folder that is passed to the server.
+   * The path by which the server accesses the folder. It is the usual path, or that of an open descriptor passed to it.
    */
   seen: string;
   handle: FileHandle;
@@ -30,7 +30,10 @@ export interface Place {
   password: string;
 }
 
-/** Makes the folder and finds the user and the binaries. Throws an error that says what this host lacks. */
+/**
+ * Creates the folder, and finds the user and the PostgreSQL installation. Throws an error that says what the host
+ * lacks.
+ */
 export async function preparePlace(dataDir: string): Promise<Place> {
   const folder = join(dataDir, 'postgres');
   const data = join(folder, 'data');
@@ -43,7 +46,7 @@ export async function preparePlace(dataDir: string): Promise<Place> {
     throw new Error(`user id ${user?.uid} cannot enter ${folder}: set DATA_DIR to a folder that everybody can enter`);
   }
   const binaries = await findPostgres(reachable ? [folder] : [], user);
-  // Other users cannot enter a folder below /root, but a process can use an open folder that root passes to it.
+  // Other users cannot enter a folder below /root, but a process can use a folder descriptor that root passes to it.
   const seen = reachable ? folder : '/proc/self/fd/4';
   return {
     folder,
@@ -79,7 +82,7 @@ export function childOptions(place: Place): TetherOptions {
   return { stopSignal: 'INT', orphanSeconds: ORPHAN_SECONDS, label, env, cwd: '/', user, passDescriptor: handle.fd };
 }
 
-/** Makes the data folder if it is missing, completely or not at all. Throws if another version wrote it. */
+/** Creates the data folder if it is missing, completely or not at all. Throws if another major version created it. */
 export async function ensureCluster(place: Place): Promise<void> {
   const version = await readIfThere(join(place.data, 'PG_VERSION'));
   const { major } = place.binaries;
@@ -110,7 +113,7 @@ export async function ensureCluster(place: Place): Promise<void> {
   await rename(fresh, place.data);
 }
 
-/** Collects the last lines of the child's output for an error message. */
+/** Collects the last lines of the child's output, for use in error messages. */
 export function recentLines(child: Tethered, onLine: (line: string) => void = () => {}): string[] {
   const lines: string[] = [];
   for (const stream of [child.stdout, child.stderr]) {

@@ -5,7 +5,7 @@ import { readIfThere } from '../core/exists.js';
 import { addressFiles } from './postgres-address.js';
 import type { SystemUser } from './system-user.js';
 
-/** PostgreSQL names its socket after a port, even if no port is open. */
+/** Part of the socket's file name. PostgreSQL uses a port number in it even if no port is open. */
 export const PORT = 5432;
 const SOCKET = `.s.PGSQL.${PORT}`;
 const MAX_SOCKET_PATH_BYTES = process.platform === 'darwin' ? 103 : 107;
@@ -15,15 +15,15 @@ const SHORT_PREFIX = 'ranvier-db-';
 export interface SocketFolder {
   /** The folder's path for clients. */
   path: string;
-  /** The folder's path as the server sees it. */
+  /** The path by which the server accesses the folder. */
   seen: string;
-  /** Removes what the socket needs outside of DATA_DIR: a folder with a short path. */
+  /** Deletes the folder with a short path outside DATA_DIR, if the socket needs one. */
   remove(): Promise<void>;
 }
 
 /**
- * Makes `<dataDir>/postgres/socket` (0700) and empties it. `seen` is the parent folder as the server sees it.
- * If its path is too long for a socket, uses a private folder of the host with a symbolic link to it.
+ * Creates an empty `<dataDir>/postgres/socket` (0700). `seen` is the path by which the server accesses its parent. If
+ * the path is too long for a socket, creates a private temporary folder with a symbolic link to it.
  */
 export async function prepareSocketFolder(
   dataDir: string,
@@ -43,9 +43,7 @@ export async function prepareSocketFolder(
   };
 }
 
-/**
- * Removes the socket and the lock of a server that has ended. The pid in the lock may belong to another process by now.
- */
+/** Deletes the socket and lock file of a stopped server. Another process may have the pid in the lock file by now. */
 export async function clearSocketFolder({ path }: SocketFolder): Promise<void> {
   for (const name of [SOCKET, `${SOCKET}.lock`]) await rm(join(path, name), { force: true });
 }
@@ -55,7 +53,7 @@ function fits(folder: string): boolean {
 }
 
 async function shortPath(folder: string, user: SystemUser | undefined): Promise<string> {
-  // Prefers /run, where no cleaner removes files because of their age.
+  // Prefers /run, where files are not deleted because of their age.
   const made = await mkdtemp(join('/run', SHORT_PREFIX)).catch(() => mkdtemp(join(tmpdir(), SHORT_PREFIX)));
   if (user) await chown(made, user.uid, user.gid);
   const path = join(made, 's');
@@ -65,7 +63,7 @@ async function shortPath(folder: string, user: SystemUser | undefined): Promise<
   return path;
 }
 
-/** Removes the private folder of a short path. Leaves any other path alone. */
+/** Deletes the private folder if the path is in one. Leaves any other path unchanged. */
 async function removeShort(path: string | null): Promise<void> {
   if (path === null || !dirname(path).includes(`/${SHORT_PREFIX}`)) return;
   await rm(dirname(path), { recursive: true, force: true });

@@ -1,6 +1,6 @@
 import { open, rename } from 'node:fs/promises';
 
-/** Writes a file that only this user may read (0600), atomically. The file is on the disk when this returns. */
+/** Writes a file that only this user may read (0600), atomically. It is flushed to disk before this resolves. */
 export async function writePrivately(path: string, text: string): Promise<void> {
   const fresh = `${path}.${process.pid}.new`;
   const file = await open(fresh, 'w', 0o600);

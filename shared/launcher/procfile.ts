@@ -7,7 +7,7 @@ export interface ProcfileLine {
   command: string;
 }
 
-/** Parses the `name: command` lines of a Procfile. Throws for any other line that is neither empty nor a comment. */
+/** Parses the `name: command` lines of a Procfile. Ignores empty lines and comments; throws for any other line. */
 export function parseProcfile(text: string): ProcfileLine[] {
   const lines = text.split('\n').map((line) => line.trim());
   return lines
@@ -20,8 +20,8 @@ export function parseProcfile(text: string): ProcfileLine[] {
 }
 
 /**
- * Makes a simple command replace its shell, so that the command itself gets our signals. Compound commands stay as they
- * are.
+ * Makes a simple command replace its shell, so that the command itself receives signals. Returns compound commands
+ * unchanged.
  */
 function inPlace(command: string): string {
   return /[;&|]/.test(command) ? command : `exec env ${command}`;
@@ -31,13 +31,13 @@ export interface RunnerOptions {
   env: NodeJS.ProcessEnv;
   cwd: string;
   log: Logger;
-  /** Called with each line that the processes print. */
+  /** Called with each line of output. */
   write: (name: string, line: string) => void;
-  /** Called when a process repeatedly ends right after its start. */
+  /** Called when the process is not restarted any more, because it keeps exiting right after its start. */
   onGivenUp: (error: Error) => void;
   /**
-   * Seconds between TERM and KILL. If this launcher was killed, `orphanSeconds` apply, because the database then ends
-   * too.
+   * Seconds between SIGTERM and SIGKILL. `orphanSeconds` applies instead if the launcher was killed. It is shorter,
+   * because the database stops then too.
    */
   graceSeconds: number;
   orphanSeconds: number;
@@ -45,13 +45,13 @@ export interface RunnerOptions {
   label: string;
 }
 
-/** A process that lived for a shorter time, in milliseconds, counts as ended right after its start. */
+/** Maximum lifetime, in milliseconds, of a process that counts as having exited right after its start. */
 const AT_ONCE_MS = 5000;
 const MAX_QUICK_ENDS = 5;
 const FIRST_WAIT_MS = 250;
 const MAX_WAIT_MS = 10_000;
 
-/** Keeps the process of one Procfile line running: restarts it with growing delays when it ends by itself. */
+/** Keeps the process of one Procfile line running. If it exits unexpectedly, restarts it with increasing delays. */
 export class SupervisedProcess {
   readonly #line: ProcfileLine;
   readonly #options: RunnerOptions;
@@ -70,14 +70,14 @@ export class SupervisedProcess {
     this.#starting = this.#run().catch((error: Error) => this.#options.onGivenUp(error));
   }
 
-  /** Asks the process to end and waits for it; kills it after the grace period. It is not restarted. */
+  /** Asks the process to exit and waits for it; kills it after the grace period. It is not restarted. */
   async stop(): Promise<void> {
     this.#stopping = true;
     if (this.#timer) clearTimeout(this.#timer);
     await this.#starting;
     const running = this.#running;
     if (!running) return;
-    // INT also makes a worker stop the processes that it hosts, because the whole platform ends. TERM would not.
+    // Unlike SIGTERM, SIGINT makes a worker also stop the processes that it hosts, because the whole platform stops.
     running.kill('SIGINT');
     const timer = setTimeout(() => {
       this.#options.log.warn({ process: this.#line.name }, 'did not end in time and is killed');

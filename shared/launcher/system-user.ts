@@ -2,21 +2,21 @@ import { execFile } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
 import { promisify } from 'node:util';
 
-/** A user of this host as which a child can run. */
+/** A user of this host that can run a child process. */
 export interface SystemUser {
   uid: number;
   gid: number;
 }
 
-/** Runs a short program to its end, as this user if one is given. Rejects with its error output. */
+/** Runs a short program, as this user if one is given, and returns its output. Rejects with its error output. */
 export async function runAs(user: SystemUser | undefined, command: string, args: string[]): Promise<string> {
   const { stdout } = await promisify(execFile)(command, args, { ...user, cwd: '/', env: { PATH: process.env.PATH } });
   return stdout;
 }
 
 /**
- * Returns the user that runs PostgreSQL, which refuses to run as root. Undefined if this process is not root.
- * It is the owner of existing data, otherwise the first that exists of `postgres` and `nobody`.
+ * Returns the user to run PostgreSQL as; undefined if this process is not root. PostgreSQL refuses to run as root. The
+ * user is the owner of existing data, otherwise `postgres` or, if that does not exist, `nobody`.
  */
 export async function postgresUser(dataOwner: SystemUser | null): Promise<SystemUser | undefined> {
   if (process.getuid?.() !== 0) return undefined;
@@ -24,7 +24,7 @@ export async function postgresUser(dataOwner: SystemUser | null): Promise<System
   const lines = (await readFile('/etc/passwd', 'utf8')).split('\n').map((line) => line.split(':'));
   for (const name of ['postgres', 'nobody']) {
     const [, , uid, gid] = lines.find(([user]) => user === name) ?? [];
-    // macOS writes the id of `nobody` as -2, which stands for 4294967294.
+    // macOS writes the id of `nobody` as -2, which means 4294967294.
     if (uid !== undefined && gid !== undefined) return { uid: Number(uid) >>> 0, gid: Number(gid) >>> 0 };
   }
   throw new Error(

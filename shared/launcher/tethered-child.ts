@@ -3,36 +3,37 @@ import type { Socket } from 'node:net';
 import { signalGroup } from '../core/signal-process.js';
 
 export interface TetherOptions {
-  /** The signal that asks this program to end, also when this process ends suddenly. */
+  /** The signal that asks this program to exit. It is also sent if this process exits or is killed. */
   stopSignal: 'TERM' | 'INT';
-  /** Seconds between that signal and KILL, if this process ends first. */
+  /** Seconds between that signal and SIGKILL if this process exits first. */
   orphanSeconds: number;
-  /** The label that the watcher shows on its command line, by which a later run finds it. */
+  /** The label on the watcher's command line, by which a later run finds leftover processes. */
   label: string;
   env: NodeJS.ProcessEnv;
   cwd: string;
-  /** Runs the child as another user, which only root can do. */
+  /** Runs the child as another user. Only root can do this. */
   user?: { uid: number; gid: number } | undefined;
-  /** An open descriptor that the child gets as its descriptor 4. */
+  /** An open descriptor, passed to the child as its descriptor 4. */
   passDescriptor?: number | undefined;
 }
 
-/** A child in its own process group, which ends with this process, even after kill -9. */
+/** A child in its own process group, which is stopped when this process exits, even after kill -9. */
 export interface Tethered {
   pid: number;
   stdout: NodeJS.ReadableStream;
   stderr: NodeJS.ReadableStream;
-  /** Resolves when the child has ended, with the reason in words ("exit code 1", "signal SIGKILL"). */
+  /** Resolves when the child has exited, with the reason in words ("exit code 1", "signal SIGKILL"). */
   ended: Promise<string>;
   kill(signal: NodeJS.Signals): void;
-  /** Kills the child and everything in its process group. */
+  /** Kills the child's whole process group. */
   killGroup(): void;
 }
 
 /**
- * A program that watches descriptor 3, the tether: a pipe whose other end only this process holds. The watcher, in the
- * child's process group, waits until the pipe closes, which means that this process has ended. While it runs, the
- * group's number cannot be reused, so no other process is ever signalled. The child's program replaces the shell.
+ * A shell script that starts a watcher and then executes the child's program. The watcher is in the child's process
+ * group. It waits until descriptor 3, the tether, closes: a pipe whose other end only this process holds, so this
+ * process has exited then. While the watcher runs, the system does not reuse the group's id, so no unrelated process is
+ * signalled.
  */
 const WATCH = `
 signal=$1 tenths=$(($2 * 10)); shift 2
@@ -48,7 +49,7 @@ exec "$@" 3<&-
 
 const LAST_LINES_MS = 500;
 
-/** Starts `argv` tied to this process. Throws if the program cannot be started. */
+/** Starts `argv` so that it is stopped when this process exits. Throws if the program cannot be started. */
 export async function spawnTethered(argv: string[], options: TetherOptions): Promise<Tethered> {
   const { stopSignal, orphanSeconds, label, env, cwd, user, passDescriptor } = options;
   const child = spawn('/bin/sh', ['-c', WATCH, label, stopSignal, String(orphanSeconds), ...argv], {
@@ -65,12 +66,12 @@ export async function spawnTethered(argv: string[], options: TetherOptions): Pro
   tether.on('error', () => tether.destroy());
   const ended = new Promise<string>((resolve) => {
     child.once('exit', (code, signal) => {
-      // Kills the watcher and the processes that the program left in its group.
+      // Kills the watcher, and processes that the program left behind in its group.
       signalGroup(pid, 'SIGKILL');
       tether.destroy();
       const end = signal ? `signal ${signal}` : `exit code ${code}`;
-      // The child's last lines arrive before `close`. The wait is limited, because a process that left the group may
-      // hold the output open for ever.
+      // The child's last lines arrive before `close`. The wait is limited, because a process that has left the group
+      // may keep the output open indefinitely.
       const timer = setTimeout(() => resolve(end), LAST_LINES_MS);
       child.once('close', () => {
         clearTimeout(timer);

@@ -10,8 +10,8 @@ import { lockService, updateServiceRow } from '../services/store.js';
 import { eraseService, hasInfrastructure, markDeleting } from './store.js';
 
 /**
- * Archives or restores a service: prevents or allows deployments (specification, Service lifecycle).
- * Nothing else changes, and a second call has no effect. Throws not_found, conflict while it is being deleted.
+ * Archives or unarchives a service, which prevents or allows deployments (specification, Service lifecycle). Nothing
+ * else changes, and a second call has no effect. Throws not_found; conflict if the service is being deleted.
  */
 export async function setArchived(trx: Transaction, serviceId: string, archived: boolean): Promise<void> {
   const service = await lockService(trx, serviceId);
@@ -27,9 +27,9 @@ export interface DeletionResult {
 }
 
 /**
- * Deletes a service, or queues its deletion if it has infrastructure (specification, Service lifecycle).
- * In that case it is archived, and its open deployments are cancelled. Throws not_found, and conflict, also if other
- * services refer to a database.
+ * Deletes a service, or queues its deletion if it has infrastructure (specification, Service lifecycle). In the latter
+ * case the service is archived. Its open deployments, runs and backups are stopped. Throws not_found; conflict if it is
+ * already being deleted or if other services refer to it as a database.
  */
 export async function deleteService(
   trx: Transaction,

@@ -36,7 +36,7 @@ export interface CreateServiceInput {
 /**
  * Creates a service with its variables in one transaction (specification, Create rules). With `deploy`, also queues its
  * first deployment. The region defaults to the workspace's `defaultRegion`. Throws invalid_request, forbidden,
- * capacity_exceeded, and what `queueDeployment` throws.
+ * capacity_exceeded, and errors of `queueDeployment`.
  */
 export async function createService(
   trx: Transaction,

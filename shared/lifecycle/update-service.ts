@@ -22,7 +22,7 @@ import { assertFitsVolumes, concernsVolumes } from '../volumes/commands.js';
 import { assertWithinBudget } from '../workspaces/workspace-limits.js';
 
 export interface UpdateServiceInput {
-  /** Must be locked with `lockServiceRow`. */
+  /** The caller must have locked it with `lockServiceRow`. */
   service: ServiceView;
   actor: string;
   name?: string | undefined;
@@ -35,9 +35,9 @@ export interface UpdateServiceInput {
 }
 
 /**
- * Merges changes into a service without a deployment (specification, Update rules). Returns the service. If settings of
- * the edge change, the update of its routes is queued. Throws not_found, conflict, invalid_request, forbidden,
- * engine_unavailable, and billing_required if more replicas of a running service would exceed the workspace's budget.
+ * Merges changes into a service without deploying it (specification, Update rules), and returns it. Queues a routing
+ * operation if settings of the edge change. Throws not_found, conflict, invalid_request, forbidden, engine_unavailable;
+ * billing_required if more replicas of a running service would exceed the workspace's budget.
  */
 export async function updateService(
   trx: Transaction,
@@ -86,9 +86,9 @@ export interface DirectUpdate
 }
 
 /**
- * Updates a service with one statement instead of a transaction, if only its row changes. Throws forbidden. `service`
- * was read without a lock. Returns undefined if `updateService` is needed: the change has further effects, it must be
- * refused, or the service has changed since it was read.
+ * Updates a service with one statement instead of a transaction, if only its row changes. `service` must have been read
+ * without a lock. Returns undefined if `updateService` is needed instead: the change has further effects, must be
+ * refused, or the service has changed since it was read. Throws forbidden.
  */
 export async function updateServiceDirectly(
   db: Db,
@@ -97,7 +97,7 @@ export async function updateServiceDirectly(
 ): Promise<ServiceView | undefined> {
   authorize({ protectedEnvironment: service.environment_protected });
   if (service.lifecycle_status === 'deleting' || (kind !== undefined && kind !== service.kind)) return undefined;
-  // `updateService` checks changes of databases and of services with volumes, and refuses changes of previews.
+  // `updateService` must check changes to databases and services with volumes, and refuse changes to previews.
   if (isDataKind(service.kind) || service.preview_of !== null || concernsVolumes(changes)) return undefined;
   const merged = mergeConfiguration(deps.keyring, service, changes);
   const { configuration } = merged;
@@ -111,7 +111,7 @@ export async function updateServiceDirectly(
   return entry === null ? undefined : replaceServiceRow(db, service, { ...merged, name }, entry);
 }
 
-/** Merges changes into the stored configuration. If the repository's masked URL is sent back, the stored URL stays. */
+/** Merges changes into the stored configuration. If the masked repository URL is sent back, keeps the stored URL. */
 function mergeConfiguration(
   keyring: Keyring,
   service: ServiceRow,
@@ -125,7 +125,7 @@ function mergeConfiguration(
   return { configuration: { ...configuration, repository }, sealed_repository: sealed };
 }
 
-/** Throws conflict if the service leaves an environment to which one of its groups is restricted. */
+/** Throws conflict if the service would leave an environment to which one of its groups is restricted. */
 async function assertMove(
   trx: Transaction,
   service: ServiceRow,

@@ -1,6 +1,9 @@
 import { DAY_SECONDS, defineKind, HOUR_SECONDS } from '../engine/kind.js';
 
-/** Batches of log lines. The transaction that stores the lines deletes the batch, so no lease is needed. */
+/**
+ * The record kind of batches of log lines. The transaction that stores the lines deletes the batch, so no lease is
+ * needed.
+ */
 export const LOG_BATCHES = defineKind({
   table: 'log_batches',
   payload: 'batchId',
@@ -14,7 +17,7 @@ export const LOG_BATCHES = defineKind({
     },
   },
   lease: null,
-  // One job stores all batches of its service, so a service needs only one new job.
+  // One job stores all batches of a service, so abandoned batches need only one new job per service.
   abandoned: {
     touched: 'created_at',
     open: 'true',

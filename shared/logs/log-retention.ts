@@ -2,16 +2,16 @@ import { type Db, rowsOf } from '../core/database/database-client.js';
 import { daysAhead, EXPIRY_DAYS } from './model.js';
 
 /**
- * How long a change of the table's partitions waits for readers, because other readers wait behind it. The next run
- * tries again.
+ * How long changing the table's partitions waits for readers. Other readers wait behind it, so it is short; the next
+ * run tries again.
  */
 const LOCK_TIMEOUT = '2s';
 
 const TODAY = `(now() at time zone 'UTC')::date`;
 
 /**
- * Makes the partitions for the expiry days of lines that are stored today or tomorrow.
- * Until a day has a partition, its lines are in `log_lines_other`.
+ * Creates the partitions for lines stored today or tomorrow, one per day of expiry. Lines without a partition are
+ * stored in `log_lines_other`.
  */
 export async function ensureLogDays(db: Db): Promise<void> {
   const missing = await rowsOf<{ day: string; name: string }>(
@@ -34,7 +34,7 @@ export async function ensureLogDays(db: Db): Promise<void> {
          insert into ?? (${moved}) select ${moved} from moved`,
         [day, name],
       );
-      // Attaching does not wait for readers of other days, while creating a table as a partition does.
+      // Attaching a partition does not wait for readers of other days; creating the table as a partition would.
       await trx.raw(
         `alter table log_lines attach partition ?? for values from ('${day}') to (cast('${day}' as date) + 1)`,
         [name],
@@ -44,8 +44,8 @@ export async function ensureLogDays(db: Db): Promise<void> {
 }
 
 /**
- * Drops the days whose lines have expired. Returns how many (specification, Logs: `logDays`).
- * A line is kept for the days of its service's plan when it was stored, until the end of the last day (UTC).
+ * Drops the partitions whose lines have expired. Returns how many (specification, Logs: `logDays`). A line is kept for
+ * the number of days in its service's plan at the time it was stored, until the end of the last day (UTC).
  */
 export async function dropExpiredLogs(db: Db): Promise<number> {
   const expired = await rowsOf<{ name: string }>(
@@ -71,13 +71,13 @@ export async function dropExpiredLogs(db: Db): Promise<number> {
 const DAY_MS = 86_400_000;
 
 /**
- * Returns the days on which lines logged between two times expire, on any plan.
- * A read that names these days reads no other partition.
+ * Returns the days on which lines logged between two times expire under any plan. A query restricted to these days
+ * reads no other partition.
  */
 export function expiryDaysOf(since: Date, now: Date): string[] {
   const days = new Set<string>();
   const first = Math.floor(since.getTime() / DAY_MS);
-  // The clock of the worker that logged a line may be ahead of this worker's, so the next day is included.
+  // The clock of the worker that logged a line may be ahead of this one's, so the next day is included.
   const last = Math.floor(now.getTime() / DAY_MS) + 1;
   for (let day = first; day <= last; day++) {
     for (const kept of EXPIRY_DAYS) days.add(new Date((day + kept) * DAY_MS).toISOString().slice(0, 10));

@@ -1,4 +1,7 @@
-/** One resolution: steps of `step` seconds, kept for `hours`. Each is made from the next finer one. */
+/**
+ * One resolution of the metrics: intervals of `step` seconds, kept for `hours`. Each is aggregated from the next finer
+ * one.
+ */
 export interface Resolution {
   step: number;
   hours: number;
@@ -13,28 +16,28 @@ export const RESOLUTIONS = [
 export const FINEST = RESOLUTIONS[0];
 export const MAX_HOURS = RESOLUTIONS[2].hours;
 
-/** The most rows of one service: all time steps that are kept. */
+/** Maximum number of rows per service: the intervals of all resolutions. */
 export const ROWS_PER_SERVICE = RESOLUTIONS.reduce((sum, { step, hours }) => sum + (hours * 3600) / step, 0);
 
-/** Returns the finest resolution that reaches back this many hours. */
+/** Returns the finest resolution that is kept for this many hours. */
 export function resolutionFor(hours: number): Resolution {
   return RESOLUTIONS.find((resolution) => hours <= resolution.hours) ?? RESOLUTIONS[2];
 }
 
-/** Upper bounds of the latency classes, in milliseconds. One more class is for everything above. */
+/** Upper bounds of the latency histogram's buckets, in milliseconds. One more bucket holds everything above. */
 export const LATENCY_BOUNDS = [
   1, 2, 3, 5, 7, 10, 15, 20, 30, 50, 75, 100, 150, 200, 300, 500, 750, 1_000, 1_500, 2_500, 5_000, 10_000, 30_000,
 ] as const;
 
-/** Returns the index of a latency's class. */
+/** Returns the index of a latency's histogram bucket. */
 export function latencyClass(ms: number): number {
   const index = LATENCY_BOUNDS.findIndex((bound) => ms <= bound);
   return index < 0 ? LATENCY_BOUNDS.length : index;
 }
 
 /**
- * Returns the latency, in milliseconds, that this share of answers did not exceed.
- * Returns null without answers. It is interpolated within its class.
+ * Returns the latency, in milliseconds, that this share of responses did not exceed. Interpolates within the bucket.
+ * Returns null if there are no responses.
  */
 export function quantile(counts: readonly number[], share: number): number | null {
   const total = counts.reduce((sum, count) => sum + count, 0);
@@ -52,7 +55,7 @@ export function quantile(counts: readonly number[], share: number): number | nul
   return LATENCY_BOUNDS.at(-1) ?? null;
 }
 
-/** A row of `service_metrics`. The migration explains its columns. */
+/** A row of `service_metrics`. The migration documents its columns. */
 export interface MetricRow {
   at: Date;
   counts: number;
@@ -72,7 +75,7 @@ export interface MetricRow {
 export interface Series {
   name: string;
   unit: string;
-  /** The time at which a step begins, and its value. A step without data has no point. */
+  /** The start of an interval and its value. Intervals without data have no point. */
   points: [string, number][];
 }
 
@@ -84,7 +87,10 @@ interface SeriesDefinition {
 
 const averaged = (sum: number, samples: number) => (samples === 0 ? null : Math.round((sum / samples) * 100) / 100);
 
-/** Every series, in the order of display. Requests and sent bytes are sums of a step, bytes of volumes its maximum, the others averages. */
+/**
+ * All series in display order. Requests and sent bytes are the sum over an interval, volume bytes the maximum, all
+ * others averages.
+ */
 const SERIES: readonly SeriesDefinition[] = [
   { name: 'cpu', unit: 'percent', value: (row) => averaged(row.cpu, row.samples) },
   { name: 'memory', unit: 'percent', value: (row) => averaged(row.memory, row.samples) },
@@ -101,7 +107,7 @@ const SERIES: readonly SeriesDefinition[] = [
 
 export const SERIES_NAMES = SERIES.map(({ name }) => name);
 
-/** Returns the rows of a service, oldest first, as series. */
+/** Converts a service's rows, oldest first, to series. */
 export function seriesOf(rows: readonly MetricRow[]): Series[] {
   const times = rows.map(({ at }) => at.toISOString());
   return SERIES.map(({ name, unit, value }) => ({

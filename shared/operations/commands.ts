@@ -12,8 +12,8 @@ export interface OperationInput {
 }
 
 /**
- * Queues restart, suspend or resume (specification, Service actions). Throws hosting_disabled, service_archived, no_runtime,
- * conflict.
+ * Queues a restart, suspend or resume (specification, Service actions). Throws hosting_disabled, service_archived,
+ * no_runtime, conflict.
  */
 export async function queueAction(
   trx: Transaction,
@@ -33,12 +33,12 @@ export async function queueAction(
   return queueOperation(trx, { service, actor }, action);
 }
 
-/** Queues an operation that makes the edge serve the service with its current configuration. */
+/** Queues an operation that applies the service's current configuration to the edge. */
 export async function queueRouting(trx: Transaction, input: OperationInput): Promise<OperationRow> {
   return queueOperation(trx, input, 'routing');
 }
 
-/** Stores an operation. Its job is due when the transaction commits. */
+/** Stores a queued operation, which becomes due when the transaction commits. */
 export async function queueOperation(
   trx: Transaction,
   { service, actor }: OperationInput,
@@ -48,7 +48,10 @@ export async function queueOperation(
   return insertOperation(trx, { workspaceId: service.workspace_id, serviceId: service.id, kind, actor, backupId });
 }
 
-/** Throws conflict while the service is being restored. Until then nothing else may start, stop or replace it. */
+/**
+ * Throws conflict while a restore of the service is queued or running. Nothing else may start, stop or replace the
+ * service then.
+ */
 export async function assertNotRestoring(trx: Transaction, serviceId: string): Promise<void> {
   if (!(await findOpenOperation(trx, serviceId, ['restore']))) return;
   throw conflict('The service is being restored from a backup; wait for the end of that operation');

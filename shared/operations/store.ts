@@ -11,7 +11,7 @@ export interface NewOperation {
   backupId?: string | undefined;
 }
 
-/** Stores a queued operation. Its first job is due at once. */
+/** Stores a queued operation, which is due immediately. */
 export async function insertOperation(trx: Transaction, input: NewOperation): Promise<OperationRow> {
   const [row] = await trx<OperationRow>('operations')
     .insert({
@@ -28,12 +28,12 @@ export async function insertOperation(trx: Transaction, input: NewOperation): Pr
   return returnedRow(row);
 }
 
-/** Returns an operation of this service, even after the service's deletion. */
+/** Returns an operation of this service, even if the service is deleted. */
 export async function findOperation(db: Db, serviceId: string, id: string): Promise<OperationRow | undefined> {
   return db<OperationRow>('operations').where({ id, service_id: serviceId }).first();
 }
 
-/** Returns an open operation of the service that is of one of these kinds. */
+/** Returns an unfinished operation of the service of one of these kinds; undefined if there is none. */
 export function findOpenOperation(
   db: Db,
   serviceId: string,
@@ -47,7 +47,7 @@ export function findOpenOperation(
   );
 }
 
-/** Returns true while a backup is restored, into its own service or another one. */
+/** Returns true while the backup is being restored, into its own service or another. */
 export async function isBeingRestored(db: Db, backupId: string): Promise<boolean> {
   return (await rowCountOf(db, 'select from operations where backup_id = ? and finished_at is null', [backupId])) > 0;
 }

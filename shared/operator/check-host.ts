@@ -1,39 +1,39 @@
-/** What was observed on a host and of the platform on it. */
+/** Facts about a host and the platform on it. */
 export interface HostFacts {
   isRoot: boolean;
   isLinux: boolean;
-  /** The package manager: its command that installs packages. Null if it is not known. */
+  /** The package manager's command that installs packages; null if unknown. */
   installer: 'apt-get install' | 'dnf install' | null;
-  /** Programs that are in the PATH. */
+  /** Names of the programs in the PATH. */
   programs: readonly string[];
   hasControlGroups: boolean;
   dataDir: string;
-  /** Null if the folder's file system cannot be asked. */
+  /** Null if the folder's file system cannot be queried. */
   disk: { freeBytes: number; freeInodes: number } | null;
   memoryBytes: number;
-  /** Setting → its port, and whether something listens there. */
+  /** Setting → its port, and whether a process listens there. */
   ports: readonly { setting: string; port: number; isTaken: boolean }[];
-  /** Whether the clock is synchronized; null if the host does not say. */
+  /** Whether the clock is synchronized; null if the host does not report it. */
   isClockSynchronized: boolean | null;
-  /** Null if the database does not answer or none was set up; `problem` says why. */
+  /** Null if no platform was set up; a `problem` if its database does not respond. */
   platform: PlatformFacts | { problem: string } | null;
 }
 
 export interface PlatformFacts {
   isReady: boolean;
   onlineWorkers: number;
-  /** How far this host's clock is ahead of the database's, in milliseconds. */
+  /** How far this host's clock is ahead of the database server's, in milliseconds. Negative if it is behind. */
   clockAheadMs: number;
 }
 
-/** One line of the report. */
+/** One line of the `ranvier doctor` report. */
 export interface Finding {
   name: string;
-  /** `missing` stops the platform; `weak` takes something away from it. */
+  /** `missing`: the platform cannot run. `weak`: it runs without a feature or protection. */
   state: 'ok' | 'weak' | 'missing';
-  /** What is wrong and what it means; empty if it is ok. */
+  /** What is wrong and its effect; empty if the state is ok. */
   problem: string;
-  /** What the operator does next. */
+  /** What the operator should do; empty if the state is ok. */
   remedy: string;
 }
 
@@ -43,10 +43,10 @@ const MIN_FREE_INODES = 100_000;
 const MIN_MEMORY_BYTES = 1.8 * GB;
 const MAX_CLOCK_MS = 5_000;
 
-/** A program that the platform runs, and what is lost without it. */
+/** A program that the platform runs, and the effect of its absence. */
 interface Needed {
   name: string;
-  /** Any of them is enough. */
+  /** Alternatives: one of them suffices. */
   programs: readonly string[];
   packages: string;
   state: 'weak' | 'missing';
@@ -85,7 +85,7 @@ const NEEDED: readonly Needed[] = [
   },
 ];
 
-/** Judges what was observed on a host: one finding for each thing that the platform needs. */
+/** Returns one finding for each requirement of the platform, based on the facts about a host. */
 export function checkHost(facts: HostFacts): Finding[] {
   return [...systemFindings(facts), ...resourceFindings(facts), ...platformFindings(facts)];
 }
@@ -189,7 +189,7 @@ function inGb(bytes: number): string {
   return (bytes / GB).toFixed(1);
 }
 
-/** Writes findings for a person: one line each, and the remedy below what is not ok. */
+/** Formats findings as text: one line each, followed by the remedy unless it is ok. */
 export function findingLines(findings: readonly Finding[]): string {
   const width = Math.max(...findings.map(({ name }) => name.length));
   const lines = findings.map(({ name, state, problem, remedy }) => {

@@ -1,7 +1,10 @@
 import { checkHost, findingLines } from './check-host.js';
 import { readFacts } from './read-facts.js';
 
-/** Prints what this host lacks and whether the platform works. Returns 1 if something stops the platform, else 0. */
+/**
+ * Prints what this host lacks and whether the platform works. Returns the exit code: 1 if a requirement is missing,
+ * otherwise 0.
+ */
 export async function doctor(isJson: boolean): Promise<number> {
   const findings = checkHost(await readFacts());
   process.stdout.write(isJson ? `${JSON.stringify({ findings }, null, 2)}\n` : findingLines(findings));

@@ -4,8 +4,8 @@ import { constants } from 'node:os';
 import { carriedNode } from './package-root.js';
 
 /**
- * Entry point of `ranvier`, the operator's command. The machine's own Node.js may be older than what the platform needs:
- * then the one that npm has installed with the package runs the command.
+ * Entry point of `ranvier`, the operator's command. If the system's Node.js is too old for the platform, the command
+ * runs with the one that npm installed with the package.
  */
 const MIN_MAJOR = 24;
 
@@ -19,7 +19,7 @@ if (node === null || Number.parseInt(process.versions.node, 10) >= MIN_MAJOR) {
   const [, ...args] = process.argv;
   const child = spawn(node, args, { stdio: 'inherit', env: { ...process.env, RANVIER_PARENT: String(process.pid) } });
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
-    // A terminal sends Ctrl-C to both.
+    // A terminal sends Ctrl-C to both processes, so it is not forwarded.
     process.on(signal, () => (signal === 'SIGINT' && process.stdin.isTTY) || child.kill(signal));
   }
   child.on('error', (error) => {

@@ -7,7 +7,7 @@ import { doctor } from './doctor.js';
 import { addInstallCommands } from './install/install-commands.js';
 import { PACKAGE_ROOT } from './package-root.js';
 
-/** Runs a command line of `ranvier`. Returns 1 if it failed, 2 if the command line is wrong. */
+/** Runs a `ranvier` command line. Returns the exit code: 1 if the command failed, 2 if the command line is invalid. */
 export async function runOperator(args: readonly string[]): Promise<number> {
   let code = 0;
   const program = new Command('ranvier')
@@ -55,7 +55,10 @@ export async function runOperator(args: readonly string[]): Promise<number> {
   }
 }
 
-/** Runs another entry point of the package in this process. It reads its arguments, and sets its exit code, by itself. */
+/**
+ * Runs another entry point of the package in this process. The entry point parses the arguments and sets the exit code
+ * itself.
+ */
 async function runPart(path: string, args: readonly string[] = []): Promise<void> {
   process.argv.splice(2, Number.POSITIVE_INFINITY, ...args);
   await import(pathToFileURL(join(PACKAGE_ROOT, path)).href);

@@ -14,7 +14,10 @@ import type { HostFacts, PlatformFacts } from './check-host.js';
 const READY_TIMEOUT_MS = 5_000;
 const SYSTEM_FOLDERS = ['/usr/local/sbin', '/usr/local/bin', '/usr/sbin', '/usr/bin', '/sbin', '/bin'];
 
-/** Observes this host, and the platform on it if one was set up. Throws `ConfigError` if the settings are wrong. */
+/**
+ * Collects facts about this host, and about the platform if one was set up. Throws `ConfigError` if settings are
+ * invalid.
+ */
 export async function readFacts(settings: Environment = process.env): Promise<HostFacts> {
   const { databaseUrl, dataDir } = loadDatabaseSettings(settings);
   const url = databaseUrl ?? (await embeddedUrl(dataDir));
@@ -47,7 +50,7 @@ async function installer(): Promise<HostFacts['installer']> {
   return (await exists('/usr/bin/dnf')) ? 'dnf install' : null;
 }
 
-/** A user's PATH often lacks the folders of the system's own programs, such as nft. */
+/** The PATH of a user often lacks the folders of system programs such as nft. */
 async function programsInPath(): Promise<string[]> {
   const folders = new Set([...(process.env.PATH ?? '').split(delimiter), ...SYSTEM_FOLDERS]);
   return (await Promise.all([...folders].map((folder) => readdir(folder).catch(() => [])))).flat();
@@ -57,7 +60,7 @@ async function diskOf(dataDir: string): Promise<HostFacts['disk']> {
   let folder = dataDir;
   while (!(await exists(folder)) && folder !== dirname(folder)) folder = dirname(folder);
   const found = await statfs(folder).catch(() => null);
-  // File systems without a fixed number of inodes report 0 of 0.
+  // File systems without a fixed number of inodes report a total of 0.
   return found === null
     ? null
     : { freeBytes: found.bavail * found.bsize, freeInodes: found.files === 0 ? Number.MAX_SAFE_INTEGER : found.ffree };

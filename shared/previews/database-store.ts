@@ -7,7 +7,7 @@ export interface OwnDatabaseRow {
   backup_id: string | null;
 }
 
-/** Returns the databases of a preview. */
+/** Returns the databases that were created for a preview. */
 export function ownDatabases(db: Db, previewId: string): Promise<OwnDatabaseRow[]> {
   return rowsOf<OwnDatabaseRow>(db, 'select * from preview_databases where preview_id = ?', [previewId]);
 }
@@ -16,7 +16,7 @@ export async function insertOwnDatabase(trx: Transaction, row: OwnDatabaseRow): 
   await trx<OwnDatabaseRow>('preview_databases').insert(row);
 }
 
-/** Returns the databases whose preview is deleted, and whose own deletion is not under way. */
+/** Returns databases whose preview is deleted and that are not yet being deleted themselves. */
 export function abandonedDatabases(db: Db): Promise<{ serviceId: string }[]> {
   return rowsOf(
     db,

@@ -20,9 +20,9 @@ export interface Deployable {
 }
 
 /**
- * Updates a preview to its base's configuration, and returns what to deploy. Any other service is returned unchanged.
- * A fork's preview deploys only the commit that a member approved. The caller holds the service's lock. Throws conflict
- * if the preview cannot be deployed, service_archived.
+ * Updates a preview to its base service's configuration, and returns what to deploy. Returns any other service
+ * unchanged. A fork's preview deploys only the commit that a member approved. The caller must hold the service's lock.
+ * Throws service_archived; conflict if the preview cannot be deployed.
  */
 export async function derivePreview(
   trx: Transaction,
@@ -60,7 +60,7 @@ export async function derivePreview(
   };
 }
 
-/** Returns the commit of a fork to deploy. Throws conflict if no member approved it. */
+/** Returns the approved commit of a fork's pull request. Throws conflict if there is none. */
 async function approved(
   trx: Transaction,
   { base_id, pull_number }: PreviewRow,

@@ -3,9 +3,8 @@ import type { LifecycleStatus, ServiceKind } from '../services/model.js';
 import { isImageSource } from '../services/service-source.js';
 
 /**
- * Returns true for kinds that people open in a browser.
- * A preview of a worker or a cron service would do its base's work, and one of a private service would have no
- * visitors.
+ * Returns true for kinds that users open in a browser. A preview of a worker or cron service would repeat its base
+ * service's work, and one of a private service would have no visitors.
  */
 function hasPreviews(kind: ServiceKind): boolean {
   return kind === 'web' || kind === 'static';
@@ -14,7 +13,7 @@ function hasPreviews(kind: ServiceKind): boolean {
 export interface BaseFacts {
   kind: ServiceKind;
   configuration: ServiceConfiguration;
-  /** True if the service is a preview itself. */
+  /** True if the service is itself a preview. */
   isPreview: boolean;
 }
 
@@ -36,9 +35,9 @@ export function previewRefusal({ kind, configuration, isPreview }: BaseFacts, br
 }
 
 /**
- * Returns a preview's configuration: its base's, for another branch and with one replica.
- * It has an address of the platform, follows its branch, has no previews, and stays open while the base is in
- * maintenance. A fork's preview reaches no other service, and deploys only what a member approves.
+ * Returns a preview's configuration: that of its base service, with another branch and one replica. It has a platform
+ * domain, follows its branch, has no previews, and remains reachable while the base service is in maintenance. A fork's
+ * preview cannot connect to other services, and deploys only commits that a member approves.
  */
 export function previewConfiguration(
   base: ServiceConfiguration,
@@ -59,16 +58,16 @@ export function previewConfiguration(
 
 /** The branch or pull request that a preview shows. */
 export interface PreviewSource {
-  /** A branch of the service's repository, or the ref of a fork's pull request there. */
+  /** A branch of the service's repository, or the ref of a fork's pull request in that repository. */
   branch: string;
   /** True if the pull request comes from a fork, whose author is not trusted. */
   fork: boolean;
 }
 
-/** The most characters of a service's name. */
+/** Maximum number of characters of a service's name. */
 const MAX_NAME_LENGTH = 100;
 
-/** Returns the name of a preview, from which its address is made. */
+/** Returns the name of a preview. Its slug is derived from the name. */
 export function previewName(base: string, branch: string): string {
   return `${base} ${branch}`.slice(0, MAX_NAME_LENGTH).trim();
 }
@@ -76,22 +75,22 @@ export function previewName(base: string, branch: string): string {
 const HOUR_MS = 3_600_000;
 
 /**
- * Returns when a preview ends if nothing is deployed to it first. `previewExpiryHours` is the base service's current
+ * Returns when a preview expires unless it is deployed again. `previewExpiryHours` is the base service's current
  * setting.
  */
 export function expiryOf(changedAt: Date, { previewExpiryHours }: Pick<ServiceConfiguration, 'previewExpiryHours'>) {
   return new Date(changedAt.getTime() + previewExpiryHours * HOUR_MS);
 }
 
-/** The facts that decide whether a preview is kept. */
+/** Facts that decide whether a preview is kept. */
 export interface PreviewFacts {
   changedAt: Date;
   lifecycleStatus: LifecycleStatus;
-  /** When the last operation that deletes the preview ended; null if there was none. */
+  /** When the last operation to delete the preview finished; null if there was none. */
   deletionEndedAt: Date | null;
-  /** True if an operation that deletes the preview waits or runs. */
+  /** True if an operation to delete the preview is queued or running. */
   deletionOpen: boolean;
-  /** Why the preview's branch or pull request has ended; null if it has not. */
+  /** Why the preview must be deleted: its branch was deleted or its pull request closed; null if neither. */
   closed: string | null;
   base: {
     gone: boolean;
@@ -101,15 +100,15 @@ export interface PreviewFacts {
 
 export type PreviewDecision =
   | { type: 'keep' }
-  /** `reason` is for the platform's log. */
+  /** `reason` is written to the platform's log. */
   | { type: 'delete'; reason: string }
   /** An earlier deletion failed and must be repeated. */
   | { type: 'deleteAgain' };
 
-/** The pause before a failed deletion is repeated. */
+/** Delay before a failed deletion is repeated, in milliseconds. */
 const AGAIN_MS = 60_000;
 
-/** Decides whether a preview is kept. */
+/** Decides whether a preview is kept or deleted. */
 export function decidePreview(facts: PreviewFacts, now: Date): PreviewDecision {
   const { changedAt, lifecycleStatus, deletionEndedAt, deletionOpen, closed, base } = facts;
   if (lifecycleStatus === 'deleted') return { type: 'keep' };

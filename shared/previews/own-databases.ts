@@ -27,10 +27,10 @@ export interface OwnDatabasesInput {
 }
 
 /**
- * Returns the variables of a preview with the databases that it may use: all, none, or its own ones.
- * Makes an own database that is missing, and queues its deployment and its filling by the latest verified backup. The
- * preview's deployment is not admitted before. The caller holds the lock of the preview. Throws conflict if an original
- * is gone, capacity_exceeded, and what `deploy` throws.
+ * Returns a preview's variables, with references to the databases that it may use. These are its base service's, none,
+ * or its own. Creates each own database that is missing, and queues its deployment and the restore of the latest
+ * verified backup into it. The preview's deployment is admitted only after that. The caller must hold the preview's
+ * lock. Throws conflict if an original database was deleted; capacity_exceeded; errors of `deploy`.
  */
 export async function withPreviewDatabases(
   trx: Transaction,
@@ -47,7 +47,7 @@ export async function withPreviewDatabases(
   return { ...resolved, dataReferences: pointTo(resolved.dataReferences, own) };
 }
 
-/** Returns the references with other databases in place of these. Pure. */
+/** Returns the references with their databases replaced by those in `own`. Pure. */
 export function pointTo(
   references: ResolvedVariables['dataReferences'],
   own: ReadonlyMap<string, string>,

@@ -1,21 +1,21 @@
-/** A pull request (GitLab: merge request) as a git server reports it. */
+/** A pull request (GitLab: merge request) as reported by a git host. */
 export interface PullReport {
   number: number;
   title: string;
   author: string;
-  /** The branch with the changes, without `refs/heads/`. */
+  /** The source branch, without `refs/heads/`. */
   branch: string;
-  /** The branch into which the changes go. */
+  /** The target branch. */
   target: string;
   headSha: string;
-  /** True if the branch is in another repository, a fork. */
+  /** True if the source branch is in a fork. */
   fork: boolean;
   open: boolean;
-  /** True if the report says that a closed pull request was opened again. */
+  /** True if the report says that a closed pull request was reopened. */
   reopened: boolean;
-  /** When the pull request changed, on the server's clock; null if the report does not say. */
+  /** When the pull request changed, by the git host's clock; null if the report does not say. */
   at: Date | null;
-  /** The ref in the service's own repository that has the commit. */
+  /** The ref in the service's own repository that contains the commit. */
   ref: string;
 }
 
@@ -29,9 +29,9 @@ export interface PullFacts {
 }
 
 /**
- * Returns true if a report is older than what is stored: servers repeat and reorder reports.
- * Their clocks count whole seconds. If two reports are from one second, the one that closes takes precedence, unless
- * the other reopens.
+ * Returns true if a report is older than the stored state. Git hosts repeat and reorder reports. Their times are in
+ * whole seconds. Of two reports from the same second, the one that closes the pull request takes precedence, unless the
+ * other reopens it.
  */
 export function isStale(
   stored: Pick<PullFacts, 'open' | 'reportedAt'>,
@@ -45,18 +45,18 @@ export function isStale(
 export const PULL_STATUSES = ['open', 'waiting', 'approved', 'declined', 'closed'] as const;
 export type PullStatus = (typeof PULL_STATUSES)[number];
 
-/** Returns the status of a pull request. `waiting`: no member has decided about a fork's newest commit. */
+/** Returns the status of a pull request. `waiting`: no member has approved or declined a fork's head commit. */
 export function pullStatus({ open, fork, headSha, decision, decidedSha }: Omit<PullFacts, 'reportedAt'>): PullStatus {
   if (!open) return 'closed';
   if (!fork) return 'open';
   return decision === '' || decidedSha !== headSha ? 'waiting' : decision;
 }
 
-/** The most open pull requests that are kept for one service. */
+/** Maximum number of open pull requests stored per service. */
 export const MAX_OPEN = 500;
-/** How long a closed pull request is kept, so that a late report does not open it again. */
+/** Days for which a closed pull request is stored, so that a late report does not reopen it. */
 export const CLOSED_KEPT_DAYS = 30;
-/** How long until a preview that could not be made is tried again, in seconds. */
+/** Delay before creating a preview is retried, in seconds. */
 export const RETRY_SECONDS = 60;
 
 export const MAX_TEXT_LENGTH = 200;

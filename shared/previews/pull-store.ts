@@ -31,7 +31,7 @@ export interface PullRow {
   updated_at: Date;
 }
 
-/** A pull request with the preview that shows it, if there is one. */
+/** A pull request, joined with its preview if there is one. */
 export type PullView = PullRow & { preview_id: string | null };
 
 export function pullFacts(row: PullRow): PullFacts {
@@ -48,7 +48,7 @@ function pullViews(db: Db, serviceId: string) {
     .select('r.*', 'p.service_id as preview_id');
 }
 
-/** Returns a service's known pull requests, newest first. */
+/** Returns a service's pull requests, newest first. */
 export async function listPulls(db: Db, serviceId: string, page: PageRequest): Promise<Page<PullView>> {
   return fetchPage<PullView>(pullViews(db, serviceId) as never, 'r', page);
 }
@@ -57,7 +57,7 @@ export async function findPull(db: Db, serviceId: string, id: string): Promise<P
   return pullViews(db, serviceId).where('r.id', id).first() as never;
 }
 
-/** Locks the pull request with this number; undefined if it is unknown. */
+/** Returns the pull request with this number, locked until the commit; undefined if it is unknown. */
 export async function lockPull(trx: Transaction, serviceId: string, number: number): Promise<PullRow | undefined> {
   return trx<PullRow>('pull_requests').where({ service_id: serviceId, number }).forUpdate().first();
 }
@@ -66,7 +66,7 @@ export async function lockPullById(trx: Transaction, serviceId: string, id: stri
   return trx<PullRow>('pull_requests').where({ service_id: serviceId, id }).forUpdate().first();
 }
 
-/** Stores a report. Keeps the decision of a member. */
+/** Stores a reported pull request. Keeps a member's decision about it. */
 export async function storePull(
   trx: Transaction,
   serviceId: string,
@@ -107,13 +107,13 @@ export async function decidePull(
     .update({ decision, decided_sha: sha, decided_by: by, decided_at: trx.fn.now(), updated_at: trx.fn.now() });
 }
 
-/** Returns the last approved commit of a fork; null if there is none, or if it was declined. */
+/** Returns the last approved commit of a fork's pull request; null if there is none or it was declined. */
 export async function approvedCommit(trx: Transaction, serviceId: string, number: number): Promise<string | null> {
   const row = await trx<PullRow>('pull_requests').where({ service_id: serviceId, number }).first();
   return row?.decision === 'approved' ? row.decided_sha : null;
 }
 
-/** Schedules another try for a preview that could not be made, or cancels it (`again: false`). */
+/** Schedules a retry of creating a preview, or cancels it (`again: false`). */
 export async function noteRetry(db: Db, id: string, again: boolean): Promise<void> {
   const at = again ? db.raw(`now() + interval '${RETRY_SECONDS} seconds'`) : null;
   await db('pull_requests').where({ id }).update({ retry_at: at });
@@ -121,7 +121,7 @@ export async function noteRetry(db: Db, id: string, again: boolean): Promise<voi
 
 const BATCH = 50;
 
-/** Returns pull requests whose preview must be tried again. */
+/** Returns pull requests for which the creation of a preview must be retried. */
 export async function pullsToRetry(db: Db): Promise<PullRow[]> {
   return rowsOf<PullRow>(
     db,
@@ -129,7 +129,7 @@ export async function pullsToRetry(db: Db): Promise<PullRow[]> {
   );
 }
 
-/** Deletes closed pull requests without a report for 30 days. Returns how many. */
+/** Deletes closed pull requests that were not reported for 30 days. Returns their number. */
 export function deleteOldPulls(db: Db): Promise<number> {
   return rowCountOf(
     db,

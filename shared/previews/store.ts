@@ -18,7 +18,7 @@ export interface PreviewRow {
   created_at: Date;
 }
 
-/** A preview's service with what its presenter needs. */
+/** A preview, with the data that its presenter needs. */
 export type PreviewView = ServiceView & {
   preview_branch: string;
   preview_pull_number: number | null;
@@ -35,7 +35,10 @@ function previewViews(db: Db, baseId: string) {
     .select(db.raw(`(${OWN_DATABASES}) as preview_databases`));
 }
 
-/** SQL: the databases of the preview `s`, each with the cause if its last deployment or restore failed. */
+/**
+ * SQL: the databases created for the preview `s`. Each includes the error of its last deployment or restore if that
+ * failed.
+ */
 const OWN_DATABASES = `select coalesce(jsonb_agg(jsonb_build_object('serviceId', o.service_id, 'originalId', o.original_id,
       'backupId', o.backup_id, 'error', coalesce(
         (select r.error from operations r where r.service_id = o.service_id and r.kind = 'restore' order by r.created_at desc limit 1),
@@ -52,7 +55,7 @@ export async function findPreview(db: Db, baseId: string, id: string): Promise<P
   return previewViews(db, baseId).where('s.id', id).first();
 }
 
-/** Returns the preview data of a service; undefined if it is not a preview. */
+/** Returns a service's row in `previews`; undefined if it is not a preview. */
 export async function previewOf(db: Db, serviceId: string): Promise<PreviewRow | undefined> {
   return db<PreviewRow>('previews').where({ service_id: serviceId }).first();
 }
@@ -61,7 +64,7 @@ export async function previewOfBranch(db: Db, baseId: string, branch: string): P
   return db<PreviewRow>('previews').where({ base_id: baseId, branch }).first();
 }
 
-/** Returns the preview of a fork's pull request. */
+/** Returns the preview of a fork's pull request; undefined if there is none. */
 export async function previewOfFork(db: Db, baseId: string, number: number): Promise<PreviewRow | undefined> {
   return db<PreviewRow>('previews').where({ base_id: baseId, pull_number: number, fork: true }).first();
 }
@@ -72,14 +75,14 @@ export async function insertPreview(trx: Transaction, preview: NewPreview): Prom
   await trx<PreviewRow>('previews').insert(preview);
 }
 
-/** Records which pull request a preview shows. If the preview was ending because of an earlier one, it stays. */
+/** Links a preview to a pull request. If it was about to be deleted because of an earlier one, it is kept. */
 export async function linkPull(trx: Transaction, serviceId: string, number: number): Promise<void> {
   await trx<PreviewRow>('previews')
     .where({ service_id: serviceId })
     .update({ pull_number: number, closed_at: null, closed_reason: '' });
 }
 
-/** Records why a preview ends; a sweep deletes it. Returns false if it is already ending. */
+/** Records why a preview must be deleted, which a sweep then does. Returns false if that was already recorded. */
 export async function closePreview(db: Db, serviceId: string, reason: string): Promise<boolean> {
   const closed = await db<PreviewRow>('previews')
     .where({ service_id: serviceId })
@@ -88,20 +91,19 @@ export async function closePreview(db: Db, serviceId: string, reason: string): P
   return closed > 0;
 }
 
-/** Records that something is deployed to a preview, so that it does not expire. Has no effect on other services. */
+/** Records a deployment of a preview, so that it does not expire. Has no effect on other services. */
 export async function touchPreview(trx: Transaction, serviceId: string): Promise<void> {
   await trx.raw('update previews set changed_at = now() where service_id = ?', [serviceId]);
 }
 
-/** Records that the branch of a preview may be gone. */
+/** Records that the branch of a preview was not found. */
 export async function noteMissingBranch(db: Db, serviceId: string): Promise<void> {
   await db.raw('update previews set missing_at = coalesce(missing_at, now()) where service_id = ?', [serviceId]);
 }
 
 /**
- * Records whether a preview's branch is in the repository. Returns true if the preview ends now.
- * A deployed preview ends when its branch is missing for the second time, so that one wrong answer of a server ends
- * nothing.
+ * Records whether a preview's branch exists. Returns true if the preview is to be deleted. A deployed preview is
+ * deleted only if its branch is missing twice in a row, so that one wrong response of a git host does not suffice.
  */
 export async function noteBranch(db: Db, serviceId: string, there: boolean): Promise<boolean> {
   if (there) {
@@ -121,7 +123,7 @@ export async function noteBranch(db: Db, serviceId: string, there: boolean): Pro
   return row?.closed ?? false;
 }
 
-/** Moves a service's previews to its project and environment, whose protection then covers them. */
+/** Moves a service's previews to its project and environment. Its protection then applies to them. */
 export async function movePreviews(
   trx: Transaction,
   baseId: string,
@@ -156,7 +158,7 @@ const OBSERVED = `select p.service_id, p.changed_at, p.closed_at, p.closed_reaso
     b.configuration as base_configuration
   from previews p join services s on s.id = p.service_id join services b on b.id = p.base_id`;
 
-/** Returns the previews that may have to be deleted. For each, the caller asks `decidePreview`. */
+/** Returns previews that may have to be deleted. `decidePreview` decides for each. */
 export async function endingPreviews(db: Db): Promise<{ serviceId: string; facts: PreviewFacts }[]> {
   const rows = await rowsOf<ObservedRow>(
     db,
@@ -169,7 +171,7 @@ export async function endingPreviews(db: Db): Promise<{ serviceId: string; facts
   return rows.map((row) => ({ serviceId: row.service_id, facts: factsOf(row) }));
 }
 
-/** Reads the facts about one preview, whose service is locked; undefined if it is no longer a preview. */
+/** Returns the facts about a preview whose service is locked; undefined if it is no longer a preview. */
 export async function observePreview(trx: Transaction, serviceId: string): Promise<PreviewFacts | undefined> {
   const row = await oneRow<ObservedRow>(trx, `${OBSERVED} where p.service_id = ?`, [serviceId]);
   return row === null ? undefined : factsOf(row);
@@ -186,7 +188,7 @@ function factsOf(row: ObservedRow): PreviewFacts {
   };
 }
 
-/** Removes the rows of previews whose services were deleted. Returns how many. */
+/** Deletes the rows of previews whose service is deleted. Returns their number. */
 export async function forgetDeletedPreviews(db: Db): Promise<number> {
   return db('previews').whereIn('service_id', db('services').whereNotNull('deleted_at').select('id')).delete();
 }

@@ -21,19 +21,19 @@ import type { CommandDeps } from '../secrets/command-deps.js';
 import type { ServiceView } from '../services/store.js';
 import { createPreview, previewForBranch } from './preview-commands.js';
 
-/** The outcome of a report. `preview` is the preview of the pull request's branch; null if there is none. */
+/** The result of handling a report. `preview` is the preview of the pull request's branch; null if there is none. */
 export type PullOutcome =
   | { type: 'stale' }
   | { type: 'closed'; ended: boolean }
-  /** A fork's commit about which no member has decided. */
+  /** No member has decided about the fork's commit. */
   | { type: 'waiting' }
-  /** A fork's commit about which a member has decided. */
+  /** A member has already decided about the fork's commit. */
   | { type: 'decided' }
   | { type: 'open'; pull: PullRow; preview: PreviewRow | null };
 
 /**
- * Stores a server's report about a pull request, and ends its preview if it is closed. Throws capacity_exceeded.
- * The caller holds the service's lock.
+ * Stores a git host's report about a pull request, and marks its preview for deletion if it is closed. Throws
+ * capacity_exceeded. The caller must hold the service's lock.
  */
 export async function recordPull(trx: Transaction, serviceId: string, report: PullReport): Promise<PullOutcome> {
   const stored = await lockPull(trx, serviceId, report.number);
@@ -50,7 +50,8 @@ export async function recordPull(trx: Transaction, serviceId: string, report: Pu
 }
 
 /**
- * Ends the preview of a closed pull request, unless another open one has the same branch. Returns true if it ended now.
+ * Marks a closed pull request's preview for deletion, unless another open one has the same branch. Returns true if it
+ * did.
  */
 async function endPreview(trx: Transaction, { id, service_id, number, branch, fork }: PullRow): Promise<boolean> {
   await noteRetry(trx, id, false);
@@ -63,9 +64,9 @@ async function endPreview(trx: Transaction, { id, service_id, number, branch, fo
 }
 
 /**
- * Makes the preview of an open pull request, or deploys its newest commit to that preview. Returns null if there is
- * nothing to do. The pull request's branch must be in the repository itself. If the preview cannot be made now, the
- * sweep tries again. Throws what `createPreview` throws.
+ * Creates the preview of an open pull request, or deploys its head commit to the existing preview. Returns null if
+ * there is nothing to do. The pull request's branch must be in the repository itself, not in a fork. If the preview
+ * cannot be created now, a sweep retries later. Throws errors of `createPreview`.
  */
 export async function showPull(
   trx: Transaction,
@@ -96,9 +97,8 @@ export interface DecideInput {
 }
 
 /**
- * Approves one commit of a fork: it is deployed to its pull request's preview, without variables.
- * Throws not_found, conflict if the pull request has a newer commit, is closed or not of a fork, and what
- * `createPreview` throws.
+ * Approves one commit of a fork, which is deployed without variables to the pull request's preview. Throws not_found;
+ * conflict if the pull request has a newer commit, is closed, or is not from a fork; errors of `createPreview`.
  */
 export async function approvePull(
   trx: Transaction,
@@ -137,7 +137,7 @@ export async function approvePull(
   return queueDeployment(trx, deps, { service: { id: preview.service_id }, ...deployment });
 }
 
-/** Declines a fork's newest commit, and ends the preview of an earlier one. Throws not_found, conflict. */
+/** Declines a fork's head commit, and marks the preview of an earlier one for deletion. Throws not_found, conflict. */
 export async function declinePull(trx: Transaction, { base, pullId, actor }: DecideInput): Promise<void> {
   const pull = await openFork(trx, base.id, pullId);
   await decidePull(trx, pull.id, { decision: 'declined', sha: pull.head_sha, by: actor });

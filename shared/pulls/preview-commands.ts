@@ -20,16 +20,16 @@ import { workspaceOf } from '../workspaces/store.js';
 import { assertRoomFor, assertRoomForService } from '../workspaces/workspace-limits.js';
 
 export interface CreatePreviewInput {
-  /** The base service of the preview; it is locked. */
+  /** The preview's base service, which the caller must have locked. */
   base: ServiceView;
   branch: string;
   /**
-   * The pull request that the preview shows. A fork's pull request is deployed without variables, and only after a
-   * member's approval.
+   * The pull request that the preview shows. A fork's commit is deployed without variables, and only after a member
+   * approved it.
    */
   pull?: { number: number; fork: boolean };
   commitSha?: string;
-  /** The id of the first deployment; if absent, a new one is made. */
+  /** The id of the first deployment; a new one is generated if absent. */
   deploymentId?: string;
   actor: string;
   trigger: DeploymentTrigger;
@@ -38,9 +38,9 @@ export interface CreatePreviewInput {
 }
 
 /**
- * Makes a preview of a branch, which is a service beside its base, and queues its first deployment. Returns the
- * deployment, whose `service_id` is the preview. Throws conflict if the base cannot have the preview or already has it,
- * service_archived, capacity_exceeded, and what `queueDeployment` throws.
+ * Creates a preview of a branch, which is a separate service, and queues its first deployment. Returns the deployment,
+ * whose `service_id` is the preview. Throws conflict if the base service cannot have the preview or already has it;
+ * service_archived; capacity_exceeded; errors of `queueDeployment`.
  */
 export async function createPreview(
   trx: Transaction,
@@ -94,18 +94,18 @@ export interface BranchInput extends Pick<CreatePreviewInput, 'actor' | 'authori
   baseId: string;
   branch: string;
   commitSha: string;
-  /** The branch's open pull request, if one was reported. */
+  /** Number of the branch's open pull request, if one was reported. */
   pullNumber?: number;
-  /** True to deploy the commit even if it was deployed before. */
+  /** True to deploy the commit even if it has been deployed before. */
   again?: boolean;
 }
 
 /**
  * Deploys a new commit to its branch's preview.
- * Under `previewMode: automatic` makes the preview if it is missing. A branch whose pull requests are all closed gets
- * none. Returns null if there is no preview, or if the commit is already deployed. Hooks, polling and pushes call this,
- * but never for a fork's commit: its author is not trusted, and a preview has the secrets of its scope. Throws what
- * `createPreview` throws.
+ * Under `previewMode: automatic`, creates the preview if it is missing, unless all pull requests of the branch are
+ * closed. Returns null if there is no preview, or if the commit is already deployed. Called by hooks, polling and
+ * pushes, but never for a fork's commit: its author is not trusted, and a preview gets the secrets of its scope. Throws
+ * errors of `createPreview`.
  */
 export async function previewForBranch(
   trx: Transaction,
@@ -143,7 +143,10 @@ export async function previewForBranch(
   return createPreview(trx, deps, { base, trigger: 'commit', ...rest, ...pull });
 }
 
-/** Throws conflict for a preview, because the request is meant for its base. `what` completes the message. */
+/**
+ * Throws conflict if the service is a preview, because the request applies to its base service. `what` completes the
+ * message.
+ */
 export function assertNoPreview({ preview_of }: Pick<ServiceView, 'preview_of'>, what: string): void {
   if (preview_of === null) return;
   throw conflict(

@@ -5,7 +5,7 @@ import { MAX_TEXT_LENGTH, type PullReport } from '../previews/pull-model.js';
 const SHA = /^[0-9a-f]{40}([0-9a-f]{24})?$/;
 const MAX_NUMBER = 2_000_000_000;
 
-/** Actions of a report that may deploy a preview or end one. Labels, reviews and assignments do neither. */
+/** Actions that may deploy or delete a preview. Labels, reviews and assignments do neither. */
 const CHANGES = [
   ...['opened', 'synchronize', 'synchronized', 'edited', 'ready_for_review', 'closed'],
   ...['open', 'update', 'merge', 'close'],
@@ -18,9 +18,9 @@ function kindOf(action: string): Found['kind'] {
 }
 
 /**
- * Parses a report about a pull request (GitHub, Gitea, Forgejo) or a merge request (GitLab).
- * Returns the reason in words if there is nothing to do. A branch counts as a fork's unless the report proves that it
- * is in the repository itself.
+ * Parses a report about a pull request (GitHub, Gitea, Forgejo) or a merge request (GitLab). Returns a reason, as text,
+ * if there is nothing to do. The branch is treated as a fork's unless the report proves that it is in the repository
+ * itself.
  */
 export function readPull(provider: 'github' | 'gitlab' | 'gitea', payload: unknown): PullReport | string {
   const report = provider === 'gitlab' ? ofGitlab(payload) : ofGithub(payload);
@@ -56,7 +56,7 @@ function ofGithub(payload: unknown): Found {
     branch: text(head, 'ref'),
     target: text(base, 'ref'),
     headSha: text(head, 'sha'),
-    // Also true if the fork was deleted: `head.repo` is null then.
+    // Also true if the fork was deleted, because `head.repo` is null then.
     fork: !sameNumber(field(field(head, 'repo'), 'id'), field(field(base, 'repo'), 'id')),
     open: text(pull, 'state') === 'open',
     at: timeOf(text(pull, 'updated_at')),

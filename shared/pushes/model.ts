@@ -1,9 +1,6 @@
 import { isBranchName } from '../core/string-formats.js';
 
-/**
- * A ref that a push moves from one commit to another. An id of zeros stands for no commit: the ref is created or
- * deleted.
- */
+/** A ref that a push updates. An id of zeros means that the ref is created or deleted. */
 export interface RefUpdate {
   from: string;
   to: string;
@@ -12,20 +9,23 @@ export interface RefUpdate {
 
 const NOTHING = /^0+$/;
 const HEADS = 'refs/heads/';
-/** The most branches that one repository may have. */
+/** Maximum number of branches in a pushed repository. */
 export const MAX_BRANCHES = 200;
-/** The most branches that one push may change. */
+/** Maximum number of branches that one push may change. */
 export const MAX_UPDATES = 1000;
 
 export type RefDecision =
-  /** Stores the commit, deploys it, and moves the branch when the deployment is live. */
+  /** Store the commit, deploy it, and update the branch once the deployment is live. */
   | { type: 'deploy'; branch: string }
-  /** Moves the branch at once, because the service deploys another branch. */
+  /** Update the branch immediately, because the service deploys another branch. */
   | { type: 'store'; branch: string }
   | { type: 'delete'; branch: string }
   | { type: 'refuse'; reason: string };
 
-/** Returns what a push of this ref does. `branches` are the repository's current branches. */
+/**
+ * Returns how to handle a pushed ref. `deployed` is the branch that the service deploys; `branches` are those of the
+ * repository.
+ */
 export function decideRef(update: RefUpdate, deployed: string, branches: ReadonlySet<string>): RefDecision {
   if (!update.ref.startsWith(HEADS)) return { type: 'refuse', reason: 'only branches can be pushed' };
   const branch = update.ref.slice(HEADS.length);
@@ -40,18 +40,21 @@ export function decideRef(update: RefUpdate, deployed: string, branches: Readonl
 }
 
 export interface PushOptions {
-  /** True if the push should end as soon as the deployment is queued. */
+  /** True if the push should return as soon as the deployment is queued. */
   noWait: boolean;
   unknown: string[];
 }
 
-/** Parses the options of `git push -o`. */
+/** Parses the options passed with `git push -o`. */
 export function readPushOptions(options: readonly string[]): PushOptions {
   const known = ['no-wait'];
   return { noWait: options.includes('no-wait'), unknown: options.filter((option) => !known.includes(option)) };
 }
 
-/** Returns the ref that keeps a deployment's commit. Clients can neither push to it nor fetch it by name. */
+/**
+ * Returns the ref that protects a deployment's commit from garbage collection. Clients can neither push to it nor fetch
+ * it by name.
+ */
 export function keptRef(deploymentId: string): string {
   return `refs/ranvier/${deploymentId}`;
 }
@@ -63,21 +66,21 @@ export function branchRef(branch: string): string {
 const SCHEME = 'ranvier-push:';
 
 /**
- * Returns the address by which workers know a pushed repository, in place of a URL. A service cannot be given such an
- * address, because its protocol is not accepted.
+ * Returns the internal address of a pushed repository, which workers use in place of a URL. Users cannot configure such
+ * an address, because its scheme is not accepted.
  */
 export function pushedAddress({ workspaceId, serviceId }: { workspaceId: string; serviceId: string }): string {
   return `${SCHEME}${workspaceId}/${serviceId}`;
 }
 
-/** Returns the parts of an address from `pushedAddress`; null for any other text. */
+/** Parses an address from `pushedAddress`; null for any other text. */
 export function parsePushedAddress(address: string): { workspaceId: string; serviceId: string } | null {
   if (!address.startsWith(SCHEME)) return null;
   const [workspaceId = '', serviceId = ''] = address.slice(SCHEME.length).split('/');
   return { workspaceId, serviceId };
 }
 
-/** The folder of pushed repositories in DATA_DIR. */
+/** The folder in DATA_DIR that contains pushed repositories. */
 export const PUSHED_FOLDER = 'pushed';
 export const FOLDER_ID_FILE = 'id';
 export function repositoryFolder(serviceId: string): string {

@@ -15,9 +15,7 @@ export interface PushRow {
   commit_sha: string;
 }
 
-/**
- * Returns the record of a service's pushed repository. If there is none, creates one in this folder of repositories.
- */
+/** Returns the record of a service's pushed repository. If there is none, creates one for the folder `folderId`. */
 export async function recordRepository(db: Db, serviceId: string, folderId: string): Promise<PushedRepositoryRow> {
   await db('pushed_repositories')
     .insert({ service_id: serviceId, folder_id: folderId })
@@ -28,7 +26,7 @@ export async function recordRepository(db: Db, serviceId: string, folderId: stri
   return row;
 }
 
-/** Records that an API process answers at this address for a folder's repositories. */
+/** Records the address of an API process that serves the repositories of a folder. */
 export async function announceHost(db: Db, folderId: string, address: string): Promise<void> {
   await db.raw(
     `insert into push_hosts (folder_id, address) values (:folderId, :address)
@@ -43,7 +41,7 @@ export async function withdrawHost(db: Db, folderId: string, address: string): P
 
 const HOSTS_TRIED = 3;
 
-/** Returns the addresses of API processes that serve a folder's repositories, the last seen first. */
+/** Returns addresses of API processes that serve a folder's repositories, most recently seen first. */
 export function hostsOfFolder(db: Db, folderId: string): Promise<string[]> {
   return valuesOf<string>(
     db,
@@ -57,7 +55,7 @@ export async function findRepository(db: Db, serviceId: string): Promise<PushedR
   return db<PushedRepositoryRow>('pushed_repositories').where({ service_id: serviceId }).first();
 }
 
-/** Records a push, and returns how many there were since the repository was packed. */
+/** Records a push. Returns the number of pushes since the repository was last packed. */
 export async function recordPushed(db: Db, serviceId: string): Promise<number> {
   const row = await oneRow<{ unpacked: number }>(
     db,
@@ -73,7 +71,7 @@ export async function recordSize(db: Db, serviceId: string, sizeBytes: number, p
     .update({ size_bytes: sizeBytes, ...(packed ? { unpacked: 0 } : {}) });
 }
 
-/** Returns the number of pushed repositories and their bytes. */
+/** Returns the number of pushed repositories and their total size in bytes. */
 export async function pushedStorage(db: Db): Promise<{ repositories: number; bytes: number }> {
   const row = await oneRow<{ repositories: number; bytes: number }>(
     db,
@@ -92,29 +90,29 @@ export function goneServices(db: Db, ids: readonly string[]): Promise<string[]> 
   );
 }
 
-/** A commit that was pushed to a branch of a service. */
+/** A commit pushed to a branch of a service's repository. */
 interface PushedCommit {
   serviceId: string;
   ref: string;
   commitSha: string;
 }
 
-/** The deployment of a pushed commit, which may be that of a preview. */
+/** The deployment of a pushed commit. It may belong to a preview of the service. */
 interface DeployedPush {
   id: string;
   deployed_service_id: string;
 }
 
 /**
- * Returns the deployment of this commit that an earlier push to the branch has queued.
- * It is open, or live while the branch has not moved yet.
+ * Returns the unsettled deployment that an earlier push of this commit to the branch queued. It is either unfinished,
+ * or live while the branch has not been updated yet.
  */
 export function findOpenPush(trx: Transaction, pushed: PushedCommit): Promise<DeployedPush | null> {
   const isOpen = `(d.status = 'live' or d.finished_at is null and d.cancel_requested_at is null)`;
   return findPush(trx, pushed, `p.settled_at is null and ${isOpen}`);
 }
 
-/** Returns the live deployment of the push that moved the branch to this commit. */
+/** Returns the live deployment of the push that updated the branch to this commit. */
 export function findMovedPush(trx: Transaction, pushed: PushedCommit): Promise<DeployedPush | null> {
   return findPush(trx, pushed, `p.moved and d.status = 'live'`);
 }
@@ -133,8 +131,8 @@ function findPush(
 }
 
 /**
- * Marks the unsettled pushes of a commit to a branch as settled. They do not move the branch any more. Only one may be
- * unsettled at a time. The caller has made sure that none of their deployments continues.
+ * Marks the unsettled pushes of a commit to a branch as settled. They then no longer update the branch. At most one
+ * push may be unsettled. The caller must ensure that none of their deployments continues.
  */
 export async function giveUpPushes(trx: Transaction, { serviceId, ref, commitSha }: PushedCommit): Promise<void> {
   await trx('pushes')
@@ -150,7 +148,7 @@ export async function insertPush(
   await trx('pushes').insert(push);
 }
 
-/** Returns pushes to repositories of a folder, whose deployment ended and whose branch has yet to move. */
+/** Returns unsettled pushes to a folder's repositories whose deployment is finished. */
 export async function endedPushes(db: Db, folderId: string): Promise<{ id: string; service_id: string }[]> {
   return rowsOf(
     db,
@@ -161,8 +159,8 @@ export async function endedPushes(db: Db, folderId: string): Promise<{ id: strin
 }
 
 /**
- * Returns the commit of the live deployment to which a branch has yet to move; null if there is none.
- * The branch moves when the push is settled: for a push that does not wait, some seconds later.
+ * Returns the commit to which a branch is about to be updated; null if there is none. Its deployment is live. The
+ * branch is updated when the push is settled, which is some seconds later for a push that does not wait.
  */
 export async function arrivingCommit(db: Db, serviceId: string, ref: string): Promise<string | null> {
   const row = await oneRow<{ commit_sha: string }>(
@@ -175,13 +173,13 @@ export async function arrivingCommit(db: Db, serviceId: string, ref: string): Pr
   return row?.commit_sha ?? null;
 }
 
-/** Whether a later push than `p` has moved the branch. */
+/** SQL: true if a later push than `p` has updated the branch. */
 const SUPERSEDED = `exists (select from pushes later where later.service_id = p.service_id and later.ref = p.ref
                       and later.moved and later.id > p.id)`;
 
 export type EndedPush = PushRow & { live: boolean; superseded: boolean };
 
-/** Locks a push whose deployment has ended and which has not moved its branch yet. Returns null if there is none. */
+/** Locks an unsettled push whose deployment is finished. Returns null if there is none. */
 export async function lockEndedPush(trx: Transaction, id: string): Promise<EndedPush | null> {
   return oneRow<EndedPush>(
     trx,
@@ -198,8 +196,8 @@ export async function settlePush(trx: Transaction, id: string, moved: boolean): 
 }
 
 /**
- * Returns the deployments whose commits a repository keeps.
- * These are the open and live ones of the service and its previews, and the service's newest `most` that went live.
+ * Returns the deployments whose commits must be kept in a repository. These are the unfinished and live ones of the
+ * service and its previews, and the `most` latest of the service that went live.
  */
 export async function keptDeployments(db: Db, serviceId: string, most: number): Promise<Set<string>> {
   const ids = await valuesOf<string>(

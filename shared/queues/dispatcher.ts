@@ -15,9 +15,12 @@ import { admitRuns } from '../runs/run-admission.js';
 import type { Engine } from './queue-engine.js';
 import { jobOf, KINDS } from './work-catalog.js';
 
-/** How many due records one transaction hands to the queue. */
+/** Maximum number of due records whose jobs one transaction enqueues. */
 const BATCH = 200;
-/** Records that have changed more recently are skipped, because their jobs may be on the way through the queue. */
+/**
+ * How long a record must be unchanged, in seconds, before its job is considered lost. The job of a newer record may
+ * still be in the queue.
+ */
 const IDLE_SECONDS = 5;
 const EXPLAIN_MS = 1000;
 
@@ -28,9 +31,9 @@ function kindOf(table: string): WorkKind {
 }
 
 /**
- * Hands work to the queue; nothing else does. A transaction that accepts work marks its record as due. After the commit the
- * dispatcher admits deployments and hands due records to BullMQ. It runs in every process. If one process crashes, the next run in
- * any other process continues.
+ * Enqueues jobs; no other code does. A transaction that accepts work marks its record as due. After the commit, the
+ * dispatcher admits deployments and enqueues a BullMQ job for each due record. It runs in every process, and if one
+ * crashes, the next dispatch in any other process continues.
  */
 export class Dispatcher {
   readonly #db: Db;
@@ -38,7 +41,7 @@ export class Dispatcher {
   readonly #everything: BackgroundRun;
   readonly #admission: BackgroundRun;
   readonly #logs: BackgroundRun;
-  /** The number of the last deployment whose reason was recorded. */
+  /** Number of the last deployment whose reason for waiting was recorded. */
   #explained = 0;
   #explainedAt = Number.NEGATIVE_INFINITY;
 
@@ -51,24 +54,24 @@ export class Dispatcher {
     this.#logs = new BackgroundRun(() => this.#handOverAll(LOG_BATCHES), failed);
   }
 
-  /** Starts a run of the dispatcher in the background. Calls during a run cause one more run. */
+  /** Starts a dispatch in the background. Calls during a dispatch result in one more. */
   wake(): void {
     this.#everything.wake();
   }
 
-  /** Starts only a round of admission, because a slot has become free. */
+  /** Starts only admission, because a deployment slot has become free. */
   wakeAdmission(): void {
     this.#admission.wake();
   }
 
-  /** Starts only a round for batches of log lines, which come often and never wait for admission. */
+  /** Dispatches only batches of log lines, which are frequent and never wait for admission. */
   wakeLogs(): void {
     this.#logs.wake();
   }
 
   /**
-   * Admits deployments and runs, and hands over everything that is due. Throws if the database or the engine cannot be
-   * reached.
+   * Admits deployments and runs, and enqueues jobs for all due records. Throws if the database or the queue engine is
+   * unreachable.
    */
   async dispatch(): Promise<void> {
     const work = await waitingWork(this.#db, KINDS);
@@ -90,8 +93,8 @@ export class Dispatcher {
   }
 
   /**
-   * Runs work that needs the queue engine. If it fails, waiting deployments show that the engine cannot be reached.
-   * Throws what the work throws.
+   * Runs `work`, which needs the queue engine. If it fails, waiting deployments show that the engine is unreachable.
+   * Throws errors of `work`.
    */
   async #reaching(work: () => Promise<void>): Promise<void> {
     try {
@@ -103,8 +106,8 @@ export class Dispatcher {
   }
 
   /**
-   * Makes a new job due for every open record that has lost its job, and returns what it repaired. Jobs are lost if
-   * Redis was flushed, a job was removed by hand, or its tries were used up.
+   * Makes every open record due whose job was lost, and returns descriptions of these records. Jobs are lost if Redis
+   * was flushed, a job was deleted by hand, or its attempts were used up.
    */
   async reconcile(): Promise<string[]> {
     const mended: string[] = [];
@@ -118,13 +121,13 @@ export class Dispatcher {
     return mended;
   }
 
-  /** Waits for a run in progress. */
+  /** Waits for dispatches in progress. */
   async close(): Promise<void> {
     await Promise.all([this.#everything, this.#admission, this.#logs].map((run) => run.close()));
   }
 
   /**
-   * Records why deployments wait, at most once a second, because only users read the reasons. The sweep records the
+   * Records why deployments wait, at most once per second, because only users read the reasons. The sweep records the
    * rest.
    */
   async #explain(): Promise<void> {
@@ -144,8 +147,8 @@ export class Dispatcher {
   }
 
   /**
-   * Adds the jobs of due records before the transaction commits. After a crash in between, the records are still due,
-   * and adding a job's id twice is harmless.
+   * Enqueues the jobs of due records before the transaction commits. If the process crashes in between, the records are
+   * still due, and enqueueing a job id twice is harmless.
    */
   async #handOver(kind: WorkKind): Promise<number> {
     return this.#db.transaction(async (trx) => {
@@ -156,7 +159,7 @@ export class Dispatcher {
   }
 }
 
-/** Runs work in the background, one run at a time. Calls of `wake` during a run cause one more run. */
+/** Runs work in the background, one run at a time. Calls of `wake` during a run result in one more run. */
 class BackgroundRun {
   readonly #work: () => Promise<void>;
   readonly #failed: (error: unknown) => void;

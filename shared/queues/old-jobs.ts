@@ -1,7 +1,7 @@
 import type { Queue } from 'bullmq';
 import { QUEUES, type QueueName } from './work-catalog.js';
 
-/** Removes finished jobs of these queues beyond the age or number that `QUEUES` keeps. Returns how many. */
+/** Deletes finished jobs beyond the maximum age or number in `QUEUES`. Returns how many. */
 export async function removeOldJobs(queues: readonly Queue[]): Promise<number> {
   let removed = 0;
   for (const queue of queues) {
@@ -19,7 +19,8 @@ async function removeEnded(
 ): Promise<number> {
   const [first] = await queue.getJobs([state], count, count);
   const ended = first?.finishedOn;
-  // Jobs are removed by age. The 5 ms keep jobs that ended at about the same time as the newest surplus one.
+  // BullMQ deletes jobs by age. The extra 5 ms keep jobs that finished at about the same time as the newest surplus
+  // one.
   const kept = ended === undefined ? age * 1000 : Math.min(age * 1000, Date.now() - ended + 5);
   return (await queue.clean(kept, 0, state)).length;
 }

@@ -1,7 +1,7 @@
 import { type Db, oneRow, type Transaction } from '../core/database/database-client.js';
 import { prepare, rowOfPrepared, rowsOfPrepared } from '../core/database/prepared.js';
 
-/** Identifies one request of one caller by its Idempotency-Key (specification, Limits). */
+/** Identifies a request of a caller by its Idempotency-Key (specification, Limits). */
 export interface ReceiptKey {
   scope: string;
   key: string;
@@ -22,9 +22,9 @@ const FIND = prepare<Receipt>(
 );
 
 /**
- * Returns the unexpired receipt of a key. Locks the key: concurrent requests with it wait for this one's commit.
- * Uses two statements, because one that waits for a lock does not see what is committed meanwhile. They are sent
- * together, and PostgreSQL runs them one after the other.
+ * Returns the unexpired receipt for a key. Locks the key, so that concurrent requests with it wait for this one's
+ * commit. Uses two statements, because a statement that waits for a lock does not see what is committed during the
+ * wait. They are sent together, and PostgreSQL runs them in order.
  */
 export async function findReceipt(trx: Transaction, { scope, key }: ReceiptKey): Promise<Receipt | undefined> {
   const [, receipt] = await Promise.all([
@@ -42,7 +42,9 @@ const INSERT = prepare(
           workspace_id = excluded.workspace_id, size = excluded.size, expires_at = excluded.expires_at`,
 );
 
-/** Stores the response to a write in the write's own transaction. Replaces an expired receipt of the key. */
+/**
+ * Stores the response to a write. Must run in the transaction of the write. Replaces an expired receipt for the key.
+ */
 export async function insertReceipt(
   trx: Transaction,
   { scope, key }: ReceiptKey,
@@ -53,7 +55,7 @@ export async function insertReceipt(
   await rowsOfPrepared(trx, INSERT, values);
 }
 
-/** Returns the number of a workspace's retained receipts and the bytes of their bodies. */
+/** Returns the number of a workspace's receipts and the total size of their bodies in bytes. */
 export async function receiptTotals(db: Db, workspaceId: string): Promise<{ count: number; bytes: number }> {
   const row = await oneRow<{ count: number; bytes: number }>(
     db,
@@ -64,7 +66,7 @@ export async function receiptTotals(db: Db, workspaceId: string): Promise<{ coun
   return row ?? { count: 0, bytes: 0 };
 }
 
-/** Deletes receipts that have expired. Returns how many. */
+/** Deletes expired receipts. Returns their number. */
 export async function deleteExpiredReceipts(db: Db): Promise<number> {
   return db('receipts').whereRaw('expires_at <= now()').delete();
 }

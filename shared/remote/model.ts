@@ -1,80 +1,92 @@
-/** Shells and tunnels: live access to a replica, over a WebSocket (docs/how-to, specification section 8). */
+/**
+ * Live access to a replica over a WebSocket: a shell, or a tunnel to one of its ports. See docs/how-to and
+ * specification section 8.
+ */
 export type RemoteKind = 'shell' | 'tunnel';
 
-/** How many open shells a service and a workspace may have. */
+/** Maximum number of open shells per service and per workspace. */
 export const MAX_SHELLS = { service: 5, workspace: 20 };
 
-/** How many tunnels of a service may be in use at once, and how many connections one may have. */
+/**
+ * Maximum number of tunnels in use per service. `MAX_TUNNEL_CONNECTIONS` is the maximum number of connections per
+ * tunnel.
+ */
 export const MAX_TUNNELS_OF_SERVICE = 20;
 export const MAX_TUNNEL_CONNECTIONS = 50;
 
-/** How many connections of shells and tunnels one API process takes for a service and for a workspace. */
+/** Maximum number of shell and tunnel connections of one API process, per service and per workspace. */
 export const MAX_CONNECTIONS = { service: 200, workspace: 500 };
 
-/** For how long after its issue a ticket can be used, in seconds: a shell's once, a tunnel's for many connections. */
+/** Lifetime of a ticket, in seconds. A shell's ticket can be used once, a tunnel's for many connections. */
 export const TICKET_SECONDS: Readonly<Record<RemoteKind, number>> = { shell: 60, tunnel: 12 * 3600 };
 
-/** A shell ends after this time without a byte in either direction, in milliseconds. */
+/** A shell is closed after this time without data in either direction, in milliseconds. */
 export const IDLE_MS = 15 * 60_000;
 
-/** A session whose API process has said nothing for this long has ended, in seconds. */
+/** Seconds without a sign of life from the API process after which a session counts as closed. */
 export const LOST_SECONDS = 15;
 
 const MIB = 1024 * 1024;
 
-/** The largest message of a client and of a worker, in bytes. */
+/** Maximum size of a message from a client or worker, in bytes. */
 export const MAX_MESSAGE_BYTES = MIB;
-/** What one process may buffer for all its connections, and for one of them at most and at least, in bytes. */
+/** Buffer limits in bytes: of a process for all connections, and the range of one connection's share. */
 const MAX_BUFFERED = { total: 16 * MIB, most: MIB, least: 64 * 1024 };
 
-/** Returns how many bytes may wait for each peer of a process with this many. Then its source is paused. */
+/**
+ * Returns the maximum number of buffered bytes per peer, in a process with this many peers. Beyond it, the source is
+ * paused.
+ */
 export function bufferOf(peers: number): number {
   return Math.max(MAX_BUFFERED.least, Math.min(MAX_BUFFERED.most, Math.floor(MAX_BUFFERED.total / peers)));
 }
-/** A peer that has this many messages to receive gets no more until it has received some. */
+/** Maximum number of buffered messages per peer. Beyond it, the source is paused. */
 export const MAX_BUFFERED_MESSAGES = 1_000;
 
-/** A recording of a shell ends at this size, in bytes of its text. */
+/** Maximum size of a shell recording, in bytes of text. Further output is not recorded. */
 export const MAX_RECORDING_BYTES = 4 * MIB;
 
-/** The first byte of a binary message to the client of a shell without a terminal. */
+/** First byte of a binary message to the client of a shell without a terminal. It says which stream follows. */
 export const STREAM = { output: 1, error: 2 } as const;
 
-/** Codes with which the platform closes a WebSocket, beside 1000. */
+/** WebSocket close codes that the platform uses, in addition to 1000. */
 export const CLOSE = {
   goingAway: 1001,
   fault: 1011,
   tryAgain: 1013,
-  /** The key or the session that opened it has ended, or its owner lost the role. */
+  /** The key or session that opened the connection is no longer valid, or its owner lost the role. */
   accessEnded: 4401,
-  /** The replica is gone, or nothing listens on the port. */
+  /** The replica was stopped, or nothing listens on the port. */
   notFound: 4404,
   idle: 4408,
   tooMany: 4429,
 } as const;
 
-/** With `CLOSE.notFound`. */
+/** The reason sent with `CLOSE.notFound`. */
 export const REPLICA_ENDED = 'the replica has ended';
 
-/** The path below which API processes take the connections of clients: `/api/v1/shells/<ticket>`. */
+/** URL path prefix for client connections to an API process: `/api/v1/shells/<ticket>`. */
 export const CLIENT_PATHS: Readonly<Record<RemoteKind, string>> = {
   shell: '/api/v1/shells/',
   tunnel: '/api/v1/tunnels/',
 };
-/** The path below which an API process takes a worker's end of a connection. */
+/** URL path prefix for connections from workers to an API process: `/internal/remote/<connectionId>`. */
 export const WORKER_PATH = '/internal/remote/';
 
-/** What an API process tells the workers of a host: who is to connect to it, for which session, and with which proof. */
+/**
+ * Asks the workers of a host that one of them connect to an API process for a session. `token` authenticates the
+ * worker.
+ */
 export interface Summons {
   hostId: string;
   sessionId: string;
   connectionId: string;
-  /** `http://host:port` of an API. */
+  /** The base URL of the API process, `http://host:port`. */
   address: string;
   token: string;
 }
 
-/** Returns the summons of a notification; null if it is none. */
+/** Parses the payload of a notification; null if it is not a summons. */
 export function parseSummons(text: string): Summons | null {
   const value: Partial<Record<keyof Summons, unknown>> = parseObject(text) ?? {};
   const { hostId, sessionId, connectionId, address, token } = value;
@@ -83,7 +95,7 @@ export function parseSummons(text: string): Summons | null {
   return { hostId, sessionId, connectionId, address, token };
 }
 
-/** A size of a terminal, in characters. */
+/** The size of a terminal, in characters. */
 export interface Size {
   columns: number;
   rows: number;
@@ -92,10 +104,10 @@ export interface Size {
 export const MAX_COLUMNS = 1000;
 export const MAX_ROWS = 500;
 
-/** A text message: to the worker `resize` and `eof`, to the client `exit` and `eof`. */
+/** A control message, sent as text: `resize` and `eof` to the worker, `exit` and `eof` to the client. */
 export type Control = { resize: Size } | { eof: true } | { exit: number };
 
-/** Returns the control message of a text; null if it is none. */
+/** Parses a control message; null if the text is malformed. */
 export function parseControl(text: string): Control | null {
   const { resize, eof, exit } = parseObject(text) ?? {};
   if (eof === true) return { eof };

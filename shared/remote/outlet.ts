@@ -1,26 +1,26 @@
 import type { WebSocket } from 'ws';
 import { bufferOf, MAX_BUFFERED_MESSAGES, MAX_MESSAGE_BYTES } from './model.js';
 
-/** Something that can be read more slowly. */
+/** A stream that can be paused. */
 interface Source {
   pause(): unknown;
   resume(): unknown;
 }
 
-/** The largest message that is made of several. */
+/** Maximum size of a message that is merged from several, in bytes. */
 const MAX_MERGED_BYTES = MAX_MESSAGE_BYTES / 8;
 
-/** How many outlets this process has. They share what it may buffer. */
+/** Number of outlets in this process. They share its buffer limit. */
 let outlets = 0;
 
 /**
- * After how many bytes a process frees what it has read. V8 waits for 64 MiB, because it counts the few objects of the young
- * generation and not their buffers of 64 KiB, and the C library then keeps that memory.
+ * Number of bytes read after which the process collects garbage. V8 would wait for 64 MiB, because it counts the few
+ * objects of the young generation without their buffers of 64 KiB, and the C library would keep that memory.
  */
 const COLLECTED_BYTES = 8 * MAX_MESSAGE_BYTES;
 let uncollectedBytes = 0;
 
-/** Counts bytes that were passed on. Does nothing without `--expose-gc`. */
+/** Counts bytes that were sent, and collects garbage. Does nothing without `--expose-gc`. */
 function collect(bytes: number): void {
   uncollectedBytes += bytes;
   if (uncollectedBytes < COLLECTED_BYTES) return;
@@ -29,8 +29,8 @@ function collect(bytes: number): void {
 }
 
 /**
- * Sends messages to a WebSocket, and pauses their source while it takes none. If they are parts of one stream (`merges`),
- * those that wait for the one before are sent as one: each message costs as much as many kilobytes.
+ * Sends messages to a WebSocket, and pauses their source while the peer's buffer is full. If the messages are parts of
+ * one stream (`merges`), those that wait for an earlier one are merged: each message costs as much as many kilobytes.
  */
 export class Outlet {
   readonly #peer: WebSocket;
@@ -67,13 +67,16 @@ export class Outlet {
     this.#source().pause();
   }
 
-  /** How full the peer's buffer is; 1 is its bound. A small message costs far more memory than its bytes. */
+  /**
+   * Fill level of the peer's buffer, where 1 is its limit. Messages count too, because a small one uses far more memory
+   * than its bytes.
+   */
   get #load(): number {
     const bytes = (this.#peer.bufferedAmount + this.#waitingBytes) / bufferOf(outlets);
     return Math.max(bytes, (this.#inFlight + this.#waiting.length) / MAX_BUFFERED_MESSAGES);
   }
 
-  /** Sends what waits. Call it before the peer is closed. */
+  /** Sends all waiting messages. Must be called before the peer is closed. */
   flush(): void {
     const [first, ...others] = this.#waiting;
     if (first === undefined) return;

@@ -4,7 +4,7 @@ import type { RemoteSessionRow } from './store.js';
 
 export type RecordedShell = RemoteSessionRow & { created_at: Date };
 
-/** Adds a part to the recording of a shell. Storing it again changes nothing. */
+/** Stores one part of a shell's recording. Storing the same part again changes nothing. */
 export async function insertRecordingPart(db: Db, id: string, part: number, content: Buffer): Promise<void> {
   await db.raw('insert into shell_recordings (session_id, part, content) values (?, ?, ?) on conflict do nothing', [
     id,
@@ -13,7 +13,7 @@ export async function insertRecordingPart(db: Db, id: string, part: number, cont
   ]);
 }
 
-/** Returns the recorded shells of a service that were opened, newest first. */
+/** Returns the recorded shells of a service that were actually opened, newest first. */
 export function listRecordedShells(db: Db, serviceId: string, page: PageRequest): Promise<Page<RecordedShell>> {
   const query = db<RecordedShell>('remote_sessions')
     .where({ service_id: serviceId })
@@ -33,12 +33,12 @@ export async function findRecordedShell(db: Db, serviceId: string, id: string): 
   return row ?? undefined;
 }
 
-/** Returns the parts of a recording, in their order. */
+/** Returns the parts of a recording in order. */
 export function readRecordingParts(db: Db, id: string): Promise<Buffer[]> {
   return valuesOf<Buffer>(db, 'select content from shell_recordings where session_id = ? order by part', [id]);
 }
 
-/** Deletes expired recordings. Returns how many parts. */
+/** Deletes expired recordings. Returns the number of deleted parts. */
 export function deleteExpiredRecordings(db: Db): Promise<number> {
   return rowCountOf(
     db,

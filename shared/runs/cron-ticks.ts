@@ -2,20 +2,20 @@ import { Cron } from 'croner';
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
-/** When summer time ends, no clock goes back by more than this. */
+/** Maximum time by which a local clock is set back when summer time ends. */
 const MAX_REPEAT_MS = 3 * HOUR_MS;
 const MAX_FORMATS = 1000;
 
 export interface Schedule {
-  /** A cron expression of five fields. */
+  /** A cron expression with five fields. */
   expression: string;
   timezone: string;
 }
 
 /**
- * Returns the first tick after an instant; null if there is none.
- * A tick in a skipped local hour happens at the first instant after it; one in a repeated hour happens the first time
- * only. A schedule whose hour field begins with `*` runs in both hours.
+ * Returns the first tick after an instant; null if there is none. A tick in a skipped local hour happens at the first
+ * instant after that hour. A tick in a repeated hour happens only the first time, but a schedule whose hour field
+ * begins with `*` runs in both hours.
  */
 export function nextTick({ expression, timezone }: Schedule, after: Date): Date | null {
   if (isOfEveryHour(expression)) return cron(expression, timezone).nextRun(after);
@@ -29,7 +29,7 @@ export function nextTick({ expression, timezone }: Schedule, after: Date): Date 
   return null;
 }
 
-/** Returns the latest of several missed ticks, up to `now`. `tick` is one of them, and no earlier tick is returned. */
+/** Returns the latest missed tick up to `now`. `tick` is a missed tick, and the result is not earlier. */
 export function latestTick(schedule: Schedule, tick: Date, now: Date): Date {
   const following = nextTick(schedule, tick);
   if (following === null || following > now) return tick;
@@ -53,7 +53,8 @@ function cron(expression: string, timezone: string): Cron {
 }
 
 /**
- * Returns the first instant at which a local clock shows this time. If the clock skips it, the first one after the gap.
+ * Returns the first instant at which a local clock shows this time. If the clock skips the time, returns the first
+ * instant after the gap.
  */
 function instantOf(wall: number, timezone: string): number {
   const guesses = [wall - DAY_MS, wall + DAY_MS].map((near) => wall - (wallClock(near, timezone) - near));
@@ -70,7 +71,9 @@ function instantOf(wall: number, timezone: string): number {
 
 const FORMATS = new Map<string, Intl.DateTimeFormat>();
 
-/** Returns a zone's local time, as the instant at which a UTC clock shows that time. In whole seconds. */
+/**
+ * Returns the local time in a time zone, as the instant at which a UTC clock shows the same time. Whole seconds only.
+ */
 function wallClock(instant: number, timezone: string): number {
   const parts = Object.fromEntries(
     formatOf(timezone)
@@ -84,7 +87,7 @@ function wallClock(instant: number, timezone: string): number {
 function formatOf(timezone: string): Intl.DateTimeFormat {
   const known = FORMATS.get(timezone);
   if (known) return known;
-  // Bounds the cache: zone names come from tenants, and one zone has many spellings.
+  // Limits the cache: time zone names come from tenants, and one zone has many spellings.
   if (FORMATS.size >= MAX_FORMATS) FORMATS.clear();
   const numeric = 'numeric';
   const format = new Intl.DateTimeFormat('en', {

@@ -2,8 +2,8 @@ import { ABANDONED, defineKind, RECORD_QUEUE } from '../engine/kind.js';
 import type { RunStatus } from './model.js';
 
 /**
- * The table of states. A command continues while its worker is away, so a run that was handed back is still running. A
- * run that is tried again waits for its time and for admission.
+ * State → its transitions. A command keeps running while its worker is down, so a run that was handed back stays in the
+ * state running. A run that is retried waits for its start time and for admission.
  */
 const STATES = {
   queued: { claimed: 'running', cancelled: 'cancelled' },
@@ -23,8 +23,8 @@ const STATES = {
 } as const satisfies Record<RunStatus, Partial<Record<string, RunStatus>>>;
 
 /**
- * Runs of commands. An attempt gets the release that is live when it is claimed; a deployment's run gets the release
- * that the deployment brings.
+ * The record kind of runs. Each attempt uses the release that is live when the attempt is claimed. A deployment's run
+ * uses the deployment's own release.
  */
 export const RUNS = defineKind({
   table: 'runs',

@@ -2,8 +2,8 @@ import type { LeasedColumns } from '../engine/kind.js';
 import type { PlanId } from '../services/plan-catalog.js';
 
 /**
- * A run carries out one command with a release of a service: a cron service's own command, one that a person gave, or a
- * deployment's pre-deploy command.
+ * Status of a run, one execution of a command with a service's release. The command is the cron service's own, one
+ * entered by a user, or a deployment's pre-deploy command.
  */
 export const RUN_STATUSES = ['queued', 'running', 'succeeded', 'failed', 'cancelled', 'skipped'] as const;
 export type RunStatus = (typeof RUN_STATUSES)[number];
@@ -11,7 +11,7 @@ export type RunStatus = (typeof RUN_STATUSES)[number];
 export const RUN_TRIGGERS = ['schedule', 'manual', 'deployment'] as const;
 export type RunTrigger = (typeof RUN_TRIGGERS)[number];
 
-/** The most characters of a command that a person gives. */
+/** Maximum number of characters of a command entered by a user. */
 export const MAX_COMMAND_LENGTH = 4096;
 
 export interface RunRow extends LeasedColumns<RunStatus> {
@@ -34,13 +34,16 @@ export interface RunRow extends LeasedColumns<RunStatus> {
 }
 
 export type AttemptOutcome =
-  /** `detail` goes on after the command in a message: "exited with code 1". A command that a signal ended has no code. */
+  /**
+   * `detail` continues a sentence that begins with the command: "exited with code 1". There is no exit code if a signal
+   * terminated the command.
+   */
   | { type: 'exited'; exitCode: number | null; detail: string }
   | { type: 'timeout' }
   /** The attempt did not start in time. */
   | { type: 'notStarted'; detail: string };
 
-/** What happens to a run after an attempt. */
+/** What follows an attempt of a run. */
 export type RunDecision =
   | { type: 'end'; status: 'succeeded' | 'failed'; exitCode: number | null; error: string }
   | { type: 'retry'; delayMs: number; exitCode: number | null; error: string };
@@ -48,8 +51,8 @@ export type RunDecision =
 const MAX_RETRY_DELAY_MS = 3_600_000;
 
 /**
- * Decides what happens to a run after an attempt. A failed attempt is repeated `maxRetries` times, after a wait that
- * doubles. A command that exceeds `timeoutSeconds` hangs and would do so again, so the run ends.
+ * Decides what follows an attempt of a run. A failed attempt is retried up to `maxRetries` times, after a delay that
+ * doubles. A command that exceeded `timeoutSeconds` is not retried, because it would probably hang again.
  */
 export function decideRun(
   outcome: AttemptOutcome,
@@ -69,7 +72,7 @@ export function decideRun(
   return { type: 'retry', delayMs: retryDelayMs(firstRetryMs, attempt), exitCode, error };
 }
 
-/** Returns the wait after the attempt with this number, in milliseconds. It doubles each time, up to an hour. */
+/** Returns the delay after the attempt with this number, in milliseconds. It doubles each time, up to an hour. */
 export function retryDelayMs(firstMs: number, attempt: number): number {
   return Math.min(firstMs * 2 ** Math.min(attempt - 1, 30), MAX_RETRY_DELAY_MS);
 }

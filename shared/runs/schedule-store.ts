@@ -2,7 +2,7 @@ import { type Db, oneRow, rowsOf, type Transaction } from '../core/database/data
 import type { Schedule } from './cron-ticks.js';
 
 /**
- * SQL: true for a cron service `s` whose schedule runs. Suspending, archiving or deleting the service stops the
+ * SQL: true for a cron service `s` whose schedule is in effect. Suspending, archiving or deleting the service stops its
  * schedule.
  */
 const RUNNABLE = `(s.lifecycle_status = 'active' and not s.archived and s.deleted_at is null and s.live_deployment_id is not null)`;
@@ -11,15 +11,15 @@ const TIMEZONE = `s.configuration ->> 'timezone'`;
 
 export interface ScheduleChange extends Schedule {
   serviceId: string;
-  /** False if the schedule must not run any more. */
+  /** False if the schedule must be stopped. */
   runnable: boolean;
-  /** The database's clock, which all workers share. */
+  /** The database's current time, because all workers must use the same clock. */
   now: Date;
 }
 
 /**
  * Returns cron services whose stored schedule does not match their configuration. The schedule is new, was changed or
- * must stop, or the clock went back after its next tick was computed.
+ * must be stopped, or the clock was set back after its next tick was computed.
  */
 export function changedSchedules(db: Db): Promise<ScheduleChange[]> {
   return rowsOf<ScheduleChange>(
@@ -55,7 +55,7 @@ export interface DueSchedule extends Schedule {
   now: Date;
 }
 
-/** Returns schedules whose next tick has come, the longest due first. */
+/** Returns schedules whose next tick is due, the longest overdue first. */
 export function dueSchedules(db: Db, limit: number): Promise<DueSchedule[]> {
   return rowsOf<DueSchedule>(
     db,
@@ -68,18 +68,18 @@ export function dueSchedules(db: Db, limit: number): Promise<DueSchedule[]> {
 export interface Tick {
   runId: string;
   scheduledAt: Date;
-  /** The time of the tick that follows this one. */
+  /** The time of the following tick; null if there is none. */
   nextRunAt: Date | null;
 }
 
 /**
- * Inserts the run of a tick and advances the schedule, in one statement. Returns the run's status, or null.
- * Changes nothing if another worker did so, or if the service was changed or stopped meanwhile. If `maxConcurrency`
- * runs of its own command have not ended, the run is `skipped` and says so.
+ * Stores the run of a tick and advances the schedule, in one statement. Returns the run's status, or null. Changes
+ * nothing if another worker has done so, or if the service was changed or stopped in the meantime. If `maxConcurrency`
+ * runs of the service's own command are unfinished, the run is stored as `skipped`, with that reason.
  */
 export async function fireTick(db: Db, due: DueSchedule, tick: Tick): Promise<string | null> {
   return db.transaction(async (trx) => {
-    // Runs are counted only after this lock, which a manual run also takes, so that `maxConcurrency` is not exceeded.
+    // Runs are counted only under this lock, which a manual run also takes, so that `maxConcurrency` is not exceeded.
     await lockSchedule(trx, due.serviceId);
     const run = await oneRow<{ status: string }>(
       trx,
@@ -116,7 +116,7 @@ export async function fireTick(db: Db, due: DueSchedule, tick: Tick): Promise<st
   });
 }
 
-/** Locks a service's schedule until the commit, so that one transaction at a time adds runs. */
+/** Locks a service's schedule until the commit, so that only one transaction at a time adds runs. */
 export async function lockSchedule(trx: Transaction, serviceId: string): Promise<void> {
   await trx.raw('select 1 from schedules where service_id = ? for update', [serviceId]);
 }

@@ -4,7 +4,7 @@ import { requestCancel } from '../engine/cancel-requests.js';
 import { RUNS } from './kind.js';
 import type { RunRow, RunTrigger } from './model.js';
 
-/** Returns SQL for the next attempt of a run, which waits for its time and for admission. */
+/** Returns SQL assignments for a run's next attempt. It waits for its start time and for admission. */
 export function retrySql(delayMs: number): string {
   return `attempt = attempt + 1, admitted_at = null, not_before = now() + ${Math.round(delayMs)} * interval '1 millisecond'`;
 }
@@ -17,8 +17,8 @@ export interface WhichRuns {
 }
 
 /**
- * Requests the cancellation of matching open runs and notifies their workers. Returns their number.
- * Those that no worker has claimed end at once.
+ * Requests the cancellation of matching open runs and notifies their workers. Returns how many matched. Runs that no
+ * worker has claimed are cancelled immediately.
  */
 export function cancelOpenRuns(
   trx: Transaction,
@@ -27,22 +27,22 @@ export function cancelOpenRuns(
   return requestCancel(trx, RUNS, { service_id: serviceId, id: runId, deployment_id: deploymentId, trigger });
 }
 
-/** SQL: conditions that select the runs to count. */
+/** SQL conditions that select the runs to count. */
 const COUNTED = {
   all: 'true',
   /** Runs of the service's own command. */
   own: 'command is null',
-  /** Runs of commands that a person gave. */
+  /** Runs of commands entered by users. */
   given: `command is not null and trigger = 'manual'`,
 };
 
-/** Returns how many of these runs of the service have not ended. */
+/** Returns the number of a service's unfinished runs that match. */
 export function countOpenRuns(db: Db, serviceId: string, which: keyof typeof COUNTED): Promise<number> {
   const sql = `select count(*) from runs where service_id = ? and finished_at is null and ${COUNTED[which]}`;
   return countOf(db, sql, [serviceId]);
 }
 
-/** Returns true if a run's command may be started only once, because a person gave it. */
+/** Returns true if a run's command must be started at most once, because a user entered it. */
 export async function isStartedOnce(db: Db, id: string): Promise<boolean> {
   const run = await db<RunRow>('runs').where({ id, trigger: 'manual' }).whereNotNull('command').first('id');
   return run !== undefined;
@@ -60,7 +60,7 @@ export function listRuns(db: Db, serviceId: string, page: PageRequest): Promise<
 const KEPT_DAYS = 30;
 const KEPT_RUNS = 1000;
 
-/** Deletes runs that ended more than 30 days ago, and all but a service's newest 1000. Returns how many. */
+/** Deletes runs that finished more than 30 days ago, and all but the newest 1000 of a service. Returns their number. */
 export function deleteOldRuns(db: Db): Promise<number> {
   return rowCountOf(
     db,

@@ -1,7 +1,7 @@
 import type { Config } from '../core/config.js';
 import type { Keyring } from './keyring.js';
 
-/** What commands need besides their transaction. After the commit the caller calls `dispatcher.wake`. */
+/** What commands need in addition to a transaction. After the commit, the caller must call `dispatcher.wake`. */
 export interface CommandDeps {
   keyring: Keyring;
   config: Pick<

@@ -1,12 +1,12 @@
 import type { Keyring } from './keyring.js';
 
-/** How long a token is valid, in milliseconds. */
+/** Lifetime of a fetch token, in milliseconds. */
 const VALID_MS = 15 * 60_000;
 const CONTEXT = 'internal-fetch';
 
 /**
- * Returns a token with which a worker fetches one service's pushed repository from the API.
- * Only holders of the installation's keys can make one.
+ * Returns a token with which a worker fetches one service's pushed repository from the API. Only processes with the
+ * installation's keys can create one.
  */
 export function newFetchToken(keyring: Keyring, serviceId: string, now: number): string {
   return newToken(keyring, serviceId, CONTEXT, now + VALID_MS);
@@ -16,7 +16,7 @@ function newToken(keyring: Keyring, subject: string, context: string, until: num
   return keyring.seal(JSON.stringify({ subject, until }), context).toString('base64url');
 }
 
-/** Returns the service that a token is for; null if it is forged or has expired. */
+/** Returns the service for which a fetch token was issued; null if the token is forged or expired. */
 export function serviceOfFetchToken(keyring: Keyring, token: string, now: number): string | null {
   return subjectOf(keyring, token, CONTEXT, now);
 }
@@ -34,15 +34,15 @@ function subjectOf(keyring: Keyring, token: string, context: string, now: number
 const FORWARD_MS = 60_000;
 const FORWARD_CONTEXT = 'internal-forward';
 
-/** Returns a token with which an API process forwards one request for a pushed repository. */
+/** Returns a token with which an API process forwards one request for a pushed repository to another. */
 export function newForwardToken(keyring: Keyring, repository: string, now: number): string {
   return newToken(keyring, repository, FORWARD_CONTEXT, now + FORWARD_MS);
 }
 
-/** Returns true if another API process of this installation forwards a request for this repository. */
+/** Returns true if another API process of this installation forwarded this request for the repository. */
 export function isForwarded(keyring: Keyring, token: string, repository: string, now: number): boolean {
   return subjectOf(keyring, token, FORWARD_CONTEXT, now) === repository;
 }
 
-/** The user name of an HTTP request whose password is one of these tokens. */
+/** User name of an HTTP request whose password is one of these tokens. */
 export const WORKER_NAME = 'ranvier-worker';

@@ -6,12 +6,10 @@ const KEY_ID_BYTES = 4;
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 const HEADER_BYTES = 1 + KEY_ID_BYTES + NONCE_BYTES + TAG_BYTES;
-/** How many bytes longer a sealed value is than its UTF-8. */
+/** Number of bytes that sealing adds to a value's UTF-8 encoding. */
 export const SEAL_OVERHEAD_BYTES = HEADER_BYTES;
 
-/**
- * Thrown if a sealed value cannot be opened: the key is unknown, it belongs to another row, or its bytes were changed.
- */
+/** Thrown if a value cannot be unsealed. Its key is unknown, it belongs to another row, or it was modified. */
 export class SealError extends Error {
   constructor(message: string) {
     super(message);
@@ -20,14 +18,14 @@ export class SealError extends Error {
 }
 
 /**
- * Seals secret values with AES-256-GCM. The key's id is stored with the value; `context` names the owning row
- * (`variable:<id>`), so that a value copied to another row does not open. Fails closed.
+ * Seals secret values with AES-256-GCM. The key's id is stored with the value. `context` names the row to which the
+ * value belongs (`variable:<id>`), so a value copied to another row cannot be unsealed. Fails closed.
  */
 export class Keyring {
   readonly #keys = new Map<string, Buffer>();
   readonly #current: { id: Buffer; key: Buffer };
 
-  /** The first key seals new values; all keys open stored ones. Each key is 32 bytes in base64. */
+  /** The first key seals new values; every key unseals stored ones. Each key is 32 bytes in base64. */
   constructor(current: Sensitive, ...older: Sensitive[]) {
     for (const secret of [current, ...older]) {
       const key = Buffer.from(secret.reveal(), 'base64');
@@ -38,12 +36,12 @@ export class Keyring {
     this.#current = { id: keyId(key), key };
   }
 
-  /** The id of the key that seals new values, in hexadecimal. */
+  /** Id of the key that seals new values, in hexadecimal. */
   get currentId(): string {
     return this.#current.id.toString('hex');
   }
 
-  /** The ids of all keys that can open sealed values. */
+  /** Ids of all keys that can unseal values. */
   get ids(): string[] {
     return [...this.#keys.keys()];
   }
@@ -57,15 +55,15 @@ export class Keyring {
   }
 
   /**
-   * Returns 32 bytes that are equal for equal texts of one context. Without the sealing key they reveal nothing about
-   * the text.
+   * Returns a 32-byte HMAC, equal for equal texts of one context. Without the sealing key it reveals nothing about the
+   * text.
    */
   fingerprint(text: string, context: string): Buffer {
     const key = hkdfSync('sha256', this.#current.key, '', 'ranvier.fingerprint', 32);
     return createHmac('sha256', Buffer.from(key)).update(`${context}\0`).update(text).digest();
   }
 
-  /** Opens a sealed value. Throws `SealError`. */
+  /** Unseals a value. Throws `SealError`. */
   open(sealed: Buffer, context: string): string {
     if (sealed.length < HEADER_BYTES || sealed[0] !== VERSION)
       throw new SealError('the sealed value has no known format');

@@ -1,6 +1,6 @@
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 
-/** A token of 256 random bits. Its holder gets the token, the database stores its hash. */
+/** A token of 256 random bits. Its holder gets the token; the database stores only its hash. */
 export interface NewToken {
   token: string;
   hash: Buffer;
@@ -11,17 +11,17 @@ export function newToken(): NewToken {
   return { token, hash: hashToken(token) };
 }
 
-/** Returns true for a text that `newToken` can have made. */
+/** Returns true if the text has the format of a token created by `newToken`. */
 export function isToken(text: string): boolean {
   return /^[\w-]{43}$/.test(text);
 }
 
-/** Hashes with a plain digest, which suffices because 256 random bits cannot be guessed. */
+/** Returns a token's plain SHA-256 digest, which suffices because 256 random bits cannot be guessed. */
 export function hashToken(token: string): Buffer {
   return createHash('sha256').update(token).digest();
 }
 
-/** Compares two texts in a time that does not depend on their content. */
+/** Compares two strings in a time that does not depend on their content. */
 export function sameSecret(given: string, expected: string): boolean {
   return timingSafeEqual(hashToken(given), hashToken(expected));
 }

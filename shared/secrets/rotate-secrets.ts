@@ -16,19 +16,19 @@ import {
 const BATCH = 200;
 
 export interface Rotation {
-  /** The id of the key that now seals values. */
+  /** Id of the key that now seals values. */
   key: string;
-  /** How many values were sealed again, by table. */
+  /** Number of values that were sealed again, by table. */
   resealed: Record<string, number>;
-  /** Values that another process changed meanwhile; they were processed again. */
+  /** Number of values that other processes changed during the rotation. They were processed again. */
   changedMeanwhile: number;
-  /** Values that no key opens, and why. Older keys are needed until this is empty. */
+  /** Values that no configured key can unseal, with the reason. Older keys are needed until this list is empty. */
   unopenable: { table: string; id: string; reason: string }[];
 }
 
 /**
- * Throws a `SealError` if stored values may be sealed with a key that this process lacks.
- * Otherwise records its own key, so that a process with another key does not start.
+ * Throws a `SealError` if stored values may be sealed with a key that this process lacks. Otherwise records this
+ * process's key, so that a process with a different key does not start.
  */
 export async function assertKeysFit(db: Db, keyring: Keyring): Promise<void> {
   await db.transaction(async (trx) => {
@@ -45,8 +45,8 @@ export async function assertKeysFit(db: Db, keyring: Keyring): Promise<void> {
 }
 
 /**
- * Seals every stored value again that is not sealed with the current key. May run twice, be interrupted, or run beside
- * deployments: a value is replaced only if it has not changed since it was opened.
+ * Seals every stored value again that is not sealed with the current key. May be repeated, interrupted, or run during
+ * deployments: a value is replaced only if it has not changed since it was unsealed.
  */
 export async function rotateSecrets(db: Db, keyring: Keyring): Promise<Rotation> {
   await assertKeysFit(db, keyring);
@@ -54,7 +54,7 @@ export async function rotateSecrets(db: Db, keyring: Keyring): Promise<Rotation>
   for (const store of SEALED_COLUMNS) {
     if (!(await db.schema.hasColumn(store.table, store.column))) continue;
     rotation.resealed[store.table] ??= 0;
-    // Repeats the pass, because a process that still uses an older key may have changed a value meanwhile.
+    // Repeats the pass, because a process that still uses an older key may have changed a value during the last one.
     while ((await rotateOnce(db, keyring, store, rotation)) > 0);
   }
   if (rotation.unopenable.length === 0) await forgetOtherKeys(db, keyring.currentId);
@@ -62,9 +62,8 @@ export async function rotateSecrets(db: Db, keyring: Keyring): Promise<Rotation>
 }
 
 /**
- * Lets the platform start without a key that is lost. Returns the number of lost values in each table.
- * These values cannot be opened and must be set again. Throws not_found if no such key is in use, conflict for a key
- * that is available.
+ * Lets the platform start without a key that was lost. Returns the number of lost values per table. These values cannot
+ * be unsealed and must be set again. Throws not_found if no such key is in use; conflict if the key is configured.
  */
 export async function forgetLostKey(db: Db, keyring: Keyring, keyId: string): Promise<Record<string, number>> {
   if (keyring.ids.includes(keyId)) throw conflict(`key ${keyId} is not lost: it is configured`);
@@ -76,7 +75,7 @@ export async function forgetLostKey(db: Db, keyring: Keyring, keyId: string): Pr
   return closed;
 }
 
-/** Does one pass over a column. Returns how many values other processes changed meanwhile. */
+/** Processes one column once. Returns how many values other processes changed in the meantime. */
 async function rotateOnce(db: Db, keyring: Keyring, store: SealedColumn, rotation: Rotation): Promise<number> {
   const unopenable: Rotation['unopenable'] = [];
   let [resealed, changed] = [0, 0];
@@ -97,7 +96,7 @@ async function rotateOnce(db: Db, keyring: Keyring, store: SealedColumn, rotatio
   return changed;
 }
 
-/** Returns the value sealed with the current key, or the reason why it does not open. */
+/** Returns the value sealed with the current key, or the reason why it cannot be unsealed. */
 function reseal(keyring: Keyring, store: SealedColumn, { id, sealed }: SealedValue): Buffer | string {
   try {
     return sealIn(keyring, store, id, openFrom(keyring, store, id, sealed));

@@ -6,7 +6,7 @@ export interface SealedValue {
   sealed: Buffer;
 }
 
-/** Returns values that are not sealed with the key `keyId`, by ascending id after `after`. */
+/** Returns values that are not sealed with the key `keyId`, ordered by id and starting after `after`. */
 export async function sealedWithAnotherKey(
   db: Db,
   { table, column }: SealedColumn,
@@ -23,7 +23,7 @@ export async function sealedWithAnotherKey(
   );
 }
 
-/** Replaces a sealed value. Returns false if it has changed meanwhile. */
+/** Replaces a sealed value. Returns false if another process has changed it. */
 export async function replaceSealed(
   db: Db,
   { table, column }: SealedColumn,
@@ -37,7 +37,7 @@ export async function replaceSealed(
   );
 }
 
-/** Returns the ids of the keys with which stored values may be sealed. */
+/** Returns the ids of all keys with which stored values may be sealed. */
 export function usedKeys(db: Db): Promise<string[]> {
   return valuesOf<string>(db, 'select key_id from secrets_keys order by created_at');
 }
@@ -54,7 +54,7 @@ export async function forgetKey(db: Db, keyId: string): Promise<boolean> {
   return (await db('secrets_keys').where({ key_id: keyId }).delete()) > 0;
 }
 
-/** Returns how many values are sealed with this key. */
+/** Returns the number of values sealed with this key. */
 export function countSealedWith(db: Db, { table, column }: SealedColumn, keyId: string): Promise<number> {
   return countOf(db, `select count(*) from ?? where length(??) > 0 and encode(substring(?? from 2 for 4), 'hex') = ?`, [
     table,

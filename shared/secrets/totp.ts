@@ -2,21 +2,21 @@ import { Secret, TOTP } from 'otpauth';
 
 /** Parameters that every authenticator application supports: SHA-1, six digits, 30 s. */
 const PARAMETERS = { algorithm: 'SHA1', digits: 6, period: 30 };
-/** By how many steps of 30 s the authenticator's clock may differ. */
+/** Tolerated difference of the authenticator's clock, in steps of 30 s. */
 const WINDOW = 1;
 const SECRET_BYTES = 20;
 
-/** Returns a new secret in base32. */
+/** Returns a new TOTP secret in base32. */
 export function newTotpSecret(): string {
   return new Secret({ size: SECRET_BYTES }).base32;
 }
 
-/** Returns the `otpauth://` address that authenticator applications read from a QR code. */
+/** Returns the `otpauth://` URI that authenticator applications read from a QR code. */
 export function totpUri(secret: string, email: string): string {
   return new TOTP({ ...PARAMETERS, issuer: 'Ranvier', label: email, secret }).toString();
 }
 
-/** Returns the time step of a current code; null for any other. The caller prevents reuse of a step. */
+/** Returns the time step of a code that is currently valid; null otherwise. The caller must prevent reuse of a step. */
 export function totpCounter(secret: string, code: string, now: Date): number | null {
   const timestamp = now.getTime();
   const totp = new TOTP({ ...PARAMETERS, secret });

@@ -1,4 +1,4 @@
-/** Returns why a name of a database or user is refused, for messages; null if it is accepted. */
+/** Returns why a database or user name is invalid, as the rest of a sentence; null if it is valid. */
 export function nameProblem(name: string): string | null {
   const lower = name.toLowerCase();
   if (lower.startsWith('pg_')) return 'must not begin with pg_, which PostgreSQL reserves';

@@ -12,14 +12,14 @@ export type NewService = Pick<
 const SLUG_TRIES = 10;
 
 /**
- * Days for which a deleted service's slug is reserved for its own workspace, because links to it and cookies of its
- * visitors remain.
+ * Days for which only its own workspace can reuse a deleted service's slug. Links to the slug and visitors' cookies
+ * outlive the service.
  */
 const SLUG_REST_DAYS = 30;
 
 /**
- * Stores a service under its name's slug, with a suffix if that is reserved or taken. Throws capacity_exceeded.
- * Another workspace's slug counts as taken for 30 days after its deletion.
+ * Stores a service. Its slug is its name's, with a suffix if that is reserved or taken. Throws capacity_exceeded. A
+ * slug of another workspace counts as taken for 30 days after the deletion of its service.
  */
 export async function insertService(
   trx: Transaction,
@@ -52,7 +52,7 @@ function randomSuffix(): string {
   return Array.from(randomBytes(6), (byte) => (byte % 36).toString(36)).join('');
 }
 
-/** Locks a slug until the commit: only one transaction at a time takes or releases it. */
+/** Locks a slug until the commit, so that only one transaction at a time takes or frees it. */
 export async function lockSlug(trx: Transaction, slug: string): Promise<void> {
   await lockUntilCommit(trx, `ranvier.slug:${slug}`);
 }

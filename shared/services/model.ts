@@ -10,12 +10,12 @@ export type ServiceStatus = (typeof SERVICE_STATUSES)[number];
 export const HEALTH_STATUSES = ['unknown', 'starting', 'ready', 'unhealthy'] as const;
 export type HealthStatus = (typeof HEALTH_STATUSES)[number];
 
-/** Returns true for kinds that answer at a public URL through the edge. */
+/** Returns true for kinds that receive requests through the edge at a public URL. */
 export function isRouted(kind: ServiceKind): boolean {
   return kind === 'web' || kind === 'static';
 }
 
-/** Returns true for kinds whose processes listen on PORT and are checked there. */
+/** Returns true for kinds whose processes listen on PORT and are probed there. */
 export function listensOnPort(kind: ServiceKind): boolean {
   return kind === 'web' || kind === 'private';
 }
@@ -25,7 +25,7 @@ export function isScalable(kind: ServiceKind): boolean {
   return kind === 'web' || kind === 'private' || kind === 'worker';
 }
 
-/** The kinds of databases: services that are a server with its own volume. */
+/** The kinds of databases. Each service of these kinds is one server with its own volume. */
 const DATA_KINDS = ['postgres', 'redis'] as const satisfies readonly ServiceKind[];
 export type DataKind = (typeof DATA_KINDS)[number];
 
@@ -34,8 +34,9 @@ export function isDataKind(kind: ServiceKind): kind is DataKind {
 }
 
 /**
- * Returns the name that a service has for its neighbours beside its slug; '' if there is none.
- * It is the service's own name, if a host can have it: a slug may be longer, because another workspace has the plain one.
+ * Returns a second host name by which services in the same environment reach this one; '' if none. It is the service's
+ * own name, if that is a valid host name and differs from the slug. The slug can differ, because another workspace may
+ * have taken the name as its slug.
  */
 export function aliasOf({ name, slug }: { name: string; slug: string }): string {
   const alias = name.toLowerCase();
@@ -43,7 +44,7 @@ export function aliasOf({ name, slug }: { name: string; slug: string }): string 
   return isHost && alias !== slug ? alias : '';
 }
 
-/** Returns the DNS label of a service's name. `suffix` makes it unique if the plain one is taken. */
+/** Returns the DNS label for a service's name. `suffix` makes it unique if the plain label is taken. */
 export function slugOf(name: string, suffix = ''): string {
   const label = name
     .normalize('NFKD')

@@ -1,6 +1,8 @@
 import { isDataKind, type ServiceKind } from './model.js';
 
-/** The only place with plans, prices, regions, runtimes and service types (specification, Catalog). */
+/**
+ * A plan. This file is the only source of plans, prices, regions, runtimes and service types (specification, Catalog).
+ */
 export interface Plan {
   id: string;
   name: string;
@@ -11,21 +13,21 @@ export interface Plan {
   memoryMb?: number;
   storageGb?: number;
   transferGb?: number;
-  /** The build minutes of a workspace with this plan in a calendar month (UTC). */
+  /** Build minutes that a workspace with this plan has per calendar month (UTC). */
   buildMinutes?: number;
   logDays?: number;
   maxConnections?: number;
   backupRetentionDays?: number;
-  /** How many services a workspace with this plan may have; unlimited if absent. */
+  /** Maximum number of services of a workspace with this plan; unlimited if absent. */
   workspaceLimit?: number;
 }
 
-/** A plan for services that run; the runtime enforces cpu and memory. */
+/** A plan for services that run processes. The runtime enforces cpu and memory. */
 export interface ServicePlan extends Plan {
   cpu: number;
   memoryMb: number;
   logDays: number;
-  /** The most processes and threads of one replica. */
+  /** Maximum number of processes and threads per replica. */
   pids: number;
 }
 
@@ -113,7 +115,7 @@ export const PLANS = [
 export const PLAN_IDS = PLANS.map((plan) => plan.id);
 export type PlanId = (typeof PLAN_IDS)[number];
 
-/** A plan for databases; the runtime enforces each of these limits. */
+/** A plan for databases. The runtime enforces each of these limits. */
 export interface DatabasePlan extends Plan {
   cpu: number;
   memoryMb: number;
@@ -197,36 +199,38 @@ export const SERVICE_TYPES = TYPES.map(([id, name, plural, description]) => {
   return { id, name, plural, description, runtime: id !== 'static' };
 });
 
-/** Returns the plan of a database. An id that has left the catalog counts as the smallest plan. */
+/** Returns the plan of a database. An id that is no longer in the catalog gives the smallest plan. */
 export function databasePlanOf(id: string): DatabasePlan {
   const [smallest] = DATABASE_PLANS;
   if (smallest === undefined) throw new Error('there are no plans for databases');
   return DATABASE_PLANS.find((plan) => plan.id === id) ?? smallest;
 }
 
-/** How many processes a database server may have besides one for each connection. */
+/** Maximum number of processes of a database server, in addition to one per connection. */
 const DATABASE_PIDS = 64;
 
-/** Returns the limits of a service's processes. */
+/** Returns the resource limits for a service's processes. */
 export function limitsOf(kind: ServiceKind, planId: string): Pick<ServicePlan, 'cpu' | 'memoryMb' | 'pids'> {
   if (!isDataKind(kind)) return planOf(planId);
   const { cpu, memoryMb, maxConnections } = databasePlanOf(planId);
   return { cpu, memoryMb, pids: maxConnections + DATABASE_PIDS };
 }
 
-/** Returns the plan of a running service. An id that has left the catalog counts as the smallest plan. */
+/** Returns the plan of a service. An id that is no longer in the catalog gives the smallest plan. */
 export function planOf(id: string): ServicePlan {
   return PLANS.find((plan) => plan.id === id) ?? PLANS[0];
 }
 
-/** Returns what a replica of a service may use: cores and memory. Databases have separate plans. */
+/** Returns the CPU cores and memory for a replica of a service. Databases have their own plans. */
 export function resourcesOf(kind: ServiceKind, id: string): { cpu: number; memoryMb: number } {
   const plan = isDataKind(kind) ? DATABASE_PLANS.find((known) => known.id === id) : undefined;
   const { cpu, memoryMb } = planOf(id);
   return { cpu: plan?.cpu ?? cpu, memoryMb: plan?.memoryMb ?? memoryMb };
 }
 
-/** Returns `service.estimatedMonthly`: the plan's price times the replicas. Databases have separate plans. */
+/**
+ * Returns `service.estimatedMonthly`: the plan's price times the number of replicas. Databases have their own plans.
+ */
 export function estimatedMonthly(
   kind: ServiceKind,
   planId: string,
@@ -235,7 +239,7 @@ export function estimatedMonthly(
   const plans: readonly Plan[] = isDataKind(kind) ? DATABASE_PLANS : PLANS;
   const plan = plans.find((p) => p.id === planId);
   if (!plan) return { usd: 0, ngn: 0, priced: false };
-  // A database has one server, whatever its configuration says.
+  // A database always has one server, regardless of its configuration.
   const count = kind === 'static' || isDataKind(kind) ? 1 : replicas;
   return { usd: plan.usd * count, ngn: plan.ngn * count, priced: true };
 }

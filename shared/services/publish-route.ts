@@ -1,7 +1,7 @@
 import { type Db, oneRow } from '../core/database/database-client.js';
 import { CHANNELS } from '../core/database/listener.js';
 
-/** Notifies the edges that a service's route has changed. Returns the version that they must reach. */
+/** Notifies the edges that a service's route has changed. Returns the route version that they must apply. */
 export async function publishRouteChange(trx: Db, serviceId: string): Promise<number> {
   const row = await oneRow<{ route_version: number }>(
     trx,

@@ -3,7 +3,7 @@ import { type Keyring, SealError } from '../secrets/keyring.js';
 import { openFrom, SEALED, type SealedColumn, sealIn } from '../secrets/sealed-columns.js';
 import { addressProblem, isMasked, maskedRepository } from './service-source.js';
 
-/** A repository's address in the database: the masked text, and the whole address sealed if it has a secret. */
+/** A repository address as stored: masked text, and the whole address sealed if it contains a secret. */
 export interface StoredAddress {
   repository: string;
   sealed: Buffer | null;
@@ -12,8 +12,8 @@ export interface StoredAddress {
 const PATH = '/configuration/repository';
 
 /**
- * Seals the address of a service; '' removes it. Throws invalid_request if it cannot be an address.
- * Refuses a masked address too, because its secret part is unknown.
+ * Seals a service's repository address; '' removes it. Throws invalid_request if it is not a valid address. Rejects a
+ * masked address too, because its secret part is unknown.
  */
 export function sealAddress(keyring: Keyring, address: string, serviceId: string): StoredAddress {
   const problem = address === '' ? null : addressProblem(address);
@@ -29,13 +29,17 @@ interface AddressRow {
 }
 
 /**
- * Seals a service's address for another service; null if it has none. Throws source_invalid if it cannot be unsealed.
+ * Seals a service's repository address again for another service; null if it has none. Throws source_invalid if it
+ * cannot be unsealed.
  */
 export function copyAddress(keyring: Keyring, service: AddressRow, serviceId: string): Buffer | null {
   return sealAgain(keyring, SEALED.repository, service, SEALED.repository, serviceId);
 }
 
-/** Seals the address of a service or deployment for a deployment. Throws source_invalid if it cannot be unsealed. */
+/**
+ * Seals the repository address of a service or deployment again for a deployment. Throws source_invalid if it cannot be
+ * unsealed.
+ */
 export function resealAddress(
   keyring: Keyring,
   column: SealedColumn,

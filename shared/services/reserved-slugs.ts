@@ -1,15 +1,15 @@
 /**
- * Names that people and programs would believe to be the platform's own. Services get them only with a suffix.
- * `RESERVED_SLUGS` adds to them.
+ * Slugs that people or programs would take for the platform's own. Services get them only with a suffix. The setting
+ * `RESERVED_SLUGS` adds more.
  */
 const RESERVED: readonly string[] = [
-  // Names that programs look up by themselves, and names with a meaning for a domain's mail and certificates.
+  // Names that programs look up automatically, and names with a special meaning for a domain's mail or certificates.
   ...['wpad', 'isatap', 'autoconfig', 'autodiscover', 'mta-sts', 'openpgpkey', 'localhost', 'localdomain'],
   ...['broadcasthost', 'mail', 'email', 'webmail', 'smtp', 'imap', 'pop', 'pop3', 'mx', 'mx1', 'mx2'],
   ...['ns', 'ns0', 'ns1', 'ns2', 'ns3', 'ns4', 'dns', 'dns1', 'dns2', 'ftp', 'sftp', 'ssh', 'ldap', 'ntp', 'time'],
   // Certificate authorities issue certificates to the owner of a mailbox with one of these names.
   ...['admin', 'administrator', 'hostmaster', 'postmaster', 'webmaster', 'abuse', 'noc', 'security', 'root'],
-  // Names that people would believe to be pages of the platform.
+  // Names that users would take for pages of the platform.
   ...['www', 'www1', 'www2', 'web', 'api', 'apis', 'console', 'dashboard', 'panel', 'portal', 'account', 'accounts'],
   ...['auth', 'oauth', 'oauth2', 'sso', 'saml', 'id', 'identity', 'login', 'signin', 'signup', 'logout', 'password'],
   ...['billing', 'pay', 'payment', 'payments', 'invoice', 'invoices', 'support', 'help', 'status', 'official'],
@@ -30,7 +30,7 @@ const RESERVED: readonly string[] = [
   ...['caddy', 'traefik', 'proxy', 'vpn', 'cdn', 'queues', 'webhooks', 'hooks', 'healthz', 'metrics'],
 ];
 
-/** Returns the names that services get only with a suffix: the built-in ones and an installation's own. */
+/** Returns the slugs that services get only with a suffix. They are the built-in ones and the installation's own. */
 export function reservedSlugs(further: Iterable<string>): ReadonlySet<string> {
   return new Set([...RESERVED, ...further]);
 }

@@ -3,14 +3,14 @@ import { isSpecialAddress } from '../core/special-address.js';
 import { givenAddress, isSshLike, parseSshAddress } from '../ssh/model.js';
 import type { ServiceConfiguration } from './configuration.js';
 
-/** A full commit id, so that the deployed code cannot change under its name. */
+/** A full commit id. An abbreviated id or a branch could refer to other code later. */
 export const CommitSha = Type.String({
   maxLength: 64,
   pattern: '^[0-9a-f]{40}$|^[0-9a-f]{64}$',
   description: 'the whole hash of a commit, in lower case',
 });
 
-/** Returns true if a service runs an existing image instead of one built from a repository. */
+/** Returns true if a service runs an existing image instead of building one from a repository. */
 export function isImageSource({
   sourceType,
   buildMethod,
@@ -19,7 +19,7 @@ export function isImageSource({
   return sourceType === 'image' || buildMethod === 'image' || runtime === 'image';
 }
 
-/** Returns true if a service is deployed from what is pushed to the platform. */
+/** Returns true if a service is deployed from commits that are pushed to the platform. */
 export function isPushSource(
   configuration: Pick<ServiceConfiguration, 'sourceType' | 'buildMethod' | 'runtime'>,
 ): boolean {
@@ -29,16 +29,16 @@ export function isPushSource(
 const STARTER = /^starter:node(?:@(\d{2}))?$/;
 
 /**
- * Returns the Node.js of a starter, such as 22, '' for any; null for another address. A starter, `starter:node` or
- * `starter:node@22`, is an empty project that every worker has. A service with it is made of its commands alone: its
- * `buildCommand` installs a package, and its `startCommand` starts it.
+ * Returns the Node.js version of a starter, such as '22'; '' for any version; null if not a starter. A starter,
+ * `starter:node` or `starter:node@22`, is an empty project available on every worker. Its service consists only of
+ * commands: `buildCommand` installs a package, and `startCommand` starts it.
  */
 export function starterNode(address: string): string | null {
   const found = STARTER.exec(address);
   return found === null ? null : (found[1] ?? '');
 }
 
-/** Returns what is wrong with a repository's address, or null. The worker resolves and checks names again. */
+/** Returns why a repository address is invalid, or null. The worker resolves host names and checks them again. */
 export function repositoryProblem(address: string, allowLocal: boolean): string | null {
   if (address === '') return 'configuration.repository is empty';
   if (/[^!-~]/.test(address)) return 'the repository address contains spaces or characters outside ASCII';
@@ -61,8 +61,8 @@ const PRIVATE =
 const PROTOCOLS = ['https:', 'http:', 'file:'];
 
 /**
- * Returns why a text can never be a repository's address, on any installation, or null.
- * The message shows nothing of the text, which may contain a secret.
+ * Returns why a text cannot be a repository address on any installation, or null. The message includes no part of the
+ * text, which may contain a secret.
  */
 export function addressProblem(address: string): string | null {
   if (/[\s\p{Cc}]/u.test(address)) return 'the repository address contains spaces or control characters';
@@ -81,17 +81,17 @@ export function addressProblem(address: string): string | null {
     : 'the host name of the repository address has characters that no host name has';
 }
 
-/** A host name. It never begins with `+` or `-`, which git could read as an option. */
+/** A host name. It cannot begin with `+` or `-`, which git could read as an option. */
 const HOST = /^(?:[a-z0-9_][a-z0-9_.-]*|\[[0-9a-f:.]+\])$/;
 
 const MASK = '***';
-/** A user name of at least this length counts as a token. */
+/** Minimum length at which a user name counts as a token. */
 const TOKEN_LENGTH = 20;
 
 /**
- * Returns the parts of a repository's address that must not appear in a log.
- * Those are the password or the token in place of the user, the query and the fragment. A short user name beside a
- * password is not included: it is a word such as "deploy".
+ * Returns the parts of a repository address that must not be logged. These are the password, a token used as the user
+ * name, the query and the fragment. A short user name with a password is not included, because it is a word such as
+ * "deploy".
  */
 export function credentialsOf(address: string): string[] {
   if (isSshLike(givenAddress(address))) return [];
@@ -103,9 +103,9 @@ export function credentialsOf(address: string): string[] {
   return [...new Set(parts.filter((part) => part !== ''))];
 }
 
-/** Replaces user, password, query and fragment of an address by asterisks, for display. */
+/** Replaces the user name, password, query and fragment of an address with asterisks, for display. */
 export function maskedRepository(address: string): string {
-  // In an SSH address, the user is no secret, and there is no password.
+  // In an SSH address the user name is not secret, and there is no password.
   if (parseSshAddress(address) !== null) return address;
   if (!URL.canParse(address)) return address;
   const url = new URL(address);
@@ -123,14 +123,14 @@ function hasSecretPart({ username, password, search, hash }: URL): boolean {
   return [username, password, search, hash].some((part) => part !== '');
 }
 
-/** Returns true for an address that was shown masked. Its secret part cannot be recovered from it. */
+/** Returns true for a masked address. Its secret part cannot be recovered from it. */
 export function isMasked(address: string): boolean {
   if (!URL.canParse(address)) return false;
   const { username, password, search, hash } = new URL(address);
   return [username, password, search.slice(1), hash.slice(1)].includes(MASK);
 }
 
-/** Decodes percent-encoding. Keeps a percent sign that encodes nothing. */
+/** Decodes percent-encoding. Keeps a percent sign that is not part of a valid escape. */
 export function decoded(part: string): string {
   try {
     return decodeURIComponent(part);
@@ -139,12 +139,12 @@ export function decoded(part: string): string {
   }
 }
 
-/** Returns a URL's host without the brackets of IPv6. */
+/** Returns a URL's host; an IPv6 address without brackets. */
 export function hostOf(url: URL): string {
   return url.hostname.replace(/^\[|\]$/g, '');
 }
 
-/** Returns true for an address that no public repository can have, and for the name `localhost`. Resolves no names. */
+/** Returns true for an address that no public repository can have, and for `localhost`. Resolves no host names. */
 export function isPrivateAddress(host: string): boolean {
   const name = host.toLowerCase().replace(/\.$/, '');
   return isSpecialAddress(name) || name === 'localhost' || name.endsWith('.localhost');

@@ -1,19 +1,13 @@
 import { countOf, type Db, oneRow, rowCountOf, type Transaction } from '../core/database/database-client.js';
 import { AppError } from '../core/error-registry.js';
 
-/**
- * Hours for which a freed user number is not given to another service. Meanwhile sweeps remove the old service's files
- * on hosts.
- */
+/** Hours for which a freed user number is not reused. Meanwhile sweeps remove the old service's files from hosts. */
 const REST_HOURS = 6;
 
-/**
- * The most user numbers of one workspace, out of 200,000. Freed numbers count until they can be given to another
- * service.
- */
+/** Maximum number of user numbers per workspace, out of 200,000. Freed numbers count until they can be reused. */
 export const MAX_USERS_OF_WORKSPACE = 10_000;
 
-/** Throws capacity_exceeded if the workspace has used its share of the user numbers. */
+/** Throws capacity_exceeded if the workspace has used up its share of the user numbers. */
 export async function assertUserLeft(trx: Transaction, workspaceId: string): Promise<void> {
   const held = await countOf(
     trx,
@@ -30,8 +24,8 @@ export async function assertUserLeft(trx: Transaction, workspaceId: string): Pro
 }
 
 /**
- * Frees the operating system's user of a service that is about to be deleted. Another service gets this user once no
- * file and no process of the old one is left.
+ * Frees the Unix user of a service that is about to be deleted. It is reused once no file or process of the old service
+ * remains.
  */
 export async function freeUserNumber(trx: Transaction, serviceId: string): Promise<void> {
   await trx.raw(
@@ -48,7 +42,7 @@ export async function freeUserNumber(trx: Transaction, serviceId: string): Promi
 
 /**
  * Records that a host was searched for processes and files of service users. `look` returns the user numbers that it
- * found; their time before reuse begins again. If it throws, nothing is recorded.
+ * found; their time before reuse starts again. If `look` throws, nothing is recorded.
  */
 export async function recordUsersInUse(db: Db, hostId: string, look: () => Promise<number[]>): Promise<void> {
   const began = await oneRow<{ now: string }>(db, 'select now()::text as now');
@@ -66,7 +60,7 @@ export async function recordUsersInUse(db: Db, hostId: string, look: () => Promi
   });
 }
 
-/** Frees user numbers without a record, for example of requests that failed after taking one. Returns how many. */
+/** Frees user numbers that no service has, for example after a failed request. Returns how many. */
 export function freeLostNumbers(db: Db): Promise<number> {
   return rowCountOf(
     db,

@@ -1,9 +1,9 @@
 import { generateKeyPairSync, randomBytes } from 'node:crypto';
 
 export interface KeyPair {
-  /** `ssh-ed25519 AAAA… comment`. */
+  /** In the format `ssh-ed25519 AAAA… comment`. */
   publicKey: string;
-  /** In OpenSSH's format, which every version of ssh reads. */
+  /** In OpenSSH's format, which every version of ssh supports. */
   privateKey: string;
 }
 
@@ -36,7 +36,7 @@ export function newKeyPair(comment: string): KeyPair {
   };
 }
 
-/** Encodes a string as SSH does: its length, then its bytes. */
+/** Encodes a string in the SSH wire format: its length, then its bytes. */
 function text(content: string | Buffer): Buffer {
   const bytes = Buffer.from(content as string);
   const head = Buffer.alloc(4);

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 
-/** A repository that is reached over SSH. */
+/** The address of a repository that is accessed over SSH. */
 export interface SshAddress {
   user: string;
   host: string;
@@ -15,8 +15,8 @@ const NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
 const HOST = /^(?:[A-Za-z0-9][A-Za-z0-9.-]{0,253}|\[[0-9A-Fa-f:.]+\])$/;
 
 /**
- * Parses `ssh://git@host/path` and `git@host:path`. Returns null for any other address.
- * An address with a password, or that ssh could read as an option, also returns null.
+ * Parses `ssh://git@host/path` and `git@host:path`. Returns null for any other address, and for one with a password or
+ * that ssh could read as an option.
  */
 export function parseSshAddress(address: string): SshAddress | null {
   const [, scpUser, scpHost, scpPath] = SCP.exec(address) ?? [];
@@ -30,12 +30,12 @@ export function parseSshAddress(address: string): SshAddress | null {
   return { user: username, host, port: number, url: `ssh://${username}@${hostname}:${number}${pathname}` };
 }
 
-/** Returns true for text that is meant as an SSH address, even if the address is unusable. */
+/** Returns true for text in the form of an SSH address, even if the address is invalid. */
 export function isSshLike(address: string): boolean {
   return address.startsWith('ssh://') || SCP.test(address);
 }
 
-/** Returns a server's name as known_hosts writes it. */
+/** Returns a server's name in the format of known_hosts. */
 export function knownHostName({ host, port }: Pick<SshAddress, 'host' | 'port'>): string {
   return port === USUAL_PORT ? host : `[${host}]:${port}`;
 }
@@ -43,14 +43,14 @@ export function knownHostName({ host, port }: Pick<SshAddress, 'host' | 'port'>)
 const SCHEME = 'ranvier-ssh:';
 
 /**
- * Returns the address by which workers know an SSH repository. It names the workspace whose key reads the repository.
- * Any other address is unchanged. A service cannot be given an address of this form.
+ * Returns the internal address of an SSH repository, for workers. It includes the workspace whose key can read the
+ * repository. Returns any other address unchanged. Users cannot configure an address of this form.
  */
 export function addressForWorkspace(address: string, workspaceId: string): string {
   return isSshLike(address) ? `${SCHEME}${workspaceId}:${address}` : address;
 }
 
-/** Returns the parts of an address from `addressForWorkspace`; null for any other text. */
+/** Parses an address from `addressForWorkspace`; null for any other text. */
 export function parseWorkspaceAddress(address: string): { workspaceId: string; address: string } | null {
   if (!address.startsWith(SCHEME)) return null;
   const rest = address.slice(SCHEME.length);
@@ -58,12 +58,12 @@ export function parseWorkspaceAddress(address: string): { workspaceId: string; a
   return { workspaceId: rest.slice(0, colon), address: rest.slice(colon + 1) };
 }
 
-/** Returns the address as a person gave it, without the workspace. */
+/** Returns the address as the user entered it, without the workspace. */
 export function givenAddress(address: string): string {
   return parseWorkspaceAddress(address)?.address ?? address;
 }
 
-/** Returns the fingerprint of a public key in base64, as ssh shows it. */
+/** Returns the fingerprint of a base64-encoded public key, as ssh displays it. */
 export function fingerprintOf(base64: string): string {
   const digest = createHash('sha256').update(Buffer.from(base64, 'base64')).digest('base64');
   return `SHA256:${digest.replace(/=+$/, '')}`;
@@ -71,7 +71,7 @@ export function fingerprintOf(base64: string): string {
 
 const KEY_TYPES = ['ssh-ed25519', 'ecdsa-sha2-nistp256', 'ecdsa-sha2-nistp384', 'ecdsa-sha2-nistp521', 'ssh-rsa'];
 
-/** Returns the keys in the output of ssh-keyscan: lines of a type and a key. */
+/** Parses the output of ssh-keyscan. Returns the type and key of each line. */
 export function scannedKeys(output: string): string[] {
   const keys = output.split('\n').flatMap((line) => {
     const [host = '', type = '', key = ''] = line.trim().split(/\s+/);

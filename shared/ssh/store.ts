@@ -20,7 +20,7 @@ export interface SshHostRow {
   created_at: Date;
 }
 
-/** Returns a workspace's key pair. Creates one if there is none. */
+/** Returns a workspace's key pair, which is generated if there is none. */
 export async function ensureDeployKey(db: Db, keyring: Keyring, workspaceId: string): Promise<DeployKeyRow> {
   const find = () => db<DeployKeyRow>('deploy_keys').where({ workspace_id: workspaceId }).first();
   const known = await find();
@@ -46,7 +46,7 @@ export async function findSshHost(db: Db, workspaceId: string, host: string): Pr
   return db<SshHostRow>('ssh_hosts').where({ workspace_id: workspaceId, host }).first();
 }
 
-/** Pins a server's keys, unless another worker was faster. Returns the pinned keys. */
+/** Pins a server's host keys, unless another worker has already done so. Returns the pinned keys. */
 export async function pinSshHost(
   db: Db,
   workspaceId: string,
@@ -68,7 +68,10 @@ export async function listSshHosts(db: Db, workspaceId: string): Promise<SshHost
   return db<SshHostRow>('ssh_hosts').where({ workspace_id: workspaceId }).orderBy('host').limit(MAX_SHOWN);
 }
 
-/** Forgets the pinned keys of an SSH server. They are pinned again at the next connection. */
+/**
+ * Deletes the pinned host keys of an SSH server, which are pinned again at the next connection. Returns false if there
+ * are none.
+ */
 export async function forgetSshHost(trx: Transaction, workspaceId: string, id: string): Promise<boolean> {
   return (await trx('ssh_hosts').where({ id, workspace_id: workspaceId }).delete()) > 0;
 }

@@ -21,20 +21,20 @@ interface Deps {
 }
 
 export interface ApplyRequest extends PlanRequest, Asked {
-  /** Null for a document that was made for this apply: its plan was shown to no user. */
+  /** Hash of the plan that the user approved. Null if the platform generated the document and no user saw the plan. */
   planHash: string | null;
   confirmDestructive: string | undefined;
-  /** False if services are only made and changed, and not deployed. */
+  /** If false, services are created and changed, but not deployed. */
   deploy?: boolean;
-  /** The pushed commit that has the document: services of its repository are deployed with it. */
+  /** The pushed commit that contains the document. Services from its repository are deployed with it. */
   pushed?: PushedCommit;
-  /** The data that new services begin with. Only for a document that makes everything anew. */
+  /** Backups to restore into new services. Only for a document whose resources are all new. */
   fills?: readonly Fill[];
 }
 
 /**
- * Accepts an apply of a document: plans it again, and stores what has to be done. Returns the id of the apply.
- * Throws what `planDocument` throws, plan_changed if the plan is another one, apply_running, invalid_confirmation, and
+ * Accepts an apply of a document: plans it again and stores its steps. Returns the id of the apply. Throws errors of
+ * `planDocument`; plan_changed if the plan differs from the approved one; apply_running; invalid_confirmation;
  * invalid_request if a secret has no value.
  */
 export async function acceptApply(trx: Transaction, deps: Deps, request: ApplyRequest): Promise<string> {
@@ -51,7 +51,7 @@ export async function acceptApply(trx: Transaction, deps: Deps, request: ApplyRe
   return store(trx, deps, { stack, plan: arranged, matches, wish, asked: request });
 }
 
-/** Accepts the deletion of all that a stack owns, and then of the stack. Returns the id of the apply. */
+/** Accepts the deletion of everything a stack owns, and then of the stack. Returns the id of the apply. */
 export async function acceptDeletion(
   trx: Transaction,
   deps: Deps,
@@ -67,7 +67,7 @@ export async function acceptDeletion(
   return store(trx, deps, { stack, plan: { ...plan, steps }, matches, wish, asked });
 }
 
-/** Locks the name of a stack until the commit: its applies are accepted one after another. */
+/** Locks a stack's name until the commit, so that its applies are accepted one at a time. */
 export async function lockStack(trx: Transaction, workspaceId: string, name: string): Promise<void> {
   await lockUntilCommit(trx, `ranvier.stack:${workspaceId}:${name}`);
 }
@@ -119,7 +119,7 @@ async function store(
   });
 }
 
-/** Notes under which name the document has each resource that exists. */
+/** Records the names in the document of the stack's existing resources; null for an omitted resource. */
 async function claimAll(trx: Transaction, stackId: string, matches: Matches): Promise<void> {
   const { services, groups, goneServices, goneGroups } = matches;
   const claims = [

@@ -1,7 +1,7 @@
 import type { Step } from './model.js';
 import type { Plan } from './plan-model.js';
 
-/** A service of a document whose data begins with a backup of another service, `from`. */
+/** A service of a document whose data is restored from a backup of another service, `from`. */
 export interface Fill {
   service: string;
   isDatabase: boolean;
@@ -10,8 +10,8 @@ export interface Fill {
 }
 
 /**
- * Adds the restores of a plan that makes everything anew. Databases are deployed first, because they must run to be
- * filled; what uses data is deployed once all of it is restored. Without `deploy`, nothing else is deployed. Pure.
+ * Adds restores to a plan whose resources are all new. Databases are deployed first, because a restore needs a running
+ * database. Other services are deployed once all restores are done; without `deploy`, not at all. Pure.
  */
 export function arrangeFills(plan: Plan, fills: readonly Fill[], deploy: boolean): Plan {
   const empty = fills.filter(({ isDatabase, service }) => isDatabase && !plan.deploys.includes(service));

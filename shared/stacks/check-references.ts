@@ -5,7 +5,7 @@ import type { EnvironmentState } from './environment-state.js';
 import type { Matches } from './match-resources.js';
 import type { ReferenceWish, VariableWish } from './wish.js';
 
-/** What a service offers to references: its kind, and its variables with those of its groups. */
+/** What references to a service can use. These are its own variables, those of its groups, and those of its kind. */
 interface Provider {
   kind: ServiceKind;
   variables: Map<string, ReferenceWish | null>;
@@ -13,7 +13,7 @@ interface Provider {
 
 const OFFERED = ['HOST', 'PORT', 'URL'];
 
-/** Returns the references of a document that lead nowhere or back to themselves. */
+/** Returns the dangling and circular references in a document. */
 export function referenceProblems(matches: Matches, state: EnvironmentState): ErrorDetail[] {
   const providers = providersOf(matches, state);
   const problems: ErrorDetail[] = [];
@@ -74,7 +74,7 @@ function offers({ kind, variables }: Provider, key: string): boolean {
   return variables.has(key) || (isDataKind(kind) ? OFFERED_KEYS[kind] : OFFERED).includes(key);
 }
 
-/** Follows references by name. One by an id leads out of the document. */
+/** Follows references by service name. A reference by id cannot lead back into the document. */
 function isCircle(
   providers: ReadonlyMap<string, Provider>,
   owner: string | null,

@@ -1,8 +1,10 @@
 import { ABANDONED, defineKind, RECORD_QUEUE } from '../engine/kind.js';
 import type { ApplyStatus } from './model.js';
 
-/** The table of states. `stepped` records a step of the journal. An apply that waits for its
- * deployments is released, and stays running. */
+/**
+ * State → its transitions. `stepped` records a completed step in the journal. While an apply waits for its
+ * deployments, its worker releases it, and it stays `running`.
+ */
 const STATES = {
   queued: { claimed: 'running', cancelled: 'cancelled' },
   running: {
@@ -19,7 +21,7 @@ const STATES = {
   cancelled: {},
 } as const satisfies Record<ApplyStatus, Partial<Record<string, ApplyStatus>>>;
 
-/** Applies of stacks. The journal in `stack_steps` says which steps are done. */
+/** The record kind of stack applies. The journal in `stack_steps` records which steps are done. */
 export const STACK_APPLIES = defineKind({
   table: 'stack_applies',
   payload: 'applyId',

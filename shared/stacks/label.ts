@@ -1,4 +1,4 @@
-/** Turns a text into lower-case letters, digits and hyphens. */
+/** Converts a text to a label of lower-case letters, digits and hyphens. */
 export function labelOf(text: string): string {
   return text
     .slice(0, 60)

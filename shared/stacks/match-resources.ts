@@ -2,7 +2,7 @@ import { AppError, type ErrorDetail } from '../core/error-registry.js';
 import type { EnvironmentState, GroupState, Owner, ServiceState } from './environment-state.js';
 import type { GroupWish, ServiceWish, StackWish } from './wish.js';
 
-/** A service that is asked for, with the one that exists. */
+/** A service in a document, and the matching existing service. */
 export interface ServiceMatch {
   wish: ServiceWish;
   state: ServiceState | null;
@@ -13,14 +13,14 @@ interface GroupMatch {
   state: GroupState | null;
 }
 
-/** What a document asks for beside what exists. */
+/** The resources of a document, each matched with the existing one. */
 export interface Matches {
   services: ServiceMatch[];
   groups: GroupMatch[];
-  /** What the stack owns and the document does not name. */
+  /** Resources that the stack owns but the document omits. */
   goneServices: ServiceState[];
   goneGroups: GroupState[];
-  /** What the stack takes over because the document names it. */
+  /** Existing resources that the stack becomes the owner of because the document contains them. */
   adopted: (ServiceState | GroupState)[];
 }
 
@@ -31,9 +31,9 @@ interface Resource {
 }
 
 /**
- * Finds, by name, the existing resources that a document asks for. A resource of the stack that a user has renamed since
- * is found by its name in the document. Adds a problem for each name that several resources have. Throws owned_elsewhere
- * if a resource belongs to another stack.
+ * Matches the resources of a document with existing ones by name. A resource of the stack that a user has renamed is
+ * found by its name in the document. Adds a problem for each ambiguous name. Throws owned_elsewhere if another stack
+ * owns a resource.
  */
 export function matchResources(
   stackId: string | null,

@@ -17,14 +17,14 @@ export interface PlanRequest {
   workspaceId: string;
   name: string;
   document: string;
-  /** What is added to the plan's warnings. */
+  /** Warnings to add to the plan's own. */
   warnings?: readonly string[];
   environmentId: string | undefined;
   values: Readonly<Record<string, string>>;
   authorize: (facts: { protectedEnvironment: boolean }) => void;
 }
 
-/** A plan without problems, and the stack and environment that it is about. */
+/** A plan without problems, with its stack and environment. */
 export interface PlannedDocument extends Omit<PlannedStack, 'problems'> {
   wish: StackWish;
   stack: StackRow | undefined;
@@ -32,9 +32,8 @@ export interface PlannedDocument extends Omit<PlannedStack, 'problems'> {
 }
 
 /**
- * Plans a document against the environment of its stack.
- * Throws invalid_request with lines of the document, forbidden in a protected environment, owned_elsewhere, and conflict
- * if the stack belongs to another environment.
+ * Plans a document against the environment of its stack. Throws invalid_request with line numbers; forbidden in a
+ * protected environment; owned_elsewhere; conflict if the stack belongs to another environment.
  */
 export async function planDocument(
   db: Db,

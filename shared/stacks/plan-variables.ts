@@ -3,13 +3,13 @@ import type { Step, StepContent, VariablesOwner } from './model.js';
 import { type Change, type FieldChange, fieldChange, HIDDEN } from './plan-model.js';
 import type { Content, VariableWish } from './wish.js';
 
-/** Where the services of the document and of the environment are. */
+/** Names and ids of the services in the document and the environment. */
 export interface ServiceNames {
-  /** Returns the id of the service with this name: null if the apply makes it, undefined if there is none. */
+  /** Returns the id of the service with this name. Null if the apply creates it; undefined if there is none. */
   idOf(name: string): string | null | undefined;
-  /** Returns the name of a service in the document or the environment, otherwise its id. */
+  /** Returns the name of a service in the document or the environment, or its id if it has none there. */
   nameOf(id: string): string;
-  /** True if the service is one of the document. */
+  /** Returns true if the document contains the service. */
   isOwn(name: string): boolean;
 }
 
@@ -17,11 +17,11 @@ export interface VariablesPlan {
   changes: Change[];
   step: Step | null;
   secrets: string[];
-  /** Keys that change for deployments that are no previews. */
+  /** Keys whose values change for deployments other than previews. */
   changedKeys: string[];
 }
 
-/** Plans the variables of a service or a group. `values` are those of secrets, by `name.KEY`. */
+/** Plans the variables of a service or group. `values` are the secrets' values by `name.KEY`. */
 export function planVariables(
   name: string,
   owner: VariablesOwner,
@@ -57,12 +57,12 @@ export function planVariables(
   return plan;
 }
 
-/** Returns true if a generated or secret variable has no value that it could keep. */
+/** Returns true if a generated or secret variable has no readable value to keep. */
 function isSetAgain(state: VariableState | null): boolean {
   return state === null || state.value === null;
 }
 
-/** Returns what the step writes. A generated or secret variable keeps the value that it has. */
+/** Returns the value or reference that the step sets. A generated or secret variable keeps an existing value. */
 function contentOf(
   content: Content,
   state: VariableState | null,

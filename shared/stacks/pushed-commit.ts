@@ -8,17 +8,17 @@ import type { Plan } from './plan-model.js';
 import { wantedConfiguration } from './plan-services.js';
 import type { ServiceWish } from './wish.js';
 
-/** The newest commit of a branch, which was pushed. */
+/** The head commit of a branch after a push. */
 export interface PushedCommit {
-  /** The repository, as `repositoryKey` names it. */
+  /** The repository, in the form of `repositoryKey`. */
   repository: string;
   branch: string;
   sha: string;
-  /** Names of services that are not deployed, because their path filters exclude all that changed. */
+  /** Names of services that are not deployed because their path filters exclude all changed files. */
   excluded: ReadonlySet<string>;
 }
 
-/** A service that exists, with the configuration that the document asks for. */
+/** An existing service, with the configuration from the document. */
 interface PushedService {
   name: string;
   id: string;
@@ -26,8 +26,8 @@ interface PushedService {
 }
 
 /**
- * Returns what all addresses of a repository have in common: the host and the path.
- * User, password, query and fragment are left out.
+ * Returns the host and path of a repository address, which all addresses of the repository share. Omits the user,
+ * password, query and fragment.
  */
 export function repositoryKey(address: string): string {
   const ssh = parseSshAddress(address);
@@ -37,13 +37,16 @@ export function repositoryKey(address: string): string {
   return place.replace(/\/+$/, '').replace(/\.git$/, '');
 }
 
-/** Returns the name of a stack that is first applied by a push: that of the repository. */
+/** Returns the name for a stack that is first applied by a push. It is the repository's name. */
 export function stackNameOf(address: string): string {
   const key = repositoryKey(address);
   return labelOf(key.slice(key.lastIndexOf('/') + 1)) || 'stack';
 }
 
-/** Returns the services with `autoDeploy` that a pushed commit deploys, and the plan alone does not. */
+/**
+ * Returns the services to deploy because of the pushed commit, in addition to those of the plan. They have
+ * `autoDeploy`.
+ */
 export function pushedServices(plan: Plan, matches: Pick<Matches, 'services'>, commit: PushedCommit): PushedService[] {
   return matches.services.flatMap(({ wish, state }) => {
     const configuration = wanted(wish);
@@ -55,7 +58,7 @@ export function pushedServices(plan: Plan, matches: Pick<Matches, 'services'>, c
   });
 }
 
-/** Adds the deployments of a pushed commit to a plan. All deployments from its branch then deploy this commit. Pure. */
+/** Adds the deployments for a pushed commit to a plan. All deployments from its branch then use this commit. Pure. */
 export function withCommit(plan: Plan, matches: Pick<Matches, 'services'>, commit: PushedCommit): Plan {
   const { branch, sha } = commit;
   const added = pushedServices(plan, matches, commit).map(({ name }) => name);

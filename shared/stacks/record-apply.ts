@@ -7,11 +7,11 @@ import type { StackRow } from './model.js';
 import type { PlanRequest } from './plan-document.js';
 import { hasOpenApply, insertApply, type NewApply } from './store.js';
 
-/** Who asks for an apply, and what they may do. */
+/** The user who requests an apply, and a check of their permissions. */
 export interface Asked {
   actor: string;
   authorize: PlanRequest['authorize'];
-  /** Called before work is queued. */
+  /** Called before work is queued. Throws if the queue engine is unavailable. */
   needEngine: () => void;
 }
 
@@ -20,14 +20,14 @@ interface NewRecord extends Pick<NewApply, 'together' | 'rollback_of' | 'plan' |
   asked: Asked;
 }
 
-/** Throws apply_running if an apply of the stack has not ended. */
+/** Throws apply_running if an apply of the stack is not finished. */
 export async function assertIdle(trx: Transaction, stack: StackRow | undefined): Promise<void> {
   if (stack !== undefined && (await hasOpenApply(trx, stack.id))) throw new AppError('apply_running');
 }
 
 /**
- * Stores an apply with its journal, whose steps are sealed. One without steps has succeeded. Returns its id. Throws what
- * `needEngine` throws if the engine is away.
+ * Stores an apply with its journal, whose steps are sealed. Returns its id. An apply without steps succeeds
+ * immediately. Throws errors of `needEngine`.
  */
 export async function recordApply(
   trx: Transaction,
@@ -49,7 +49,7 @@ export async function recordApply(
   return id;
 }
 
-/** Returns true if the caller may change protected environments, and so read their values. */
+/** Returns true if the caller may change protected environments, and may therefore read their values. */
 export function permitsProtected(authorize: PlanRequest['authorize']): boolean {
   try {
     authorize({ protectedEnvironment: true });

@@ -11,21 +11,21 @@ import { requestCancel } from '../engine/cancel-requests.js';
 import { STACK_APPLIES } from './kind.js';
 import { type ApplyRow, type StackRow, type Step, type StepRow, stepName } from './model.js';
 
-/** A service or a group of a stack. */
+/** A service or group, as a resource of a stack. */
 export type ResourceId = { serviceId: string } | { groupId: string };
 
-/** An apply to store. One without steps has succeeded. */
+/** An apply to store. An apply without steps is stored as succeeded. */
 export interface NewApply extends Pick<ApplyRow, 'id' | 'workspace_id' | 'stack_id' | 'actor' | 'reads_protected'> {
-  /** True if the routes of its deployments move in one transaction. */
+  /** True if all routes of its deployments switch in one transaction. */
   together: boolean;
-  /** The apply whose releases it brings back. */
+  /** The apply whose releases this apply restores. */
   rollback_of?: string;
   plan: ApplyRow['plan'];
   sealed_steps: Buffer | null;
   steps: readonly Step[];
 }
 
-/** Stores an apply with its journal. Its first job is due at once. */
+/** Stores an apply with its journal. The apply is due immediately. */
 export async function insertApply(trx: Transaction, { steps, plan, ...apply }: NewApply): Promise<void> {
   const ended = { status: 'succeeded', finished_at: trx.fn.now() };
   await trx('stack_applies').insert({
@@ -41,27 +41,27 @@ export async function insertApply(trx: Transaction, { steps, plan, ...apply }: N
   );
 }
 
-/** SQL: the first step of an apply that is not done. */
+/** SQL: the first step of an apply that is not done yet. */
 const NEXT_STEP = `select * from stack_steps where apply_id = :applyId and status <> 'done' order by position limit 1`;
 
-/** Returns the first step that is not done; undefined if all are. */
+/** Returns the first step that is not done yet; undefined if all are done. */
 export async function findNextStep(db: Db, applyId: string): Promise<StepRow | undefined> {
   return (await oneRow<StepRow>(db, NEXT_STEP, { applyId })) ?? undefined;
 }
 
-/** Returns the first step that is not done, locked until the commit. */
+/** Returns the first step that is not done yet, locked until the commit; undefined if all are done. */
 export async function lockNextStep(trx: Transaction, applyId: string): Promise<StepRow | undefined> {
   return (await oneRow<StepRow>(trx, `${NEXT_STEP} for update`, { applyId })) ?? undefined;
 }
 
-/** What the journal notes of a step. */
+/** What the journal records about a completed step. */
 export interface StepResult {
   resourceId?: string;
   deploymentId?: string;
   operationId?: string;
 }
 
-/** Notes in the journal that a step is done, in the transaction that does it. */
+/** Records in the journal that a step is done. Must run in the transaction that performs the step. */
 export async function finishStep(
   trx: Transaction,
   { apply_id, position }: Pick<StepRow, 'apply_id' | 'position'>,
@@ -78,7 +78,7 @@ export async function finishStep(
   );
 }
 
-/** Notes why a step failed. */
+/** Records in the journal why a step failed. */
 export async function failStep(
   db: Db,
   { apply_id, position }: Pick<StepRow, 'apply_id' | 'position'>,
@@ -95,7 +95,7 @@ export function listSteps(db: Db, applyId: string): Promise<StepRow[]> {
   return rowsOf<StepRow>(db, 'select * from stack_steps where apply_id = :applyId order by position', { applyId });
 }
 
-/** A deployment that an apply has queued. */
+/** A deployment that an apply queued. */
 export interface ApplyDeployment {
   id: string;
   service_id: string;
@@ -105,7 +105,7 @@ export interface ApplyDeployment {
   open: boolean;
 }
 
-/** Returns the deployments of an apply, in the order in which they were queued. */
+/** Returns the deployments that an apply queued, in that order. */
 export function listApplyDeployments(db: Db, applyId: string): Promise<ApplyDeployment[]> {
   return rowsOf<ApplyDeployment>(
     db,
@@ -115,7 +115,7 @@ export function listApplyDeployments(db: Db, applyId: string): Promise<ApplyDepl
   );
 }
 
-/** Returns the restores of an apply, in the order in which they were queued. */
+/** Returns the restores that an apply queued, in that order. */
 export function listApplyRestores(
   db: Db,
   applyId: string,
@@ -128,7 +128,7 @@ export function listApplyRestores(
   );
 }
 
-/** Finds the service or group that a stack has under a name of its document. */
+/** Returns the stack's service or group with this name in its document. */
 export async function findResource(
   db: Db,
   stackId: string,
@@ -143,7 +143,7 @@ export async function findResource(
   return row?.id;
 }
 
-/** Makes a service or a group the stack's own, under a name of its document. */
+/** Makes a stack the owner of a service or group, under a name in its document. */
 export async function claimResource(
   trx: Transaction,
   stackId: string,
@@ -158,7 +158,7 @@ export async function claimResource(
   );
 }
 
-/** Releases a service or a group from its stack. */
+/** Removes a service or group from its stack. */
 export async function releaseResource(trx: Transaction, resource: ResourceId): Promise<void> {
   const [column, id] = 'serviceId' in resource ? ['service_id', resource.serviceId] : ['group_id', resource.groupId];
   await trx('stack_resources')
@@ -166,13 +166,13 @@ export async function releaseResource(trx: Transaction, resource: ResourceId): P
     .delete();
 }
 
-/** Deletes a stack. What it owned stays, without an owner. */
+/** Deletes a stack. The resources that it owned are kept, without an owner. */
 export async function forgetStack(trx: Transaction, stackId: string): Promise<void> {
   await trx('stack_resources').where({ stack_id: stackId }).delete();
   await trx('stacks').where({ id: stackId }).update({ deleted_at: trx.fn.now(), sealed_document: null });
 }
 
-/** Finds a stack of the workspace by its name. */
+/** Returns the stack with this name. Deleted stacks are not found. */
 export async function findStack(db: Db, workspaceId: string, name: string): Promise<StackRow | undefined> {
   const sql = 'select * from stacks where workspace_id = :workspaceId and name = :name and deleted_at is null';
   return (await oneRow<StackRow>(db, sql, { workspaceId, name })) ?? undefined;
@@ -187,12 +187,12 @@ export async function insertStack(
   return returnedRow(stack);
 }
 
-/** Stores what the newest apply of a stack asks for. */
+/** Stores the sealed document of a stack's newest apply. */
 export async function writeDocument(trx: Transaction, id: string, sealed: Buffer): Promise<void> {
   await trx('stacks').where({ id }).update({ sealed_document: sealed, updated_at: trx.fn.now() });
 }
 
-/** Releases what was deleted, or moved out of the stack's environment. */
+/** Removes resources from a stack that were deleted or moved out of its environment. */
 export async function releaseAbsent(trx: Transaction, stack: Pick<StackRow, 'id' | 'environment_id'>): Promise<void> {
   await trx.raw(
     `delete from stack_resources r
@@ -208,7 +208,7 @@ export async function hasOpenApply(db: Db, stackId: string): Promise<boolean> {
   return (await rowCountOf(db, 'select from stack_applies where stack_id = ? and finished_at is null', [stackId])) > 0;
 }
 
-/** Returns a stack's row and the project of its environment. */
+/** Returns a stack with the project of its environment. */
 export async function getStack(db: Db, id: string): Promise<(StackRow & { project_id: string }) | undefined> {
   const row = await oneRow<StackRow & { project_id: string }>(
     db,
@@ -218,7 +218,7 @@ export async function getStack(db: Db, id: string): Promise<(StackRow & { projec
   return row ?? undefined;
 }
 
-/** Requests the cancellation of an open apply. Returns false if it has ended. */
+/** Requests the cancellation of an open apply. Returns false if it is already finished. */
 export async function cancelApply(
   trx: Transaction,
   { id, stack_id }: Pick<ApplyRow, 'id' | 'stack_id'>,

@@ -2,34 +2,36 @@ import { createRequire } from 'node:module';
 import type * as Yaml from 'yaml';
 import { lazily } from '../core/lazily.js';
 
-/** Loaded with the first document, because it takes tens of milliseconds. */
+/** Loaded when the first document is read, because loading takes tens of milliseconds. */
 const yaml = lazily(() => createRequire(import.meta.url)('yaml') as typeof Yaml);
 
-/** The most nodes of a document whose aliases are written out. */
+/** Maximum number of nodes in a document after its aliases are resolved. */
 const MAX_NODES = 200_000;
 const MAX_DEPTH = 50;
-/** The most line ends, commas and brackets of a text: they bound how long it takes to parse, to about 0.5 s. */
+/** Maximum number of line ends, commas and brackets in a text. Limits the parsing time to about 0.5 s. */
 const MAX_MARKS = 50_000;
 
-/** A fault at a place in a text. Lines and columns begin with 1. */
+/** A fault at a position in a text. Lines and columns start at 1. */
 export interface YamlFault {
   line: number;
   column: number;
   message: string;
 }
 
-/** A parsed text, which knows where its values stand. */
+/** A parsed text that can return the position of each value. */
 export interface YamlSource {
-  /** The value with aliases and merges written out; undefined if there are faults. */
+  /** The value, with aliases and merges resolved; undefined if there are faults. */
   value: unknown;
   faults: YamlFault[];
-  /** Returns where the value at a JSON pointer stands, or its key, or else the nearest one above. */
+  /**
+   * Returns the position of the value at a JSON pointer, or of its key. If there is none, that of its nearest ancestor.
+   */
   positionOf(pointer: string, at?: 'key' | 'value'): { line: number; column: number };
 }
 
 /**
- * Parses YAML or JSON that a person has written. Anchors and merges work.
- * A text whose aliases would become more than 200,000 values is refused before it is written out.
+ * Parses YAML or JSON written by a user. Supports anchors and merge keys. Rejects a text whose aliases would resolve to
+ * more than 200,000 values, without resolving them.
  */
 export function readYaml(text: string): YamlSource {
   if (marksOf(text) > MAX_MARKS) {
@@ -38,7 +40,7 @@ export function readYaml(text: string): YamlSource {
   }
   const { LineCounter, parseDocument } = yaml();
   const lines = new LineCounter();
-  // The package compares each key with all others of its map: `documentFault` does so in linear time.
+  // The package would compare each key with all others of its map. `documentFault` finds duplicates in linear time.
   const options = { uniqueKeys: false, merge: true, logLevel: 'silent', prettyErrors: false } as const;
   const document = parseDocument(text, { lineCounter: lines, ...options });
   const place = (offset: number) => {
@@ -63,7 +65,7 @@ function marksOf(text: string): number {
   return count;
 }
 
-/** Returns a key that is given twice, or why the aliases cannot be written out; null if nothing is wrong. */
+/** Returns a duplicate key, or why the aliases cannot be resolved; null if there is no fault. */
 function documentFault(document: Yaml.Document.Parsed): { offset: number; message: string } | null {
   const { isAlias, isCollection, isMap, isPair, isNode, isScalar } = yaml();
   const sizes = new Map<object, number>();
@@ -110,18 +112,18 @@ function documentFault(document: Yaml.Document.Parsed): { offset: number; messag
   return fault;
 }
 
-/** Returns the offset of the node at a JSON pointer, through aliases and merges. */
+/** Returns the offset of the node at a JSON pointer. Follows aliases and merge keys. */
 function offsetOf(document: Yaml.Document.Parsed, pointer: string, at: 'key' | 'value'): number {
   const { isAlias, isMap, isNode, isScalar, isSeq } = yaml();
   const resolved = (node: unknown): unknown => (isAlias(node) ? node.resolve(document) : node);
   let offset = isNode(document.contents) ? (document.contents.range?.[0] ?? 0) : 0;
 
-  /** Finds the pair of a key, in the map itself or in what is merged into it. */
+  /** Finds the pair with this key in the map itself or in a map that is merged into it. */
   function pairOf(map: unknown, key: string): Yaml.Pair | undefined {
     if (!isMap(map)) return undefined;
     const keyOf = ({ key: node }: Yaml.Pair) => {
       const value = isScalar(node) ? node.value : node;
-      // The key of a merge is a symbol.
+      // The package represents a merge key as a symbol.
       return typeof value === 'symbol' ? value.description : String(value);
     };
     const own = map.items.find((pair) => keyOf(pair) === key);

@@ -19,18 +19,18 @@ export interface VariableInput {
   workspaceId: string;
   owner: VariableOwner;
   content: VariableContent;
-  /** If absent, a new variable gets the scope `all`, and an existing one keeps its scope. */
+  /** If absent, a new variable gets the scope `all`, and an existing variable keeps its scope. */
   scope?: VariableScope | undefined;
-  /** Where the variable is in the request's body, for the details of an error. */
+  /** Path of the variable in the request body, for error details. */
   at?: string;
   /**
-   * Throws forbidden if the variable refers to a service in a protected environment and the caller may not read secrets
-   * there.
+   * Throws forbidden if the variable refers to a service whose secrets the caller may not read. This depends on the
+   * protection of the service's environment.
    */
   authorize: (facts: { protectedEnvironment: boolean }) => void;
 }
 
-/** Creates a variable and seals its value. Throws conflict if the key is taken, invalid_request, payload_too_large. */
+/** Creates a variable and seals its value. Throws conflict if the key is taken; invalid_request; payload_too_large. */
 export async function createVariable(
   trx: Transaction,
   deps: Pick<CommandDeps, 'keyring'>,
@@ -62,7 +62,7 @@ export async function updateVariable(
   return row;
 }
 
-/** Throws payload_too_large if the owner's variables take too many bytes together. The owner must be locked. */
+/** Throws payload_too_large if the total size of the owner's variables is too large. The owner must be locked. */
 async function assertRoom(
   trx: Transaction,
   id: string,
@@ -79,7 +79,7 @@ export function tooMany(): AppError {
   return new AppError('conflict', `${MAX_VARIABLES} variables are the most there can be`);
 }
 
-/** Builds the error payload_too_large. `path` is the value's path in the request's body. */
+/** Creates a payload_too_large error. `path` is the value's path in the request body. */
 export function tooLarge(owner: VariableOwner, bytes: number, path: string): AppError {
   const message =
     `takes the variables of this ${'serviceId' in owner ? 'service' : 'group'} to ${bytes} bytes, keys included; ` +
@@ -87,7 +87,9 @@ export function tooLarge(owner: VariableOwner, bytes: number, path: string): App
   return new AppError('payload_too_large', `The value ${message}`, [{ path, message }]);
 }
 
-/** Returns the columns of a variable's value or reference. Throws invalid_request, and what `authorize` throws. */
+/**
+ * Returns the database columns for a variable's value or reference. Throws invalid_request, and errors of `authorize`.
+ */
 export async function storedContent(
   trx: Transaction,
   { keyring }: Pick<CommandDeps, 'keyring'>,

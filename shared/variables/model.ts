@@ -1,6 +1,8 @@
 import { type Static, Type } from 'typebox';
 
-/** A variable's name, as shells accept it. `__proto__` is excluded because a JavaScript object cannot have this key. */
+/**
+ * A variable's name, as shells accept it. Excludes `__proto__`, which cannot be an ordinary key of a JavaScript object.
+ */
 export const VariableKey = Type.String({
   minLength: 1,
   maxLength: 256,
@@ -10,21 +12,21 @@ export const VariableKey = Type.String({
     'a name of letters, digits and _, without a digit at its start. PORT can be set, but a running service gets the PORT of the platform',
 });
 
-/** The most bytes of UTF-8 in one value. */
+/** Maximum size of one value, in bytes of UTF-8. */
 export const VALUE_BYTES = 65_536;
 export const VariableValue = Type.String({
   maxLength: VALUE_BYTES,
   description: `at most ${VALUE_BYTES} bytes of UTF-8. It is stored encrypted and never shown`,
 });
 
-/** The most bytes of all names and values together, for one service or group, and for one deployment. */
+/** Maximum total size of names and values, in bytes, per service or group and per deployment. */
 export const VARIABLES_BYTES = 262_144;
 
-/** The deployments that get a variable: all, those of the service itself, or those of its previews. */
+/** Which deployments get a variable: all, the service's own (`production`), or its previews'. */
 export const VARIABLE_SCOPES = ['all', 'production', 'preview'] as const;
 export type VariableScope = (typeof VARIABLE_SCOPES)[number];
 
-/** The scope of a deployment: it gets the variables of this scope and those of all. */
+/** The scope of a deployment. It gets variables with this scope or with `all`. */
 export type DeploymentScope = Exclude<VariableScope, 'all'>;
 
 export const VariableReference = Type.Object(
@@ -37,8 +39,8 @@ export const VariableReference = Type.Object(
 );
 export type VariableReference = Static<typeof VariableReference>;
 
-/** How many variables one service or group may have. */
+/** Maximum number of variables per service or group. */
 export const MAX_VARIABLES = 1000;
 
-/** Either a value to seal, or a reference. */
+/** A value to seal, or a reference. */
 export type VariableContent = { value: string } | { reference: VariableReference };

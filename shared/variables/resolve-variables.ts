@@ -17,19 +17,19 @@ import {
   variablesReaching,
 } from './source-store.js';
 
-/** The values that a deployment runs with, and their sources. */
+/** The values of a deployment's variables, and where they come from. */
 export interface ResolvedVariables {
   values: Record<string, string>;
   /** Variables whose values are read from databases when the release starts. */
   dataReferences: Record<string, DataReference>;
-  /** Other services and environment groups that values came from, sorted. */
+  /** Ids of other services from which values come, sorted. `groupIds` are the environment groups. */
   providerIds: string[];
   groupIds: string[];
-  /** True if a source of these values was in a protected environment, or refers to one. */
+  /** True if the source of a value is in a protected environment or refers to one. */
   readProtected: boolean;
 }
 
-/** No variables: for code whose author is not trusted, such as a fork's. */
+/** No variables. Used for untrusted code, such as a fork's. */
 export const NO_VARIABLES: ResolvedVariables = {
   values: {},
   dataReferences: {},
@@ -38,7 +38,7 @@ export const NO_VARIABLES: ResolvedVariables = {
   readProtected: false,
 };
 
-/** The owner and the scope of a deployment's variables. A preview uses its base's. */
+/** The service whose variables a deployment gets, and its scope. A preview gets the variables of its base service. */
 export interface VariablesOf {
   serviceId: string;
   scope: DeploymentScope;
@@ -48,22 +48,23 @@ export interface ResolveInput {
   service: Pick<ServiceRow, 'id' | 'workspace_id'>;
   variables: VariablesOf;
   /**
-   * Called before a value of a protected environment is read. Throws if the person who deploys may not act there, no
-   * matter who stored the reference.
+   * Called before a value from a protected environment is read. Throws if the user who deploys has no access to that
+   * environment, no matter who stored the reference.
    */
   authorize: (facts: { protectedEnvironment: boolean }) => void;
 }
 
-/** The most variables of one deployment: a service's own and a group's. */
+/** Maximum number of variables per deployment: those of a service and as many from groups. */
 const MAX_REACHING = 2 * MAX_VARIABLES;
-/** Longer chains of references are refused. */
+/** Maximum length of a chain of references. */
 const MAX_STEPS = 32;
 
 /**
- * Returns the values that a deployment runs with: its groups' variables, overridden by its own.
- * References are followed to their providers, and only variables of the deployment's scope count. Throws, naming the
- * variable: `source_invalid` if a reference has no provider, an archived one, or refers back to itself; `forbidden` if
- * `authorize` refuses a value of a protected environment; `payload_too_large` if the values are too large together.
+ * Returns the values of a deployment's variables. Those of its service override those of its groups.
+ * Follows references to their providers, and uses only variables of the deployment's scope. Throws an error that names
+ * the variable: `source_invalid` if the provider of a reference is missing or archived, or if references are circular;
+ * `forbidden` if `authorize` refuses a value from a protected environment; `payload_too_large` if all values together
+ * are too large.
  */
 export async function resolveVariables(
   trx: Transaction,
@@ -112,7 +113,7 @@ class Resolver {
     };
   }
 
-  /** `path` lists the services and keys that led to the variable, itself included. */
+  /** `path` lists the services and keys that were followed to the variable, itself included. */
   async #valueOf(variable: VariableSource, path: readonly string[]): Promise<string | DataReference> {
     const { group_id, group_name, group_protected } = variable;
     if (group_id !== null) this.#groups.add(group_id);
@@ -128,7 +129,7 @@ class Resolver {
     return this.#follow(providerId, key, path);
   }
 
-  /** Opens a value. Throws if it does not open, because nothing is deployed without a value that it should have. */
+  /** Unseals a value. Throws if that fails, because a deployment must not run with a missing value. */
   #open(sealed: Buffer, id: string, path: readonly string[]): string {
     try {
       return openFrom(this.#deps.keyring, SEALED.variable, id, sealed);

@@ -12,7 +12,7 @@ export interface SetVariablesInput extends Omit<VariableInput, 'content' | 'scop
 }
 
 /**
- * Creates, replaces and deletes several variables at once. The rules of single changes apply. The owner must be locked.
+ * Creates, replaces and deletes several variables at once, with the checks of single changes. The owner must be locked.
  * Throws invalid_request, conflict, payload_too_large.
  */
 export async function setVariables(

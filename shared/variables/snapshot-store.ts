@@ -2,9 +2,7 @@ import { type Db, oneRow, returnedRow, type Transaction } from '../core/database
 import { prepare, rowOfPrepared } from '../core/database/prepared.js';
 import type { DataReference } from '../data/model.js';
 
-/**
- * The sealed variables with which deployments were queued. A service's deployments with equal variables share a row.
- */
+/** The sealed variables of queued deployments. Deployments of a service with equal variables share a row. */
 export interface SnapshotRow {
   id: string;
   service_id: string;
@@ -12,10 +10,10 @@ export interface SnapshotRow {
   sealed: Buffer;
   /** Variables that are read from databases when a release starts. */
   data_references: Record<string, DataReference>;
-  /** Other services and environment groups that values came from. */
+  /** Ids of other services from which values came. `group_ids` are the environment groups. */
   provider_ids: string[];
   group_ids: string[];
-  /** True if a value came from a protected environment, or from a reference to one, when it was read. */
+  /** True if, when a value was read, its source was in a protected environment or referred to one. */
   read_protected: boolean;
   created_at: Date;
 }
@@ -24,12 +22,12 @@ export async function getSnapshot(db: Db, id: string): Promise<SnapshotRow | nul
   return (await db<SnapshotRow>('snapshots').where({ id }).first()) ?? null;
 }
 
-/** Returns the id of the snapshot of a deployment; null if it has none. */
+/** Returns the id of a deployment's snapshot; null if it has none. */
 export async function snapshotIdOf(db: Db, deploymentId: string): Promise<string | null> {
   return (await db('deployments').where({ id: deploymentId }).first('snapshot_id'))?.snapshot_id ?? null;
 }
 
-/** Returns the service's snapshot with this content. */
+/** Returns the service's snapshot with this digest of its content; undefined if there is none. */
 export async function findSnapshot(db: Db, serviceId: string, digest: Buffer): Promise<SnapshotRow | undefined> {
   return db<SnapshotRow>('snapshots').where({ service_id: serviceId, digest }).first();
 }
@@ -62,17 +60,17 @@ const ERASE = prepare<{ count: number }>(
 );
 
 /**
- * Erases a service's snapshots that no release needs, and returns how many are left. Their deployments have ended, do
- * not serve, have no replica, and cannot be rolled back to. The caller holds the service's lock. The cost does not grow
- * with the number of past deployments.
+ * Erases a service's snapshots that no release needs, and returns how many remain. A snapshot is erased if its
+ * deployments have finished, receive no requests, have no replica, and are not available for rollback. The caller must
+ * hold the service's lock. The cost does not grow with the number of past deployments.
  */
 export async function eraseUnusedSnapshots(trx: Transaction, serviceId: string): Promise<number> {
   return returnedRow(await rowOfPrepared(trx, ERASE, [serviceId])).count;
 }
 
 /**
- * Returns true if a snapshot has values of a protected environment. They were protected when they were read, or the
- * service or group that provided them is protected now.
+ * Returns true if a snapshot contains values from a protected environment. The environment was protected when the value
+ * was read, or the service or group that provided it is protected now.
  */
 export async function readsProtected(db: Db, id: string): Promise<boolean> {
   const row = await oneRow<{ found: boolean }>(
@@ -83,7 +81,7 @@ export async function readsProtected(db: Db, id: string): Promise<boolean> {
   return row?.found ?? false;
 }
 
-/** Returns the SQL of `readsProtected` for the alias of a snapshot. */
+/** Returns the SQL condition of `readsProtected` for a snapshot's table alias. */
 export function snapshotIsProtected(snapshot: string): string {
   return `(${snapshot}.read_protected
         or exists (select from services ps join environments pe on pe.id = ps.environment_id
@@ -91,7 +89,7 @@ export function snapshotIsProtected(snapshot: string): string {
         or exists (select from environment_groups pg where pg.id = any(${snapshot}.group_ids) and ${groupIsProtected('pg')}))`;
 }
 
-/** Returns SQL: a group is restricted to a protected environment, or refers to a service of one. */
+/** Returns SQL: true if a group is restricted to a protected environment or refers to a service in one. */
 export function groupIsProtected(group: string): string {
   return `(exists (select from environments where id = ${group}.environment_id and protected)
         or exists (select from environment_group_services gl join services gs on gs.id = gl.service_id

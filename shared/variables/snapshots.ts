@@ -16,12 +16,12 @@ import {
   snapshotIdOf,
 } from './snapshot-store.js';
 
-/** The most distinct sets of variables of those deployments of a service that wait, run or can be rolled back to. */
+/** Maximum number of snapshots per service, for unfinished deployments and possible rollbacks. */
 const MAX_SNAPSHOTS = 100;
 
 /**
- * Stores a deployment's variables, once for each distinct set, and returns the snapshot's id. Throws capacity_exceeded.
- * Erases snapshots that are not needed. The caller holds the service's lock.
+ * Stores a deployment's variables, unless an equal snapshot exists, and returns the snapshot's id. Erases unneeded
+ * snapshots. Throws capacity_exceeded. The caller must hold the service's lock.
  */
 export async function storeSnapshot(
   trx: Transaction,
@@ -35,7 +35,7 @@ export async function storeSnapshot(
   const digest = keyring.fingerprint(JSON.stringify(content), serviceId);
   const known = await findSnapshot(trx, serviceId, digest);
   if (known) {
-    // If the key that sealed the stored copy was lost, the copy is sealed again, because the content is available here.
+    // The key that sealed the stored copy was lost. The content is available here, so it can be sealed again.
     if (!opens(keyring, known)) {
       await resealSnapshot(trx, known.id, sealIn(keyring, SEALED.snapshot, known.id, JSON.stringify(values)));
     }
@@ -61,8 +61,8 @@ export async function storeSnapshot(
 }
 
 /**
- * Returns a deployment's unsealed variables, with the current values of databases. Throws `SealError`, also if the
- * variables were erased or a database is gone.
+ * Returns a deployment's unsealed variables, with the current values from databases. Throws `SealError`, also if the
+ * variables were erased or a database was deleted.
  */
 export async function openSnapshot(
   db: Db,
@@ -76,7 +76,7 @@ export async function openSnapshot(
 
 type Authorize = (facts: { protectedEnvironment: boolean }) => void;
 
-/** Checks that a snapshot opens and that `authorize` permits its use. Throws conflict, forbidden. */
+/** Checks that a snapshot can be unsealed and that `authorize` permits its use. Throws conflict, forbidden. */
 export async function assertSnapshotUsable(
   trx: Transaction,
   keyring: Keyring,
@@ -94,8 +94,8 @@ export async function assertSnapshotUsable(
 }
 
 /**
- * Checks that the caller may read the variables of a deployment, as a shell and a command can. If some are values of a
- * protected environment, `authorize` must permit the caller to act there. Throws what `authorize` throws.
+ * Checks that the caller may read a deployment's variables, which a shell or command can print. If some come from a
+ * protected environment, `authorize` is called and may throw.
  */
 export async function assertVariablesPermitted(
   trx: Transaction,

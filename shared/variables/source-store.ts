@@ -3,21 +3,21 @@ import { SEAL_OVERHEAD_BYTES } from '../secrets/keyring.js';
 import type { DeploymentScope } from './model.js';
 import { groupIsProtected } from './snapshot-store.js';
 
-/** A variable as a deployment needs it: sealed, or a reference to another service. */
+/** A variable as needed for a deployment: a sealed value, or a reference to another service. */
 export interface VariableSource {
   id: string;
   key: string;
   sealed: Buffer | null;
   reference_service_id: string | null;
   reference_key: string | null;
-  /** The variable's environment group; null for a service's own. */
+  /** The variable's environment group; null for the service's own variable. */
   group_id: string | null;
   group_name: string | null;
-  /** True if that group is restricted to a protected environment or refers to a service of one. */
+  /** True if the group is restricted to a protected environment or refers to a service in one. */
   group_protected: boolean;
 }
 
-/** A service that variables may refer to. */
+/** A service to which variables may refer. */
 export interface ProviderRow {
   id: string;
   name: string;
@@ -25,14 +25,14 @@ export interface ProviderRow {
   kind: string;
   archived: boolean;
   port: number;
-  /** The service's protected environment; null if its environment is not protected. */
+  /** The service's environment if it is protected; null otherwise. */
   protected_environment: string | null;
 }
 
 /**
- * Returns SQL: the variables of the service `:serviceId`: those of its groups, then its own.
- * If a key appears twice, the later one counts; among groups, the last linked one. Only variables of the scope `:scope`
- * count. `and` is a further condition.
+ * Returns SQL for the variables of the service `:serviceId`: those of its groups, then its own. If several have the
+ * same key, the last one counts; among groups, that of the last linked one. Includes only variables of the scope
+ * `:scope`. `and` is a further condition.
  */
 function reaching(and = ''): string {
   return `select distinct on (key) * from (
@@ -46,21 +46,21 @@ function reaching(and = ''): string {
      ) found order by key, rank desc, linked_at desc, id desc`;
 }
 
-/** Returns SQL: the columns of a `VariableSource`, with the protection of its group. */
+/** Returns SQL for the columns of a `VariableSource`, including whether its group is protected. */
 function withProtection(variables: string): string {
   return `select r.id, r.key, r.sealed, r.reference_service_id, r.reference_key, r.group_id, r.group_name,
             g.id is not null and ${groupIsProtected('g')} as group_protected
        from (${variables}) r left join environment_groups g on g.id = r.group_id order by r.key`;
 }
 
-/** Returns the variables of a service, each key once. */
+/** Returns the variables that a service gets from itself and its groups, each key once. */
 export async function variablesReaching(db: Db, serviceId: string, scope: DeploymentScope): Promise<VariableSource[]> {
   return rowsOf<VariableSource>(db, withProtection(reaching()), { serviceId, scope });
 }
 
 /**
- * Returns how many variables a service gets, and the bytes of their keys and own values. References' values do not
- * count.
+ * Returns how many variables a service gets, and the total size of their keys and values, in bytes. Values of
+ * references are not counted.
  */
 export async function sizeReaching(
   db: Db,
@@ -77,8 +77,8 @@ export async function sizeReaching(
 }
 
 /**
- * The target of a reference. Provider and variable are read in one statement, so that a provider that becomes protected
- * meanwhile provides nothing.
+ * The target of a reference. One statement reads the provider and the variable, so that no value is read from a
+ * provider that has just become protected.
  */
 export interface Referred {
   provider: ProviderRow;
@@ -86,7 +86,7 @@ export interface Referred {
   variable: VariableSource | undefined;
 }
 
-/** Returns an undeleted provider of this workspace, with its variable of this key. */
+/** Returns a provider in this workspace and its variable with this key. Deleted services are not found. */
 export async function findReferencedVariable(
   db: Db,
   {

@@ -4,7 +4,7 @@ import { fetchPage, type Page, type PageRequest } from '../core/database/page.js
 import { SEAL_OVERHEAD_BYTES } from '../secrets/keyring.js';
 import type { VariableScope } from './model.js';
 
-/** The service or the environment group to which variables belong. */
+/** The service or environment group that owns variables. */
 export type VariableOwner = { serviceId: string } | { groupId: string };
 
 /** A variable without its sealed value. */
@@ -15,7 +15,7 @@ export type VariableView = Pick<
 
 const SHOWN = ['id', 'key', 'scope', 'reference_service_id', 'created_at', 'updated_at'] as const;
 
-/** Exactly one is set: the sealed value, or the reference. */
+/** Exactly one of the two is set: the sealed value or the reference. */
 export type StoredContent = Pick<VariableRow, 'sealed' | 'reference_service_id' | 'reference_key'>;
 
 export type NewVariable = StoredContent & Pick<VariableRow, 'id' | 'workspace_id' | 'key' | 'scope'>;
@@ -32,8 +32,8 @@ export async function listVariables(db: Db, owner: VariableOwner, page: PageRequ
 }
 
 /**
- * Returns the number of an owner's variables and the bytes of their keys and values. The variable `except` is not
- * counted.
+ * Returns the number of an owner's variables and the total size of their keys and values, in bytes. Omits the variable
+ * `except`.
  */
 export async function sizeOfVariables(
   db: Db,
@@ -59,7 +59,7 @@ export async function findVariableKey(db: Db, owner: VariableOwner, id: string):
   )?.key;
 }
 
-/** Stores a variable. Returns undefined if its owner has one with this key. */
+/** Stores a variable. Returns undefined if its owner already has one with this key. */
 export async function insertVariable(
   trx: Transaction,
   owner: VariableOwner,
@@ -99,7 +99,7 @@ export async function deleteVariable(trx: Transaction, owner: VariableOwner, id:
   );
 }
 
-/** Lists an owner's variables: id, key, scope, and the bytes of key and value. */
+/** Returns the id, key, scope and size of each of an owner's variables. The size is that of key and value, in bytes. */
 export async function sizesOfVariables(
   db: Db,
   owner: VariableOwner,
@@ -114,8 +114,8 @@ export async function sizesOfVariables(
 }
 
 /**
- * Stores variables. For an existing key, replaces the value or reference and keeps the id, to which the sealed value is
- * bound.
+ * Stores variables. For an existing key, replaces the value or reference and keeps the id, because the sealed value is
+ * bound to it.
  */
 export async function upsertVariables(
   trx: Transaction,
@@ -143,7 +143,7 @@ export async function deleteVariablesByKey(
   if (keys.length > 0) await trx<VariableRow>('variables').where(owned(owner)).whereIn('key', keys).delete();
 }
 
-/** Finds a service that a variable may refer to: in this workspace, not deleted, and no preview. */
+/** Returns a service to which a variable may refer: in this workspace, not deleted, and not a preview. */
 export async function findReferenceTarget(
   db: Db,
   workspaceId: string,

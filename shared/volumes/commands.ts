@@ -20,10 +20,10 @@ import {
 type LockedService = Pick<ServiceRow, 'id' | 'kind' | 'lifecycle_status' | 'configuration'>;
 
 /**
- * Adds a volume to a service, which the next release mounts. Throws invalid_request if the kind has no volumes or the
- * path would hide system files, capacity_exceeded beyond five volumes or the plan's storage, volume_single_replica if
- * the service can have several replicas, and conflict if the name or path is taken, the service is being deleted, or no
- * online worker mounts volumes.
+ * Adds a volume to a service. The next release mounts it. Throws invalid_request if the kind of service has no volumes
+ * or the path would hide system files; capacity_exceeded beyond five volumes or the plan's storage;
+ * volume_single_replica if the service can have several replicas; conflict if the name or path is taken, the service is
+ * being deleted, or no online worker mounts volumes.
  */
 export async function addVolume(
   trx: Transaction,
@@ -52,7 +52,10 @@ export async function addVolume(
   return found(await findVolume(trx, service.id, id));
 }
 
-/** Makes a volume larger. Throws not_found, invalid_request if it would shrink, capacity_exceeded, and conflict. */
+/**
+ * Increases the size of a volume. Throws not_found; invalid_request if the size would decrease; capacity_exceeded;
+ * conflict.
+ */
 export async function growVolume(
   trx: Transaction,
   service: LockedService,
@@ -71,13 +74,13 @@ export async function growVolume(
   return { ...volume, size_gb: sizeGb };
 }
 
-/** Deletes a volume and its content. Throws volume_in_use while a replica or a run has it mounted. */
+/** Deletes a volume with its content. Throws volume_in_use while a replica or run has it mounted. */
 export async function deleteVolume(trx: Transaction, { id, service_id, host_id }: VolumeRow): Promise<void> {
   if (host_id !== null && (await isMounted(trx, service_id))) throw new AppError('volume_in_use');
   await removeVolume(trx, id);
 }
 
-/** Throws volume_single_replica or capacity_exceeded if the volumes do not allow the new configuration. */
+/** Throws volume_single_replica or capacity_exceeded if the service's volumes forbid the configuration. */
 export async function assertFitsVolumes(
   trx: Transaction,
   service: Pick<ServiceRow, 'id' | 'kind'>,
@@ -93,7 +96,7 @@ export async function assertFitsVolumes(
   );
 }
 
-/** Returns true if the changed fields can conflict with the service's volumes. */
+/** Returns true if changes to these fields can conflict with the service's volumes. */
 export function concernsVolumes(changes: Partial<ServiceConfiguration>): boolean {
   return (['plan', 'replicas', 'scaling', 'maxReplicas'] as const).some((field) => changes[field] !== undefined);
 }

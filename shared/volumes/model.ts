@@ -10,7 +10,7 @@ export interface VolumeRow {
   mount_path: string;
   size_gb: number;
   host_id: string | null;
-  /** The node of a swarm, which is one host, that has the volume; null without a swarm. */
+  /** The swarm node that has the volume; null if the host is not a swarm. */
   node_id: string | null;
   node_name: string | null;
   node_image: string | null;
@@ -22,7 +22,7 @@ export interface VolumeRow {
   updated_at: Date;
 }
 
-/** How full a volume is. A `full` one stops its service (`workers/volumes/volume-state.ts`). */
+/** How full a volume is. The service of a `full` volume is stopped (`workers/volumes/volume-state.ts`). */
 type VolumeState = 'open' | 'nearly_full' | 'full';
 
 /** Kinds of services that can have volumes: those that run the tenant's own processes. */
@@ -30,7 +30,7 @@ export const VOLUME_KINDS: readonly ServiceKind[] = ['web', 'private', 'worker',
 export const MAX_VOLUMES = 5;
 const MAX_MOUNT_PATH_LENGTH = 512;
 
-/** The schemas of what a user says of a volume. */
+/** Schemas of the volume fields that users set. */
 export const VOLUME_FIELDS = {
   name: Type.String({
     maxLength: 63,
@@ -44,7 +44,7 @@ export const VOLUME_FIELDS = {
   sizeGb: Type.Integer({ minimum: 1, maximum: 1_000_000, description: 'In GB of 1,000,000,000 bytes' }),
 };
 
-/** Folders of the system. Nothing may be mounted at or below them. */
+/** System folders. Volumes may not be mounted at or below them. */
 const SYSTEM = [
   '/etc',
   '/proc',
@@ -60,13 +60,16 @@ const SYSTEM = [
   '/var/run',
 ];
 /**
- * Folders in which the platform itself mounts something in a container. No volume may be mounted at them or, for the
- * second list, below them.
+ * Folders in which the platform mounts its own files in a container. Volumes may not be mounted at them or, for
+ * `OWN_BELOW`, below them.
  */
 const OWN = ['/', '/mnt', '/mnt/app', '/.init', '/.bin'];
 const OWN_BELOW = ['/mnt/home', '/mnt/tools'];
 
-/** Returns why nothing may be mounted at a path, as text that follows the path; null if it may. `others` are the service's other paths. */
+/**
+ * Returns why a volume may not be mounted at a path, as text that follows the path; null if it may. `others` are the
+ * service's other mount paths.
+ */
 export function mountPathProblem(path: string, others: readonly string[]): string | null {
   if (!path.startsWith('/')) return 'is not absolute';
   const parts = path.split('/').slice(1);
@@ -82,7 +85,7 @@ export function mountPathProblem(path: string, others: readonly string[]): strin
   return near === undefined ? null : `and ${near} are one inside the other`;
 }
 
-/** Returns true for the folder itself and for every path inside of it. */
+/** Returns true for the folder itself and for every path inside it. */
 function isBelow(path: string, folder: string): boolean {
   return path === folder || path.startsWith(`${folder}/`);
 }

@@ -1,14 +1,14 @@
 import { type Db, oneRow, rowCountOf, rowsOf, type Transaction } from '../core/database/database-client.js';
 import type { VolumeRow } from './model.js';
 
-/** A volume with the name of its node or host, or with the host's id if no worker of the host was seen lately. */
+/** A volume with the name of its node or host. It is the host's id if no worker of the host was seen recently. */
 export type VolumeView = VolumeRow & { host: string | null };
 
 const VIEW = `select v.*, coalesce(v.node_name,
     (select w.host from workers w where w.host_id = v.host_id order by w.seen_at desc limit 1), cast(v.host_id as text)) as host
   from volumes v`;
 
-/** Returns the volumes of a service in the order of their creation. */
+/** Returns the volumes of a service in order of creation. */
 export function listVolumes(db: Db, serviceId: string): Promise<VolumeView[]> {
   return rowsOf<VolumeView>(db, `${VIEW} where v.service_id = ? and v.removed_at is null order by v.created_at, v.id`, [
     serviceId,
@@ -28,18 +28,20 @@ export async function insertVolume(
   await trx<VolumeRow>('volumes').insert(row);
 }
 
-/** Sets the size of a volume. Its host grows the file system with its next sweep, or before the next start. */
+/**
+ * Sets the size of a volume. The host enlarges the file system in its next sweep or before the volume is next mounted.
+ */
 export async function resizeVolume(trx: Transaction, id: string, sizeGb: number): Promise<void> {
   await trx<VolumeRow>('volumes').where({ id }).update({ size_gb: sizeGb, updated_at: trx.fn.now() });
 }
 
-/** Deletes a volume. If a host has it, the row stays until that host has removed the content. */
+/** Deletes a volume. If a host has it, the row is kept until the host has deleted the content. */
 export async function removeVolume(trx: Transaction, id: string): Promise<void> {
   await trx.raw('update volumes set removed_at = now(), updated_at = now() where id = ?', [id]);
   await trx.raw('delete from volumes where id = ? and host_id is null', [id]);
 }
 
-/** Returns true if a replica or a run of the service has its volumes mounted, or may have. */
+/** Returns true if a replica or run of the service has its volumes mounted, or might have. */
 export async function isMounted(db: Db, serviceId: string): Promise<boolean> {
   const sql = `select from replicas where service_id = ? and state <> 'stopped' and (volume_id is not null or run_id is not null)`;
   return (await rowCountOf(db, sql, [serviceId])) > 0;

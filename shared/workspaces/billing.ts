@@ -9,10 +9,10 @@ export interface PricedService {
   replicas: number;
 }
 
-/** Percentages of the budget at which an alert is sent, each once a month. */
+/** Percentages of the budget at which an alert is sent, each at most once a month. */
 const ALERT_THRESHOLDS = [80, 100] as const;
 
-/** Returns the estimated monthly cost of these services together, in this currency. */
+/** Returns the estimated total cost of these services per month, in this currency. */
 export function monthlyCost(services: readonly PricedService[], currency: WorkspaceConfiguration['currency']): number {
   const price = currency === 'NGN' ? 'ngn' : 'usd';
   return services.reduce((sum, { kind, plan, replicas }) => sum + estimatedMonthly(kind, plan, replicas)[price], 0);
@@ -23,22 +23,19 @@ export function budgetBinds({ budget, allowOverages }: Pick<WorkspaceConfigurati
   return budget > 0 && !allowOverages;
 }
 
-/**
- * Returns the share of the budget that the cost uses, in per cent with one decimal.
- * Returns null without a budget.
- */
+/** Returns how much of the budget the cost uses, in percent with one decimal; null without a budget. */
 export function budgetUsedPercent(cost: number, budget: number): number | null {
   return budget > 0 ? Math.round((cost / budget) * 1000) / 10 : null;
 }
 
-/** Returns the thresholds that the cost has reached; empty without a budget. */
+/** Returns the alert thresholds that the cost has reached; empty without a budget. */
 export function reachedThresholds(cost: number, budget: number): number[] {
   return budget > 0 ? ALERT_THRESHOLDS.filter((threshold) => cost * 100 >= budget * threshold) : [];
 }
 
 /**
- * Returns true if a change of settings allows costs that were not allowed before.
- * The first budget counts as well, although costs were unlimited until then: it names an amount that may be spent.
+ * Returns true if a change of settings allows costs that were not allowed before. Setting the first budget counts as
+ * well, although costs were unlimited until then, because it states an amount that may be spent.
  */
 export function consentsToPayment(before: WorkspaceConfiguration, after: WorkspaceConfiguration): boolean {
   const lifted = after.budget === 0 && before.budget > 0;

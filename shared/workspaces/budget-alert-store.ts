@@ -3,16 +3,18 @@ import type { WorkspaceConfiguration } from './model.js';
 
 const THIS_MONTH = `date_trunc('month', now() at time zone 'utc')::date`;
 
-/** SQL: the pause after a failed try, which grows from two minutes to an hour. */
+/** SQL: the delay after a failed attempt, which grows from two minutes to an hour. */
 const PAUSE = `least(interval '1 hour', interval '1 minute' * power(2, least(a.tries + 1, 10)))`;
 
 export interface BudgetAlert {
-  /** Per cent of the budget. */
+  /** In percent of the budget. */
   threshold: number;
   sent_at: Date | null;
 }
 
-/** Returns the alerts of this month, the lowest threshold first. `sent_at` is null if an alert could not be sent yet. */
+/**
+ * Returns this month's budget alerts, the lowest threshold first. `sent_at` is null if an alert has not been sent yet.
+ */
 export async function alertsOfMonth(db: Db, workspaceId: string): Promise<BudgetAlert[]> {
   return rowsOf<BudgetAlert>(
     db,
@@ -27,7 +29,7 @@ export interface AlertedWorkspace {
   configuration: Partial<WorkspaceConfiguration>;
 }
 
-/** Returns workspaces with a budget, with alerts enabled and an address for them. */
+/** Returns workspaces that have a budget, alerts enabled, and an e-mail address for them. */
 export async function workspacesWantingAlerts(db: Db): Promise<AlertedWorkspace[]> {
   return rowsOf<AlertedWorkspace>(
     db,
@@ -39,9 +41,8 @@ export async function workspacesWantingAlerts(db: Db): Promise<AlertedWorkspace[
 }
 
 /**
- * Claims this month's alert for one try, and returns the number of the try.
- * Postpones the next try, so that the alert is due again after a failure or a crash. Returns undefined if the alert was
- * sent or is not due.
+ * Claims this month's alert for one attempt, and returns the number of the attempt. Postpones the next attempt, so that
+ * the alert is due again after a failure or crash. Returns undefined if the alert was sent or is not due.
  */
 export async function claimAlert(db: Db, workspaceId: string, threshold: number): Promise<number | undefined> {
   const [row] = await rowsOf<{ tries: number }>(

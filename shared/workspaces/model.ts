@@ -26,7 +26,7 @@ const DESCRIPTIONS = {
   timezone: 'The time zone of times in e-mails, by its IANA name. The API uses UTC',
 };
 
-/** The settings of a workspace with their bounds and defaults (specification, Workspace). */
+/** The settings of a workspace with their limits and defaults (specification, Workspace). */
 const FIELDS = describeFields(DESCRIPTIONS, {
   allowOverages: Type.Boolean({ default: false }),
   avatarColor: Type.String({
@@ -61,13 +61,13 @@ export type WorkspaceConfiguration = Static<typeof WorkspaceConfigurationSchema>
 
 export const DEFAULT_WORKSPACE_CONFIGURATION = defaultsOf<WorkspaceConfiguration>(FIELDS);
 
-/** Changes of some of the settings. */
+/** Changes to some of the settings. */
 export const PartialWorkspaceConfigurationSchema = Type.Partial(Type.Object(withoutDefaults(FIELDS)), {
   $id: 'PartialWorkspaceConfiguration',
   additionalProperties: false,
 });
 
-/** Returns every setting of a workspace: the stored ones, and defaults for the others. */
+/** Returns every setting of a workspace: the stored values, and defaults for the others. */
 export function workspaceConfiguration(stored: Partial<WorkspaceConfiguration>): WorkspaceConfiguration {
   return { ...DEFAULT_WORKSPACE_CONFIGURATION, ...stored };
 }

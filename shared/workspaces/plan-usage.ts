@@ -5,7 +5,7 @@ import type { PricedService } from './billing.js';
 
 export interface PlanUsage {
   services: number;
-  /** Minutes since the month began (UTC), running builds included. */
+  /** Build minutes since the start of the month (UTC), including those of running builds. */
   buildMinutes: number;
 }
 
@@ -13,7 +13,7 @@ export async function planUsage(db: Db, workspaceId: string): Promise<PlanUsage>
   return { services: await countServices(db, workspaceId), buildMinutes: await buildMinutes(db, workspaceId) };
 }
 
-/** Returns how many services the workspace has, archived ones included. */
+/** Returns the number of the workspace's services, including archived ones. */
 export function countServices(db: Db, workspaceId: string): Promise<number> {
   return countOf(db, 'select count(*) from services where workspace_id = ? and deleted_at is null', [workspaceId]);
 }
@@ -26,13 +26,13 @@ const USED = {
   previews: 'select count(*) as count from previews where base_id = ?',
   workspacePreviews: `select count(*) as count from previews p join services s on s.id = p.service_id
     where s.workspace_id = ? and s.deleted_at is null`,
-  // Two counts, because each can use an index: one of waiting deployments, one of running ones.
+  // Two counts, because each can use its own index: that of waiting deployments and that of running ones.
   deployments: `select (select count(*) from deployments where workspace_id = w.id and finished_at is null and admitted_at is null)
                      + (select count(*) from deployments where workspace_id = w.id and finished_at is null and admitted_at is not null)
                        as count from workspaces w where w.id = ?`,
 } as const;
 
-/** Returns how many of these objects a workspace, a project or a service has. Ended deployments do not count. */
+/** Returns how many of these objects a workspace, project or service has. Excludes finished deployments. */
 export function countUsed(db: Db, what: keyof typeof USED, ownerId: string): Promise<number> {
   return countOf(db, USED[what], [ownerId]);
 }
@@ -52,8 +52,8 @@ const BUILD_MINUTES = prepare<{ minutes: number }>(
 );
 
 /**
- * Returns the build minutes of a workspace in this month (UTC), including builds of deleted services. Reads a count and
- * the running builds, so the cost does not depend on the number of deployments.
+ * Returns a workspace's build minutes in this month (UTC), including those of deleted services. Reads a counter and the
+ * running builds, so the cost does not depend on the number of deployments.
  */
 export async function buildMinutes(db: Db, workspaceId: string): Promise<number> {
   return returnedRow(await rowOfPrepared(db, BUILD_MINUTES, [workspaceId])).minutes;
@@ -62,9 +62,8 @@ export async function buildMinutes(db: Db, workspaceId: string): Promise<number>
 export type PricedServiceRow = PricedService & { id: string };
 
 /**
- * Returns the services that determine a workspace's estimated costs.
- * Archived ones count while one of their releases runs, because archiving stops nothing. Services that are deleted, or
- * being deleted, do not.
+ * Returns the services that determine a workspace's estimated cost. Archived services count while one of their releases
+ * runs, because archiving stops nothing. Services that are deleted or being deleted do not count.
  */
 export async function pricedServices(db: Db, workspaceId: string): Promise<PricedServiceRow[]> {
   return rowsOf<PricedServiceRow>(
@@ -78,8 +77,8 @@ export async function pricedServices(db: Db, workspaceId: string): Promise<Price
 }
 
 /**
- * Returns what the service costs now: the plan of its live release, with the wanted replicas. Empty if it has no
- * release.
+ * Returns what the service now costs: its live release's plan and the wanted number of replicas. Empty if it has no
+ * live release.
  */
 export function runningServices(db: Db, service: { id: string }): Promise<PricedService[]> {
   return rowsOf<PricedService>(

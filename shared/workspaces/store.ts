@@ -26,7 +26,7 @@ function missing(id: string): never {
   throw new AppError('not_found', `There is no workspace ${id}`);
 }
 
-/** Locks the workspace until the commit: changes of its settings and members wait for each other. */
+/** Locks the workspace until the commit, so that changes to its settings and members run one at a time. */
 export function lockWorkspace(trx: Transaction, id: string): Promise<WorkspaceRow | null> {
   return oneRow<WorkspaceRow>(trx, 'select * from workspaces where id = :id for update', { id });
 }

@@ -10,11 +10,11 @@ import { buildMinutes, countServices, countUsed, pricedServices, runningServices
 import { workspaceOf } from './store.js';
 
 /**
- * Checks against a workspace's plan and budget. Each runs in the transaction that uses the capacity and holds a lock until
- * it commits, so that two requests cannot both take the last of it.
+ * Checks against the limits of a workspace's plan and budget. Each must run in the transaction that uses the capacity.
+ * It holds a lock until the commit, so that two requests cannot both use the last of it.
  */
 
-/** Throws capacity_exceeded if the plan's `workspaceLimit` of services is reached. */
+/** Throws capacity_exceeded if the workspace has reached its plan's `workspaceLimit` of services. */
 export async function assertRoomForService(trx: Transaction, workspace: WorkspaceRow): Promise<void> {
   await lockLimits(trx, workspace.id);
   const { name, workspaceLimit } = planOf(workspace.plan);
@@ -25,7 +25,7 @@ export async function assertRoomForService(trx: Transaction, workspace: Workspac
   );
 }
 
-/** Limits that are independent of plans. Each text names what is counted. */
+/** Limits that do not depend on the plan. Each text names what is limited. */
 const LIMITS = {
   projects: { most: 1000, text: 'projects in a workspace' },
   environments: { most: 100, text: 'environments in a project' },
@@ -36,7 +36,7 @@ const LIMITS = {
   deployments: { most: 2000, text: 'deployments that wait or run in a workspace' },
 } as const;
 
-/** Throws capacity_exceeded if a workspace, project or service already has as many as allowed. */
+/** Throws capacity_exceeded if a workspace, project or service already has the maximum number. */
 export async function assertRoomFor(trx: Transaction, what: keyof typeof LIMITS, ownerId: string): Promise<void> {
   await lockLimits(trx, ownerId);
   const { most, text } = LIMITS[what];
@@ -56,8 +56,8 @@ export async function assertBuildMinutesLeft(trx: Transaction, workspace: Worksp
 }
 
 /**
- * Throws billing_required if the service would take the workspace's estimated costs beyond its budget.
- * A service that is free, or does not become more expensive, always passes. Reads the workspace unless it is given.
+ * Throws billing_required if the service would raise the workspace's estimated cost above its budget. A service that is
+ * free or does not become more expensive is always allowed. Reads the workspace unless it is given.
  */
 export async function assertWithinBudget(
   trx: Transaction,
@@ -75,8 +75,8 @@ export async function assertWithinBudget(
 }
 
 /**
- * Returns the most replicas, from `least` to `most`, with which the workspace stays within its budget.
- * `least` is always allowed.
+ * Returns the maximum number of replicas within the workspace's budget, from `least` to `most`. `least` is always
+ * allowed.
  */
 export async function affordableReplicas(
   trx: Transaction,
@@ -89,7 +89,7 @@ export async function affordableReplicas(
   return least;
 }
 
-/** Returns the workspace's cost with this service, if that exceeds its budget; null otherwise. */
+/** Returns the workspace's estimated cost with this service if that exceeds the budget; null otherwise. */
 async function budgetExcess(
   trx: Transaction,
   service: ServiceRow,

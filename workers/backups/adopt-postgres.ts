@@ -10,7 +10,7 @@ import type { JobDeps } from '../worker-deps.js';
 
 type Names = Pick<DataServerRow, 'database_name' | 'user_name'>;
 
-/** What the copy of one PostgreSQL server needs to become the data of another one. */
+/** What must change in a copy of one PostgreSQL server before another service can use it. */
 export interface Adoption {
   from: Names;
   to: Names;
@@ -18,8 +18,8 @@ export interface Adoption {
 }
 
 /**
- * Returns what a copy needs to become the data of `service`; null if it needs nothing.
- * That is so if it was that service's before, and for redis, whose users are not in its data.
+ * Returns what must change in a backup's data before `service` can use it; null for nothing. Nothing must change if the
+ * backup is of the same service, or of a redis, whose users are not stored in its data.
  */
 export async function adoptionOf(
   { db, keyring }: Pick<JobDeps, 'db' | 'keyring'>,
@@ -36,8 +36,8 @@ export async function adoptionOf(
 }
 
 /**
- * Gives a copy the names of another server, and the password of its platform's user. The tenant's user gets its password
- * when the server starts. Throws a `BackupError`.
+ * Renames the database and the role in a copy to those of another service. Also sets the password of the platform's
+ * user; that of the tenant's user is set when the server starts. Throws a `BackupError`.
  */
 export async function adoptPostgres(client: pg.Client, { from, to, adminPassword }: Adoption): Promise<void> {
   const name = pg.escapeIdentifier;

@@ -3,19 +3,19 @@ import { Transform, type TransformCallback } from 'node:stream';
 import { BackupError } from '../failures/explained-errors.js';
 
 /**
- * The encryption of an archive: AES-256-GCM in chunks, so that any size streams and every chunk is authenticated before it is
- * used. The nonce holds the chunk's number and a flag for the last one, so that chunks cannot be cut off, added or reordered. Nonces are
- * unique because each archive has its own key.
+ * The encryption of an archive: AES-256-GCM in chunks, so that archives of any size can be streamed and every chunk is
+ * authenticated before it is used. The nonce contains the chunk's number and a flag for the last one, so that chunks
+ * cannot be cut off, added or reordered. Nonces are unique because each archive has its own key.
  */
 const CHUNK_BYTES = 256 * 1024;
 const TAG_BYTES = 16;
 const KEY_BYTES = 32;
 const MAGIC = Buffer.from('RANVIER1');
 const LENGTH_BYTES = 2;
-/** A longer sealed key can only come from a damaged archive. */
+/** Maximum length of the sealed key. A longer one can only come from a damaged archive. */
 const MAX_SEALED_KEY_BYTES = 1024;
 
-/** Makes a random key for one archive. */
+/** Generates a random key for one archive. */
 export function newArchiveKey(): Buffer {
   return randomBytes(KEY_BYTES);
 }
@@ -28,8 +28,8 @@ function nonceOf(chunk: number, last: boolean): Buffer {
 }
 
 /**
- * Encrypts an archive. The sealed key comes first in the file, so that the installation's key alone can open the
- * archive, even if the platform's database is lost.
+ * Encrypts an archive. The sealed key comes first in the file, so that the installation's key alone suffices to decrypt
+ * the archive, even if the platform's database is lost.
  */
 export class EncryptArchive extends Transform {
   readonly #key: Buffer;
@@ -48,7 +48,8 @@ export class EncryptArchive extends Transform {
   override _transform(data: Buffer, _encoding: BufferEncoding, done: TransformCallback): void {
     this.#waiting.push(data);
     this.#bytes += data.length;
-    // A full chunk is sealed only when another byte arrives. Until then it may be the last chunk, whose nonce differs.
+    // A full chunk is encrypted only when another byte arrives. Until then it may be the last chunk, whose nonce
+    // differs.
     if (this.#bytes > CHUNK_BYTES) {
       let all = Buffer.concat(this.#waiting);
       for (; all.length > CHUNK_BYTES; all = all.subarray(CHUNK_BYTES)) this.#seal(all.subarray(0, CHUNK_BYTES), false);
@@ -69,13 +70,13 @@ export class EncryptArchive extends Transform {
   }
 }
 
-/** Decrypts what `EncryptArchive` wrote. Ends with a `BackupError` if the archive was changed or cut. */
+/** Decrypts what `EncryptArchive` wrote. Fails with a `BackupError` if the archive was modified or truncated. */
 export class DecryptArchive extends Transform {
   readonly #key: Buffer;
   #waiting: Buffer[] = [];
   #bytes = 0;
   #chunk = 0;
-  /** Which part of the archive comes next: the format and the length of the key, the sealed key, or chunks. */
+  /** What comes next in the archive: the format and the length of the sealed key, the sealed key, or chunks. */
   #header: 'magic' | 'key' | 'read' = 'magic';
   #keyBytes = 0;
 

@@ -8,16 +8,16 @@ import { BackupError } from '../failures/explained-errors.js';
 import { EncryptArchive } from './archive-cipher.js';
 import { megabytes } from './work-folders.js';
 
-/** The last entry of an archive. An archive without it is incomplete. */
+/** Name of the last entry of an archive. An archive without it is incomplete. */
 export const MANIFEST = 'manifest.json';
 type Sink = ReturnType<Pack['entry']>;
 
 const READ_BYTES = 256 * 1024;
 export const MAX_ENTRIES = 1_000_000;
-/** Bounds the length of all names together: paths of very deep folders would fill the memory. */
+/** Maximum total length of all names: the paths of very deep folders could use up the memory. */
 const MAX_NAME_CHARACTERS = 64 * 1024 * 1024;
 
-/** The content of an archive, and what a check of it must find. */
+/** The list of an archive's entries, and what a check of it must find. */
 export interface Manifest {
   format: 1;
   kind: ServiceKind;
@@ -25,7 +25,7 @@ export interface Manifest {
   serviceId: string;
   backupId: string;
   createdAt: string;
-  /** Facts about the copy that its check or its restore needs: segments, databases, keys, volumes. */
+  /** Information that the check or the restore needs: WAL segments, databases, keys, volumes. */
   facts: object;
   folders: string[];
   files: { name: string; size: number; sha256: string }[];
@@ -40,12 +40,12 @@ export class ArchiveWriter {
   #bytes = 0;
   #nameCharacters = 0;
 
-  /** `maxBytes` bounds the sum of the sizes that entries claim. A sparse file may claim more than any disk has. */
+  /** `maxBytes` limits the sum of the sizes of all entries. A sparse file may be larger than any disk. */
   constructor(maxBytes = Number.POSITIVE_INFINITY) {
     this.#maxBytes = maxBytes;
   }
 
-  /** Returns the compressed and encrypted archive. The caller reads it while the entries are written. */
+  /** Returns the compressed and encrypted archive. The caller reads it while the entries are being written. */
   stream(key: Buffer, sealedKey: Buffer): Readable {
     // The streams of tar-stream 3 are not Node.js streams.
     const plain = Readable.from(this.#pack, { objectMode: false });
@@ -57,7 +57,7 @@ export class ArchiveWriter {
     this.#folders.push(name);
   }
 
-  /** Adds a file with its present size, and closes it. If the file shrinks meanwhile, zeros fill the rest. */
+  /** Adds a file with its current size, and closes it. If the file shrinks meanwhile, it is padded with zeros. */
   async addFile(name: string, file: FileHandle, signal: AbortSignal): Promise<void> {
     try {
       const { size } = await file.stat();
@@ -72,7 +72,7 @@ export class ArchiveWriter {
     }
   }
 
-  /** Adds content of a fixed size. `read` returns a piece from a position; an empty piece means that the content ends early. */
+  /** Adds content of a fixed size. `read` returns a piece from a position; an empty piece means an early end. */
   async addContent(name: string, size: number, read: (position: number) => Promise<Buffer>): Promise<void> {
     await this.#add(name, size, contentOf(size, read));
   }
@@ -85,7 +85,7 @@ export class ArchiveWriter {
     await this.#add(name, content.length, [content]);
   }
 
-  /** Writes the manifest, which makes the archive whole. */
+  /** Writes the manifest, which completes the archive. */
   async finish(about: Omit<Manifest, 'format' | 'folders' | 'files'>): Promise<Manifest> {
     const manifest: Manifest = { format: 1, ...about, folders: this.#folders, files: this.#files };
     await this.#write(MANIFEST, Buffer.byteLength(JSON.stringify(manifest)), [Buffer.from(JSON.stringify(manifest))]);
@@ -93,7 +93,7 @@ export class ArchiveWriter {
     return manifest;
   }
 
-  /** Ends the stream with an error. */
+  /** Makes the stream fail with this error. */
   fail(error: unknown): void {
     this.#pack.destroy(error instanceof Error ? error : new Error(String(error)));
   }
@@ -152,7 +152,7 @@ async function* contentOf(size: number, read: (position: number) => Promise<Buff
   let position = 0;
   while (position < size) {
     const piece = await read(position);
-    // The file became shorter meanwhile. Recovery replays that change from PostgreSQL's log.
+    // The file became shorter meanwhile. Recovery replays that change from PostgreSQL's WAL.
     const chunk = (piece.length === 0 ? Buffer.alloc(READ_BYTES) : piece).subarray(0, size - position);
     position += chunk.length;
     yield chunk;
@@ -164,7 +164,7 @@ export function isDiskFull(error: unknown): boolean {
   return ['ENOSPC', 'EDQUOT'].includes((error as NodeJS.ErrnoException | null)?.code ?? '');
 }
 
-/** Resolves when a stream of tar-stream takes more, or has ended. */
+/** Resolves when a stream of tar-stream accepts more data, or has ended. */
 export function drained(stream: Extract | Sink): Promise<void> {
   return new Promise((resolve) => {
     const done = () => {

@@ -4,10 +4,7 @@ import { perform } from '../engine/perform-record.js';
 import type { JobDeps } from '../worker-deps.js';
 import { backupHandler } from './perform-backup.js';
 
-/**
- * Handles the queue `backup`: makes one backup of a database. If an earlier worker died during the backup, starts
- * again.
- */
+/** Handles the queue `backup`: performs one backup. If an earlier worker died during the backup, starts again. */
 export function backupJob(deps: JobDeps, { backupId }: Payloads['backup'], helpers: JobHelpers): Promise<string> {
   return perform(deps, backupHandler(deps), backupId, helpers).finally(() => deps.dispatcher.wake());
 }

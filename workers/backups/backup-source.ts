@@ -2,27 +2,27 @@ import type { ArchiveWriter, Manifest } from './backup-archive.js';
 
 /** What a backup copies: a running database, or the volumes of a service. */
 export interface BackupSource extends Pick<Manifest, 'kind' | 'version'> {
-  /** The bytes that it holds now. */
+  /** Current size of the data, in bytes. */
   readonly bytes: number;
-  /** The most bytes that its files may claim while they are copied. */
+  /** Maximum total size of the copied files, in bytes. */
   readonly maxBytes: number;
-  /** True if the check unpacks the copy on this host's disk. */
+  /** True if the check unpacks the archive on this host's disk. */
   readonly unpacks: boolean;
   copy(target: CopyTarget): Promise<Copied>;
 }
 
 interface CopyTarget {
   archive: ArchiveWriter;
-  /** Names the copy: the id of the backup and its claim. */
+  /** Identifies the copy: the id of the backup and its claim. */
   label: string;
-  /** A folder for what is only needed during the copy. It need not exist. */
+  /** A folder for files that are needed only during the copy. It need not exist. */
   folder: string;
-  /** True if the application must not write meanwhile. */
+  /** True if the application must not write during the copy. */
   pause: boolean;
   signal: AbortSignal;
 }
 
 interface Copied extends Pick<Manifest, 'facts'> {
-  /** Sentences for the log about what the copy lacks; '' if there are none. */
+  /** Sentences for the log about what the copy lacks; '' for none. */
   remarks: string;
 }

@@ -7,7 +7,7 @@ export interface StoredObject {
 }
 
 /**
- * Where archives are kept. Storing takes two steps: after `write` the archive can be read but counts as incomplete;
+ * Where archives are stored. Storing takes two steps: after `write` the archive can be read but counts as incomplete;
  * `publish` completes it. An archive that stays unpublished was left behind by a worker that died.
  */
 export interface BackupStore {

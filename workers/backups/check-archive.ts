@@ -18,31 +18,31 @@ import { checkRedis } from './redis-check.js';
 import type { VolumeFacts } from './volumes-source.js';
 import { MINUTE, timeFor } from './work-folders.js';
 
-/** The least memory of a check, in MB: verifying an index needs this much, however small the plan is. */
+/** Minimum memory of a check, in MB: verifying an index needs this much, however small the plan is. */
 const MIN_MEMORY_MB = 512;
-/** Timeout for checking a copy on a fresh server, in milliseconds: a fixed part, and a part for each gibibyte. */
+/** Timeout for checking a backup with a fresh server, in milliseconds: a fixed part, and a part for each gibibyte. */
 const CHECK_MS = { always: 5 * MINUTE, perGigabyte: MINUTE };
 
 export interface CheckInput {
-  /** The row with the archive's place and its key. */
+  /** The backup's database row, with the location of the archive and its key. */
   backup: Pick<BackupRow, 'id' | 'service_id' | 'store' | 'object' | 'sealed_key'>;
   spec: ReleaseSpec;
-  /** A folder that does not exist yet. It gets the unpacked data, in `data`. */
+  /** Must not exist yet. The archive is unpacked into its subfolder `data`. */
   folder: string;
-  /** Names the sandbox of the fresh server. */
+  /** Id of the fresh server's sandbox. */
   id: string;
-  /** True if a server will later run on this folder. Then all data must be flushed to the disk. */
+  /** True if a server will later run on this folder, so that all data must be flushed to the disk. */
   durable: boolean;
-  /** The names and the password that a copy of another database gets; null if it keeps its own. */
+  /** The names and the password to set in a backup of another service's database; null to keep its own. */
   adopt?: Adoption | null;
-  /** The most bytes that the unpacked data may have. A full disk would stop every service of this host. */
+  /** Maximum size of the unpacked data, in bytes. A full disk would stop every service on this host. */
   maxBytes: number;
   signal: AbortSignal;
 }
 
 /**
- * Proves that an archive can be restored. Reads it back; that of a database is unpacked and opened in a fresh server.
- * Returns a summary for the log. Throws a `BackupError` if the archive is damaged or incomplete.
+ * Proves that an archive can be restored. Reads it completely; that of a database is unpacked and opened by a fresh
+ * server. Returns a summary for the log. Throws a `BackupError` if the archive is damaged or incomplete.
  */
 export async function checkArchive(deps: JobDeps, input: CheckInput): Promise<string> {
   const { backup, spec, folder, signal, maxBytes } = input;
@@ -81,7 +81,7 @@ export async function checkArchive(deps: JobDeps, input: CheckInput): Promise<st
   return `${databases} databases, ${tables} tables, ${rows} rows, ${indexes} B-trees verified`;
 }
 
-/** Opens the archive of a backup for reading. Throws a `BackupError` if this host does not reach its store. */
+/** Opens the archive of a backup for reading. Throws a `BackupError` if this host cannot reach its store. */
 export async function openArchive(
   { backups, keyring }: Pick<JobDeps, 'backups' | 'keyring'>,
   { id, store: storeId, object, sealed_key }: CheckInput['backup'],
@@ -95,7 +95,7 @@ export async function openArchive(
   return { content: await store.read(object, signal), key };
 }
 
-/** Throws a `BackupError` if an archive was made for another backup. */
+/** Throws a `BackupError` if an archive belongs to another backup. */
 export function assertBelongs({ serviceId, backupId }: Manifest, backup: CheckInput['backup']): void {
   if (serviceId === backup.service_id && backupId === backup.id) return;
   throw new BackupError('the archive belongs to another backup');

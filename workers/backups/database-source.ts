@@ -9,7 +9,7 @@ import type { BackupSource } from './backup-source.js';
 import { copyPostgres } from './postgres-source.js';
 import { copyRedis } from './redis-source.js';
 
-/** How many bytes larger than the data a copy may become, because the data can grow meanwhile. */
+/** How much larger than the data a backup may become, in bytes, because the data can grow during the copy. */
 const GROWTH_BYTES = 1024 ** 3;
 
 /** Opens a running database for its backup. */
@@ -36,7 +36,7 @@ export async function openDatabase(
   };
 }
 
-/** Waits for a restarting server: only the job's last attempt fails the backup because no server runs. */
+/** Opens the server, which may be restarting. If it is not running, the backup fails only in the job's last attempt. */
 async function openRunning(deps: DataAccessDeps, serviceId: string, helpers: JobHelpers): Promise<DataServer> {
   try {
     return await openDataServer(deps, serviceId);

@@ -8,7 +8,7 @@ import type { BackupStore, StoredObject } from './backup-store.js';
 
 const PARTIAL = '.partial';
 
-/** Archives in `DATA_DIR/backups`, with a folder for each service. The name of an unpublished archive ends with `.partial`. */
+/** Archives in `DATA_DIR/backups`, with a folder per service. Names of unpublished archives end with `.partial`. */
 export class FolderStore implements BackupStore {
   readonly id: string;
   readonly #folder: string;
@@ -29,7 +29,7 @@ export class FolderStore implements BackupStore {
         await file.writeFile(chunk);
         size += chunk.length;
       }
-      // A backup that succeeded must survive a power cut.
+      // A completed backup must survive a power failure.
       await file.sync();
       return size;
     } catch (error) {
@@ -59,7 +59,7 @@ export class FolderStore implements BackupStore {
     const path = this.#path(name);
     await rm(path, { force: true });
     await rm(path + PARTIAL, { force: true });
-    // Removes the folder of the service if this was its last archive.
+    // Removes the service's folder if this was its last archive.
     await rmdir(dirname(path)).catch((error: NodeJS.ErrnoException) => {
       if (!['ENOTEMPTY', 'EEXIST', 'ENOENT'].includes(error.code ?? '')) throw error;
     });
@@ -91,7 +91,7 @@ async function namesIn(folder: string): Promise<string[]> {
   });
 }
 
-/** Syncs a folder, so that a rename in it survives a power cut. */
+/** Syncs a folder, so that a rename in it survives a power failure. */
 async function syncFolder(path: string): Promise<void> {
   const folder = await open(path, 'r');
   try {

@@ -13,19 +13,19 @@ const SOCKETS = 'sockets';
 const STOP = 'stop';
 const LAST_LINES = 5;
 const POLL_MS = 50;
-/** The grace period, in milliseconds. A given-up check deletes its copy, so the server need not shut down cleanly. */
+/** The grace period, in milliseconds. An aborted check deletes its copy, so the server need not shut down cleanly. */
 const GRACE_MS = 1_000;
 
 export interface FreshServer {
   id: string;
   sandbox: Sandbox;
-  /** The folder of the check, owned by the platform's user. Its subfolder `data` is given to the service's user. */
+  /** The folder of the check, owned by the platform's user. The service's user gets its subfolder `data`. */
   folder: string;
   userNumber: number;
   limits: SandboxLimits;
-  /** Folders of tools whose programs the command may use. */
+  /** Folders of tools that the server's command may use. */
   tools: readonly string[];
-  /** The command of the server, for /bin/sh; it runs in the folder of the check. It listens in the folder `sockets`. */
+  /** Returns the server's command for /bin/sh, which runs in the folder of the check and must listen in `sockets`. */
   command: (paths: { data: string; sockets: string }) => string;
   /** Timeout of the whole check, in milliseconds. The server may be any program that the tenant chose. */
   limitMs: number;
@@ -33,10 +33,10 @@ export interface FreshServer {
 }
 
 /**
- * Starts a server on unpacked data in its own sandbox, and runs `work` with the folder of its socket.
- * The sandbox has no network: only the socket leads to the server. `ready` is polled until it returns true. Afterwards
- * ends the server, and returns when the server has written everything. Throws a `BackupError` if the server ends too
- * early, or if all of this takes longer than `limitMs`.
+ * Starts a server on unpacked data in its own sandbox, and runs `work` with the folder of its socket. The sandbox has
+ * no network: the server can be reached only through the socket. `ready` is polled until it returns true. After `work`,
+ * stops the server, and returns when it has written everything. Throws a `BackupError` if the server exits too early,
+ * or if all of this takes longer than `limitMs`.
  */
 export function withFreshServer<T>(
   server: FreshServer,
@@ -56,7 +56,7 @@ async function runFresh<T>(
   work: (sockets: TenantFolder, signal: AbortSignal) => Promise<T>,
 ): Promise<T> {
   const { folder, sandbox, userNumber, signal } = server;
-  // The tenant's user may enter the folder but create nothing in it, so the platform made every name there.
+  // The tenant's user may enter the folder but not create files in it, so every name in it was created by the platform.
   await chmod(folder, 0o711);
   await mkdir(join(folder, SOCKETS), { mode: 0o700 });
   for (const name of [DATA, SOCKETS]) await ownDirectory(join(folder, name), userNumber, signal);
@@ -117,10 +117,7 @@ async function runFresh<T>(
   }
 }
 
-/**
- * Returns a script that runs a server until a file appears, then sends INT.
- * So the server writes all its data.
- */
+/** Returns a script that runs a server until a file appears, then sends SIGINT, on which the server writes its data. */
 function supervised(command: string, stopFile: string): string {
   return [
     `${command} & server=$!`,

@@ -8,12 +8,15 @@ import type { BackupSource } from './backup-source.js';
 import { openDatabase } from './database-source.js';
 import { openVolumes } from './volumes-source.js';
 
-/** Returns the host whose workers can copy and restore a service's data; null if no host has any. */
+/** Returns the host whose workers can copy and restore a service's data; null if no host stores any. */
 export async function hostOfSource({ db }: Pick<JobDeps, 'db'>, { id, kind }: ServiceRow): Promise<string | null> {
   return isDataKind(kind) ? ((await findDataServer(db, id))?.host_id ?? null) : hostOfVolumes(db, id);
 }
 
-/** Opens what the backup of a service copies. This host has it. Throws `BackupError` or `ReleaseError` if it cannot be copied now. */
+/**
+ * Opens the data of a service for a backup. It must be stored on this host. Throws `BackupError` or `ReleaseError` if
+ * it cannot be copied now.
+ */
 export function openSource(deps: JobDeps, service: ServiceRow, helpers: JobHelpers): Promise<BackupSource> {
   return isDataKind(service.kind) ? openDatabase(deps, service, helpers) : openVolumes(deps, service);
 }

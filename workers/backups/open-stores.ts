@@ -4,12 +4,12 @@ import { FolderStore } from './folder-store.js';
 
 /** The stores that this host can reach. Old archives stay readable after BACKUP_STORE has changed. */
 export interface BackupStores {
-  /** The store of new archives. */
+  /** The store for new archives. */
   current: BackupStore;
   all: readonly BackupStore[];
 }
 
-/** Opens the configured stores. Connections are made on first use. */
+/** Opens the configured stores. Connections are opened on first use. */
 export async function openBackupStores(
   { dataDir, backups }: Pick<Config, 'dataDir' | 'backups'>,
   { hostId, installationId }: { hostId: string; installationId: string },
@@ -18,7 +18,7 @@ export async function openBackupStores(
   if (backups.bucket === null) return { current: folder, all: [folder] };
   // Imported on demand: the client is large, and most installations do not use it.
   const { S3Store } = await import('./s3-store.js');
-  // The prefix keeps installations that share a bucket from removing each other's archives as leftovers.
+  // The prefix prevents installations that share a bucket from removing each other's archives as leftovers.
   const s3 = new S3Store({ ...backups, prefix: `${backups.prefix}${installationId}/` });
   return { current: backups.store === 's3' ? s3 : folder, all: [folder, s3] };
 }

@@ -22,17 +22,17 @@ import { mailFailedBackup } from './failure-mail.js';
 import { hostOfSource, openSource } from './open-source.js';
 import { assertRoom, checkFolder, MINUTE, megabytes, timeFor } from './work-folders.js';
 
-/** After this time, in milliseconds, a worker without the data hands the backup to another worker. */
+/** After this time, in milliseconds, a worker on a host without the data passes the backup to another worker. */
 const ELSEWHERE_MS = 1_000;
-/** A backup fails if its host has been away for longer than this, in milliseconds. */
+/** A backup fails if its host has been offline for longer than this, in milliseconds. */
 const MAX_WAIT_MS = 60 * 60_000;
 /** Timeout for copying into the store, in milliseconds: a fixed part, and a part for each gibibyte. */
 const COPY_MS = { always: 15 * MINUTE, perGigabyte: 5 * MINUTE };
 
 /**
- * Makes a backup: copies a database or volumes into an archive, checks that archive, and publishes it.
- * The check reads the archive back; that of a database is opened in a fresh server. If a worker loses its lease, the next
- * claim or a sweep removes its archive.
+ * Performs a backup: copies the data into an archive, checks that archive, and publishes it. The check reads the whole
+ * archive; that of a database is opened by a fresh server. If a worker loses its lease, the next claim or a sweep
+ * removes its archive.
  */
 export function backupHandler(deps: JobDeps): Handler<BackupRow> {
   return {
@@ -54,12 +54,12 @@ async function makeBackup(deps: JobDeps, { record: backup, signal, helpers }: Wo
   if (!service) throw new BackupError('the service is gone');
   if ((await hostOfSource(deps, service)) !== deps.data.hostId) return leave(backup);
   if (service.lifecycle_status !== 'active') throw new BackupError(`the service is ${service.lifecycle_status}`);
-  // The worker of an earlier claim may have died during the pause.
+  // The worker of an earlier claim may have died during the pause. Its hold would block this claim.
   if (backup.pause && backup.fence > 1) await voidHold(deps.db, service.id);
   const source = await openSource(deps, service, helpers);
   try {
     const { sizeBytes, dataBytes, sentence } = await makeArchive(deps, backup, service, source, signal);
-    // Flush first: the log must be complete when the backup shows as ended.
+    // Flush first: the log must be complete when the backup is shown as finished.
     await say(deps, backup, `Backup ${backup.id} succeeded: ${sentence}`);
     return { event: 'succeeded', set: { size_bytes: sizeBytes, data_bytes: dataBytes, error: '' } };
   } catch (error) {
@@ -67,7 +67,7 @@ async function makeBackup(deps: JobDeps, { record: backup, signal, helpers }: Wo
   }
 }
 
-/** Makes, checks and publishes the archive of this claim. Removes it if that fails. */
+/** Creates, checks and publishes the archive of this claim. Removes it if that fails. */
 async function makeArchive(
   deps: JobDeps,
   backup: BackupRow,
@@ -139,7 +139,7 @@ interface CopyInput {
   maxBytes: number;
 }
 
-/** Copies the source into the store while the archive is written. If either side fails, ends the other one too. */
+/** Copies the source into an archive and, at the same time, that into the store. If either side fails, aborts both. */
 async function copy(
   store: BackupStore,
   object: string,
@@ -178,14 +178,14 @@ async function copy(
   return { sizeBytes: written.value, remarks: filled.value };
 }
 
-/** Removes what earlier claims of this backup left in the store. */
+/** Removes the archives that earlier claims of this backup left in the store. */
 async function removeEarlier(store: BackupStore, serviceId: string, backupId: string, own: string): Promise<void> {
   for (const { name } of await store.list(`${serviceId}/${backupId}-`)) {
     if (name !== own) await store.remove(name);
   }
 }
 
-/** Leaves the backup to the host that has the data. Throws if that host has been away for too long. */
+/** Leaves the backup to the host with the data. Throws if that host has been offline for too long. */
 function leave(backup: BackupRow): Outcome {
   if (Date.now() - backup.created_at.getTime() > MAX_WAIT_MS) {
     throw new BackupError('the host that has the volume is away');

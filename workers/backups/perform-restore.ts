@@ -13,21 +13,21 @@ import { decideRestore } from './restore-plan.js';
 import { databaseTarget, type RestorePart, type RestoreTarget } from './restore-target.js';
 import { volumesTarget } from './volumes-target.js';
 
-/** Prefixes of the folders that a restore makes on the volume, beside the server's folder. */
+/** Name prefixes of the folders that a restore creates on the volume, next to the server's folder. */
 const BEFORE = 'before-';
 const RESTORED = 'restored-';
 
 type Deps = JobDeps & DataAccessDeps;
 
 /**
- * Replaces the data of a service by that of a backup, which may be of another service.
- * Unpacks and checks the copy beside the data, then swaps the two while the service is stopped. Keeps the previous data
- * until the operation has succeeded, and puts it back if the service does not start on the restored data. If this worker
- * dies, another one continues. Throws a `BackupError` or a `ReleaseError` with the reason.
+ * Replaces the data of a service by that of a backup, which may be of another service. Unpacks and checks the backup
+ * next to the data, then swaps the two while the service is stopped. Keeps the previous data until the operation has
+ * succeeded, and puts it back if the service does not start on the restored data. If this worker dies, another one
+ * continues. Throws a `BackupError` or a `ReleaseError` with the reason.
  */
 export async function performRestore(deps: Deps, run: OperationRun): Promise<void> {
   const { service } = run;
-  // From here on, only this claim holds the service; the hold of an earlier claim's worker ends.
+  // From here on, only this claim holds the service. A hold of an earlier claim's worker becomes void.
   if (run.operation.fence > 1) await voidHold(deps.db, service.id);
   const target = isDataKind(service.kind) ? await databaseTarget(deps, service) : await volumesTarget(deps, service);
   try {
@@ -40,9 +40,9 @@ export async function performRestore(deps: Deps, run: OperationRun): Promise<voi
 
 interface Swap {
   target: RestoreTarget;
-  /** The name of the previous entry on its volume. */
+  /** The name under which the previous data is kept on its volume. */
   before: string;
-  /** The folder with the new entry. */
+  /** The name of the folder with the restored data. */
   fresh: string;
   signal: AbortSignal;
 }
@@ -63,13 +63,13 @@ async function restoreOn(
       .map(({ part, names }) => ({ before: names.includes(before), data: names.includes(part.entry) })),
   );
   if (decision === 'confirm') return confirm(swap);
-  // An earlier worker died between its two renames. Put the data back, so that the service serves while the copy is
+  // An earlier worker died between its two renames. Put the data back, so that the service runs while the backup is
   // checked again.
   if (decision === 'putBack') await swapBack(swap);
 
   for (const { part, names } of observed) {
     const left = await restoreLeftovers(names, (id) => operationStatus(deps.db, id));
-    // Removes what earlier claims of this operation unpacked and what earlier restores left.
+    // Remove what earlier claims of this operation unpacked and what earlier restores left.
     for (const name of names.filter((one) => one.startsWith(own) || left.includes(one))) await part.files.remove(name);
   }
   const backup = operation.backup_id === null ? undefined : await getBackup(deps.db, operation.backup_id);
@@ -102,7 +102,7 @@ async function swapIn({ target, before, fresh, signal }: Swap): Promise<void> {
           await files.rename(`${fresh}/${entry}`, entry);
         }
       } catch (error) {
-        // When this function returns, the service starts again.
+        // The service starts again even if the restore fails, so it needs the previous data.
         for (const part of parts) await putBack(part, before, fresh).catch(() => undefined);
         throw error;
       }
@@ -117,7 +117,7 @@ async function swapIn({ target, before, fresh, signal }: Swap): Promise<void> {
   }
 }
 
-/** Puts the previous data back if it was moved aside, and removes what is in its place. */
+/** Puts the previous data back if it was moved aside, and removes the restored data that replaced it. */
 async function swapBack({ target, before, fresh, signal }: Swap): Promise<void> {
   const parts: RestorePart[] = [];
   for (const part of target.parts) if ((await part.files.names()).includes(before)) parts.push(part);
@@ -136,22 +136,19 @@ async function putBack({ files, entry }: RestorePart, before: string, fresh: str
   await files.rename(before, entry);
 }
 
-/** The name of the restored data after the previous data is back in its place. */
+/** Returns the name of the restored data after the previous data was put back. */
 function refusedName(fresh: string): string {
   return `${fresh}-refused`;
 }
 
-/**
- * Continues after a worker died that had swapped the data. Starts the service; if that fails, puts the previous data
- * back.
- */
+/** Continues after the death of a worker that had swapped the data. If the service does not start, swaps back. */
 async function confirm(swap: Swap): Promise<void> {
   const { target, before, signal } = swap;
-  // That worker may have died before it had written the whole marker. Nothing starts without it.
+  // That worker may have died before it had written the marker completely. Without the marker, nothing starts.
   for (const { files } of target.parts) if ((await files.names()).includes(before)) await files.writeMarker();
   if (await target.isRunning()) return;
   try {
-    // When the hold ends, the service starts.
+    // The service starts when the hold ends.
     await target.whileStopped(async () => undefined);
   } catch (error) {
     signal.throwIfAborted();

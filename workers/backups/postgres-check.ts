@@ -13,7 +13,7 @@ import type { Manifest } from './backup-archive.js';
 import { type FreshServer, withFreshServer } from './fresh-server.js';
 import type { PostgresFacts } from './postgres-source.js';
 
-/** What the check of a copy found. */
+/** What the check of a backup found. */
 export interface PostgresFigures {
   databases: number;
   tables: number;
@@ -23,19 +23,20 @@ export interface PostgresFigures {
 
 const HBA = 'check_hba.conf';
 const SOCKET = '.s.PGSQL.5432';
-/** The first version that can verify heaps, and the first with a switch for event triggers. */
+/** The first PostgreSQL version that can verify heaps, and the first with a setting to disable event triggers. */
 const VERIFIES_HEAPS = 14;
 const SWITCHES_EVENT_TRIGGERS = 17;
 /** The class of the error codes that a server sends while it starts, recovers or shuts down. */
 const NOT_READY = '57';
 
 /**
- * Opens an unpacked copy in a fresh server and proves that it is complete.
- * A copy without its label also opens and answers, but has lost rows. So the label and all segments must be there,
- * every page is read with its checksum, and every heap and B-tree is verified. Ends the server cleanly, so that the
- * folder can be used. Throws a `BackupError`.
- * The session is a superuser's, so it calls nothing that the owner of a database has made. It reads tables with
- * functions that scan pages, because even the planner of "select count(*)" calls functions of the table's indexes.
+ * Opens an unpacked backup in a fresh server and proves that it is complete. A copy without its label file also opens
+ * and responds to queries, but has lost rows. So the label and all WAL segments must be there, every page is read with
+ * its checksum, and every heap and B-tree is verified. Stops the server cleanly, so that the folder can be used. Throws
+ * a `BackupError`.
+ *
+ * The session is a superuser's, so it must not call anything that the owner of a database has created. It reads tables
+ * with functions that scan pages, because even the planner of "select count(*)" calls functions of the table's indexes.
  */
 export async function checkPostgres(
   server: Omit<FreshServer, 'command'>,
@@ -84,7 +85,7 @@ export async function checkPostgres(
   );
 }
 
-/** Overrides the copy's own configuration: only the socket is open, no library is loaded, nothing is archived. */
+/** Overrides the backup's own configuration: only the socket is open, no library is loaded, nothing is archived. */
 const SETTINGS = {
   listen_addresses: '',
   port: '5432',
@@ -122,7 +123,7 @@ async function accepts(ask: (work: (client: pg.Client) => Promise<boolean>) => P
   }
 }
 
-/** Runs in one transaction that is rolled back, so that the copy does not change. */
+/** Checks one database. Runs in one transaction that is rolled back, so that the data does not change. */
 async function checkDatabase(client: pg.Client, figures: PostgresFigures): Promise<void> {
   const { rows } = await client.query(`select current_setting('data_checksums') as checksums,
     current_setting('server_version_num')::int as version`);
@@ -135,7 +136,7 @@ async function checkDatabase(client: pg.Client, figures: PostgresFigures): Promi
     await client.query(`create extension ${extension} schema ${schema}`);
   for (const { oid, name, own } of await list<{ oid: string; name: string; own: boolean }>(client, HEAPS)) {
     const verifies = version >= VERIFIES_HEAPS * 10_000;
-    // Reading with this function checks every page as well.
+    // This function checks the checksum of every page as well.
     if (own || !verifies) {
       const sql = `select tuple_count as rows from ${schema}.pgstattuple($1::oid::regclass)`;
       const { rows: counted } = await client.query(sql, [oid]);
@@ -168,13 +169,16 @@ async function list<T>(client: pg.Client, sql: string): Promise<T[]> {
   return (await client.query(sql)).rows as T[];
 }
 
-/** Tables, materialized views and their large values. Temporary tables are left out: their sessions have ended. */
+/** Selects tables, materialized views and their TOAST tables. Temporary tables of ended sessions are left out. */
 const HEAPS = `select c.oid, format('%I.%I', n.nspname, c.relname) as name,
     c.relkind <> 't' and n.nspname not in ('pg_catalog', 'information_schema') as own
   from pg_class c join pg_namespace n on n.oid = c.relnamespace join pg_am a on a.oid = c.relam
  where c.relkind in ('r', 't', 'm') and c.relpersistence <> 't' and a.amname = 'heap' order by c.oid`;
 
-/** An index on expressions is not compared with its table, because that would call the expressions. */
+/**
+ * Selects B-tree indexes. An index on expressions or with a condition is not compared with its table, because that
+ * would call functions of the tenant.
+ */
 const B_TREES = `select c.oid, format('%I.%I', n.nspname, c.relname) as name, i.indexprs is null and i.indpred is null as plain
   from pg_index i join pg_class c on c.oid = i.indexrelid join pg_namespace n on n.oid = c.relnamespace
   join pg_am a on a.oid = c.relam

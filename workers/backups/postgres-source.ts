@@ -5,22 +5,22 @@ import { BackupError } from '../failures/explained-errors.js';
 import type { ArchiveWriter } from './backup-archive.js';
 import { filesThroughServer, localFiles, type ServerFiles } from './server-files.js';
 
-/** A running PostgreSQL. */
+/** How to read a running PostgreSQL. */
 export interface PostgresSource {
-  /** Null if this host cannot read the folder. Then the server sends its files. */
+  /** The data folder; null if this host cannot read it, and the server sends its files instead. */
   dataFolder: string | null;
   admin: { host: string; port: number; user: string; password: string; database: string };
 }
 
-/** What a check of the copy must find. */
+/** What a check of the backup must find. */
 export interface PostgresFacts {
-  /** The segments of the write-ahead log that recovery of the copy needs. */
+  /** The WAL segments that recovery needs. */
   segments: string[];
   databases: string[];
   user: string;
 }
 
-/** Folders that PostgreSQL creates anew when it starts, or that only the running server needs. */
+/** Folders that PostgreSQL creates again when it starts, or that only the running server needs. */
 const EMPTIED = [
   'pg_wal',
   'pg_replslot',
@@ -34,13 +34,15 @@ const EMPTIED = [
 const LEFT_OUT =
   /^(postmaster\.(pid|opts)|pgsql_tmp.*|pg_internal\.init.*|backup_label(\.old)?|tablespace_map(\.old)?)$/;
 const CONTROL = 'global/pg_control';
-/** A copy never needs more segments: it takes hours at most, and a server keeps a limited part of its log. */
+/**
+ * Maximum number of WAL segments. No backup needs more: it takes hours, and a server keeps a limited part of its WAL.
+ */
 const MAX_SEGMENTS = 100_000;
 
 /**
- * Copies a running PostgreSQL into an archive, as `pg_basebackup` does.
- * The archive gets a copy of the files and the segments of the write-ahead log that make them consistent. The session
- * stays open until the last segment is read. When it closes, the server drops the slot that keeps the segments.
+ * Copies a running PostgreSQL into an archive, as `pg_basebackup` does. The archive gets a copy of the files and the
+ * WAL segments that make them consistent. The session stays open until the last segment is read. When it closes, the
+ * server drops the replication slot that retains the segments.
  */
 export async function copyPostgres(
   { dataFolder, admin }: PostgresSource,
@@ -65,11 +67,11 @@ async function copy(
   const one = async (sql: string, values: unknown[] = []): Promise<Record<string, string>> =>
     (await client.query(sql, values)).rows[0] ?? {};
   const version = Number((await one('show server_version_num')).server_version_num);
-  // No time limit, because the session is idle during the whole copy.
+  // No timeout, because the session is idle during the whole copy.
   if (version >= 140_000) await client.query('set idle_session_timeout = 0');
   const { rows } = await client.query('select datname from pg_database where datallowconn order by datname');
 
-  // Without the slot, the server would remove segments that the copy still needs.
+  // Without the slot, the server would remove WAL segments that the backup still needs.
   await one(`select pg_create_physical_replication_slot($1, true, true)`, [slotName(label)]);
   const functions = version >= 150_000 ? NEW_FUNCTIONS : OLD_FUNCTIONS;
   await one(functions.start, [label]);
@@ -107,13 +109,13 @@ const NEW_FUNCTIONS = {
   start: 'select pg_backup_start($1, true)',
   stop: 'select lsn, labelfile, spcmapfile from pg_backup_stop(false)',
 };
-/** Names of the functions before version 15. */
+/** The functions before version 15. */
 const OLD_FUNCTIONS = {
   start: 'select pg_start_backup($1, true, false)',
   stop: 'select lsn, labelfile, spcmapfile from pg_stop_backup(false, false)',
 };
 
-/** Returns the name of the copy's slot. `label` has the id of the backup and its claim. */
+/** Returns the name of the replication slot for a copy. `label` contains the id of the backup and its claim. */
 function slotName(label: string): string {
   return `ranvier_${label.toLowerCase().replace(/[^a-z0-9]/g, '_')}`.slice(0, 63);
 }
@@ -125,7 +127,7 @@ async function copyFolder(
   signal: AbortSignal,
 ): Promise<void> {
   const entries = await files.list(folder).catch((error: NodeJS.ErrnoException) => {
-    // A database or table may be dropped during the copy. Recovery replays that from the log.
+    // A database or table may be dropped during the copy. Recovery replays that from the WAL.
     if (error.code === 'ENOENT' && folder !== '') return [];
     throw error;
   });
@@ -152,7 +154,7 @@ function firstSegment(label: string): string {
 }
 
 /**
- * Returns the names of all segments from the first to the last one, which are of the same timeline. `size` is a
+ * Returns the names of all WAL segments from the first to the last one. Both must be on the same timeline. `size` is a
  * segment's size in bytes.
  */
 export function segmentsBetween(first: string, last: string, size: number): string[] {

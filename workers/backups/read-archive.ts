@@ -16,16 +16,16 @@ const MAX_MANIFEST_BYTES = 512 * 1024 * 1024;
 export interface ReadOptions {
   key: Buffer;
   signal: AbortSignal;
-  /** The most bytes that all files together may have. */
+  /** Maximum total size of all files, in bytes. */
   maxBytes?: number;
-  /** Takes the content of a file. The entries come one after another. */
+  /** Consumes the content of a file. Called for one entry after another. */
   take: (name: string, content: AsyncIterable<Buffer>) => Promise<void>;
 }
 
 /**
- * Reads an archive and compares every file with the manifest, which it returns. Throws a `BackupError` if the archive is
- * damaged or incomplete, has an entry that the manifest does not name, or is larger than `maxBytes`; and what `take` throws.
- * What `take` got counts only if this resolves.
+ * Reads an archive and compares every file with the manifest, which it returns. Throws a `BackupError` if the archive
+ * is damaged or incomplete, has an entry that the manifest does not list, or is larger than `maxBytes`. Also throws
+ * what `take` throws. What `take` received is only valid if this resolves.
  */
 export async function readArchive(
   archive: Readable,
@@ -109,7 +109,7 @@ async function unpackFile(content: AsyncIterable<Buffer>, path: string): Promise
   }
 }
 
-/** Pipes a Node.js stream into a stream of tar-stream, which has another interface. */
+/** Pipes a Node.js stream into a stream of tar-stream, whose interface differs. */
 async function pump(from: Readable, to: Extract): Promise<void> {
   try {
     for await (const chunk of from) {

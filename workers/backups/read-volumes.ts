@@ -6,8 +6,8 @@ import { type ReadOptions, readArchive } from './read-archive.js';
 import { pieceOf, type VolumeFacts } from './volumes-source.js';
 
 /**
- * Reads the volumes of an archive, each with the tar that `open` returns for its name. Resolves when every tar has read everything and the
- * whole archive agrees with its manifest. Throws as `readArchive` does, and what `open` throws.
+ * Reads the volumes of an archive, each with the tar that `open` returns for its name. Resolves when every tar has read
+ * everything and the whole archive matches its manifest. Throws as `readArchive` does, and what `open` throws.
  */
 export async function readVolumes(
   archive: Readable,
@@ -43,7 +43,7 @@ export async function readVolumes(
   }
 }
 
-/** Reads the volumes of an archive and keeps nothing. Throws as `readVolumes` does. */
+/** Reads the volumes of an archive without storing anything. Throws as `readVolumes` does. */
 export function verifyVolumes(archive: Readable, options: Omit<ReadOptions, 'take'>): Promise<Manifest> {
   return readVolumes(archive, options, () => verifyTar(options.signal));
 }

@@ -8,7 +8,7 @@ import type { Manifest } from './backup-archive.js';
 import { type FreshServer, withFreshServer } from './fresh-server.js';
 import type { RedisFacts } from './redis-source.js';
 
-/** What the check of a copy found. */
+/** What the check of a backup found. */
 export interface RedisFigures {
   keys: number;
   expired: number;
@@ -17,8 +17,8 @@ export interface RedisFigures {
 const SOCKET = 'redis.sock';
 
 /**
- * Opens an unpacked copy in a fresh server, which verifies the checksum of the snapshot.
- * Compares the number of keys with that at the moment of the copy. Throws a `BackupError`.
+ * Opens an unpacked backup in a fresh server, which verifies the checksum of the snapshot. Compares the number of keys
+ * with that at the time of the backup. Throws a `BackupError`.
  */
 export async function checkRedis(
   server: Omit<FreshServer, 'command'> & { binary: string },

@@ -7,7 +7,7 @@ const MAX_LINE_LENGTH = 1024;
 
 /**
  * A connection over which a redis server sends its snapshot, as it does to a replica. With `repl-diskless-sync no` the
- * server first writes the snapshot on its volume, so its size is known before the first byte.
+ * server first writes the snapshot to its volume, so its size is known before the first byte is sent.
  */
 export class RedisReplica {
   readonly #chunks: AsyncIterator<Buffer>;
@@ -19,7 +19,7 @@ export class RedisReplica {
     this.#chunks = socket[Symbol.asyncIterator]() as AsyncIterator<Buffer>;
   }
 
-  /** Connects as the platform's own user. Rejects if the server refuses. */
+  /** Connects as the platform's own user. Rejects if the server refuses the connection. */
   static async connect(
     { host, port, user, password }: { host: string; port: number; user: string; password: string },
     signal: AbortSignal,
@@ -39,21 +39,21 @@ export class RedisReplica {
       replica.close();
       throw new Error(`the server refuses the platform's user: ${answer}`);
     }
-    // No limit while the server writes the snapshot. If the server dies, the socket closes.
+    // No timeout while the server writes the snapshot. If the server dies, the socket closes.
     socket.setTimeout(0);
     return replica;
   }
 
-  /** Asks for the snapshot. The server forks at once, unless it is writing another snapshot. */
+  /** Requests the snapshot. The server forks at once, unless it is writing another snapshot. */
   sync(): void {
     this.#socket.write(command('SYNC'));
   }
 
-  /** Resolves to the size of the snapshot, in bytes, once it is written. */
+  /** Resolves to the size of the snapshot, in bytes, once the server has written it. */
   async size(): Promise<number> {
     for (;;) {
       const line = await this.#line();
-      // Empty lines keep the connection alive while the snapshot is written.
+      // The server sends empty lines to keep the connection alive while it writes the snapshot.
       if (line === '') continue;
       const size = /^\$(\d+)$/.exec(line)?.[1];
       if (size === undefined) throw new BackupError(`the server sends no snapshot: ${line.slice(0, 200)}`);
@@ -61,7 +61,7 @@ export class RedisReplica {
     }
   }
 
-  /** Resolves to the next piece of the snapshot. Reads nothing after its end. */
+  /** Resolves to the next piece of the snapshot. Must not be called after its end. */
   async piece(): Promise<Buffer> {
     if (this.#rest.length === 0) await this.#more();
     const piece = this.#rest;

@@ -7,34 +7,30 @@ import { TenantFolder } from '../volumes/tenant-folder.js';
 import type { ArchiveWriter } from './backup-archive.js';
 import { RedisReplica } from './redis-replica.js';
 
-/** A running redis or valkey server. */
+/** How to read a running redis or valkey server. */
 export interface RedisSource {
-  /** Null if this host cannot read the folder. Then the server sends its snapshot. */
+  /** The data folder; null if this host cannot read it, and the server sends its snapshot instead. */
   dataFolder: string | null;
   admin: { host: string; port: number; user: string; password: string };
 }
 
-/** What a check of the copy must find. */
+/** What a check of the backup must find. */
 export interface RedisFacts {
-  /** Keys at the moment of the snapshot, with keys that had expired but were not removed yet. */
+  /** Number of keys at the time of the snapshot, including expired keys that were not removed yet. */
   keys: number;
 }
 
 /** The first part of an append-only file, which is a snapshot. */
 const BASE = 'appendonly.aof.1.base.rdb';
-/**
- * The name of a snapshot in a server without a configured name. The server's own answer is not used: such a name could
- * lead out of the folder.
- */
+/** Default name of a snapshot. The name that the server reports is not used: it could point outside the folder. */
 const SNAPSHOT = 'dump.rdb';
 const POLL_MS = 50;
 /** The first version whose append-only file is a folder of parts. */
 const PARTS_SINCE = 7;
 
 /**
- * Copies a running redis into an archive.
- * The archive has a snapshot of one moment, stored as the append-only file that the server reads when it starts. Until
- * it is copied, the snapshot is a file on the volume.
+ * Copies a running redis into an archive. The archive contains a snapshot of one moment, stored as the append-only file
+ * that the server reads when it starts. Until it is copied, the snapshot is a file on the volume.
  */
 export async function copyRedis(
   { dataFolder, admin }: RedisSource,
@@ -59,7 +55,7 @@ export async function copyRedis(
   }
 }
 
-/** Copies the snapshot that the server writes on its volume. Returns the number of keys. */
+/** Copies the snapshot that the server writes to its volume. Returns the number of keys. */
 async function copyWritten(
   client: Redis,
   dataFolder: string,
@@ -77,12 +73,12 @@ async function copyWritten(
   return keys;
 }
 
-/** The longest pause of writes, in milliseconds. The server ends it itself, even if this worker dies. */
+/** Maximum time for which writes are paused, in milliseconds. The server resumes them even if this worker dies. */
 const PAUSE_MS = 5_000;
 
 /**
- * Copies the snapshot that the server sends to a replica. Writes pause for these milliseconds, so that no key changes
- * between the count of keys and the server's fork.
+ * Copies the snapshot that the server sends to a replica. Writes are paused for at most `PAUSE_MS`, so that no key
+ * changes between the count of keys and the server's fork.
  */
 async function copySent(
   client: Redis,
@@ -113,15 +109,15 @@ async function copySent(
   }
 }
 
-/** Lets the server write a snapshot. Returns the number of keys in it. */
+/** Makes the server write a snapshot. Returns the number of keys in it. */
 async function snapshot(client: Redis, signal: AbortSignal): Promise<number> {
   for (;;) {
     await idle(client, signal);
     const before = infoOf(await client.info('persistence')).rdb_saves ?? '';
-    // The server reads both commands at once, so the count of keys is that of the moment of the fork.
+    // The server reads both commands at once, so the count of keys is that at the moment of the fork.
     const answers = await client.pipeline().bgsave().info('keyspace').exec();
     const [[refused] = [null], [, keyspace] = [null, '']] = answers ?? [];
-    // The server may begin to rewrite the append-only file at any moment.
+    // The server may start to rewrite the append-only file at any moment.
     if (refused !== null && /in progress|another child/i.test(refused.message)) continue;
     if (refused !== null) throw refused;
     const after = await idle(client, signal);
@@ -130,7 +126,7 @@ async function snapshot(client: Redis, signal: AbortSignal): Promise<number> {
         "the server could not write its snapshot: its volume is full, or its plan's memory is too small",
       );
     }
-    // Older servers do not count saves. For them the status tells whether the save succeeded.
+    // Older servers do not count saves. For them, the status says whether the save succeeded.
     if (after.rdb_saves !== undefined && after.rdb_saves === before) {
       throw new Error('the server wrote no snapshot');
     }

@@ -3,10 +3,10 @@ import { errorMessage } from '../../shared/core/error-registry.js';
 import { sweepEach } from '../core/sweep-each.js';
 import type { JobDeps } from '../worker-deps.js';
 
-/** Backups that are removed at the same time. */
+/** How many backups are removed at the same time. */
 const AT_ONCE = 4;
 
-/** Removes hidden backups from the stores that this host reaches, then their rows. */
+/** Removes hidden backups from the stores that this host can reach, then deletes their rows. */
 export async function removeHiddenBackups({ db, log, backups: { stores } }: JobDeps): Promise<string[]> {
   const hidden = await hiddenBackups(
     db,
@@ -16,7 +16,7 @@ export async function removeHiddenBackups({ db, log, backups: { stores } }: JobD
   const facts = ({ id }: { id: string }) => ({ backupId: id });
   const removed = await sweepEach(hidden, { log, atOnce: AT_ONCE, failure, facts }, async (backup) => {
     const store = stores.all.find(({ id }) => id === backup.store);
-    // The prefix matches all claims of the backup: a worker that died may have left a second archive.
+    // The prefix matches all claims of the backup, because a worker that died may have left a second archive.
     for (const { name } of (await store?.list(`${backup.service_id}/${backup.id}-`)) ?? []) await store?.remove(name);
     await deleteBackup(db, backup.id);
     return [backup.id];
@@ -24,7 +24,7 @@ export async function removeHiddenBackups({ db, log, backups: { stores } }: JobD
   return removed.length > 0 ? [`removed ${removed.length} backups`] : [];
 }
 
-/** Removes the backups of services that were just deleted. A sweep removes later what fails now. */
+/** Removes the backups of services that were just deleted. If that fails, a sweep removes them later. */
 export async function removeBackupsOfDeleted(deps: JobDeps): Promise<void> {
   try {
     await hideBackupsOfDeleted(deps.db);

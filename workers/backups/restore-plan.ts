@@ -1,14 +1,14 @@
-/** What a restore finds on a volume that it has touched: the replaced data under its temporary name, and data in its place. */
+/** What a restore finds on a volume: the replaced data under its temporary name, and data under the final name. */
 export interface ObservedRestore {
   before: boolean;
   data: boolean;
 }
 
 /**
- * Decides how a restore continues after its worker died.
- * A restore moves the data of each volume aside and then puts the copy in its place. If both are there on every volume, the
- * replacement is done: the service runs on the restored data, and restoring again would lose later writes. If only some
- * data was replaced or moved aside, it is put back first. In every other case the restore starts again.
+ * Decides how to continue a restore whose worker died. A restore moves the data of each volume aside and then puts the
+ * backup in its place. If both are present on every volume, the replacement is complete: the service runs on the
+ * restored data, and restoring again would lose later writes. If only some data was replaced or moved aside, it is put
+ * back first. In all other cases the restore starts again.
  */
 export function decideRestore(volumes: readonly ObservedRestore[]): 'begin' | 'putBack' | 'confirm' {
   if (!volumes.some(({ before }) => before)) return 'begin';

@@ -20,16 +20,16 @@ export interface RestorePart {
 export interface RestoreTarget {
   readonly parts: readonly RestorePart[];
   /**
-   * Unpacks and checks a backup beside the data, and syncs it to the disk: on each part that the backup has, the new entry
-   * is in the folder `fresh` then. Throws a `BackupError`.
+   * Unpacks and checks a backup next to the data, and syncs it to the disk. Afterwards, each part that the backup
+   * contains has the new entry in its folder `fresh`. Throws a `BackupError`.
    */
   unpack(backup: BackupRow, fresh: string, label: string, signal: AbortSignal): Promise<void>;
-  /** Removes what `unpack` has made and nothing has taken. */
+  /** Removes the unpacked data that was not put into place. */
   discard(fresh: string): Promise<void>;
-  /** Stops what uses the data, runs `work` and starts it again, even if `work` fails. Rejects if it does not start. */
+  /** Stops the service or its server, runs `work` and starts it again, even if `work` fails. Rejects if that fails. */
   whileStopped(work: (lost: AbortSignal) => Promise<void>): Promise<void>;
   isRunning(): Promise<boolean>;
-  /** Called after the data were replaced for good. */
+  /** Called when the restored data is final. */
   finish(): Promise<void>;
   close(): Promise<void>;
 }
@@ -45,7 +45,7 @@ export async function databaseTarget(deps: JobDeps & DataAccessDeps, service: Se
       const folder = files.stagingOf(fresh);
       const adopt = await adoptionOf(deps, backup, service);
       await checkArchive(deps, { backup, spec, folder, id: label, durable: true, adopt, maxBytes, signal });
-      // The unpacked copy must be on the disk before it replaces anything.
+      // The unpacked data must be on the disk before it replaces anything.
       await files.adopt(fresh, signal);
     },
     async discard(fresh) {

@@ -17,9 +17,9 @@ import { BackupError } from '../failures/explained-errors.js';
 import type { BackupStore, StoredObject } from './backup-store.js';
 
 const ARCHIVE = '/archive';
-/** The suffix of a small object beside the archive, which is written last. An archive without it is incomplete. */
+/** Suffix of a small object that is written after the archive. An archive without it is incomplete. */
 const WHOLE = '/whole';
-/** S3 accepts at most ten thousand parts of an upload. */
+/** Size of an upload's parts, in bytes. S3 accepts at most ten thousand parts. */
 const PART_BYTES = 32 * 1024 * 1024;
 
 /** Archives in a bucket of S3-compatible storage, below the prefix. */
@@ -35,7 +35,7 @@ export class S3Store implements BackupStore {
       region,
       ...(endpoint === null ? {} : { endpoint, forcePathStyle: true }),
       ...(given ? { credentials: { accessKeyId, secretAccessKey: secretAccessKey.reveal() } } : {}),
-      // Only Amazon knows the newer checksums. The archive authenticates itself, so they are not needed.
+      // Only Amazon supports the newer checksums. The archive is authenticated itself, so they are not needed.
       requestChecksumCalculation: 'WHEN_REQUIRED',
       responseChecksumValidation: 'WHEN_REQUIRED',
     });
@@ -99,7 +99,7 @@ export class S3Store implements BackupStore {
 
   async remove(name: string): Promise<void> {
     const key = this.#key(name);
-    // The mark is removed first, so that an interrupted removal leaves an incomplete archive.
+    // The marker is removed first, so that an interrupted removal leaves an incomplete archive.
     for (const part of [WHOLE, ARCHIVE]) {
       await orExplained(this.#client.send(new DeleteObjectCommand({ Bucket: this.#bucket, Key: key + part })));
     }
@@ -131,7 +131,7 @@ export class S3Store implements BackupStore {
     return found;
   }
 
-  /** Lists uploads that were begun and not ended. Their parts cost storage, and no list of objects shows them. */
+  /** Lists uploads that were started but not finished. Their parts cost storage, and no list of objects shows them. */
   async #uploads(prefix: string): Promise<MultipartUpload[]> {
     try {
       const page = await orExplained(
@@ -161,7 +161,7 @@ function isMissing(error: unknown): boolean {
   return ['NoSuchKey', 'NotFound'].includes((error as { name?: string }).name ?? '');
 }
 
-/** Errors that a retry would repeat. Every other error may be an outage. */
+/** Error codes that a retry would get again. Any other error may be an outage. */
 const REFUSALS = ['NoSuchBucket', 'AccessDenied', 'InvalidAccessKeyId', 'SignatureDoesNotMatch', 'QuotaExceeded'];
 
 async function orExplained<T>(work: Promise<T>): Promise<T> {

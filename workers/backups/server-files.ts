@@ -8,22 +8,19 @@ interface ServerFile {
   type: 'file' | 'folder' | 'other';
 }
 
-/**
- * The files of a running PostgreSQL, by their paths below its data folder. Reading rejects with ENOENT if a file is
- * gone.
- */
+/** The files of a running PostgreSQL, by paths below its data folder. Reading a missing file rejects with ENOENT. */
 export interface ServerFiles {
   list(folder: string): Promise<ServerFile[]>;
   /** Adds a file of the last listed folder. Its content may be from any moment since the listing. */
   add(archive: ArchiveWriter, name: string, signal: AbortSignal): Promise<void>;
-  /** Adds a file with its present content. */
+  /** Adds a file with its current content. */
   addNow(archive: ArchiveWriter, name: string, signal: AbortSignal): Promise<void>;
   close(): Promise<void>;
 }
 
 /**
- * Opens the server's folder for reading on this host. The server may change it meanwhile.
- * Listing a folder with more than `maxEntries` entries fails.
+ * Opens the server's folder for reading on this host. The server may change it meanwhile. Listing a folder with more
+ * than `maxEntries` entries fails.
  */
 export async function localFiles(root: string, maxEntries = MAX_ENTRIES): Promise<ServerFiles> {
   return new LocalFiles(await TenantFolder.open(root), maxEntries);
@@ -32,7 +29,7 @@ export async function localFiles(root: string, maxEntries = MAX_ENTRIES): Promis
 class LocalFiles implements ServerFiles {
   readonly #root: TenantFolder;
   readonly #maxEntries: number;
-  /** The last used folder: most files are added one after another from one folder. */
+  /** The folder that was used last, because most files are added one after another from the same folder. */
   #last: { path: string; folder: TenantFolder } | null = null;
 
   constructor(root: TenantFolder, maxEntries: number) {
@@ -79,7 +76,7 @@ class LocalFiles implements ServerFiles {
   }
 }
 
-/** Bytes that one query returns. */
+/** Maximum number of bytes that one query returns. */
 const PIECE_BYTES = 4 * 1024 * 1024;
 
 /** Reads files that only the server can open, through a session of the platform's own user. */
@@ -91,7 +88,7 @@ class FilesThroughServer implements ServerFiles {
   readonly #client: pg.Client;
   /** The small files of the last listed folder that are still unread, with their sizes. */
   #listed: { name: string; size: number }[] = [];
-  /** Files that one query has read ahead. A database has hundreds of small files, and each query costs a round trip. */
+  /** Contents of files that one query has read ahead. Separate queries for hundreds of small files would be slow. */
   #read = new Map<string, Buffer>();
 
   constructor(client: pg.Client) {
@@ -138,7 +135,7 @@ class FilesThroughServer implements ServerFiles {
     });
   }
 
-  /** Reads this listed file and the next ones: as many as one query may return. */
+  /** Reads this listed file and the following ones, as many as one query may return. */
   async #readFrom(at: number): Promise<void> {
     const names: string[] = [];
     let bytes = 0;
@@ -155,9 +152,9 @@ class FilesThroughServer implements ServerFiles {
     }
   }
 
-  /** Returns a piece of each file; null for a file that is gone. */
+  /** Returns a piece of each file; null for a file that no longer exists. */
   async #pieces(names: readonly string[], position: number): Promise<{ name: string; content: Buffer | null }[]> {
-    // The query sends base64: as bytea the bytes would arrive as hexadecimal text, which is half as large again.
+    // The query returns base64: bytea would be sent as hexadecimal text, which is half as large again.
     const { rows } = await this.#client.query<{ name: string; piece: string | null }>(
       `select n as name, encode(pg_read_binary_file(n, $2::bigint, $3::bigint, true), 'base64') as piece
          from unnest($1::text[]) n`,

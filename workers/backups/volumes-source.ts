@@ -13,12 +13,15 @@ import type { BackupSource } from './backup-source.js';
 import { whilePaused } from './pause-service.js';
 import { makeFolder } from './work-folders.js';
 
-/** The archive has the output of tar in files of this size: a volume has any number of files, and the manifest must stay small. */
+/**
+ * The output of tar is stored in the archive as files of this size, in bytes. A volume can contain any number of
+ * files, and one entry for each would make the manifest too large.
+ */
 const PIECE_BYTES = 8 * 1024 * 1024;
-/** Digits of a piece's number in its name. */
+/** Number of digits of a piece's number in its name. */
 const DIGITS = 8;
 
-/** What a restore needs to know of the volumes in an archive. */
+/** What a restore needs to know about the volumes in an archive. */
 export interface VolumeFacts {
   volumes: { name: string; pieces: number; usedBytes: number }[];
 }
@@ -28,14 +31,14 @@ function pieceName(volume: string, number: number): string {
   return `${volume}/${String(number).padStart(DIGITS, '0')}`;
 }
 
-/** Returns the volume and the number of a piece. Throws `BackupError` if the name is of something else. */
+/** Parses the name of a piece into its volume and number. Throws `BackupError` if it is not such a name. */
 export function pieceOf(name: string): { volume: string; number: number } {
   const [, volume = '', digits = ''] = /^([a-z0-9-]+)\/(\d{8})$/.exec(name) ?? [];
   if (volume === '') throw new BackupError(`the archive holds ${name}, which is no part of a volume`);
   return { volume, number: Number(digits) };
 }
 
-/** Throws `BackupError` if a swarm has one of the volumes. A worker cannot read those of another node. */
+/** Throws `BackupError` if one of the volumes is on a swarm node. A worker cannot read other nodes' volumes. */
 export function assertOnHost(volumes: readonly Pick<VolumeRow, 'name' | 'node_name'>[]): void {
   const remote = volumes.find(({ node_name }) => node_name !== null);
   if (remote === undefined) return;
@@ -44,7 +47,7 @@ export function assertOnHost(volumes: readonly Pick<VolumeRow, 'name' | 'node_na
   );
 }
 
-/** Opens the volumes of a service for their backup. They need not be mounted. Throws `BackupError` if there is none. */
+/** Opens the volumes of a service for a backup. They need not be mounted. Throws `BackupError` if there are none. */
 export async function openVolumes(deps: JobDeps, service: ServiceRow): Promise<BackupSource> {
   const { db, keyring } = deps;
   const rooms = new ServiceVolumes(deps);
@@ -61,7 +64,8 @@ export async function openVolumes(deps: JobDeps, service: ServiceRow): Promise<B
     kind: service.kind,
     version: '',
     bytes: sizes.reduce((sum, bytes) => sum + bytes, 0),
-    // Holes are not copied, so the disk bounds the copy of what it holds.
+    // Holes in sparse files are not copied, so the copy is never larger than what the volumes occupy on the disk. No
+    // limit is needed.
     maxBytes: Number.POSITIVE_INFINITY,
     unpacks: false,
     async copy({ archive, folder, pause, signal }) {
@@ -89,7 +93,7 @@ export async function openVolumes(deps: JobDeps, service: ServiceRow): Promise<B
 
 type Copy = VolumeFacts['volumes'][number] & { changed: number; skipped: number };
 
-/** Cuts the output of tar into pieces. */
+/** Splits the output of tar into pieces. */
 class PieceWriter {
   readonly #archive: ArchiveWriter;
   readonly #volume: Pick<VolumeRow, 'name'>;
@@ -119,7 +123,7 @@ class PieceWriter {
 
   async #flush(): Promise<void> {
     this.#pieces += 1;
-    // The archive may still hold the bytes when this buffer is filled again.
+    // The archive may still use the bytes when this buffer is filled again, so copy them.
     const piece = Buffer.from(this.#waiting.subarray(0, this.#length));
     this.#length = 0;
     await this.#archive.addBytes(pieceName(this.#volume.name, this.#pieces), piece);

@@ -29,7 +29,7 @@ import type { RestorePart, RestoreTarget } from './restore-target.js';
 import { assertOnHost } from './volumes-source.js';
 import { assertRoom } from './work-folders.js';
 
-/** How long a restore waits for the end of the runs that have the volumes, in milliseconds. */
+/** How long a restore waits for the runs that use the volumes to end, in milliseconds. */
 const RUNS_WAIT_MS = 120_000;
 const POLL_MS = 500;
 
@@ -37,7 +37,7 @@ interface Part extends RestorePart {
   volume: VolumeRow;
 }
 
-/** Opens the volumes of a service for a restore. Volumes that no release has mounted yet are made by it. */
+/** Opens the volumes of a service for a restore. The restore creates volumes that no release has mounted yet. */
 export async function volumesTarget(deps: JobDeps & DataAccessDeps, service: ServiceRow): Promise<RestoreTarget> {
   const { db, keyring, config, data, log } = deps;
   await settleVolumes(db, service.id, data.hostId);
@@ -51,7 +51,7 @@ export async function volumesTarget(deps: JobDeps & DataAccessDeps, service: Ser
     const entry = await entryOf(room.folder, config.dataDir);
     parts.push({ volume, entry, files: entry === IMAGE ? withPoint(files, room.data) : files });
   }
-  // A service without a release gets the volumes of another one, which has the same image.
+  // A service without a release is restored from a backup of another service, which has the same image.
   const ownerOf = async ({ service_id }: BackupRow) => {
     const live = service.live_deployment_id ?? (await getService(db, service_id))?.live_deployment_id;
     const { image } = await loadReleaseSpec(db, keyring, live ?? '');
@@ -80,7 +80,7 @@ export async function volumesTarget(deps: JobDeps & DataAccessDeps, service: Ser
     },
     whileStopped: (work) => whileStopped(deps, service.id, work, (lost) => runsEnded(deps, service.id, lost)),
     async isRunning() {
-      // A cron service has a process only during its runs.
+      // A cron service has processes only during its runs.
       if (service.kind === 'cron') return true;
       const replicas = await replicasOf(db, service.live_deployment_id ?? '');
       return replicas.some(({ state, desired }) => state === 'ready' && desired === 'running');
@@ -94,7 +94,10 @@ export async function volumesTarget(deps: JobDeps & DataAccessDeps, service: Ser
   };
 }
 
-/** Also makes the folder on which the image of a volume is mounted, which a volume that no release has mounted yet lacks. */
+/**
+ * Wraps the volume's files so that writing the marker also creates the mount point of its image. A volume that no
+ * release has mounted yet lacks it.
+ */
 function withPoint(files: VolumeFiles, point: string): VolumeFiles {
   const writeMarker = async () => {
     await mkdir(point, { recursive: true, mode: 0o700 });
@@ -103,13 +106,13 @@ function withPoint(files: VolumeFiles, point: string): VolumeFiles {
   return { ...files, writeMarker };
 }
 
-/** Returns what is swapped on a volume: the image of its file system, or the folder with its content. */
+/** Returns the name of the entry to swap on a volume: the image of its file system, or the folder with its content. */
 async function entryOf(folder: string, dataDir: string): Promise<string> {
   if (await hasImage(folder)) return IMAGE;
   return !(await exists(join(folder, CONTENT))) && (await canMountImages(dataDir)) ? IMAGE : CONTENT;
 }
 
-/** Makes an empty volume of the same size beside the content. Returns its folder. */
+/** Creates an empty volume of the same size next to the content. Returns its folder. */
 async function makeEmpty({ volume, files, entry }: Part, fresh: string): Promise<string> {
   const folder = files.stagingOf(fresh);
   await mkdir(folder, { mode: 0o700 });
@@ -118,7 +121,7 @@ async function makeEmpty({ volume, files, entry }: Part, fresh: string): Promise
   return folder;
 }
 
-/** Syncs what was unpacked to the disk. Throws a `BackupError` if it is too large for a volume whose size is counted. */
+/** Syncs the unpacked data to the disk. Throws a `BackupError` if it is too large for a volume without a hard limit. */
 async function settle({ volume, files, entry }: Part, fresh: string, signal: AbortSignal): Promise<void> {
   if (!(await files.names()).includes(fresh)) return;
   if (entry === CONTENT) {
@@ -132,7 +135,7 @@ async function settle({ volume, files, entry }: Part, fresh: string, signal: Abo
   await files.adopt(fresh, signal);
 }
 
-/** Waits for the end of the runs that have the volumes. No other one starts while the service is held. */
+/** Waits for the runs that use the volumes to end. No new run starts while the service is held. */
 async function runsEnded({ db }: Pick<JobDeps, 'db'>, serviceId: string, lost: AbortSignal): Promise<void> {
   const deadline = Date.now() + RUNS_WAIT_MS;
   while ((await mountedReplicas(db, serviceId)).some(({ run_id }) => run_id !== null)) {

@@ -4,7 +4,7 @@ import { BackupError } from '../failures/explained-errors.js';
 import { diskRoom } from '../sandbox/disk-guard.js';
 import { reserveOf, roomState } from '../sandbox/disk-model.js';
 
-/** Below DATA_DIR: the folders in which copies are checked. */
+/** The subfolder of DATA_DIR in which backups are checked. */
 export const CHECKS = 'backup-checks';
 
 /** Returns the folder in which a claim of a backup unpacks and checks its copy. */
@@ -12,15 +12,14 @@ export function checkFolder(dataDir: string, { id, fence }: { id: string; fence:
   return join(dataDir, CHECKS, `${id}-${fence}`);
 }
 
-/** Makes a folder of the platform's own. */
+/** Creates a folder that only the platform's user can access. */
 export async function makeFolder(folder: string): Promise<void> {
   await mkdir(folder, { recursive: true, mode: 0o700 });
 }
 
 /**
- * Returns the bytes that work may use in a folder.
- * Throws a `BackupError` if the disk has too few inodes, or no room for `bytes` beyond the platform's reserve. A full
- * disk would stop every service of this host.
+ * Returns how many bytes may be used in a folder. Throws a `BackupError` if the disk has too few inodes, or no room for
+ * `bytes` beyond the platform's reserve. A full disk would stop every service on this host.
  */
 export async function assertRoom(folder: string, bytes: number, purpose: string): Promise<number> {
   const room = await diskRoom(folder);
@@ -37,10 +36,7 @@ export async function assertRoom(folder: string, bytes: number, purpose: string)
 
 export const MINUTE = 60_000;
 
-/**
- * Returns the timeout for this number of bytes, in milliseconds. It bounds how long a tenant can hold a slot for
- * backups.
- */
+/** Returns the timeout for this number of bytes, in milliseconds. It limits how long a tenant can occupy a slot. */
 export function timeFor({ always, perGigabyte }: { always: number; perGigabyte: number }, bytes: number): number {
   return Math.ceil(always + (bytes / 1024 ** 3) * perGigabyte);
 }

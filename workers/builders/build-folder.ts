@@ -22,20 +22,17 @@ export function buildsFolder(dataDir: string): string {
 }
 
 /**
- * A folder that is being made has its owner's pid and start time (in hex) in its name, because the owner's file is not
- * written yet.
+ * Matches the name of a build folder that is being created. The name contains the pid and start time (in hex) of the
+ * owning process, because the `owner` file is not written yet.
  */
 const NEW = /^new-(\d+)-([0-9a-f]*)-/;
 
-/** Returns the name of a build's folder until it has its owner's file. */
+/** Returns the name that a build folder has until its `owner` file is written. */
 export function unfinishedName({ pid, startedAt }: ProcessIdentity, id: string): string {
   return `new-${pid}-${Buffer.from(startedAt).toString('hex')}-${id}`;
 }
 
-/**
- * Makes the folder of a build. The folder names its owner from the first moment, so that other workers' sweeps do not
- * remove it.
- */
+/** Creates the folder of a build. Its owner is always known, so that sweeps of other workers do not remove it. */
 export async function openBuildFolder(dataDir: string, id: string): Promise<BuildFolder> {
   if (!/^[A-Za-z0-9][A-Za-z0-9._-]*$/.test(id)) throw new Error(`"${id}" cannot name a build`);
   const path = join(buildsFolder(dataDir), id);
@@ -78,7 +75,7 @@ function mostCacheMb(plan: string): number {
   return Math.max(MIN_CACHE_MB, (planOf(plan).storageGb ?? 0) * 1024);
 }
 
-/** Returns the size of a cache that is too large; null if it is small enough or cannot be measured. */
+/** Returns why a cache is too large; null if it is small enough or cannot be measured. */
 async function oversize(cache: string, mostMb: number): Promise<string | null> {
   if ((await readdir(cache).catch(() => [])).length === 0) return null;
   const used = await usedMb(cache).catch(() => 0);
@@ -92,7 +89,7 @@ export function cachesFolder(dataDir: string): string {
   return join(dataDir, 'caches');
 }
 
-/** Returns the folder of a service's caches. */
+/** Returns the folder in which builds of a service keep files for the next build. */
 export function cacheFolder(dataDir: string, serviceId: string): string {
   return join(cachesFolder(dataDir), serviceId);
 }
@@ -124,22 +121,20 @@ export async function removeCaches(
 }
 
 /**
- * The smallest limit for a service's cache, in MB. If the storage of the service's plan is larger, that is the limit.
+ * Minimum size limit of a service's cache, in MB. If the storage of the service's plan is larger, that is the limit.
  */
 const MIN_CACHE_MB = 2048;
 
 /**
- * Makes the folder in which tools keep files for the next build of the service.
- * Empties it if `clearCache` is set, or if it is larger than the plan allows.
+ * Creates the folder in which tools keep files for the service's next build. Empties it if `clearCache` is set, or if
+ * it is larger than the plan allows.
  */
 export function openCache(deps: DiscardDeps, request: CacheOwner, context: Pick<BuildContext, 'log'>): Promise<string> {
   const own = (path: string) => ownDirectory(path, request.userNumber);
   return openFolder(deps, cacheFolder(deps.dataDir, request.serviceId), request, context, own);
 }
 
-/**
- * Makes the folder for the layers that builds of the service's Dockerfile have made. Empties it as `openCache` does.
- */
+/** Creates the folder for cached layers of the service's Dockerfile builds. Empties it as `openCache` does. */
 export function openImageCache(
   deps: DiscardDeps,
   request: CacheOwner,

@@ -4,7 +4,7 @@ import type { ServiceKind } from '../../shared/services/model.js';
 import type { Masker } from '../masking/masker.js';
 
 export interface BuildRequest {
-  /** Names the processes and folders of one attempt: `<deploymentId>-<fence>`. */
+  /** Identifies one attempt, also in the names of its processes and folders: `<deploymentId>-<fence>`. */
   id: string;
   workspaceId: string;
   serviceId: string;
@@ -16,7 +16,7 @@ export interface BuildRequest {
   repository: string;
   commitSha: string;
   clearCache: boolean;
-  /** The service's variables in clear text: builds see them. */
+  /** The service's variables in clear text, which builds get. */
   environment: Record<string, string>;
 }
 
@@ -24,22 +24,25 @@ export interface BuildContext {
   signal: AbortSignal;
   /** Writes a line to the build log. No more of the build's output is read until the promise settles. */
   log: (message: string, level?: 'info' | 'warn' | 'error') => Promise<void>;
-  /** Finds secrets, so that a long line is not cut inside of one. `log` itself masks lines. */
+  /** Finds secrets, so that a long line is not split inside one. `log` itself masks lines. */
   masker?: Masker;
-  /** True if the repository has submodules, which are not checked out. The checkout sets it. */
+  /** Set by the checkout: true if the repository has submodules, which are not checked out. */
   hasSubmodules?: boolean;
 }
 
-/** Makes an immutable image from a commit. Throws `BuildError`; an abort rejects with the signal's reason. */
+/** Builds an immutable image from a commit. Throws `BuildError`; an abort rejects with the signal's reason. */
 export interface Builder {
   build(request: BuildRequest, context: BuildContext): Promise<BuiltImage>;
-  /** Announces that a build follows soon, so that the builder can start what the build needs. */
+  /** Announces that a build follows soon, so that the builder can prepare for it. */
   expectBuild?(): void;
-  /** Removes what dead workers' builds left, and caches that were unused for 30 days. Returns the number of caches. */
+  /**
+   * Removes files that builds of dead workers left behind, and caches that were unused for 30 days. Returns the number
+   * of removed caches.
+   */
   sweep(): Promise<number>;
 }
 
-/** An image in a store. The manifest says whether it is a folder or an image of an engine. */
+/** An image in a store. Its manifest tells whether it is a folder or an image in a container engine. */
 export type StoredImage = Pick<BuiltImage, 'digest' | 'manifest'>;
 
 /** The store of images: folders of this host, or a container engine. */
@@ -47,8 +50,8 @@ export interface ImageStore {
   /** Returns true if this host can run or serve the image. */
   has(image: StoredImage): Promise<boolean>;
   /**
-   * Removes unwanted images, except young ones (`isYoungImage`), and unfinished images of dead workers. Returns the
-   * number of images.
+   * Removes the images that `isWanted` rejects, except young ones (`isYoungImage`), and unfinished images of dead
+   * workers. Returns the number of removed images.
    */
   sweep(isWanted: (digest: string) => boolean): Promise<number>;
 }

@@ -19,9 +19,9 @@ export interface BuildersOptions {
   installationId: string;
   sandbox: Sandbox;
   source: RepositorySource;
-  /** The engine of a container runtime; null if the runtime has none. */
+  /** The container engine; null if the runtime uses none. */
   engine: Engine | null;
-  /** Builds images of repositories without a Dockerfile; if it is null, the platform writes Dockerfiles for them. */
+  /** Builds images from repositories without a Dockerfile; if it is null, the platform writes a Dockerfile for them. */
   railpack: Railpack | null;
   findAccount: FindAccount;
   toolchains: ToolchainStore;
@@ -34,9 +34,8 @@ export interface Builders {
 }
 
 /**
- * Creates what builds and stores images for the configured runtime.
- * Without an engine, images are folders of this host. With one, services are images in the engine, and sites are
- * folders.
+ * Creates the builder, the image store and the origin resolver for the configured runtime. Without an engine, images
+ * are folders on this host. With one, services are images in the engine, and static sites are folders.
  */
 export async function createBuilders(options: BuildersOptions): Promise<Builders> {
   const { config, log, sandbox, source, engine, railpack, installationId, findAccount, toolchains } = options;
@@ -80,7 +79,7 @@ export async function createBuilders(options: BuildersOptions): Promise<Builders
 }
 
 /**
- * Returns a function that asks the engine for an image's digest. The engine's large client is loaded at its first call.
+ * Returns a function that asks the engine for an image's digest. The engine's large client is loaded on the first call.
  */
 function inEngine(engine: Engine): DigestResolver {
   return async (name, account) => {
@@ -89,7 +88,7 @@ function inEngine(engine: Engine): DigestResolver {
   };
 }
 
-/** Combines two stores. An image whose manifest has a reference is in the engine's store. */
+/** Combines the two image stores. An image whose manifest has a `reference` is in the engine's store. */
 function joined(folders: FolderImageStore, images: ImageStore): ImageStore {
   return {
     has: (image) => (image.manifest.reference === undefined ? folders : images).has(image),

@@ -25,36 +25,39 @@ import { NotYet } from './not-yet.js';
 import { notApplied, reasonAgainstApply, reasonOf, STACK_FILE } from './push-decision.js';
 import { type StackHook, stackOfService } from './stack-hooks.js';
 
-/** How long a push waits before it looks again whether the apply before it has ended, in milliseconds. */
+/** Interval at which a waiting push checks whether the running apply has finished, in milliseconds. */
 const POLL_INTERVAL_MS = 5_000;
 
 export interface Push {
   event: CommitEventRow;
   service: ServiceRow;
   hook: StackHook;
-  /** The whole address of the repository. */
+  /** The repository's URL, with its credentials. */
   url: string;
-  /** The newest commit of the branch. */
+  /** The head commit of the branch. */
   sha: string;
   signal: AbortSignal;
-  /** True if the job is not tried again. */
+  /** True if this is the job's last attempt. */
   last: boolean;
 }
 
-/** `next` is what remains to do: nothing, the deployment of a service outside the stack, or to wait for a later job. */
+/**
+ * The outcome of a push. `next` is what remains to be done: nothing, deploying a service outside the stack, or waiting
+ * for a later job.
+ */
 export interface PushOutcome {
   says: string;
   next: 'end' | 'deploy' | 'wait';
 }
 
-/** Thrown to undo a transaction, because another worker applied the commit first. */
+/** Thrown to roll a transaction back, because another worker applied the commit first. */
 class AppliedBefore extends Error {}
 
 /**
- * Applies `ranvier.yaml` of a pushed commit, if its plan deletes nothing and lacks no secret.
- * The services of the stack with `autoDeploy` are deployed by that apply. Accepting it, its audit entry and the end of
- * the report are one transaction. A push that arrives during an apply waits for its end; only the newest one waits.
- * Throws `NotYet`.
+ * Applies the `ranvier.yaml` of a pushed commit if its plan deletes nothing and lacks no secret. The apply deploys the
+ * stack's services that have `autoDeploy`. One transaction accepts the apply, writes its audit entry and finishes the
+ * commit event. A push that arrives during an apply waits until that has finished; only the newest push waits. Throws
+ * `NotYet`.
  */
 export async function applyPushed(deps: JobDeps, push: Push): Promise<PushOutcome> {
   const { db } = deps;
@@ -110,7 +113,7 @@ function requestOf({ service, hook }: Push, name: string, document: string): Pla
   };
 }
 
-/** Returns the commit, with the services whose path filters exclude all that it changes. */
+/** Returns the pushed commit, with the names of the services whose path filters exclude every changed file. */
 async function commitOf(deps: JobDeps, push: Push, { plan, matches }: PlannedDocument): Promise<PushedCommit> {
   const { event, service, url, sha, signal } = push;
   const { branch } = event;

@@ -4,12 +4,12 @@ import type { JobHelpers } from '../engine/job-helpers.js';
 import type { JobDeps } from '../worker-deps.js';
 import { considerEvent } from './consider-event.js';
 
-/** If a repository takes longer to answer, in milliseconds, the job is tried again. */
+/** Time limit for reading the repository, in milliseconds. If it is exceeded, the job is retried. */
 const TIMEOUT_MS = 5 * 60_000;
 
 /**
- * Handles the queue `commit`: decides whether a reported branch has a commit to deploy. May run twice for one report;
- * the first decision counts.
+ * Handles a job of the queue `commit`: decides whether a commit event leads to a deployment. May run twice for one
+ * event; only the first decision takes effect.
  */
 export async function commitJob(
   deps: JobDeps,

@@ -23,9 +23,9 @@ import { NotYet } from './not-yet.js';
 import { findStackHook, stackThatDeploys } from './stack-hooks.js';
 
 /**
- * Compares a report with the repository, and queues a deployment of a new commit.
- * The report is only a hint: commits, messages and changed files are read from the repository. Returns the outcome in
- * words. Throws `NotYet` if a later try may find out more; on the `last` try it decides with what it knows.
+ * Compares a commit event with the repository, and queues a deployment if there is a new commit. The event is only a
+ * hint: commits, messages and changed files are read from the repository. Returns the outcome in words. Throws `NotYet`
+ * if a later attempt may find out more; the `last` attempt decides with the facts that it has.
  */
 export async function considerEvent(
   deps: JobDeps,
@@ -83,7 +83,7 @@ export async function considerEvent(
       if (!last) throw new NotYet(error.message);
       return end(error.message);
     }
-    // A person can remove the cause of an `AppError`, for example a used-up budget. A later poll tries again.
+    // A user can remove the cause of an `AppError`, such as an exhausted budget. A later poll tries again.
     if (error instanceof AppError)
       return end([error.message, ...(error.details ?? []).map(({ message }) => message)].join('; '));
     throw error;
@@ -98,7 +98,7 @@ function addressOf(
   return openFrom(keyring, SEALED.repository, id, sealed_repository);
 }
 
-/** Makes or updates the preview of a branch that polling has found. Returns the outcome in words. */
+/** Creates or updates the preview of a branch that polling has found. Returns the outcome in words. */
 async function preview(
   deps: JobDeps,
   service: ServiceRow,

@@ -36,8 +36,8 @@ const POLL_TIMEOUT_MS = 20_000;
 const MAX_ERROR_LENGTH = 300;
 
 /**
- * Polls the repositories that are due, and stores an event for each new commit of a service.
- * Services with the same repository share one request. Returns a line for each event.
+ * Polls the repositories that are due, and stores an event for each new commit of a service. Services with the same
+ * repository share one request. Returns a log line for each event.
  */
 export async function pollRepositories(deps: PollDeps): Promise<string[]> {
   await syncWatches(deps);
@@ -53,7 +53,7 @@ export async function pollRepositories(deps: PollDeps): Promise<string[]> {
   return found;
 }
 
-/** Starts watching services that deploy on commit, and stops watching all others. */
+/** Starts polling for services that deploy on commit, and stops it for all other services. */
 async function syncWatches({ db, keyring, log }: PollDeps): Promise<void> {
   for (const service of await unsyncedServices(db, SYNCED)) {
     const address = addressOf(keyring, service);
@@ -85,7 +85,7 @@ async function poll(deps: PollDeps, { fingerprint, failures }: DueRepository): P
     await recordPoll(deps.db, fingerprint, { pauseMs: pauseBeforePoll({ hooked, failures: 0 }), error: '' });
     return found;
   } catch (error) {
-    // The address may contain a secret. A `SourceError` never shows secrets, but other errors may show them.
+    // The URL may contain a secret. A `SourceError` never shows it, but other errors may.
     const shown = error instanceof SourceError ? errorMessage(error) : 'it did not answer in time';
     if (failures === 0)
       deps.log.info({ services: services.map(({ id }) => id) }, `a repository cannot be polled: ${shown}`);
@@ -95,7 +95,7 @@ async function poll(deps: PollDeps, { fingerprint, failures }: DueRepository): P
   }
 }
 
-/** Returns true if hooks report the pushes of all services, of some to the stack that deploys them. */
+/** Returns true if polling is not needed: pushes reach each service by a hook, or by the apply of a stack. */
 async function areReported({ db }: PollDeps, services: readonly PolledService[]): Promise<boolean> {
   const others = services.filter(({ hooked }) => !hooked);
   if (others.length > 0 && !services.some(({ applies_stack }) => applies_stack)) return false;
@@ -124,8 +124,8 @@ async function look(deps: PollDeps, services: readonly PolledService[]): Promise
 }
 
 /**
- * Returns the commits of the services' branches. If a service wants previews, returns the commits of all branches,
- * unless there are too many branches.
+ * Returns the head commits of the services' branches. If a service has automatic previews, returns those of all
+ * branches, unless there are too many branches.
  */
 async function headsOf(
   { source, log }: PollDeps,
@@ -148,7 +148,7 @@ async function headsOf(
   return { heads: await source.heads({ url, branches, signal }), all: false };
 }
 
-/** Ends a preview whose branch is gone. */
+/** Records whether the branch of a preview exists. A preview whose branch is gone will be deleted. */
 async function noteOwnBranch({ db, log }: PollDeps, service: PolledService, there: boolean): Promise<void> {
   if (!service.is_preview || (there && !service.branch_missing)) return;
   if (await noteBranch(db, service.id, there)) {
@@ -178,7 +178,7 @@ async function report({ db }: PollDeps, service: PolledService, sha: string): Pr
   const { branch } = configuration;
   const known = await knownCommits(db, serviceId, branch);
   if (applies_stack) {
-    // A commit may be deployed although its file is still to be applied.
+    // A commit may be deployed before its `ranvier.yaml` is applied.
     known.deployed = (await appliedCommit(db, serviceId, branch)) ?? known.deployed;
     known.undecided = false;
   }

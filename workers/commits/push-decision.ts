@@ -2,12 +2,12 @@ import type { AppError } from '../../shared/core/error-registry.js';
 import { escapeControls } from '../../shared/core/plain-text.js';
 import type { Plan } from '../../shared/stacks/plan-model.js';
 
-/** The file of a commit that a push applies, at the root of the repository. */
+/** The stack document that a push applies, in the root folder of the repository. */
 export const STACK_FILE = 'ranvier.yaml';
 
 const MAX_OUTCOME_LENGTH = 2000;
 
-/** Returns why a push must not carry a plan out, and what a person can do; null if it may. */
+/** Returns why a push must not apply a plan, and what a user can do about it; null if it may. */
 export function reasonAgainstApply(
   { changes, secrets }: Pick<Plan, 'changes' | 'secrets'>,
   stack: string,
@@ -22,12 +22,12 @@ export function reasonAgainstApply(
   return `${secrets.join(', ')} ${need} a value: give it with rnv apply --stack ${stack}`;
 }
 
-/** Returns the outcome of a push that changes nothing, for the hook. */
+/** Returns the outcome text of a push whose stack document is not applied. */
 export function notApplied(reason: string): string {
   return escapeControls(`${STACK_FILE} was not applied: ${reason}`).slice(0, MAX_OUTCOME_LENGTH);
 }
 
-/** Returns an error as a reason. It shows no value of a variable, because all members can read outcomes. */
+/** Returns the text of an error for an outcome. Hides values of variables, because all members can read outcomes. */
 export function reasonOf({ message, details = [] }: AppError): string {
   const faults = details.map((detail) => detail.message);
   const rest = faults.filter((fault) => !message.endsWith(fault));

@@ -2,16 +2,19 @@ import { type Db, oneRow, rowsOf } from '../../shared/core/database/database-cli
 import type { ServiceRow } from '../../shared/services/rows.js';
 import { repositoryKey, stackNameOf } from '../../shared/stacks/pushed-commit.js';
 
-/** A hook that asks that pushes apply a stack. */
+/** A hook for which pushes apply a stack. */
 export interface StackHook {
   id: string;
-  /** The user who made it. */
+  /** The user who created the hook. */
   stack_by: string;
-  /** True if this user could change protected environments. */
+  /** True if this user was allowed to change protected environments. */
   reads_protected: boolean;
 }
 
-/** Finds the hook with whose rights a push applies a stack: the reporting one, or any of the service. */
+/**
+ * Finds the hook whose rights apply to a push: the reporting hook, or any other one of the service. Returns null if no
+ * hook of the service applies a stack.
+ */
 export async function findStackHook(db: Db, serviceId: string, hookId: string | null): Promise<StackHook | null> {
   return oneRow<StackHook>(
     db,
@@ -29,8 +32,8 @@ export async function stackOfService(db: Db, serviceId: string): Promise<string 
 }
 
 /**
- * Returns the name of the stack that deploys a service at a push; null if there is none.
- * The service belongs to it, and a hook of another service with the same repository and branch applies it.
+ * Returns the name of the stack whose apply deploys a service after a push; null if there is none. The service belongs
+ * to this stack, and a hook of another service with the same repository and branch applies it.
  */
 export async function stackThatDeploys(
   db: Db,

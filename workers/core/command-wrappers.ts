@@ -6,12 +6,12 @@ const execute = promisify(execFile);
 
 export { SYSTEM_PATH };
 
-/** Ends a command if the worker that started it is killed. */
+/** A wrapper that kills a command if the worker that started it is killed. */
 export const DIES_WITH_WORKER = ['setpriv', '--pdeathsig', 'KILL', '--'] as const;
 
 /**
- * Returns the arguments that put these wrappers before a command.
- * Leaves out a wrapper that this host lacks or may not use. Commands then run without its protection.
+ * Returns the arguments to put before a command so that it runs inside these wrappers. Leaves out a wrapper that this
+ * host lacks or may not use; commands then run without its protection.
  */
 export async function findWrappers(wrappers: readonly (readonly string[])[], path = SYSTEM_PATH): Promise<string[]> {
   const found: string[] = [];

@@ -2,7 +2,7 @@ import { randomInt } from 'node:crypto';
 import { createServer } from 'node:net';
 import { ReleaseError } from '../failures/explained-errors.js';
 
-/** Returns a port of the range that is not in `taken` and on which nothing listens. Throws `ReleaseError` if there is none. */
+/** Returns a free port of the range that is not in `taken`. Throws `ReleaseError` if there is none. */
 export async function freePort(range: { first: number; last: number }, taken: ReadonlySet<number>): Promise<number> {
   const size = range.last - range.first + 1;
   const start = randomInt(size);
@@ -13,7 +13,7 @@ export async function freePort(range: { first: number; last: number }, taken: Re
   throw new ReleaseError(`no port from ${range.first} to ${range.last} is free (RUNTIME_PORTS)`);
 }
 
-/** Tries to listen on every address of the host. */
+/** Returns true if the port is free on every address of the host. */
 function canListen(port: number): Promise<boolean> {
   return new Promise((resolve) => {
     const server = createServer();

@@ -4,9 +4,10 @@ import { delimiter, dirname, isAbsolute, join, relative } from 'node:path';
 import { SYSTEM_PATH } from './command-wrappers.js';
 
 /**
- * Returns the folder of the Node.js that runs the platform.
- * A Node.js from npm has no npm beside it. Then this machine's own folder of Node.js and npm is added, unless it
- * belongs to the system. Hosted commands see the files beside these folders, so a folder beside `home` is left out.
+ * Returns the folders of the Node.js and npm that the platform uses. The first is the folder of the Node.js that runs
+ * the platform. If it has no npm, as with a Node.js installed from npm, the first folder in PATH with both programs is
+ * added, unless it is a system folder. Hosted commands can read the parents of these folders, so a folder whose parent
+ * contains `home` is left out.
  */
 export function ownFolders(execPath: string, path: string, home: string): string[] {
   const node = dirname(execPath);
@@ -21,5 +22,5 @@ export function ownFolders(execPath: string, path: string, home: string): string
 
 export const OWN_FOLDERS: readonly string[] = ownFolders(process.execPath, process.env.PATH ?? '', homedir());
 
-/** The PATH of the tools that the platform runs itself to make builds. */
+/** PATH for the tools that the platform itself runs during builds. */
 export const OWN_PATH = [...OWN_FOLDERS, SYSTEM_PATH].join(':');

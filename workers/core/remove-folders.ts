@@ -7,11 +7,11 @@ import type { Logger } from '../../shared/core/log.js';
 import { CommandFailed, runLimited } from '../../shared/core/run-limited.js';
 import { removeSmallTree } from './small-tree.js';
 
-/** Build caches and mirrors that were unused for this time, in milliseconds, are removed. */
+/** How long build caches and mirrors may be unused before they are removed, in milliseconds. */
 const UNUSED_MS = 30 * 24 * 60 * 60_000;
-/** A removal fails after this time, in milliseconds. What it has removed stays removed. */
+/** Time limit for a removal, in milliseconds. A removal that exceeds it fails; what it has removed stays removed. */
 const REMOVAL_MS = 10 * 60_000;
-/** How long work waits for its own folder's removal, in milliseconds. A sweep removes the rest. */
+/** How long a job waits for the removal of its own folder, in milliseconds. A sweep removes the rest. */
 const DISCARD_MS = 30_000;
 const TRIES = 3;
 const MAX_PROBLEM_LENGTH = 2000;
@@ -19,7 +19,9 @@ const FIRST_RETRY_MS = 5 * 60_000;
 const LAST_RETRY_MS = 60 * 60_000;
 const TRASH = 'trash';
 
-/** Marks a file or folder as used now. Returns false if there is none. */
+/**
+ * Sets the modification time of a file or folder to now, which marks it as used. Returns false if it does not exist.
+ */
 export async function touch(path: string): Promise<boolean> {
   const now = new Date();
   return (await unlessAbsent(utimes(path, now, now).then(() => true))) ?? false;
@@ -27,14 +29,14 @@ export async function touch(path: string): Promise<boolean> {
 
 export interface RemovalOptions {
   signal?: AbortSignal;
-  /** After this time the removal fails, in milliseconds; ten minutes by default. */
+  /** Time limit for the removal, in milliseconds; ten minutes by default. */
   timeoutMs?: number;
 }
 
 /**
- * Removes a file or folder, even if deep paths, odd names or missing permissions make that difficult. Follows no link
- * and does not touch mounted file systems. Throws an error that names what is left; an abort rejects with the signal's
- * reason. All code of the workers that removes a folder with content must use this function.
+ * Removes a file or folder, even one with very deep paths, odd names or missing permissions. Does not follow links or
+ * enter mounted file systems. Throws an error that names what is left; rejects with the signal's reason on an abort.
+ * All worker code that removes a folder with content must use this function.
  */
 export async function removeTree(path: string, options: RemovalOptions = {}): Promise<void> {
   const deadline = AbortSignal.timeout(options.timeoutMs ?? REMOVAL_MS);
@@ -43,8 +45,8 @@ export async function removeTree(path: string, options: RemovalOptions = {}): Pr
   if (await removeSmallTree(path)) return;
   let problem = '';
   for (let tries = 0; tries < TRIES; tries++) {
-    // `rm` changes into each folder, so that no path exceeds the system's limit. Node.js's own removal would fail
-    // there.
+    // `rm` changes into each folder, so it can also remove paths that exceed the system's length limit. Node.js's own
+    // removal would fail for them.
     problem = await run('rm', [process.platform === 'linux' ? '-rf' : '-rfx', ...ONE_FILE_SYSTEM, '--', path], signal);
     options.signal?.throwIfAborted();
     if (problem === '') return;
@@ -76,8 +78,9 @@ export interface DiscardDeps {
 }
 
 /**
- * Removes a folder of DATA_DIR that is no longer needed. Never throws, so that no work fails because of it.
- * After 30 seconds the rest is moved to `DATA_DIR/trash`, from which `emptyTrash` removes it.
+ * Removes a folder in DATA_DIR that is no longer needed. Never throws, so that no job fails because of it. If the
+ * removal fails or takes longer than 30 seconds, moves the rest to `DATA_DIR/trash`, from which `emptyTrash` removes
+ * it.
  */
 export async function discardTree({ dataDir, log }: DiscardDeps, path: string): Promise<void> {
   try {
@@ -95,20 +98,20 @@ export async function discardTree({ dataDir, log }: DiscardDeps, path: string): 
   }
 }
 
-/** When `emptyTrash` tries again to remove an entry. */
+/** When `emptyTrash` retries the removal of an entry. */
 export interface Retry {
   failures: number;
   /** Milliseconds since the epoch. */
   at: number;
 }
 
-/** Returns the next try after a failure: in 5 minutes, then after twice the time, up to an hour. */
+/** Returns when to retry after a failure: after 5 minutes, then twice as long each time, up to an hour. */
 export function nextRetry(previous: Retry | undefined, now: number): Retry {
   const failures = previous?.failures ?? 0;
   return { failures: failures + 1, at: now + Math.min(FIRST_RETRY_MS * 2 ** failures, LAST_RETRY_MS) };
 }
 
-/** Entry's path → its next try. */
+/** Path of an entry in the trash → its next retry. */
 const retries = new Map<string, Retry>();
 
 /**

@@ -2,7 +2,10 @@ import { lchown, lstat, readdir, rmdir, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { unlessAbsent } from '../../shared/core/exists.js';
 
-/** Larger or deeper trees are left to a separate command, so that they do not block this process. */
+/**
+ * Limits of `removeSmallTree` and `ownSmallTree`. Larger or deeper trees are left to a separate command, so that they
+ * do not block this process.
+ */
 const MAX_ENTRIES = 64;
 const DEEPEST = 8;
 
@@ -12,9 +15,9 @@ interface Entry {
 }
 
 /**
- * Removes a small tree without starting a process. Follows no link, even if a tenant changes the tree meanwhile.
- * Returns false if the tree is not small, contains a mounted file system, or cannot be removed this way; a part may
- * then be gone. It enters only folders that no other user could replace by a link.
+ * Removes a small directory tree without starting a process. Returns false if the tree is too large, contains a mounted
+ * file system, or cannot be removed this way; part of it may then be gone. Enters only folders that no other user can
+ * replace by a link, so it follows no link even if a tenant changes the tree meanwhile.
  */
 export async function removeSmallTree(path: string): Promise<boolean> {
   try {
@@ -28,9 +31,9 @@ export async function removeSmallTree(path: string): Promise<boolean> {
 }
 
 /**
- * Changes the owner of a small tree that belongs to this process's user.
- * Returns false if the tree is not small. The root is changed last. If it is closed to others, the new owner can
- * enter the tree only after all of it has changed.
+ * Changes the owner of a small directory tree that belongs to this process's user. Returns false if the tree is too
+ * large or cannot be changed this way. Changes the root last: if the root is closed to others, the new owner cannot
+ * enter the tree before everything in it has changed.
  */
 export async function ownSmallTree(path: string, uid: number, gid: number): Promise<boolean> {
   try {
@@ -44,8 +47,8 @@ export async function ownSmallTree(path: string, uid: number, gid: number): Prom
 }
 
 /**
- * Lists the tree's entries, each folder before its content; empty if nothing is there.
- * Returns null if there are too many, or if another user could replace a folder by a link.
+ * Lists the entries of a tree, each folder before its content; empty if the root does not exist. Returns null if there
+ * are too many, if the tree contains a mounted file system, or if another user could replace a folder by a link.
  */
 async function listSmall(root: string): Promise<Entry[] | null> {
   const found = await unlessAbsent(lstat(root));

@@ -4,17 +4,17 @@ import { concurrently } from './concurrently.js';
 
 export interface SweepEachOptions<T> {
   log: Pick<Logger, 'warn'>;
-  /** The number of items that are processed at the same time. */
+  /** Maximum number of items that are processed at the same time. */
   atOnce: number;
   /** The log message for a failed item. The error's message follows. */
   failure: string;
-  /** The facts that identify an item in the log. */
+  /** Returns the fields that identify an item in the log. */
   facts: (item: T) => object;
 }
 
 /**
- * Does a sweep's work for each item, and returns the lines of all. A failure is logged. Neither a failed nor a slow
- * item keeps the sweep from the others.
+ * Runs a sweep's work for each item, and returns the log lines of all. A failed item is logged and skipped. Items run
+ * concurrently, so that a slow one does not delay the others.
  */
 export async function sweepEach<T>(
   items: readonly T[],

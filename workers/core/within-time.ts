@@ -1,6 +1,7 @@
 /**
  * Runs work with a timeout, in milliseconds. The work's signal aborts at the timeout, or together with `signal`.
- * Rejects with `tooLate` at the timeout, with the reason of `signal` after its abort, and otherwise as the work does.
+ * Rejects with `tooLate` at the timeout, with the reason of `signal` if that aborts, and otherwise with the work's own
+ * error.
  */
 export async function withinTime<T>(
   { ms, tooLate, signal }: { ms: number; tooLate: Error; signal?: AbortSignal },

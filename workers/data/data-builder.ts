@@ -5,14 +5,14 @@ import type { DataKind } from '../../shared/services/model.js';
 import type { BuildContext } from '../builders/builder.js';
 import type { ToolchainStore } from '../builders/toolchains/toolchain-store.js';
 
-/** Finds or installs the program of a database server. Throws `BuildError` and `RegistryFault`. */
+/** Provides the program of a database server. Throws `BuildError` and `RegistryFault`. */
 export interface DataBuilder {
   build(kind: DataKind, configuration: ServiceConfiguration, context: BuildContext): Promise<BuiltImage>;
 }
 
 /**
- * Creates the builder for servers that run as processes.
- * PostgreSQL comes from the package registry, redis from the host.
+ * Creates the builder for servers that run as processes. PostgreSQL is installed by the toolchain store; redis must be
+ * installed on the host.
  */
 export function createProcessDataBuilder(toolchains: Pick<ToolchainStore, 'providePostgres'>): DataBuilder {
   return {
@@ -24,7 +24,7 @@ export function createProcessDataBuilder(toolchains: Pick<ToolchainStore, 'provi
   };
 }
 
-/** Returns an image without files: its manifest names the server and its tools. */
+/** Returns an image without files: its manifest names the kind of server and its tools. */
 function imageOf(kind: DataKind, tools: string[]): BuiltImage {
   const digest = createHash('sha256')
     .update(JSON.stringify([kind, tools]))
@@ -32,13 +32,13 @@ function imageOf(kind: DataKind, tools: string[]): BuiltImage {
   return { digest, manifest: serverManifest(kind, { tools }), sizeBytes: 0 };
 }
 
-/** Returns the manifest of a database server, which has either tools of this host or a container image. */
+/** Returns the manifest of a database server. It has either tools of this host, or a container image. */
 export function serverManifest(kind: DataKind, origin: { tools: string[] } | { reference: string }): ImageManifest {
   const files = { startCommand: '', workingDirectory: '', publishDirectory: '', environment: {} };
   return { type: 'process', runtime: kind, ...files, ...origin };
 }
 
-/** Returns true for the image of a database server, which has no files. */
+/** Returns true for the image of a database server that uses this host's tools and so has no files. */
 export function isDataImage({ runtime, reference }: Pick<ImageManifest, 'runtime' | 'reference'>): boolean {
   return (runtime === 'postgres' || runtime === 'redis') && reference === undefined;
 }

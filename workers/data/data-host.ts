@@ -7,24 +7,24 @@ import type { AdminAddress } from './settle-postgres.js';
 
 /** The databases of one host: a machine, or a whole swarm. Jobs, sweeps and controllers use both in the same way. */
 export interface DataHost {
-  /** The value of `data_servers.host_id` for the servers of this host. */
+  /** The value of `data_servers.host_id` for the servers on this host. */
   readonly hostId: string;
   readonly health: ServerHealth;
   /** Returns the path, on this host, of the program that checks backups. Throws `ReleaseError` if there is none. */
   programOf(spec: ReleaseSpec): Promise<string>;
   /** Returns the server's data folder; null if this worker's host cannot read it and the server must send its files. */
   dataFolderOf(serviceId: string): string | null;
-  /** Returns the size of the server's data without PostgreSQL's write-ahead log, in bytes; null if it cannot be measured now. */
+  /** Returns the size of the server's data without PostgreSQL's WAL, in bytes; null if it cannot be measured now. */
   measure(row: DataServerRow, admin: AdminAddress | null): Promise<number | null>;
   /** Opens the volume of a service. The caller closes it. Throws `ReleaseError` if it cannot be reached. */
   openVolume(serviceId: string): Promise<VolumeFiles>;
-  /** Removes the folders that ended restores left on this host's volumes, or on the volume of service `only`. Returns how many. */
+  /** Removes the folders that finished restores left on this host's volumes, or on that of `only`. Returns how many. */
   removeRestoreLeftovers(statusOf: (operationId: string) => Promise<string | null>, only?: string): Promise<number>;
   /** Removes the volumes of deleted services. Returns how many. */
   removeVolumes(): Promise<number>;
 }
 
-/** The server's folder on its volume. */
+/** Name of the server's folder on its volume. */
 export const DATA = 'data';
 
 /** The files of a volume, which may be on another machine. Names are relative to its top folder. */
@@ -35,14 +35,14 @@ export interface VolumeFiles {
   remove(name: string): Promise<void>;
   /** Writes the marker with the id of the service and syncs it to the disk. */
   writeMarker(): Promise<void>;
-  /** Returns a folder of this worker's host for unpacking and checking a backup before `adopt`. */
+  /** Returns a folder on this worker's host in which to unpack and check a backup before `adopt`. */
   stagingOf(name: string): string;
   /** Copies the folder `data` of the staging folder to the volume, below `name`, and syncs it to the disk. */
   adopt(name: string, signal: AbortSignal): Promise<void>;
   close(): Promise<void>;
 }
 
-/** Returns the names that restores have made and no operation needs. `statusOf` returns an operation's status. */
+/** Returns the names that a restore created and no operation needs. `statusOf` returns an operation's status. */
 export async function restoreLeftovers(
   names: readonly string[],
   statusOf: (operationId: string) => Promise<string | null>,
@@ -52,7 +52,7 @@ export async function restoreLeftovers(
     const [, kind, operationId] = /^(before|restored)-([0-9a-f-]{36})/.exec(name) ?? [];
     if (kind === undefined || operationId === undefined) continue;
     const status = await statusOf(operationId);
-    // The data from before a failed restore stays: it may be the only data of the service.
+    // Data from before a failed restore is kept, because it may be the only data of the service.
     const done = kind === 'before' ? ['succeeded'] : ['succeeded', 'failed'];
     if (status !== null && done.includes(status)) found.push(name);
   }
@@ -60,7 +60,7 @@ export async function restoreLeftovers(
 }
 
 /**
- * Returns the record of a database's server. Throws `ReleaseError` if it is gone, or if its volume is on another host.
+ * Returns the record of a database server. Throws `ReleaseError` if it was deleted or its volume is on another host.
  */
 export async function serverOnHost(
   { db, hostId }: { db: Db; hostId: string },

@@ -14,7 +14,7 @@ export interface HostServers {
   redis: string | null;
 }
 
-/** Finds the kinds of databases that this host can run in its sandboxes. */
+/** Determines the kinds of databases that this host can run in its sandboxes. */
 export async function findHostServers({ level }: Pick<Sandbox, 'level'>): Promise<HostServers> {
   const redis = await findRedis();
   // PostgreSQL refuses to run as root, and at level `none` commands run as the platform's own user.

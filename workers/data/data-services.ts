@@ -37,12 +37,12 @@ export interface DataServicesDeps {
   servers: HostServers;
 }
 
-/** The write-ahead log does not count as the tenant's storage, because settings of the server bound it. */
+/** PostgreSQL's WAL does not count towards the tenant's storage, because the server's settings limit it. */
 const NOT_MEASURED = ['pg_wal'];
 const INITDB_MS = 5 * 60_000;
 const RESTORE_MS = 5 * 60_000;
 
-/** Prepares and observes database servers that run as processes of this host. */
+/** Prepares and observes database servers that run as processes on this host. */
 export class DataServices implements DataHost {
   readonly #deps: DataServicesDeps;
   readonly health: ServerHealth;
@@ -72,8 +72,8 @@ export class DataServices implements DataHost {
   }
 
   /**
-   * Checks the volume, makes its data if the service never had any, and returns the sandbox for the server. `directory`
-   * is an empty folder for the sandbox. Throws `ReleaseError` with the reason if the server must not start.
+   * Checks the volume, initializes it if the service has never had data, and returns the sandbox for the server.
+   * `directory` is an empty folder for the sandbox. Throws `ReleaseError` with the reason if the server must not start.
    */
   async prepare(spec: ReleaseSpec, port: number, directory: string): Promise<Omit<SandboxSpec, 'id'>> {
     const row = await serverOnHost(this.#deps, spec.serviceId);
@@ -133,7 +133,7 @@ export class DataServices implements DataHost {
     return { command: redisCommand(this.#redis()), env: { DATA: volume.data, CONFIGURATION: configuration } };
   }
 
-  /** Runs initdb for PostgreSQL. Redis needs no initial data. */
+  /** Initializes an empty data folder with initdb for PostgreSQL. Redis needs no initial data. */
   async #fill(
     spec: ReleaseSpec,
     row: DataServerRow,
@@ -170,7 +170,7 @@ export class DataServices implements DataHost {
     throw new ReleaseError(`its first data could not be made (initdb: ${how}): ${output.lines.join(' | ')}`);
   }
 
-  /** Returns the program that a release's server runs. */
+  /** Returns the path of the program of a release's server. */
   async programOf(spec: ReleaseSpec): Promise<string> {
     if (spec.kind === 'redis') return this.#redis();
     const [folder = ''] = await this.#toolsOf(spec);
@@ -232,7 +232,7 @@ export class DataServices implements DataHost {
   }
 }
 
-/** Returns the hash of a password in the form of redis' ACL. */
+/** Returns the hash of a password in the format of redis' ACL. */
 function hashOf(password: string): string {
   return createHash('sha256').update(password).digest('hex');
 }

@@ -10,11 +10,11 @@ import { VolumeFolder } from '../volumes/volume-folder.js';
 const FRESH = 'data.new';
 const MAX_VERSION_BYTES = 16;
 
-/** The volume of a database, whose content is the folder of its server: PGDATA, or the folder of redis. */
+/** The volume of a database. Its content is the data folder of the server. */
 export class DataVolume extends VolumeFolder {
   async observe(initialized: boolean): Promise<ObservedVolume> {
     const data = await TenantFolder.open(this.data).catch(unlessExpected);
-    // The content of this file is never shown. If it is not a version, the server itself refuses it.
+    // The content of this file is never displayed. If it is not a version, the server itself refuses it.
     const version = (await data?.text('PG_VERSION', MAX_VERSION_BYTES).catch(unlessExpected)) ?? '';
     await data?.close();
     return {
@@ -26,8 +26,8 @@ export class DataVolume extends VolumeFolder {
   }
 
   /**
-   * Makes the first data of a volume. `fill` gets a new folder that the service's user owns. The marker is written
-   * last: an interrupted attempt leaves none, so the next attempt starts again.
+   * Initializes the data of a volume. `fill` is called with a new folder that the service's user owns. The marker is
+   * written last: an interrupted attempt leaves none, so the next attempt starts again.
    */
   async initialize(userNumber: number, fill: (folder: string) => Promise<void>): Promise<void> {
     const fresh = join(this.folder, FRESH);
@@ -40,7 +40,7 @@ export class DataVolume extends VolumeFolder {
     await this.writeMarker();
   }
 
-  /** Gives the data to the service's user, for example after an operator copied it from another host. */
+  /** Makes the service's user the owner of the data, for example after an operator copied it from another host. */
   async settleOwner(userNumber: number): Promise<void> {
     if (!isRoot()) return;
     const data = await TenantFolder.open(this.data);
@@ -49,9 +49,7 @@ export class DataVolume extends VolumeFolder {
   }
 }
 
-/**
- * Returns null for the error of a missing file, or of something that the server has not made. Throws any other error.
- */
+/** Returns null if the file is missing or something that a database server does not create. Throws other errors. */
 function unlessExpected(error: NodeJS.ErrnoException): null {
   if (error.code === 'ENOENT' || error instanceof TenantFileError) return null;
   throw error;

@@ -6,7 +6,7 @@ import { TenantFolder } from '../volumes/tenant-folder.js';
 import type { VolumeFolder } from '../volumes/volume-folder.js';
 import { DATA, type VolumeFiles } from './data-host.js';
 
-/** Opens a volume of this host. Makes its folder if it is missing, for example after a disk was replaced. */
+/** Opens a volume on this host. Creates its folder if it is missing, for example after a disk was replaced. */
 export async function openLocalVolume(deps: DiscardDeps, volume: VolumeFolder): Promise<VolumeFiles> {
   const { folder } = volume;
   await mkdir(folder, { recursive: true, mode: 0o711 });
@@ -20,10 +20,10 @@ export async function openLocalVolume(deps: DiscardDeps, volume: VolumeFolder): 
     },
     remove: (name) => discardTree(deps, pathOf(name)),
     writeMarker: () => volume.writeMarker(),
-    // The staging folder is on the volume itself, so that `adopt` copies nothing.
+    // The staging folder is on the volume itself, so `adopt` need not copy anything.
     stagingOf: pathOf,
     adopt: async (name) => {
-      // Follows no link: a server of the tenant has checked the copy, and could have left a link there.
+      // Follows no symlinks: a server of the tenant has checked the backup, and could have put a symlink there.
       const data = await TenantFolder.open(join(pathOf(name), DATA));
       await data.close();
       await runLimited('sync', process.platform === 'linux' ? ['-f', pathOf(name)] : []);

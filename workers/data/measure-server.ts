@@ -2,17 +2,17 @@ import { ADMIN_USER } from '../../shared/data/model.js';
 import { infoOf, openRedis } from './redis-session.js';
 import { type AdminAddress, asAdmin } from './settle-postgres.js';
 
-/** Asks PostgreSQL for the size of its data without the write-ahead log, in bytes. */
+/** Queries PostgreSQL for the size of its data without the WAL, in bytes. */
 export function postgresBytes(admin: AdminAddress): Promise<number> {
   return number(admin, `select sum(pg_tablespace_size(oid)) as bytes from pg_tablespace`);
 }
 
-/** Asks PostgreSQL for the size of its write-ahead log, in bytes. */
+/** Queries PostgreSQL for the size of its WAL, in bytes. */
 export function walBytes(admin: AdminAddress): Promise<number> {
   return number(admin, 'select coalesce(sum(size), 0) as bytes from pg_ls_waldir()');
 }
 
-/** Asks redis for the size of its append-only file, in bytes. */
+/** Queries redis for the size of its append-only file, in bytes. */
 export async function redisBytes({ host, port, password }: AdminAddress): Promise<number> {
   const client = openRedis({ host, port, username: ADMIN_USER, password });
   try {

@@ -1,12 +1,12 @@
 import { loadRedisClient, type Redis } from '../../shared/core/redis-client.js';
 
 const CONNECT_MS = 10_000;
-/** Timeout for the answer to a command, in milliseconds. */
+/** Timeout for the reply to a command, in milliseconds. */
 const ANSWER_MS = 60_000;
-/** The most bytes that a connection receives. A server that is not redis may send without end. */
+/** Maximum number of bytes to receive on a connection. A program that pretends to be redis may send data endlessly. */
 const MAX_RECEIVED_BYTES = 256 * 1024 * 1024;
 
-/** Opens a connection that rejects on errors and never reconnects. */
+/** Creates a client whose commands reject on errors and which never reconnects. */
 export function openRedis(address: object): Redis {
   const { Redis } = loadRedisClient();
   const client = new Redis({
@@ -28,7 +28,7 @@ export function openRedis(address: object): Redis {
   return client;
 }
 
-/** Parses the fields of an answer to INFO. */
+/** Parses the fields of the reply to INFO. */
 export function infoOf(answer: string): Record<string, string> {
   const pairs = answer.split(/\r?\n/).flatMap((line) => {
     const colon = line.indexOf(':');
@@ -37,7 +37,7 @@ export function infoOf(answer: string): Record<string, string> {
   return Object.fromEntries(pairs);
 }
 
-/** Returns the number of keys in all databases from an answer to INFO keyspace. */
+/** Returns the number of keys in all databases from the reply to INFO keyspace. */
 export function keysOf(answer: string): number {
   return Object.values(infoOf(answer)).reduce((sum, text) => sum + Number(/keys=(\d+)/.exec(text)?.[1] ?? 0), 0);
 }

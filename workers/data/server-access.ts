@@ -12,10 +12,10 @@ import type { RuntimeDriver } from '../runtime/runtime-driver.js';
 import { whileStopped } from '../volumes/hold-service.js';
 import type { DataHost } from './data-host.js';
 
-/** A running data server and how to reach it from this host. */
+/** A running database server and how to reach it from this host. */
 export interface DataServer {
   kind: 'postgres' | 'redis';
-  /** The major version of PostgreSQL; '' for redis. */
+  /** PostgreSQL's major version; '' for redis. */
   version: string;
   serviceId: string;
   /** The data folder; null if this host cannot read it and the server must send its files. */
@@ -34,8 +34,8 @@ export interface DataAccessDeps {
 }
 
 /**
- * Returns a service's server. Throws `ReleaseError` if it accepts no connections or this worker does not reach its volume, and
- * `SealError` if its password cannot be opened.
+ * Returns a service's database server. Throws `ReleaseError` if it accepts no connections or this worker cannot reach
+ * its volume, and `SealError` if its password cannot be unsealed.
  */
 export async function openDataServer(deps: DataAccessDeps, serviceId: string): Promise<DataServer> {
   const row = await ownServer(deps, serviceId);
@@ -61,9 +61,8 @@ export async function openDataServer(deps: DataAccessDeps, serviceId: string): P
 }
 
 /**
- * Stops a service's server, runs `work` on its volume, and starts it again, even if `work` fails.
- * Resolves when the server accepts connections. Throws as `whileStopped` does, and `ReleaseError` if this host does not
- * have the volume.
+ * Stops a service's server, runs `work` on its volume, and starts it again, even if `work` fails. Resolves when the
+ * server accepts connections. Throws as `whileStopped` does, and `ReleaseError` if the volume is not on this host.
  */
 export async function holdServer(
   deps: DataAccessDeps,
@@ -74,7 +73,7 @@ export async function holdServer(
   await whileStopped(deps, serviceId, work);
 }
 
-/** Returns the row of a server whose volume is on this host. */
+/** Returns the database row of a server whose volume is on this host. Throws `ReleaseError` if there is none. */
 async function ownServer({ db, data }: DataAccessDeps, serviceId: string): Promise<DataServerRow> {
   const row = await findDataServer(db, serviceId);
   if (!row?.initialized_at) throw new ReleaseError('the service has no data yet; deploy it first');

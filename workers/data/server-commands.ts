@@ -1,13 +1,13 @@
 import { ADMIN_USER, postgresSettings } from '../../shared/data/model.js';
 import { quote } from '../core/quote.js';
 
-/** How long a server waits until the previous server's last process on the volume has ended, in seconds. */
+/** How long a server waits for the previous server's last process on the volume to exit, in seconds. */
 const LOCK_SECONDS = 30;
 
 /**
- * Returns a shell command that runs `script` while it holds the lock of the folder `$DATA`. The kernel holds the lock
- * until the server's last process has ended. PostgreSQL's own check of process ids does not suffice: it sees no process
- * of another namespace.
+ * Returns a shell command that runs `script` while it holds a lock on the folder `$DATA`. The kernel holds the lock
+ * until the server's last process has exited. PostgreSQL's own check of process ids does not suffice, because it sees
+ * no processes in other namespaces.
  */
 function locked(script: string): string {
   const inner = quote(script);
@@ -15,8 +15,8 @@ function locked(script: string): string {
 }
 
 /**
- * Returns a command that makes a cluster in `$DATA` with checksums and the platform's superuser.
- * `$ADMIN_PASSWORD` is that user's password. Hosts without the locale C.UTF-8 use C.
+ * Returns a command that creates a cluster in `$DATA` with checksums and the platform's superuser. `$ADMIN_PASSWORD` is
+ * that user's password. Hosts without the locale C.UTF-8 use C.
  */
 export function initdbCommand(): string {
   const options = `-U ${ADMIN_USER} --auth=scram-sha-256 --pwfile="$TMPDIR/password" --encoding=UTF8 --data-checksums`;
@@ -30,13 +30,12 @@ export function initdbCommand(): string {
   ].join('; ');
 }
 
-/** Every client with a password may connect. Network rules decide who reaches the server. */
+/** Every client with a password may connect. Network rules decide who can reach the server. */
 const HBA = 'host all all all scram-sha-256';
 
 /**
- * Returns a command that runs PostgreSQL on `$DATA`.
- * TERM causes a fast shutdown, which ends sessions and needs no recovery. An old `postmaster.pid` is removed: holding
- * the lock proves that its server has ended.
+ * Returns a command that runs PostgreSQL on `$DATA`. SIGTERM causes a fast shutdown, which terminates sessions and
+ * needs no recovery. An old `postmaster.pid` is removed: because this command holds the lock, its server has exited.
  */
 export function postgresCommand({ planId, port, listen }: { planId: string; port: number; listen: string }): string {
   const settings = { ...postgresSettings(planId), port: String(port), listen_addresses: listen };
@@ -54,8 +53,8 @@ export function postgresCommand({ planId, port, listen }: { planId: string; port
 }
 
 /**
- * Returns a command that runs redis-server or valkey-server. `$CONFIGURATION` holds the configuration.
- * On TERM the server writes its file and exits.
+ * Returns a command that runs redis-server or valkey-server. `$CONFIGURATION` contains the configuration. On SIGTERM
+ * the server writes its data and exits.
  */
 export function redisCommand(binary: string): string {
   return locked(

@@ -17,9 +17,9 @@ type Attempt = Pick<ReplicaRow, 'id' | 'restarts' | 'task_id' | 'address' | 'por
 /** Probes database servers, and sets up the users and databases of servers that have just started. */
 export class ServerHealth implements ServerProbe {
   readonly #deps: { db: Db; keyring: Keyring };
-  /** Replica → the last attempt for which `settlePostgres` has run. */
+  /** Replica id → the last attempt for which `settlePostgres` has run. */
   readonly #settled = new Map<string, string>();
-  /** Replica → since when it has not answered at all, in milliseconds since the epoch. Absent while it answers. */
+  /** Replica id → since when the server has not responded, in milliseconds since the epoch. Only while it does not. */
   readonly #silentSince = new Map<string, number>();
 
   constructor(deps: { db: Db; keyring: Keyring }) {
@@ -39,7 +39,7 @@ export class ServerHealth implements ServerProbe {
       if (!this.#silentSince.has(replica.id)) this.#silentSince.set(replica.id, Date.now());
     } else this.#silentSince.delete(replica.id);
     if (!answer.healthy) return answer.answer;
-    // The plan of this release counts, not that of the live release: a larger plan reopens a full database.
+    // Use the plan of this release, not that of the live release: a larger plan must reopen a full database.
     const state = storageState(row.used_bytes, storageBytes(spec.configuration.plan), row.storage_state);
     const attempt = `${replica.restarts} ${replica.task_id}`;
     if (row.kind === 'postgres' && this.#settled.get(replica.id) !== attempt) {
@@ -59,7 +59,7 @@ export class ServerHealth implements ServerProbe {
     return state === 'closed' ? 'its storage is full: choose a larger plan and deploy it' : '';
   }
 
-  /** Returns for how long a server has not answered at all, in milliseconds; 0 while it answers. */
+  /** Returns for how long a server has not responded, in milliseconds; 0 while it responds. */
   silentMs(replicaId: string): number {
     const since = this.#silentSince.get(replicaId);
     return since === undefined ? 0 : Date.now() - since;

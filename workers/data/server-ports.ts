@@ -5,10 +5,10 @@ import { type DataServerRow, dataServersOfHost, recordReach } from '../../shared
 import { freePort } from '../core/free-port.js';
 import { ReleaseError } from '../failures/explained-errors.js';
 
-/** Ports of this host that a new server must not get. */
+/** Ports of this host that must not be assigned to a new server. */
 export interface TakenPorts {
   inUse: readonly number[];
-  /** Ports of replicas that have just ended. The edge may still send requests to them. */
+  /** Ports of replicas that have just stopped. The edge may still send requests to them. */
   resting: readonly number[];
 }
 
@@ -24,8 +24,9 @@ export class ServerPorts {
   }
 
   /**
-   * Chooses the port of a server that starts, and records where applications reach it. On the host's loopback a server
-   * keeps its port for life, unless another program uses it. Throws `ReleaseError` if no port is free.
+   * Chooses the port for a server that is about to start, and records where applications reach it. On the host's
+   * loopback a server keeps its port for life, unless another program uses it. Throws `ReleaseError` if no port is
+   * free.
    */
   async claim(row: DataServerRow, slug: string, { inUse, resting }: TakenPorts): Promise<number> {
     const { db, config, ownNetworks } = this.#deps;
@@ -38,7 +39,7 @@ export class ServerPorts {
       const kept = row.host_port;
       const reserved = await this.reserved(row.id);
       const others = new Set([...inUse, ...resting, ...reserved]);
-      // A server may get back its own port even if a replica has just ended there: the edge sends no requests to
+      // A server may get its own port back even if a replica has just stopped there: the edge sends no requests to
       // databases.
       const isFree = kept !== null && !inUse.includes(kept) && !reserved.includes(kept);
       const port =

@@ -1,18 +1,17 @@
 import { connect } from 'node:net';
 import type { DataKind } from '../../shared/services/model.js';
 
-/** Timeout for an answer, in milliseconds. */
+/** Timeout for a response, in milliseconds. */
 const ANSWER_MS = 5_000;
 const MAX_ANSWER_LENGTH = 4096;
 const PROTOCOL_3 = 196_608;
 
-/** A server's answer. `silent` is true if there was none at all, which means that the server hangs. */
+/** The result of a probe. `silent` is true if the server sent nothing at all, which means that it hangs. */
 export type ProbeAnswer = { healthy: true } | { healthy: false; silent: boolean; answer: string };
 
 /**
- * Asks a server, without a password, whether it accepts connections. Never rejects.
- * A healthy PostgreSQL asks for a password; redis may refuse the command. A server that recovers or loads its data
- * reports that it is not ready.
+ * Asks a server, without a password, whether it accepts connections. Never rejects. A healthy PostgreSQL asks for a
+ * password; redis may refuse the command. A server that is recovering or loading its data reports that it is not ready.
  */
 export function askServer(kind: DataKind, { address, port }: { address: string; port: number }): Promise<ProbeAnswer> {
   return new Promise((resolve) => {
@@ -51,7 +50,7 @@ function startupMessage(): Buffer {
   return Buffer.concat([head, parameters]);
 }
 
-/** The error code for too many connections. A server that sends it works. */
+/** The error code for too many connections. A server that sends it is healthy. */
 const TOO_MANY_CONNECTIONS = '53300';
 
 /** Parses PostgreSQL's first message; null if it is incomplete. */
@@ -71,9 +70,7 @@ export function readPostgres(received: Buffer): ProbeAnswer | null {
   return { healthy: false, silent: false, answer: field('M') || 'it refuses connections' };
 }
 
-/**
- * Parses the first line of redis; null if it is incomplete. An error that asks for a password means a healthy server.
- */
+/** Parses the first line from redis; null if it is incomplete. A request for a password means a healthy server. */
 export function readRedis(received: Buffer): ProbeAnswer | null {
   const end = received.indexOf('\r\n');
   if (end < 0)

@@ -5,14 +5,11 @@ import pg from 'pg';
 import { onAbort } from '../../shared/core/on-abort.js';
 
 const CONNECT_MS = 5_000;
-/** If a server does not close a session within this time, the connection is cut. In milliseconds. */
+/** How long to wait for a server to close a session before the connection is destroyed, in milliseconds. */
 const END_MS = 1_000;
-/** The largest answer to one statement, in bytes. A server that is not PostgreSQL may send without end. */
+/** Maximum size of a statement's result, in bytes. A program that pretends to be PostgreSQL may send data endlessly. */
 const MAX_ANSWER_BYTES = 64 * 1024 * 1024;
-/**
- * These override the settings that a tenant gives its database or user: objects of the tenant are found only if a
- * statement names their schema.
- */
+/** Overrides for settings of a tenant's database or user: its objects are used only if a statement names the schema. */
 const SETTINGS = {
   search_path: 'pg_catalog',
   role: 'none',
@@ -22,7 +19,7 @@ const SETTINGS = {
   idle_in_transaction_session_timeout: '0',
 };
 
-/** The address of a server that a tenant controls. `path` is a socket, which needs no password. */
+/** The address of a server that a tenant controls. `path` is a Unix socket, which needs no password. */
 export interface SessionAddress {
   user: string;
   database: string;
@@ -33,9 +30,9 @@ export interface SessionAddress {
 }
 
 /**
- * Runs work in a session of the platform on a tenant's PostgreSQL.
- * The server may be any program, so its answers are bounded, and instead of the password it gets a hash that only the
- * true server can check. An abort ends the session at once.
+ * Runs `work` in a session of the platform on a tenant's PostgreSQL. The server may be any program. So its results are
+ * limited in size, and instead of the password it gets a hash that only the genuine server can verify. An abort
+ * terminates the session at once.
  */
 export async function withSession<T>(
   { path, password = 'none', ...address }: SessionAddress,
@@ -48,7 +45,7 @@ export async function withSession<T>(
   if (path !== undefined) socket.connect = () => connect({ path });
   const client = new pg.Client({
     ...address,
-    // Without a password here, pg would send one from the environment or from a file of the host.
+    // If no password were set here, pg would send one from the environment or from a file of the host.
     password,
     ssl: false,
     stream: () => socket,
@@ -59,7 +56,7 @@ export async function withSession<T>(
       .map(([setting, value]) => `-c ${setting}=${value}`)
       .join(' '),
   });
-  // A connection that breaks between queries must not end this process. The next query fails.
+  // A connection that breaks between queries must not crash this process. The next query fails.
   client.on('error', () => undefined);
   let received = 0;
   socket.on('data', (chunk: Buffer) => {

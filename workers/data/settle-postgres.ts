@@ -3,7 +3,7 @@ import { ADMIN_USER, type StorageState } from '../../shared/data/model.js';
 import { withinTime } from '../core/within-time.js';
 import { withSession } from './server-session.js';
 
-/** The longest session of the platform's own user, in milliseconds. A worker that shuts down waits for it. */
+/** Maximum duration of a session of the platform's own user, in milliseconds. A worker that shuts down waits for it. */
 const SESSION_MS = 15_000;
 
 export interface AdminAddress {
@@ -12,7 +12,7 @@ export interface AdminAddress {
   password: string;
 }
 
-/** Runs work in a session of the platform's own user. Rejects if the server does not answer in time. */
+/** Runs `work` in a session of the platform's own user. Rejects if the server does not respond in time. */
 export async function asAdmin<T>(
   { host, port, password }: AdminAddress,
   work: (client: pg.Client) => Promise<T>,
@@ -32,9 +32,8 @@ export interface WantedTenant {
 }
 
 /**
- * Makes the tenant's user and database if they are missing, and configures the user.
- * It sets the user's password, connection limit and storage bound. May be repeated. The user owns its database and is
- * no superuser.
+ * Creates the tenant's user and database if they are missing, and configures the user. Sets the user's password,
+ * connection limit and storage limit. Safe to repeat. The user owns its database and is not a superuser.
  */
 export async function settlePostgres(admin: AdminAddress, wanted: WantedTenant): Promise<void> {
   await asAdmin(admin, async (client) => {
@@ -45,7 +44,7 @@ export async function settlePostgres(admin: AdminAddress, wanted: WantedTenant):
     const rights = 'login nosuperuser nocreatedb nocreaterole noreplication nobypassrls';
     const limit = wanted.state === 'closed' ? 0 : wanted.maxConnections;
     const has = async (sql: string, name: string) => ((await client.query(sql, [name])).rowCount ?? 0) > 0;
-    // From the start, the tenant's user can connect to its own database only.
+    // From the start, the tenant's user must only be able to connect to its own database.
     await client.query('revoke connect on database postgres, template1 from public');
     const verb = (await has('select 1 from pg_roles where rolname = $1', wanted.user)) ? 'alter' : 'create';
     const password = pg.escapeLiteral(wanted.password);
@@ -63,7 +62,7 @@ export async function settlePostgres(admin: AdminAddress, wanted: WantedTenant):
   });
 }
 
-/** Ends the tenant's sessions, so that new settings of its user apply to all of them. */
+/** Terminates the tenant's sessions, so that new settings of its user apply to all of them. */
 export async function endSessions(admin: AdminAddress, user: string): Promise<void> {
   await asAdmin(admin, (client) =>
     client.query('select pg_terminate_backend(pid) from pg_stat_activity where usename = $1', [user]),

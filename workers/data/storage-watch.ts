@@ -9,13 +9,12 @@ import { replicasOf } from '../replicas/store.js';
 import type { JobDeps } from '../worker-deps.js';
 import { type AdminAddress, endSessions, settlePostgres } from './settle-postgres.js';
 
-/** The number of servers that are measured at the same time. A server that hardly answers takes half a minute. */
+/** How many servers are measured at the same time. A server that hardly responds takes half a minute. */
 const AT_ONCE = 4;
 
 /**
- * Measures this host's database servers and enforces the storage bounds of their plans.
- * From 90 per cent on, new transactions are read-only by default; at 100 per cent, connections are refused. Returns a
- * line for each changed state.
+ * Measures this host's database servers and enforces the storage limits of their plans. From 90 % on, new transactions
+ * are read-only by default; at 100 %, connections are refused. Returns a line for each changed state.
  */
 export async function watchStorage(deps: JobDeps): Promise<string[]> {
   const servers = await dataServersOfHost(deps.db, deps.data.hostId);
@@ -37,15 +36,15 @@ async function watchServer(deps: JobDeps, row: DataServerRow): Promise<string[]>
   if (state !== row.storage_state && row.kind === 'postgres' && admin !== null) {
     await enforce(deps, row, admin, planId, state);
   }
-  // Recorded last: if the bound could not be set, the next measurement tries again. Only the worker that records the
-  // change logs it.
+  // Recorded last: if the limit could not be set, the next measurement retries. Only the worker that records the change
+  // logs it.
   if (!(await recordUsage(deps.db, row.id, used, state))) return [];
   const level = state === 'open' ? 'info' : 'error';
   await deps.logs.say({ serviceId: row.id, deploymentId: live.id }, MESSAGES[state], level);
   return [`the storage of database ${row.id} is ${state} now (${used} bytes)`];
 }
 
-/** Returns the address of the platform's user on the server; null if the server does not run. */
+/** Returns how to connect to the server as the platform's database user; null if the server is not running. */
 async function adminOf(
   { db, keyring }: JobDeps,
   row: DataServerRow,

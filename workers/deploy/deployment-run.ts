@@ -7,7 +7,7 @@ import type { DeployedService } from '../releases/deployment-parts.js';
 import type { JobDeps } from '../worker-deps.js';
 import type { HeldDeployment } from './deployment-changes.js';
 
-/** One worker's run of one deployment. All its steps share it. */
+/** The state that the steps of a deployment share while one worker runs it. */
 export class DeploymentRun {
   readonly deps: JobDeps;
   readonly service: DeployedService;
@@ -22,7 +22,7 @@ export class DeploymentRun {
     work: Work<HeldDeployment>;
     service: DeployedService;
     variables: Record<string, string>;
-    /** The repository's address when the deployment was queued, unsealed. */
+    /** The repository's URL at the time when the deployment was queued, unsealed. */
     repository: HeldDeployment['configuration']['repository'];
     channel: LogChannel;
   }) {
@@ -34,7 +34,7 @@ export class DeploymentRun {
     this.#repository = init.repository;
   }
 
-  /** The deployment after its last event. */
+  /** The deployment as of its most recent event. */
   get deployment(): HeldDeployment {
     const { record } = this.#work;
     return { ...record, configuration: { ...record.configuration, repository: this.#repository } };
@@ -48,7 +48,7 @@ export class DeploymentRun {
     return { ...this.#work.helpers, signal: this.signal };
   }
 
-  /** Writes a line to the deployment's log in the platform's name. */
+  /** Writes a line to the deployment's log, as output of the platform. */
   async say(message: string, level: LogLevel = 'info'): Promise<void> {
     await this.channel.write('system', message, level);
   }

@@ -5,7 +5,7 @@ import { Worker } from 'node:worker_threads';
 import { exists } from '../../shared/core/exists.js';
 import { Interrupted } from '../failures/interruption-errors.js';
 
-/** A deployment that one worker runs. */
+/** Identifies one worker's run of a deployment. */
 export interface RunKey {
   id: string;
   fence: number;
@@ -15,7 +15,7 @@ export interface FaultThreadData {
   /** A counter that the main thread increments while its event loop runs. */
   counter: SharedArrayBuffer;
   folder: string;
-  /** The worker counts as hung when the counter has not changed for this many of the thread's ticks. */
+  /** The worker counts as hung if the counter has not changed for `ticks` ticks of `tickMs` milliseconds each. */
   tickMs: number;
   ticks: number;
 }
@@ -24,11 +24,12 @@ export type FaultThreadMessage = { begins: string } | { ends: string };
 
 const TICK_MS = 250;
 /**
- * Five seconds, counted in the thread's own ticks: if the whole process is stopped from outside, the thread stops too.
+ * Five seconds. Counted in ticks of the watching thread: a process that is stopped from outside must not count as hung,
+ * and its thread stops too.
  */
 const TICKS = 20;
 const KEPT_MS = 24 * 60 * 60_000;
-/** The watching thread takes 10 MiB, so it ends when no deployment has run for this time. */
+/** The watching thread uses 10 MiB, so it is stopped after this time without a deployment, in milliseconds. */
 const IDLE_MS = 60_000;
 
 export interface FaultWatchTimes {
@@ -37,16 +38,16 @@ export interface FaultWatchTimes {
   idleMs: number;
 }
 
-/** The watching thread, and the timer that shows it that the event loop runs. */
+/** The watching thread, and the timer that increments its counter while the event loop runs. */
 interface Watcher {
   thread: Worker;
   timer: NodeJS.Timeout;
 }
 
 /**
- * Notes which deployments run while this worker hangs or crashes. The notes are files below DATA_DIR, which other
- * workers of the host read. A worker that is killed or stopped from outside leaves no note, because the deployment did
- * not cause that.
+ * Notes which deployments are running when this worker hangs or crashes. A note is a file below DATA_DIR, so that other
+ * workers on the host can read it. A worker that is killed or stopped from outside leaves no note, because the
+ * deployment did not cause that.
  */
 export class FaultWatch {
   readonly #folder: string;
@@ -54,7 +55,10 @@ export class FaultWatch {
   #times: FaultWatchTimes | null = null;
   #watcher: Watcher | null = null;
   #idle: NodeJS.Timeout | undefined;
-  /** Suspected deployments run one after the other, so that a fault points at one of them. */
+  /**
+   * Resolves when the last suspected deployment has finished. Suspected deployments run one at a time, so that a fault
+   * identifies its cause.
+   */
   #suspects: Promise<unknown> = Promise.resolve();
 
   constructor(dataDir: string) {
@@ -91,12 +95,12 @@ export class FaultWatch {
     };
   }
 
-  /** Returns true if a worker of this host hung or crashed with this deployment, at any fence. */
+  /** Returns true if a worker of this host hung or crashed during any run of this deployment. */
   knows(id: string): boolean {
     return namesIn(this.#folder).some((name) => name.startsWith(`${id}.`));
   }
 
-  /** Returns true if the worker of this run hung or crashed meanwhile. */
+  /** Returns true if the worker hung or crashed during this run. */
   async isNoted(run: RunKey): Promise<boolean> {
     return exists(join(this.#folder, fileOf(run)));
   }
@@ -106,8 +110,8 @@ export class FaultWatch {
   }
 
   /**
-   * Runs the work of a suspected deployment (one during which a worker hung or crashed), after the earlier calls' work
-   * has ended. Rejects with the signal's reason if the signal aborts before the work starts.
+   * Runs the work of a suspected deployment (one during which a worker hung or crashed), after the work of earlier
+   * calls has finished. Rejects with the signal's reason if the signal aborts before the work starts.
    */
   async alone<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T> {
     const before = this.#suspects;
@@ -119,14 +123,14 @@ export class FaultWatch {
     return mine;
   }
 
-  /** Starts the watching thread and its timer. Returns null if this process is not watched. */
+  /** Starts the watching thread and its timer. Returns null before `start` and after `close`. */
   #startWatcher(): Watcher | null {
     if (this.#times === null) return null;
     const { tickMs, ticks } = this.#times;
     const counter = new SharedArrayBuffer(4);
     const workerData: FaultThreadData = { counter, folder: this.#folder, tickMs, ticks };
     const thread = new Worker(new URL('./fault-thread.js', import.meta.url), { workerData, execArgv: [] });
-    // If the thread fails, the worker continues without notes about its faults.
+    // If the thread fails, the worker continues, but no longer notes which deployments run during a fault.
     thread.on('error', () => undefined);
     thread.unref();
     const view = new Int32Array(counter);
@@ -163,7 +167,7 @@ function fileOf({ id, fence }: RunKey): string {
 }
 
 /**
- * Returns the names in a folder, synchronously. A thread of the pool would take five times as long for the few names.
+ * Returns the names in a folder. Synchronous, because for a few names an asynchronous call takes five times as long.
  */
 function namesIn(folder: string): string[] {
   try {
@@ -173,7 +177,7 @@ function namesIn(folder: string): string[] {
   }
 }
 
-/** Writes the notes. Synchronous, because the process may be about to end. */
+/** Writes a note for each run. Synchronous, because the process may be about to exit. */
 export function noteFaults(folder: string, runs: Iterable<string>): void {
   for (const run of runs) {
     try {

@@ -13,13 +13,13 @@ import type { JobDeps } from '../worker-deps.js';
 import type { DeploymentRun } from './deployment-run.js';
 
 const TIMEOUT_SECONDS = 30 * 60;
-/** If another worker has claimed the run, this worker claims it back after this time, in milliseconds. */
+/** Interval, in milliseconds, between attempts to claim the run while another worker holds it. */
 const TAKE_BACK_MS = 250;
 
 /**
- * Runs a deployment's pre-deploy command as a separate run, in the slot of the deployment.
- * Continues a run that an earlier worker began; a run that has succeeded is not repeated. Throws `ReleaseError` if it
- * fails or is cancelled, and the signal's reason.
+ * Runs a deployment's pre-deploy command as a separate run, in the slot of the deployment. Continues a run that an
+ * earlier worker started, and does not repeat one that has succeeded. Throws `ReleaseError` if the run fails or is
+ * cancelled, and the signal's reason if the signal aborts.
  */
 export async function runPreDeploy({ deps, deployment, signal, channel, helpers }: DeploymentRun, command: string) {
   await channel.flush();
@@ -37,7 +37,7 @@ export async function runPreDeploy({ deps, deployment, signal, channel, helpers 
   }
 }
 
-/** Stops the pre-deploy command of a deployment that ends, if it still runs. */
+/** Cancels the unfinished pre-deploy run of a failed or cancelled deployment, and stops its command. */
 export async function endPreDeploy(deps: JobDeps, deployment: DeploymentRow, helpers: JobHelpers): Promise<void> {
   const { id: deploymentId, service_id: serviceId } = deployment;
   const which = { serviceId, deploymentId, trigger: 'deployment' } as const;
@@ -52,8 +52,8 @@ export async function endPreDeploy(deps: JobDeps, deployment: DeploymentRow, hel
 }
 
 /**
- * Stores the run of a pre-deploy command if it is missing, and records it in the running step. Returns its id. Throws
- * `Interrupted` if the deployment's lease is lost.
+ * Creates the run of a pre-deploy command unless it exists, and records its id in the running step. Returns the id.
+ * Throws `Interrupted` if the deployment's lease is lost.
  */
 async function ensureRun(db: Db, { id: deploymentId, fence }: Lease, command: string): Promise<string> {
   const row = await oneRow<{ id: string | null }>(

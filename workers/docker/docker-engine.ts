@@ -5,13 +5,13 @@ import { closeStreamsOfLostEngine } from './engine-watch.js';
 
 /** Timeout of a call, in milliseconds. Without it, an engine that hangs would block the worker. */
 const CALL_MS = 30_000;
-/** Timeout of the check whether the engine still answers, in milliseconds. */
+/** Timeout of the check whether the engine still responds, in milliseconds. */
 const CHECK_TIMEOUT_MS = 5_000;
-/** The API of Docker 20.10, the first version with process limits for services. */
+/** The API version of Docker 20.10, the first one with process limits for services. */
 const OLDEST_API = '1.41';
 
 export interface Engine {
-  /** A client for calls that return one answer. They have a timeout. */
+  /** A client for calls with a single response. They have a timeout. */
   calls: Docker;
   /** A client for streams, which have no timeout: logs, events, builds, pushes. */
   streams: Docker;
@@ -27,7 +27,7 @@ export class EngineError extends Error {
   }
 }
 
-/** Creates a client of the engine at `DOCKER_HOST`. It connects on the first call, so this never fails. */
+/** Creates a client for the engine at `DOCKER_HOST`. It connects on the first call, so this never fails. */
 export function connectEngine({ docker: { host } }: Pick<Config, 'docker'>, callMs = CALL_MS): Engine {
   const address = addressOf(host);
   const streams = new Docker(address);
@@ -39,8 +39,8 @@ export function connectEngine({ docker: { host } }: Pick<Config, 'docker'>, call
 type Dial = Docker['modem']['dial'];
 
 /**
- * Gives every call a timeout. The client's own timeout does not suffice: a call whose connection breaks during the
- * answer never settles.
+ * Adds a timeout to every call. The client's own timeout does not suffice: a call whose connection breaks during the
+ * response never settles.
  */
 function bounded(docker: Docker, ms: number): Docker {
   const dial: Dial = docker.modem.dial.bind(docker.modem);
@@ -59,7 +59,7 @@ function bounded(docker: Docker, ms: number): Docker {
   return docker;
 }
 
-/** The address of a listener: a Unix socket, or a host and port. */
+/** The address of a listening socket: a Unix socket, or a host and port. */
 export type SocketAddress = { path: string } | { host: string; port: number };
 
 const UNIX = 'unix://';
@@ -79,7 +79,7 @@ function addressOf(host: string): Docker.DockerOptions {
   return 'path' in address ? { host: '', socketPath: address.path } : address;
 }
 
-/** Verifies that the engine answers and is new enough. Throws `EngineError`. */
+/** Verifies that the engine responds and is new enough. Throws `EngineError`. */
 export async function assertEngine({ calls, host }: Engine): Promise<void> {
   let version: { Version: string; ApiVersion: string };
   try {
@@ -124,27 +124,27 @@ export function engineMessage(error: unknown): string {
   return typeof said === 'string' ? said.trim() : errorMessage(error);
 }
 
-/** Returns the HTTP status of the engine's answer; undefined if the engine did not answer. */
+/** Returns the HTTP status of the engine's response; undefined if the engine did not respond. */
 export function engineStatus(error: unknown): number | undefined {
   const status = (error as { statusCode?: unknown }).statusCode;
   return typeof status === 'number' ? status : undefined;
 }
 
 /**
- * Returns true if the engine understood the request and would refuse it again. An engine that has just started is not in its
- * swarm yet, and refuses what it does a moment later.
+ * Returns true if the engine understood the request and would refuse it again. An engine that has just started has not
+ * joined its swarm yet, and refuses requests that it accepts a moment later.
  */
 export function isRefusal(error: unknown): boolean {
   const status = engineStatus(error);
   return status !== undefined && status < 500 && !engineMessage(error).includes('swarm is not active');
 }
 
-/** Returns true if the name is taken. The engine answers differently if two calls create a name at the same time. */
+/** Returns true if the name is already in use. The engine's response differs for two simultaneous calls. */
 export function isConflict(error: unknown): boolean {
   return engineStatus(error) === 409 || engineMessage(error).includes('name conflicts with an existing object');
 }
 
-/** Resolves to undefined if the engine answers 404. */
+/** Resolves to undefined on 404. */
 export async function unlessGone<T>(work: Promise<T>): Promise<T | undefined> {
   try {
     return await work;

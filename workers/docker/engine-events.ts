@@ -1,4 +1,4 @@
-/** One event of an engine's progress, which it sends as lines of JSON. */
+/** One progress event of an engine, which sends them as lines of JSON. */
 export interface EngineEvent {
   stream?: string;
   status?: string;
@@ -9,7 +9,7 @@ export interface EngineEvent {
   aux?: unknown;
 }
 
-/** Yields the events of a stream of JSON lines. The stream may be cut anywhere, even within a character. */
+/** Yields the events from a stream of JSON lines. Chunks may end anywhere, even within a character. */
 export async function* readEvents(stream: AsyncIterable<Buffer | string>): AsyncGenerator<EngineEvent> {
   const decoder = new TextDecoder();
   let pending = '';

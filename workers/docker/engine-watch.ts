@@ -6,7 +6,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type Docker from 'dockerode';
 
 const POLL_INTERVAL_MS = 5_000;
-/** After this many consecutive checks without an answer, the engine counts as lost. */
+/** Number of consecutive checks without a response after which the engine counts as lost. */
 const MISSES = 3;
 
 /**
@@ -16,8 +16,8 @@ const MISSES = 3;
 type Connections = Docker['modem'] & { socketPath?: string; protocol?: string; agent?: HttpAgent };
 
 /**
- * Closes the streams of an engine that no longer answers. `ping` rejects if the engine does not answer in time.
- * A host that lost its network closes no connection: without this, a build or a log would wait forever.
+ * Closes the streams of an engine that no longer responds. `ping` rejects if the engine does not respond in time. A
+ * host that lost its network closes no connections: without this, a build or a log would wait forever.
  */
 export function closeStreamsOfLostEngine(
   streams: Docker,
@@ -25,7 +25,7 @@ export function closeStreamsOfLostEngine(
   intervalMs = POLL_INTERVAL_MS,
 ): void {
   const modem: Connections = streams.modem;
-  // Unix sockets need no watch: the kernel closes their connections when the engine ends.
+  // Unix sockets need no watch: the kernel closes their connections when the engine exits.
   if (modem.socketPath !== undefined) return;
   const open = new Set<Duplex>();
   let watching = false;

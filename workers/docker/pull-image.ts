@@ -4,7 +4,7 @@ import { type Engine, engineMessage, engineStatus } from './docker-engine.js';
 import { readEvents } from './engine-events.js';
 import { authconfig, type RegistryAccount } from './registry-accounts.js';
 
-/** Returns the digest to which an image's name resolves at its registry now: 64 hex digits. Throws `PullError`. */
+/** Resolves an image's name at its registry to the current digest: 64 hex digits. Throws `PullError`. */
 export async function resolveDigest(
   { calls }: Engine,
   name: string,
@@ -24,7 +24,7 @@ export interface PullOptions {
   log: (line: string) => Promise<void>;
 }
 
-/** Pulls an image into the engine. Throws `PullError`; an abort ends it and rejects with the signal's reason. */
+/** Pulls an image into the engine. Throws `PullError`, or the signal's reason if it is aborted. */
 export async function pullImage(
   { streams }: Engine,
   name: string,
@@ -35,7 +35,7 @@ export async function pullImage(
     const stream = (await streams.createImage(options)) as Readable;
     for await (const event of readEvents(stream)) {
       if (event.error !== undefined) throw explainPull(name, event.error, account);
-      // Leaves out the progress of single layers, which would flood the log. Only such events have details.
+      // Leaves out the progress of individual layers, which would flood the log. Only such events have details.
       if (event.status !== undefined && event.progressDetail === undefined) await log(event.status);
     }
   } catch (error) {

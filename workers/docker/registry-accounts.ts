@@ -3,26 +3,26 @@ import type { Db } from '../../shared/core/database/database-client.js';
 import { openRegistry } from '../../shared/images/registries.js';
 import type { Keyring } from '../../shared/secrets/keyring.js';
 
-/** An account at a registry, in the form of Docker's API (`authconfig`). */
+/** Credentials for a registry, in the format of Docker's API (`authconfig`). */
 export interface RegistryAccount {
   username: string;
   password: string;
-  /** The registry's host and port, as in its images' names. */
+  /** The registry's host and port, as in image names. */
   serveraddress: string;
 }
 
-/** Registry, spelled as in image names → account. */
+/** Registry, spelled as in image names → credentials. */
 export type Accounts = ReadonlyMap<string, RegistryAccount>;
 
 /** The registry of the installation: built images are pushed to it, and nodes pull from it. */
 export interface Registry {
-  /** Prefix of the names of its images: `registry.example.com:5000/prefix`, without a slash at the end. */
+  /** Prefix of image names: `registry.example.com:5000/prefix`, without a trailing slash. */
   prefix: string;
   /** Undefined if `REGISTRY_URL` names no user. */
   auth: RegistryAccount | undefined;
 }
 
-/** Returns the registry of `REGISTRY_URL`; null if none is set. */
+/** Returns the registry in `REGISTRY_URL`; null if it is not set. */
 export function registryOf({ docker: { registryUrl } }: Pick<Config, 'docker'>): Registry | null {
   if (registryUrl === null) return null;
   const { host, pathname, username, password } = new URL(registryUrl.reveal());
@@ -37,7 +37,7 @@ export function registryOf({ docker: { registryUrl } }: Pick<Config, 'docker'>):
   return { prefix: `${host}${pathname}`.replace(/\/+$/, ''), auth };
 }
 
-/** Returns the account of a workspace's `registryId`; null if there is no such account. Throws `SealError`. */
+/** Returns the credentials with this `registryId` of a workspace; null if there are none. Throws `SealError`. */
 export async function findAccount(
   db: Db,
   keyring: Keyring,
@@ -48,16 +48,16 @@ export async function findAccount(
   return found && { username: found.username, password: found.password.reveal(), serveraddress: found.server };
 }
 
-/** Docker Hub's name in credentials; its images' names have another host. */
+/** Docker Hub's name in credentials, which differs from the host in image names. */
 const HUB_ADDRESS = 'https://index.docker.io/v1/';
 
-/** Returns the value of `X-Registry-Auth`, which the engine requires even without an account. */
+/** Returns the value for `X-Registry-Auth`, which the engine requires even without credentials. */
 export function authconfig(account: RegistryAccount | undefined): object {
   if (account === undefined) return {};
   return { ...account, serveraddress: addressOf(account.serveraddress) };
 }
 
-/** Returns the value of `X-Registry-Config`: address of a registry → credentials. */
+/** Returns the value for `X-Registry-Config`: address of a registry → credentials. */
 export function registryconfig(accounts: Accounts): Record<string, object> {
   return Object.fromEntries(
     [...accounts].map(([server, { username, password }]) => [addressOf(server), { username, password }]),

@@ -3,19 +3,18 @@ import type { RouteTable } from './route-table.js';
 
 export type { EdgeFigures };
 
-/** Answers visitors' requests for the hosts of a route table. */
+/** Serves visitors' requests for the hosts of a route table. */
 export interface Edge {
-  /** What the edge counts about itself, for operators. */
+  /** The edge's counters, for operators. */
   readonly figures: EdgeFigures;
   /** Starts to accept requests. */
   listen(): Promise<void>;
   /**
-   * Serves this table from now on. Calls may overlap; the latest table wins.
-   * Resolves when every new request uses this table or a later one, and requests in progress to replicas outside of the
-   * table have ended. Does not wait for event streams, upgraded connections, and requests beyond the edge's time limit;
-   * they continue.
+   * Serves this table from now on. Calls may overlap; the latest table wins. Resolves when every new request uses this
+   * table or a later one, and requests in progress to replicas that are not in the table have ended. Does not wait for
+   * event streams, upgraded connections and requests that exceed the edge's time limit; they continue.
    */
   apply(table: RouteTable): Promise<void>;
-  /** Stops accepting requests. Resolves when those in progress have ended, within a time limit. */
+  /** Stops accepting requests. Resolves when those in progress have ended, or after a time limit. */
   close(): Promise<void>;
 }

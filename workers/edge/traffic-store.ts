@@ -1,17 +1,17 @@
 import { type Db, rowsOf } from '../../shared/core/database/database-client.js';
 import { FINEST } from '../../shared/metrics/model.js';
 
-/** One service's answers at an edge since its last report. */
+/** One service's responses at an edge since its last report. */
 export interface Traffic {
   serviceId: string;
-  /** Answers by class of status: 2xx, 3xx, 4xx, 5xx. */
+  /** Number of responses by status class: 2xx, 3xx, 4xx, 5xx. */
   classes: readonly [number, number, number, number];
   bytesOut: number;
-  /** Counts by `latencyClass`. */
+  /** Number of responses by `latencyClass`. */
   latency: readonly number[];
 }
 
-/** Adds an edge's counts to the current time step of the metrics, for all services in one statement. */
+/** Adds an edge's counts to the current metrics interval, for all services in one statement. */
 export async function recordTraffic(db: Db, traffic: readonly Traffic[]): Promise<void> {
   if (traffic.length === 0) return;
   // All edges use the same order, so that they never deadlock.

@@ -2,20 +2,20 @@ import { errorMessage } from '../../shared/core/error-registry.js';
 import type { Transitions } from '../../shared/engine/kind.js';
 import type { Failure } from '../failures/classify-failure.js';
 
-/** What happens to a record whose work did not reach its end. */
+/** What the engine does with a record whose handler failed or was interrupted. */
 export type Action =
-  /** Stop what the work started, complete its log, then end the record. */
+  /** Stop everything the handler started, complete its log, then mark the record as failed or cancelled. */
   | { type: 'end'; state: 'failed' | 'cancelled'; cause: string }
-  /** Release the record. The next try, or another worker, continues in this state. */
+  /** Release the record in its current state. A retry or another worker continues from there. */
   | { type: 'handBack'; fault: unknown }
   | { type: 'handOver' }
   /** Another worker holds the record: change nothing. */
   | { type: 'leave' };
 
 /**
- * Decides what follows from a failure, for every kind of work.
- * `state` lists the events that are possible in the record's state. After the last attempt, the queue does not retry a
- * fault of the platform. A state that can neither fail nor be cancelled continues until its work succeeds.
+ * Decides how to handle a failure of any kind of work. `state` lists the events that are possible in the record's
+ * state. After the last attempt, a fault of the platform fails the record, because the queue does not retry it. A
+ * record in a state that allows neither `failed` nor `cancelled` is retried until its work succeeds.
  */
 export function decide(state: Transitions, failure: Failure, { lastAttempt }: { lastAttempt: boolean }): Action {
   if (failure.type === 'interrupted') {

@@ -6,8 +6,8 @@ export interface JobHelpers {
   /** Aborts with `Interrupted('shutdown')` when this worker shuts down. */
   signal: AbortSignal;
   firstAttempt: boolean;
-  /** True if the queue does not try the job again after this attempt. */
+  /** True if this is the last attempt: the queue does not retry the job after it. */
   lastAttempt: boolean;
-  /** Writes a line to the job's own log on the dashboard, for operators. Never throws, and no work waits for it. */
+  /** Adds a line to the job's log on the dashboard, for operators. Does not wait for the write and never throws. */
   report(line: string): void;
 }

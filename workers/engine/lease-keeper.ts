@@ -23,8 +23,8 @@ interface Entry {
 }
 
 /**
- * Renews all leases of this process every two seconds, with one statement for each kind. A cancellation is usually
- * noticed by its notification, and at the latest by the next renewal.
+ * Renews all leases of this process every two seconds, with one SQL statement per kind of work. A cancellation is
+ * usually noticed by its notification, and at the latest by the next renewal.
  */
 export class LeaseKeeper {
   readonly #db: Db;
@@ -42,7 +42,7 @@ export class LeaseKeeper {
     });
   }
 
-  /** Starts to renew the lease of a record that this process has claimed. */
+  /** Starts renewing the lease of a record that this process has claimed. */
   hold(kind: WorkKind, lease: Lease): HeldLease {
     const entry: Entry = { kind, lease, controller: new AbortController() };
     this.#entries.set(lease.id, entry);
@@ -70,7 +70,7 @@ export class LeaseKeeper {
         );
       }
     } catch (error) {
-      // The fence guards every write, so work may continue while the database cannot be reached.
+      // Every write checks the fence, so work may continue while the database cannot be reached.
       this.#log.warn(`cannot renew leases: ${errorMessage(error)}`);
     }
   }

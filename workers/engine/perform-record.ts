@@ -18,12 +18,12 @@ import { type Action, decide } from './decide-action.js';
 import type { JobHelpers } from './job-helpers.js';
 
 /**
- * How long a record waits before it is tried again, if another record of its workspace is being worked on. In
- * milliseconds. A waiting record uses no slot.
+ * Delay, in milliseconds, before a record is tried again if another record of its workspace is in progress. A waiting
+ * record occupies no slot of the worker.
  */
 const TURN_MS = 2_000;
 
-/** A record that this worker holds. */
+/** A record that this worker has claimed, with what its handler needs besides. */
 export interface Work<Row extends WorkRow> {
   /** The record after its last event. */
   record: Row;
@@ -34,42 +34,42 @@ export interface Work<Row extends WorkRow> {
 
 /** The result of one call of a handler. */
 export type Outcome =
-  /** An event in the table of states, with the columns that change. The dashboard shows `says`. */
+  /** An event of the kind's transition table, with the columns to change. The dashboard shows `says`. */
   | ({ event: string; says?: string } & Omit<Change, 'dueInMs'>)
-  /** The work cannot be done now or here. Another job becomes due after `laterInMs`. */
+  /** The work cannot be done now, or not on this host. The record becomes due again after `laterInMs`. */
   | { laterInMs: number; says: string };
 
 type End = Extract<Action, { type: 'end' }>;
 
-/** How a kind of work is done. A handler writes no status, no lease and no job; the engine does. */
+/** Implements one kind of work. Handlers do not write statuses, leases or jobs; the engine does. */
 export interface Handler<Row extends WorkRow> {
   kind: WorkKind;
   claim?: ClaimRules;
-  /** Does the work of the record's state. Called again after each event that keeps the lease. */
+  /** Does the work for the record's current state. Called again after each event that keeps the lease. */
   run(work: Work<Row>): Promise<Outcome>;
-  /** Returns the cause of a failure as the record's error shows it. By default the cause is unchanged. */
+  /** Returns the text of a failure's cause for the record's `error`. By default, the cause itself. */
   describe?(record: Row, cause: string): string;
-  /** Hides the record's secrets in an error. */
+  /** Masks the record's secrets in an error message. */
   mask?(text: string): string;
-  /** Columns that change at a failure or a cancellation, besides `error`. */
+  /** Columns to set on a failure or a cancellation, besides `error`. */
   onEnd?: Change['set'];
   /** Called before the record is released to other workers. */
   beforeLeaving?(work: Work<Row>, action: Exclude<Action, End>): Promise<void>;
-  /** Called before a failure or a cancellation is recorded: stops what the work has started. */
+  /** Called before a failure or a cancellation is recorded. Stops everything that the work has started. */
   beforeEnd?(work: Work<Row>, end: End): Promise<void>;
-  /** Called by the worker that recorded a failure or a cancellation. */
+  /** Called after this worker has recorded a failure or a cancellation. */
   afterEnd?(work: Work<Row>, end: End): Promise<void>;
-  /** Called in the transaction of each event, except events of the lease. */
+  /** Called in the transaction of each event, except for `released` and `handedBack`, which only change the lease. */
   onEvent?(trx: Transaction, record: Row): Promise<void>;
-  /** True if the job fails together with its record. */
+  /** If true, a failed record also fails its job. */
   failsJob?: boolean;
 }
 
 /**
- * Carries out one job: claims its record, runs the handler, decides and applies the outcome.
- * Returns the outcome in a few words. Throws `JobFailed` for a recorded failure, and `Interrupted('shutdown')` for a
- * record that another worker should continue. Anything else is a fault of the platform, which leaves the record open:
- * the queue tries the job again.
+ * Runs one job: claims its record, runs the handler and applies the outcome. Returns the outcome in a few words, for
+ * the dashboard. Throws `JobFailed` for a recorded failure if the handler has `failsJob`, and `Interrupted('shutdown')`
+ * for a record that another worker should continue. Any other error is a fault of the platform: the record stays open,
+ * and the queue retries the job.
  */
 export async function perform<Row extends WorkRow>(
   deps: JobDeps,
@@ -117,7 +117,7 @@ async function recordOutcome<Row extends WorkRow>(
   return moved.worker_id === null ? (outcome.says ?? moved.status) : null;
 }
 
-/** Returns why an event changed nothing. */
+/** Returns an error that says why an event was not applied. */
 async function refusal(db: Db, kind: WorkKind, { id, fence, status }: WorkRow, event: string): Promise<Error> {
   const current = await openRecord(db, kind, id);
   if (current?.fence !== fence) return new Interrupted('superseded');
@@ -125,7 +125,7 @@ async function refusal(db: Db, kind: WorkKind, { id, fence, status }: WorkRow, e
   return new Error(`a record of ${kind.table} that is ${status} cannot be ${event} now`);
 }
 
-/** Applies an event that does not concern the lease. */
+/** Applies an event and calls `onEvent` in the same transaction. Not for events that only change the lease. */
 function applyEvent<Row extends WorkRow>(
   db: Db,
   { kind, onEvent }: Handler<Row>,
@@ -175,7 +175,7 @@ async function carryOut<Row extends WorkRow>(
   }
 }
 
-/** Hides customers' secrets in a fault of the platform, because operators see it. */
+/** Masks customers' secrets in a fault of the platform, because operators can read it. */
 function masked({ mask }: Pick<Handler<WorkRow>, 'mask'>, fault: unknown): unknown {
   if (mask === undefined) return fault;
   const error = new Error(mask(errorMessage(fault)));
@@ -184,7 +184,9 @@ function masked({ mask }: Pick<Handler<WorkRow>, 'mask'>, fault: unknown): unkno
 }
 
 /**
- * Ends a job whose record was not claimed: the record has ended, or another record of its workspace is being worked on.
+ * Finishes a job that could not claim its record. For kinds that run one record per workspace at a time, an open record
+ * becomes due again after `TURN_MS`. Otherwise there is nothing to do: the record has ended, or another worker holds
+ * it.
  */
 async function waitForTurn(deps: JobDeps, kind: WorkKind, id: string): Promise<string> {
   const open = kind.lease?.aloneInWorkspace === undefined ? null : await openRecord(deps.db, kind, id);

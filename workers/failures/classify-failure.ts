@@ -3,7 +3,7 @@ import { SealError } from '../../shared/secrets/keyring.js';
 import { ExplainedError } from './explained-errors.js';
 import { Interrupted, type Interruption } from './interruption-errors.js';
 
-/** Failures whose cause a person can remove. Every other error is a fault of the platform and is retried. */
+/** Errors whose cause a user can fix. Every other error is a fault of the platform and is retried. */
 const EXPLAINED = [ExplainedError, SealError, AppError];
 
 /** Why work on a record ended early. */
@@ -13,7 +13,7 @@ export type Failure =
   | { type: 'platformFault'; error: unknown };
 
 /**
- * Classifies an error that work has thrown. If the signal was aborted with an `Interrupted`, that is
+ * Classifies an error that was thrown during work on a record. If the signal was aborted with an `Interrupted`, that is
  * the cause, whatever the error is.
  */
 export function failureOf(error: unknown, signal: AbortSignal): Failure {

@@ -1,4 +1,4 @@
-/** A failure whose cause a person can remove. Every other error is a fault of the platform and is retried. */
+/** An error whose cause a user can fix. Every other error is a fault of the platform and is retried. */
 export class ExplainedError extends Error {
   constructor(message: string) {
     super(message);
@@ -18,10 +18,10 @@ export class ImageUnavailableError extends BuildError {}
 /** Why a release did not become healthy. The message is for the person who deployed. */
 export class ReleaseError extends ExplainedError {}
 
-/** A backup or a restore is impossible for a reason that a person can remove. Trying again at once would not help. */
+/** A backup or a restore is impossible for a reason that a user can fix. Retrying at once would not help. */
 export class BackupError extends ExplainedError {}
 
-/** The command that installs the programs which pull and build images, on Debian and Ubuntu. */
+/** Command to install the tools that pull and build images, on Debian and Ubuntu. */
 const INSTALL_IMAGES = 'apt-get install runc conmon skopeo umoci buildah';
 
 /** Why a host without OCI containers cannot pull or build images, and what its operator can do. */

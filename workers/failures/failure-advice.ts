@@ -3,21 +3,20 @@ import type { FailureFacts, KnownFailure } from './known-failure.js';
 import { KNOWN_FAILURES } from './known-failures.js';
 
 const MAX_LINE_LENGTH = 400;
-/** How many lines at the beginning and at the end of an output are searched. */
+/** How many lines at the start and at the end of an output are searched. */
 export const FIRST_LINES = 50;
 export const ADVICE_LINES = 100;
 
 /**
- * Returns advice for the first known failure in the beginning or end of an output.
- * Returns null if there is none. The order of the table decides, not the order of the lines: a specific failure comes
- * before its consequences.
+ * Returns advice for the first known failure in the start or end of an output. Returns null if there is none. The order
+ * of the table decides, not the order of the lines: a specific failure comes before its consequences.
  */
 export function adviceFor(output: readonly string[], facts: FailureFacts): string | null {
   const known = recognise(output, facts);
   return known === null ? null : known.failure.advice(known.found, facts);
 }
 
-/** Returns the failure that `adviceFor` advises on, and what its expression matched. */
+/** Returns the failure for which `adviceFor` gives advice, and what its expression matched. */
 export function recognise(
   output: readonly string[],
   facts: FailureFacts,
@@ -25,7 +24,7 @@ export function recognise(
   const lines = output
     .slice(-FIRST_LINES - ADVICE_LINES)
     .map((line) => plain(line.slice(0, 2 * MAX_LINE_LENGTH)).slice(0, MAX_LINE_LENGTH))
-    // npm warns about many things that do no harm.
+    // npm prints many harmless warnings.
     .filter((line) => !/^npm warn\b/i.test(line));
   for (const failure of KNOWN_FAILURES) {
     const { phase, shows, when } = failure;
@@ -49,12 +48,12 @@ export function memoryAdvice({ phase, memoryMb }: FailureFacts): string {
   );
 }
 
-/** Joins a failure's text and its advice. */
+/** Appends advice to the description of a failure. */
 export function withAdvice(text: string, advice: string | null): string {
   return advice === null ? text : `${text.replace(/[.\s]+$/, '')}. ${advice}`;
 }
 
-/** Removes colours and other control sequences. */
+/** Removes colors and other control sequences. */
 export function plain(line: string): string {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: escape sequences begin with one
   return line.replace(/\u001b\[[0-9;?]{0,20}[A-Za-z]/g, '').trimEnd();

@@ -1,7 +1,7 @@
-/** Why work was stopped from outside. A stop is not a failure. */
+/** Why work was stopped from outside. Being stopped is not a failure. */
 export type Interruption = 'cancelled' | 'superseded' | 'shutdown';
 
-/** The reason of every abort signal in a worker. Code that catches it cleans up and throws it again. */
+/** The reason of every abort signal in a worker. Code that catches it must clean up and rethrow it. */
 export class Interrupted extends Error {
   readonly why: Interruption;
   constructor(why: Interruption) {
@@ -11,7 +11,7 @@ export class Interrupted extends Error {
   }
 }
 
-/** The work failed for good, and its record says so. The job fails too and is not tried again. */
+/** The work has failed for good, and this is stored in its record. The job fails too and is not retried. */
 export class JobFailed extends Error {
   constructor(message: string) {
     super(message);

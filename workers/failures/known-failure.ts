@@ -1,24 +1,24 @@
 /** What is known about a failure besides its output. */
 export interface FailureFacts {
-  /** `build`: a command of a build failed. `start`: the application or its pre-deploy command ended. */
+  /** `build`: a command of a build failed. `start`: the application or its pre-deploy command failed. */
   phase: 'build' | 'start';
-  /** The memory that the command had, in MB. */
+  /** Memory limit of the command, in MB. */
   memoryMb: number;
   /** True if the repository has submodules, which are not checked out. */
   hasSubmodules?: boolean | undefined;
 }
 
-/** A failure that many projects have. */
+/** A failure that is common in many projects. */
 export interface KnownFailure {
   /** A name for tests and for readers of the table. */
   name: string;
   phase?: FailureFacts['phase'];
   /**
-   * Matches a line of output that shows the failure. Lines have at most 400 characters, and expressions repeat only
-   * with a bound and after literal text, so that they take linear time for every output.
+   * Matches a line of output that indicates the failure. Lines have at most 400 characters, and expressions use
+   * repetition only with a limit and after literal text, so that they take linear time for every output.
    */
   shows: RegExp;
-  /** Returns true if the other facts fit as well. If absent, a matching line suffices. */
+  /** Returns true if the other facts match as well. If absent, a matching line suffices. */
   when?: (facts: FailureFacts) => boolean;
   /** Two sentences: what happened, and what to do. */
   advice: (found: RegExpExecArray, facts: FailureFacts) => string;

@@ -4,7 +4,7 @@ import { LANGUAGE_FAILURES } from './language-failures.js';
 
 const VARIABLE = '\\b([A-Z][A-Z0-9]{0,40}_[A-Z0-9_]{1,60})';
 
-/** Specific failures come first, because the first match counts. */
+/** Specific failures come first, because the first match is used. */
 export const KNOWN_FAILURES: readonly KnownFailure[] = [
   {
     name: 'memory of the JavaScript heap',

@@ -1,6 +1,6 @@
 import type { RegistryAccount } from '../docker/registry-accounts.js';
 
-/** Why an image could not be pulled, for the person who deployed. */
+/** Why an image could not be pulled, for the user who deployed. */
 export class PullError extends Error {
   constructor(message: string) {
     super(message);
@@ -8,7 +8,7 @@ export class PullError extends Error {
   }
 }
 
-/** Explains a message of a registry, or of its client, about an image. */
+/** Explains the error message of a registry, or of its client, about an image. */
 export function explainPull(name: string, message: string, account: RegistryAccount | undefined): PullError {
   if (
     /unauthorized|authentication required|no basic auth|access denied|denied:|forbidden|incorrect username/i.test(

@@ -4,23 +4,23 @@ import { DAYS_TO_EXPIRY, expiresOn } from '../../shared/logs/model.js';
 import { oldestBatch, setLastLogId } from './batch-store.js';
 import { storeRefusedBatch } from './refused-batch.js';
 
-/** How many lines and batches one transaction moves, and how long a service's turn lasts. */
+/** How many lines and batches one transaction moves, and how long a service's turn lasts, in milliseconds. */
 const LINES_AT_ONCE = 5000;
 const BATCHES_AT_ONCE = 50;
 const TURN_MS = 200;
 
 export interface IngestTurn {
   lines: number;
-  /** The number of lines that could not be stored. The log has a warning in their place. */
+  /** Number of lines that could not be stored. The log has a warning in their place. */
   leftOut: number;
-  /** True if the turn's time is over and batches of the service still wait. */
+  /** True if the turn is over and batches of the service are still waiting. */
   more: boolean;
 }
 
 /**
- * Moves a service's waiting batches into its log, the oldest first (specification, Logs).
- * A turn lasts at most 200 ms, so that other services are not delayed. If another process moves batches of this service
- * now, that process moves these batches as well, and this call returns at once.
+ * Moves a service's waiting batches into its log, oldest first (specification, Logs). A turn lasts at most 200 ms, so
+ * that other services are not delayed. If another process is moving batches of this service, it moves these batches as
+ * well, and this call returns at once.
  */
 export async function ingestTurn(db: Db, serviceId: string): Promise<IngestTurn> {
   const turn: IngestTurn = { lines: 0, leftOut: 0, more: false };
@@ -30,14 +30,14 @@ export async function ingestTurn(db: Db, serviceId: string): Promise<IngestTurn>
     if (moved === 'busy') return turn;
     turn.lines += moved.lines;
     turn.leftOut += moved.leftOut;
-    // A process that found the lock taken has left its batch to this one, so batches are looked for again after the
+    // A process that found the lock taken has left its batch to this process, so look for batches again after the
     // release.
     if (!(await oldestBatch(db, serviceId))) return turn;
     if (Date.now() >= end) return { ...turn, more: true };
   }
 }
 
-/** Moves all batches that wait now into the log. Batches that arrive meanwhile are left to their jobs. */
+/** Moves all batches that are waiting now into the log. Batches that arrive later are left to their jobs. */
 export async function ingestLogs(db: Db, serviceId: string): Promise<void> {
   const [last] = await rowsOf<{ id: string; created_at: Date }>(
     db,
@@ -73,8 +73,8 @@ async function ingestOnce(db: Db, serviceId: string, wait: '' | 'skip locked'): 
 }
 
 /**
- * Locks a service's counter and returns the last id that was given out; undefined if it is locked and `wait` is `skip
- * locked`. Ids follow commit order because of this lock, so that a reader who follows the cursor misses no line.
+ * Locks a service's counter and returns the last id that was assigned; undefined if it is locked and `wait` is `skip
+ * locked`. Because of this lock, ids follow commit order, so that a reader who follows the cursor misses no line.
  */
 async function lockCounter(trx: Transaction, serviceId: string, wait: string): Promise<number | undefined> {
   await trx.raw(
@@ -90,8 +90,8 @@ async function lockCounter(trx: Transaction, serviceId: string, wait: string): P
 }
 
 /**
- * Deletes each batch in the statement that moves it.
- * So a batch that is delivered twice is stored once. The lines never leave the database.
+ * Moves batches into the log, and deletes each batch in the same statement. So a batch that is delivered twice is
+ * stored once. The lines never leave the database.
  */
 async function moveBatches(trx: Transaction, serviceId: string, last: number): Promise<Moved> {
   const [moved] = await rowsOf<{ lines: number }>(

@@ -4,12 +4,12 @@ import { serviceOfBatch } from './batch-store.js';
 import { ingestTurn } from './ingest-batches.js';
 
 /**
- * Handles the queue `log-ingest`: gives waiting lines their ids (specification, Logs).
- * One job is one turn. If a service has more lines, they wait for its next turn, after the other services.
+ * Handles the queue `log-ingest`: assigns ids to waiting lines (specification, Logs). One job is one turn. If a service
+ * has more lines, they wait for its next turn, after the other services.
  */
 export async function logIngestJob({ db, log, logs }: JobDeps, { batchId }: Payloads['log-ingest']): Promise<string> {
   const serviceId = await serviceOfBatch(db, batchId);
-  // Batches are taken in order, so an earlier job may already have stored this one.
+  // Batches are processed in order, so an earlier job may already have stored this one.
   if (!serviceId) return 'stored already';
   const { lines, leftOut, more } = await ingestTurn(db, serviceId);
   if (leftOut > 0)

@@ -15,7 +15,7 @@ const FLUSH_BYTES = 256 * 1024;
 export interface ChannelOptions {
   serviceId: string;
   deploymentId: string;
-  /** The run that the lines are about. */
+  /** The run to which the lines belong. */
   runId?: string;
   masker: Masker;
 }
@@ -30,7 +30,7 @@ export class LogSink {
     this.#dispatcher = dispatcher;
   }
 
-  /** Opens the log of one deployment. Close the log before the deployment's terminal state is written. */
+  /** Opens the log of one deployment. It must be closed before the deployment's terminal state is written. */
   open(options: ChannelOptions): LogChannel {
     return new LogChannel(options, {
       store: async (batches) => {
@@ -45,8 +45,8 @@ export class LogSink {
   }
 
   /**
-   * Writes one line to a deployment's log in the platform's name, and stores it. `masker` hides the service's secrets,
-   * if the line may contain any.
+   * Writes one line to a deployment's log on behalf of the platform, and stores it. `masker` masks the service's
+   * secrets, if the line may contain any.
    */
   async say(
     { masker = new Masker([]), ...owner }: Omit<ChannelOptions, 'masker'> & { masker?: Masker },
@@ -59,19 +59,19 @@ export class LogSink {
   }
 
   /**
-   * Stores a batch in the caller's transaction. Until that transaction commits, no other line of the service is stored.
-   * If the lines must wait for older ones, wakes the dispatcher after the commit.
+   * Stores a batch in the caller's transaction. Until that transaction commits, no other line of the service can be
+   * stored. If the lines must wait for older ones, wakes the dispatcher after the commit.
    */
   async append(batch: NewLogBatch, trx: Transaction): Promise<void> {
     if (await storeLines(trx, batch)) return;
-    // If the transaction fails, its caller handles that, and there is no batch to dispatch.
+    // If the transaction fails, its caller handles the error, and there is no batch to dispatch.
     trx.executionPromise.then(
       () => this.#dispatcher.wakeLogs(),
       () => undefined,
     );
   }
 
-  /** Makes another job due if batches of the service still wait. Services that already wait come first. */
+  /** Schedules another job if batches of the service are still waiting. Services that already wait come first. */
   async announceRest(serviceId: string): Promise<void> {
     const batch = await oldestBatch(this.#db, serviceId);
     if (!batch) return;
@@ -119,7 +119,7 @@ export class LogChannel {
     return this.#options.masker.mask(printable(text));
   }
 
-  /** Stores the buffered lines. If that fails, they come first in the next flush. */
+  /** Stores the buffered lines. If that fails, the next flush stores them first. */
   async flush(): Promise<void> {
     if (this.#timer) clearTimeout(this.#timer);
     this.#timer = null;
@@ -127,10 +127,7 @@ export class LogChannel {
     await this.#storing;
   }
 
-  /**
-   * Stores the buffered lines and gives every line its id, so that the whole log can be read once the deployment has
-   * ended.
-   */
+  /** Stores the buffered lines and assigns ids to all, so that the log is complete once the deployment has ended. */
   async close(): Promise<void> {
     await this.flush();
     if (this.#waits) await this.#target.ingest();
@@ -156,7 +153,7 @@ export class LogChannel {
   }
 }
 
-/** Replaces lines that the database refuses by a note. Otherwise they would be tried for ever and block later lines. */
+/** Replaces lines that the database refuses by a note. Otherwise they would be retried forever and block others. */
 export function leftOut<T extends { lines: LogLine[] }>(batch: T, error: unknown): T {
   const message = `${batch.lines.length} lines could not be stored and are left out here (${refusalReason(error)})`;
   return { ...batch, lines: [{ level: 'warn', message, timestamp: new Date().toISOString() }] };

@@ -2,13 +2,13 @@ import { isRefusal, refusalReason, rowsOf, type Transaction } from '../../shared
 import { DAYS_TO_EXPIRY, expiresOn } from '../../shared/logs/model.js';
 import { setLastLogId } from './batch-store.js';
 
-/** A batch is split at most this often. Parts that are still refused are left out as a whole. */
+/** Maximum number of times a batch is split. Parts that are still refused are left out as a whole. */
 const MAX_SPLITS = 40;
 
 /**
- * Stores a service's oldest batch, which the database has refused as a whole, in halves.
- * For a part that is still refused, stores a line that says how much is left out. Deletes the batch, so that no other
- * batch waits behind it. The caller holds the counter's lock.
+ * Stores a service's oldest batch, which the database has refused as a whole, in halves. For a part that is still
+ * refused, stores a line that says how much is left out. Deletes the batch, so that it does not block other batches.
+ * The caller must hold the counter's lock.
  */
 export async function storeRefusedBatch(
   trx: Transaction,
@@ -43,7 +43,7 @@ class RefusedBatch {
     this.last = last;
   }
 
-  /** Stores the lines from `from` up to `to`, in halves if they are refused together. */
+  /** Stores the lines from `from` up to `to`. If they are refused together, stores them in halves. */
   async store(from: number, to: number): Promise<void> {
     if (from === to) return;
     try {

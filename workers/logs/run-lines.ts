@@ -1,7 +1,7 @@
 import { type Db, rowsOf } from '../../shared/core/database/database-client.js';
 import type { RunRow } from '../../shared/runs/model.js';
 
-/** Returns the last lines that a run has printed, oldest first. Lines that still wait in batches are not included. */
+/** Returns the last lines that a run has printed, oldest first. Lines that still wait in batches are left out. */
 export async function lastLinesOfRun(
   db: Db,
   { id, service_id }: Pick<RunRow, 'id' | 'service_id'>,

@@ -4,9 +4,9 @@ import { DAYS_TO_EXPIRY, expiresOn, type LogLine, type LogSource } from '../../s
 import { insertLogBatches, type NewLogBatch, partsOf } from './batch-store.js';
 
 /**
- * One statement raises the counter and inserts the lines, so each id is given once and together with its line. The
- * counter's row is locked until the commit: ids appear in commit order, and a reader who follows the cursor misses no
- * line. If batches of the service still wait, no id is given, because their lines are older.
+ * One statement increments the counter and inserts the lines, so each id is assigned once and together with its line.
+ * The counter's row is locked until the commit: ids appear in commit order, and a reader who follows the cursor misses
+ * no line. If batches of the service are still waiting, no ids are assigned, because their lines are older.
  */
 const STORE = prepare<{ stored: number }>(
   `with kept as (
@@ -28,18 +28,14 @@ const STORE = prepare<{ stored: number }>(
 );
 
 /**
- * Stores lines in a service's log at once (specification, Logs). Returns false if they have to wait.
- * If older lines of the service still wait in batches, these lines become batches too, and a log-ingest job becomes
- * due.
+ * Stores lines in a service's log at once (specification, Logs). Returns false if they have to wait. If older lines of
+ * the service are still waiting in batches, these lines become batches too, and a log-ingest job is scheduled.
  */
 export function storeLines(db: Db, batch: NewLogBatch): Promise<boolean> {
   return storeBatches(db, [batch]);
 }
 
-/**
- * Stores consecutive batches of one deployment and one run as `storeLines` does. Merges a small number of lines into
- * one statement.
- */
+/** Stores consecutive batches of one deployment and run as `storeLines` does. Merges small ones into one statement. */
 export async function storeBatches(db: Db, batches: readonly NewLogBatch[]): Promise<boolean> {
   const [first] = batches;
   if (first === undefined) return true;
@@ -70,7 +66,7 @@ export function batchesOf(
   return batches;
 }
 
-/** Stores a part in one statement. Returns false if older lines of the service wait. */
+/** Stores a part in one statement. Returns false if older lines of the service are waiting. */
 async function storePart(
   db: Db,
   { serviceId, deploymentId, runId = null }: Owner,

@@ -2,21 +2,21 @@ import { MIN_PATTERN_LENGTH, PrefixIndex } from './prefix-index.js';
 import { base64Lines, encodingsOf, quotingsOf } from './secret-encodings.js';
 
 const MASK = '***';
-/** Shorter values ("1", "dev") are no secrets, and would mask ordinary words. */
+/** Shorter values ("1", "dev") are not secrets, and would mask ordinary words. */
 const MIN_SECRET_LENGTH = MIN_PATTERN_LENGTH;
-/** Values that are settings and not secrets. Masking them would make every log unreadable. */
+/** Values that are settings, not secrets. Masking them would make every log unreadable. */
 const TRIVIAL = new Set([
   ...['production', 'development', 'staging', 'testing', 'default', 'enabled', 'disabled', 'verbose', 'warning'],
   ...['localhost', '127.0.0.1', '0.0.0.0'],
 ]);
-/** Longer values are searched in parts, so that the text needed at once stays bounded. */
+/** Longer values are searched for in parts, so that the amount of text needed at once stays limited. */
 const MAX_PART_LENGTH = 1024;
 
 /**
- * Replaces secret values in log lines, also if they are escaped or encoded (`secret-encodings.ts`). A value of several lines
+ * Replaces secret values in log lines, even if they are escaped or encoded (`secret-encodings.ts`). A multi-line value
  * is masked line by line. Values of fewer than six characters and a few settings ("production") are not masked. The
- * cost of a line depends on its length and not on the number of secrets; making a masker costs about 25 times the
- * secrets' length.
+ * time per line depends on its length and not on the number of secrets. Creating a masker takes memory of about 25
+ * times the total length of the secrets.
  */
 export class Masker {
   readonly #needles: PrefixIndex;
@@ -27,9 +27,7 @@ export class Masker {
     this.#needles = new PrefixIndex(needles);
   }
 
-  /**
-   * The length of the longest form of a secret. Where a text is cut, this many characters after the cut must be known.
-   */
+  /** The length of the longest form of a secret: how many characters after a split position must be known. */
   get lookahead(): number {
     return this.#needles.longest;
   }
@@ -45,8 +43,7 @@ export class Masker {
   }
 
   /**
-   * Returns the first position from `at` on that is not inside a secret. `lookahead` characters after `at` must be
-   * known.
+   * Returns the first position at or after `at` outside any secret. `lookahead` characters after `at` must be known.
    */
   cut(text: string, at: number): number {
     for (const [start, end] of this.#find(text)) if (start < at && at < end) return end;
@@ -69,7 +66,7 @@ function* needlesOf(secret: string): Generator<string> {
   const whole = secret.trim();
   if (whole.length < MIN_SECRET_LENGTH) return;
   if (isSecret(whole)) for (const part of partsOf(whole)) yield* encodingsOf(part);
-  // Programs encode a value of several lines as a whole; a single line of it is at most quoted.
+  // Programs encode a multi-line value as a whole; a single line of it is at most quoted.
   const lines = whole.includes('\n') ? new Set(whole.split(/\r?\n/).map((line) => line.trim())) : [];
   for (const line of lines) if (isSecret(line)) for (const part of partsOf(line)) yield* quotingsOf(part);
   yield* base64Lines(secret);
@@ -79,7 +76,7 @@ function isSecret(value: string): boolean {
   return value.length >= MIN_SECRET_LENGTH && !TRIVIAL.has(value.toLowerCase());
 }
 
-/** Splits a value into parts of about the same length, and never within a character. */
+/** Splits a value into parts of about the same length, never within a character. */
 function partsOf(value: string): string[] {
   const size = Math.ceil(value.length / Math.ceil(value.length / MAX_PART_LENGTH));
   const parts: string[] = [];

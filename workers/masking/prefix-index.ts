@@ -1,4 +1,4 @@
-/** Two independent polynomial hashes modulo 2^32. Two texts count as equal if both hashes are equal. */
+/** Bases of two independent polynomial hashes modulo 2^32. Two texts count as equal if both hashes are equal. */
 const BASES = [0x01000193, 0x85ebca6b] as const;
 
 /** Computes the hash of any part of a text in constant time. */
@@ -21,7 +21,7 @@ class PartHashes {
     }
   }
 
-  /** Returns one of the two hashes of `length` units from `start` on. */
+  /** Returns the hash of `length` code units from `start` on. `which` selects one of two hash functions. */
   of(which: 0 | 1, start: number, length: number): number {
     const sums = this.#sums[which];
     const power = this.#powers.of(which, length);
@@ -52,8 +52,9 @@ function powersOf(base: number, size: number): Int32Array {
 }
 
 /**
- * A hash table of marks (see `PrefixIndex`), by length and hash. Each mark has the length of the longest pattern that
- * is its prefix. Open addressing in typed arrays is several times as fast as a Map, and takes a third of its memory.
+ * A hash table of marks (see `PrefixIndex`), keyed by length and hash. Each mark stores the length of the longest
+ * pattern that is a prefix of it. Open addressing in typed arrays is several times as fast as a Map, and takes a third
+ * of its memory.
  */
 class Marks {
   #slots = new Int32Array(4 * 1024);
@@ -99,25 +100,28 @@ function placeOf(slots: Int32Array, length: number, first: number, second: numbe
   }
 }
 
-/** The least length of a pattern, in characters. */
+/** Minimum length of a pattern, in characters. */
 export const MIN_PATTERN_LENGTH = 6;
 const OUTGOING = [1, 2, 3, 4, 5].reduce((power) => Math.imul(power, BASES[0]), 1);
 const FILTER_BITS = 16;
 
 /**
- * Finds, at every position of a text, the longest of many patterns that begins there. The cost of a text is its length
- * times the logarithm of the longest pattern's length; a position at which no pattern begins costs one lookup.
- * This is Waldvogel's search for the longest matching prefix. Each pattern leaves marks at the lengths that a binary
- * search for its length visits. A mark knows the longest pattern that is its prefix, so that a search which follows a
- * mark in vain still has the best match so far. Marks are hashes: each costs 32 to 64 bytes, and a pattern has as many
- * as the logarithm of its length. An Aho-Corasick automaton would have a state for each character: 64 KiB of secrets
- * become 1.2 million states in modern-ahocorasick, 30 times the memory. It also matches graphemes, so that it misses a
- * secret before a combining mark.
+ * Finds, at every position of a text, the longest of many patterns that starts there. The cost per text is its length
+ * times the logarithm of the longest pattern's length; a position at which no pattern starts costs one lookup.
+ *
+ * This is Waldvogel's search for the longest matching prefix. Each pattern adds marks at the lengths that a binary
+ * search for its length tries. A mark stores the longest pattern that is a prefix of it, so that a search that follows
+ * a mark in vain still has the best match so far. Marks are hashes: each costs 32 to 64 bytes, and a pattern has as
+ * many as the logarithm of its length.
+ *
+ * An Aho-Corasick automaton would have a state for each character: 64 KiB of secrets become 1.2 million states in
+ * modern-ahocorasick, 30 times the memory. It also matches graphemes, so that it misses a secret before a combining
+ * mark.
  */
 export class PrefixIndex {
   readonly #marks = new Marks();
   readonly #powers = new Powers();
-  /** Quickly excludes positions at which no pattern can begin, by a hash of the first characters. */
+  /** Quickly excludes positions at which no pattern can start, by a hash of the first characters. */
   readonly #filter = new Uint8Array(1 << FILTER_BITS);
   readonly #highest: number;
   readonly longest: number;
@@ -131,9 +135,7 @@ export class PrefixIndex {
     for (const pattern of sorted) this.#add(pattern);
   }
 
-  /**
-   * Calls `visit`, in ascending order, with each position at which a pattern begins and the length of the longest one.
-   */
+  /** Calls `visit`, in ascending order, with each position at which a pattern starts and the longest one's length. */
   each(text: string, visit: (start: number, length: number) => void): void {
     if (this.longest === 0 || text.length < MIN_PATTERN_LENGTH) return;
     let hashes: PartHashes | undefined;
@@ -150,7 +152,7 @@ export class PrefixIndex {
     }
   }
 
-  /** Patterns are added in ascending length, so the prefixes of each mark are already known. */
+  /** Adds a pattern. Patterns must be added in ascending length, so that each mark's prefixes are already present. */
   #add(pattern: string): void {
     const { length } = pattern;
     const hashes = new PartHashes(pattern, this.#powers);
@@ -167,7 +169,7 @@ export class PrefixIndex {
     }
   }
 
-  /** Returns the length of the longest pattern that begins at `start` and has at most `most` characters; 0 for none. */
+  /** Returns the length of the longest pattern that starts at `start`; 0 for none. It has at most `most` characters. */
   #search(hashes: PartHashes, start: number, most: number): number {
     let [reached, found] = [0, 0];
     for (let step = this.#highest; step >= 1; step /= 2) {

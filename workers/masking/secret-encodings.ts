@@ -1,7 +1,7 @@
 /**
- * Returns the forms in which a value may appear in the output of programs.
- * These are the value itself, its escaped forms (JSON, URL, shell) and its base64, also if the value is only a part of
- * what was encoded (`user:secret` of a basic authorization).
+ * Returns the forms in which a value may appear in the output of programs. These are the value itself, its escaped
+ * forms (JSON, URL, shell) and its base64, even if the value is only a part of what was encoded (such as `user:secret`
+ * in basic authentication).
  */
 export function encodingsOf(value: string): Set<string> {
   return new Set([value, ...escapedForText(value), ...escapedForUrls(value), ...insideBase64(value)]);
@@ -18,7 +18,7 @@ function escapedForText(value: string): string[] {
   return [
     json,
     ascii,
-    // The JSON form with plain double quotes: programs print strings between single quotes in this form.
+    // The JSON form with unescaped double quotes, which programs print between single quotes.
     json.replaceAll('\\"', '"'),
     json.replaceAll('/', '\\/'),
     value.replaceAll("'", "'\\''"),
@@ -36,7 +36,7 @@ function escapedForUrls(value: string): string[] {
   return [...forms, ...withPlus].flatMap((form) => [form, form.replace(/%[0-9A-F]{2}/g, (hex) => hex.toLowerCase())]);
 }
 
-/** Returns the forms of a value inside of longer base64, for each position of its first byte. */
+/** Returns the forms of a value inside longer base64, one for each alignment of its first byte. */
 function insideBase64(value: string): string[] {
   const bytes = Buffer.from(value);
   return [0, 1, 2].flatMap((shift) => {
@@ -52,10 +52,7 @@ function urlSafe(base64: string): string {
   return base64.replaceAll('+', '-').replaceAll('/', '_');
 }
 
-/**
- * Returns the lines of a value's base64, which tools break after 64 or 76 characters.
- * Returns [] for a short value.
- */
+/** Returns the lines of a value's base64, which tools wrap after 64 or 76 characters. Empty if it fits on one line. */
 export function base64Lines(value: string): string[] {
   const encoded = Buffer.from(value).toString('base64');
   return [64, 76].flatMap((width) =>

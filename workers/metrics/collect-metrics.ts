@@ -16,7 +16,7 @@ export async function collectMetrics({ db, config }: Pick<JobDeps, 'db' | 'confi
   await foldUsage(db, sampleSeconds(config));
 }
 
-/** Computes coarser metrics from finer ones, and deletes old ones. Returns no lines, so that sweeps count no repair. */
+/** Computes coarser metrics and deletes old ones. Returns nothing: what a sweep returns is counted as repairs. */
 export async function keepMetrics({ db }: Pick<JobDeps, 'db'>): Promise<void> {
   await rollUp(db);
   await deleteOldMetrics(db);

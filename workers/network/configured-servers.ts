@@ -16,8 +16,8 @@ export interface NamedServer {
 }
 
 /**
- * Returns the servers that settings name, such as proxies and registries.
- * These are all URLs, and in variables of proxies also `host:port`.
+ * Extracts the servers that settings name, such as proxies and registries. A value contains URLs; a proxy variable may
+ * also contain `host:port`.
  */
 export function serversIn(settings: Readonly<Record<string, string>>): NamedServer[] {
   const found: NamedServer[] = [];
@@ -36,7 +36,7 @@ export function serversIn(settings: Readonly<Record<string, string>>): NamedServ
   return found;
 }
 
-/** Returns the lines of npm's and pip's own files that name a registry or a proxy. */
+/** Returns the settings in npm's and pip's configuration files that name a registry or a proxy. */
 export function packageSettings(text: string): Record<string, string> {
   const found: Record<string, string> = {};
   for (const line of text.split('\n')) {
@@ -48,7 +48,7 @@ export function packageSettings(text: string): Record<string, string> {
   return found;
 }
 
-/** Returns the settings of package managers for the whole host and for the platform's own user. */
+/** Returns the package managers' settings for the whole host and for the platform's own user. */
 export async function hostPackageSettings(): Promise<Record<string, string>> {
   const ofNpm = OWN_PATH.split(':').map((folder) => join(dirname(folder), 'etc/npmrc'));
   const files = [...new Set(['/etc/npmrc', ...ofNpm, join(homedir(), '.npmrc'), '/etc/pip.conf'])];
@@ -58,7 +58,7 @@ export async function hostPackageSettings(): Promise<Record<string, string>> {
   );
 }
 
-/** Returns the IPv4 addresses of these servers. A name that does not resolve within `LOOKUP_MS` has no address. */
+/** Resolves servers to IPv4 addresses. Leaves out names that do not resolve within `LOOKUP_MS`. */
 export async function resolveServers(servers: readonly NamedServer[]): Promise<Endpoint[]> {
   const found = await Promise.all(
     servers.map(async ({ host, port }) => (await addressesOf(host)).map((address) => ({ address, port }))),
@@ -73,21 +73,21 @@ async function addressesOf(host: string): Promise<string[]> {
   return (await Promise.race([asked, late])).map(({ address }) => address);
 }
 
-/** Returns true for a loopback address. */
+/** Returns true for a loopback address; false for any string that is not an IP address. */
 export function isLoopback(address: string): boolean {
   return ipaddr.isValid(address) && ipaddr.parse(address).range() === 'loopback';
 }
 
 export interface Resolvers {
-  /** Name servers that namespaces can reach at their own address. */
+  /** DNS servers that namespaces can reach at their own address. */
   reachable: string[];
-  /** A name server on loopback, if there is no other. */
+  /** A DNS server on loopback, if there is no other; null otherwise. */
   loopback: string | null;
 }
 
 /**
- * Returns the IPv4 name servers of this host.
- * If systemd-resolved is used, it listens on loopback only, and a second file has the servers that it asks.
+ * Returns the IPv4 DNS servers of this host. If systemd-resolved is used, it listens on loopback only, and a second
+ * file lists its upstream servers.
  */
 export function resolversOf(resolvConf: string, upstreamConf: string): Resolvers {
   const usual = nameserversOf(resolvConf);
@@ -95,7 +95,7 @@ export function resolversOf(resolvConf: string, upstreamConf: string): Resolvers
   if (reachable.length > 0) return { reachable, loopback: null };
   const upstream = nameserversOf(upstreamConf).filter((address) => !isLoopback(address));
   if (upstream.length > 0) return { reachable: upstream, loopback: null };
-  // Without a nameserver line the C library asks 127.0.0.1.
+  // Without a nameserver line, the C library uses 127.0.0.1.
   return { reachable: [], loopback: usual[0] ?? '127.0.0.1' };
 }
 
@@ -104,7 +104,7 @@ function nameserversOf(text: string): string[] {
   return [...new Set(found.filter((address) => ipaddr.IPv4.isValidFourPartDecimal(address)))];
 }
 
-/** Returns the text of resolv.conf that asks these servers and keeps the other lines of the host's own. */
+/** Returns the text of a resolv.conf with these servers and the other lines of the host's own file. */
 export function resolvText(resolvConf: string, servers: readonly string[]): string {
   const kept = resolvConf.split('\n').filter((line) => /^\s*(search|domain|options)\s/.test(line));
   return [...servers.map((address) => `nameserver ${address}`), ...kept, ''].join('\n');

@@ -1,42 +1,42 @@
-/** One sandbox's share of the table in which the host's kernel tracks all connections. */
+/** One sandbox's share of the kernel's connection tracking table, which all connections of the host share. */
 export interface ConnectionBounds {
   atOnce: number;
   perSecond: number;
-  /** True if the kernel can be told to forget closed connections of sandboxes sooner. */
+  /** True if the kernel can be configured to remove sandboxes' closed connections from the table sooner. */
   forgets: boolean;
 }
 
 const MIN_CONNECTIONS = 1024;
 const MAX_CONNECTIONS = 4096;
-/** This many sandboxes, each at its bound, fill the table. */
+/** The connection tracking table is divided among this many sandboxes, so that no single one can fill it. */
 const SHARES = 64;
-/** The table keeps a closed connection for two minutes by default. */
+/** Limits of new connections per second. By default, the table keeps a closed connection for two minutes. */
 const PER_SECOND = { forgets: 500, keeps: 100 };
 const CLOSED_SECONDS = 5;
 const CLOSED_TIMES = `{ protocol tcp; l3proto ip; policy = { time_wait : ${CLOSED_SECONDS}, close : ${CLOSED_SECONDS} }; }`;
 
-/** Returns the bounds of a sandbox on a host whose table has room for `tracked` connections. */
+/** Returns the limits for a sandbox, on a host whose connection tracking table has `tracked` entries. */
 export function connectionBounds(tracked: number, forgets: boolean): ConnectionBounds {
   const atOnce = Math.min(MAX_CONNECTIONS, Math.max(MIN_CONNECTIONS, Math.floor(tracked / SHARES)));
   return { atOnce, perSecond: forgets ? PER_SECOND.forgets : PER_SECOND.keeps, forgets };
 }
 
-/** An nft script that a kernel refuses if it cannot forget closed connections sooner. */
+/** An nft script that fails if the kernel cannot be configured to remove closed connections sooner. */
 export const FORGETS_TRIAL = `add table inet ranvier_trial
 add ct timeout inet ranvier_trial closed ${CLOSED_TIMES}
 add chain inet ranvier_trial c
 add rule inet ranvier_trial c ct timeout set "closed"
 `;
 
-/** Returns the name of the table that bounds an installation's connections. */
+/** Returns the name of the nftables table that limits an installation's connections. */
 export function connectionTable(token: string): string {
   return `ranvier_use_${token}`;
 }
 
 /**
- * Returns the nft script that bounds the connections of sandboxes, whose links are `ours`.
- * The table is never replaced, because its counts would be lost. Its chains run after those that drop packets with a
- * forged address. A refused connection is not tracked.
+ * Returns the nft script that limits the connections of sandboxes. `ours` matches the sandboxes' links. The nftables
+ * table is never replaced, because its counts would be lost. Its chains run after those that drop packets with a forged
+ * address. A refused connection does not occupy the connection tracking table.
  */
 export function connectionRules(token: string, ours: string, { atOnce, perSecond, forgets }: ConnectionBounds): string {
   const table = `inet ${connectionTable(token)}`;

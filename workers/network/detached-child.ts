@@ -9,7 +9,7 @@ import { withTimeLimit } from '../../shared/core/time-limit.js';
 const READY_MS = 10_000;
 const KILL_MS = 5_000;
 
-/** Kills the process group of a leader, and resolves when the leader has ended. */
+/** Kills the process group of a leader, and resolves when the leader has exited. */
 export async function endGroup(leader: ProcessIdentity): Promise<void> {
   for (const deadline = Date.now() + KILL_MS; await isRunning(leader); await sleep(10)) {
     signalGroup(leader.pid, 'SIGKILL');
@@ -17,16 +17,13 @@ export async function endGroup(leader: ProcessIdentity): Promise<void> {
   }
 }
 
-/** Returns the process group of a process. */
+/** Returns the id of a process's process group; NaN if the process has exited. */
 export async function groupOf(pid: number): Promise<number> {
   const stat = await readFile(`/proc/${pid}/stat`, 'latin1').catch(() => '');
   return Number(statFields(stat)[2]);
 }
 
-/**
- * Returns the identity of a child that may outlive this process. If it has already ended, its start is '' and
- * `answered` rejects.
- */
+/** Returns the identity of a child that may outlive this process. If it has exited, its start time is ''. */
 export async function identify(child: ChildProcess): Promise<ProcessIdentity> {
   if (child.pid === undefined) await once(child, 'spawn');
   const pid = child.pid ?? 0;
@@ -34,10 +31,7 @@ export async function identify(child: ChildProcess): Promise<ProcessIdentity> {
   return { pid, startedAt: (await processStart(pid)) ?? '' };
 }
 
-/**
- * Resolves when the child has written to this descriptor. Rejects with the child's output if it ends first, and after
- * `READY_MS`.
- */
+/** Resolves when the child has written to this descriptor. Rejects with its output if it exits, or after `READY_MS`. */
 export async function answered(
   child: ChildProcess,
   name: string,

@@ -38,13 +38,13 @@ import { HOST_NAMESPACE, type ParentNamespace, strays } from './parent-namespace
 import { nft, removeTable, runScript } from './run-tool.js';
 import { SlotFiles } from './slot-files.js';
 
-/** The rules are set at most this often in a row when sandboxes come and go meanwhile. */
+/** Maximum number of consecutive tries to set the rules if sandboxes start and end meanwhile. */
 const APPLY_TRIES = 20;
 
 /**
- * The namespaces of this host's sandboxes. Each has a link to the host and an address, and one nftables table decides
- * which of them may connect. Files below DATA_DIR record each sandbox's address, so that all workers of the host agree,
- * also after one has died.
+ * The network namespaces of this host's sandboxes. Each has a link to the host and an address, and one nftables table
+ * decides which of them may connect. Files below DATA_DIR record each sandbox's address, so that all workers on the
+ * host agree, even after one has died.
  */
 export class HostNetwork {
   readonly #settings: NetworkSettings;
@@ -69,7 +69,7 @@ export class HostNetwork {
     return this.#settings.uplink === null ? 'namespaces' : 'rootless';
   }
 
-  /** Sets the rules and removes what is left of sandboxes that are gone, for example after the host restarted. */
+  /** Sets the rules and removes remains of sandboxes that no longer exist, for example after a restart of the host. */
   async open(): Promise<void> {
     await this.#slots.prepare();
     await this.#names.open();
@@ -81,8 +81,8 @@ export class HostNetwork {
   }
 
   /**
-   * Makes the namespace of a sandbox. `port` is the port at which the host reaches it, if it listens on any. Rejects if
-   * the host refuses, and then leaves nothing behind.
+   * Creates the network namespace of a sandbox. `port` is the port on which it listens, to be reached from the host;
+   * null if it listens on none. If the host refuses, rejects and leaves nothing behind.
    */
   async attach(id: string, spec: NetworkSpec, port: number | null = null): Promise<Attachment> {
     assertScope(spec.scope);
@@ -106,7 +106,7 @@ export class HostNetwork {
       const [settings, claimed] = [this.#settings, slot];
       const admitted = this.#nft(joinRules(settings, claimed))
         .catch(() => this.#nft(admitRules(settings, claimed)))
-        // Another program has flushed the rules, so set all of them again, this one included.
+        // Another program has flushed the rules, so set all of them again, those for this sandbox included.
         .catch(() => this.apply());
       for (const outcome of await Promise.allSettled([make, admitted])) {
         if (outcome.status === 'rejected') throw outcome.reason;
@@ -126,7 +126,7 @@ export class HostNetwork {
   }
 
   /**
-   * Removes the namespace of a sandbox whose processes have ended. Does nothing if it has none. The namespace of a
+   * Removes the namespace of a sandbox whose processes have exited. Does nothing if it has none. The namespace of a
    * build is removed in the background, because the build's next command need not wait for it.
    */
   async release(id: string): Promise<void> {
@@ -150,7 +150,7 @@ export class HostNetwork {
     await this.#ensureParent();
     await Promise.all([
       runScript(REMOVE, [slot.name], '', this.#parent.enter),
-      // Rules for a link that is gone have no effect, and the next sweep sets all rules again.
+      // Rules for a link that no longer exists have no effect, and the next sweep sets all rules again.
       this.#nft(dismissRules(this.#settings, slot)).catch(() => undefined),
       slot.entry ? this.#parent.shut(slot, this.#addressOf(slot)) : null,
     ]);
@@ -161,7 +161,7 @@ export class HostNetwork {
     return this.#slots.ids();
   }
 
-  /** Returns true if this address is one of this host's namespaces. */
+  /** Returns true if this address belongs to one of this host's namespaces. */
   owns(address: string): boolean {
     return slotOf(this.#settings.block, this.#parent.mirror(address)) !== null;
   }
@@ -172,8 +172,8 @@ export class HostNetwork {
   }
 
   /**
-   * Returns the sandbox's own port to which `port` of this address leads.
-   * In a rootless network the host reaches one port at a time.
+   * Returns the port in the sandbox to which `port` of this address is forwarded. In a rootless network, one port of a
+   * sandbox can be forwarded at a time.
    */
   async portBehind(address: string, port: number | null): Promise<number | null> {
     if (this.level === 'namespaces') return port;
@@ -181,7 +181,7 @@ export class HostNetwork {
   }
 
   /**
-   * Makes a port of a sandbox reachable, and returns the port at which the host reaches it. In a rootless network, it
+   * Makes a port of a sandbox reachable from the host, and returns the host's port for it. In a rootless network, it
    * replaces the port that was reachable before.
    */
   async lead(id: string, port: number): Promise<number> {
@@ -194,14 +194,14 @@ export class HostNetwork {
     return slot.entry.port;
   }
 
-  /** Translates ports of a sandbox to other addresses and ports in it. Replaces earlier translations. */
+  /** Translates ports of a sandbox to other addresses and ports in it (DNAT). Replaces earlier translations. */
   async setPorts(id: string, targets: readonly PortTarget[]): Promise<void> {
     const slot = await this.#slots.find(id);
     if (slot === null) throw new Error(`${id} has no network`);
     await runScript(SET_PORTS, [slot.name], portRules(targets), this.#parent.enter);
   }
 
-  /** Returns arguments before a command that let it join a sandbox's network; null if the sandbox has none. */
+  /** Returns arguments to put before a command so that it joins a sandbox's network; null if the sandbox has none. */
   async joining(id: string): Promise<string[] | null> {
     const slot = await this.#slots.find(id);
     return slot && this.#joining(slot.name);
@@ -211,14 +211,14 @@ export class HostNetwork {
     return [...this.#parent.join, `--net=${join(this.#parent.namespaces, name)}`, '--'];
   }
 
-  /** Replaces all rules, with every existing namespace. */
+  /** Replaces all rules by those for the existing namespaces. */
   apply(): Promise<void> {
     const done = this.#applying.then(() => this.#apply());
     this.#applying = done.catch(() => undefined);
     return done;
   }
 
-  /** Writes the names that each scope resolves. `ready` are the addresses of the replicas that take requests. */
+  /** Writes the host names that resolve in each scope. `ready` are the addresses of the replicas that get requests. */
   async publish(ready: readonly string[]): Promise<void> {
     const neighbours = new Map<string, Neighbour[]>();
     for (const outside of ready) {
@@ -253,7 +253,7 @@ export class HostNetwork {
     await this.apply();
   }
 
-  /** Removes the rules if no sandbox of this host has a namespace. */
+  /** Removes the rules if no sandbox on this host has a namespace. */
   async close(): Promise<void> {
     await Promise.all([this.#applying, ...this.#pending]);
     if ((await this.#slots.all()).length > 0) return;
@@ -265,12 +265,12 @@ export class HostNetwork {
   async #apply(): Promise<void> {
     await this.#parent.ensure();
     const { uplink, ...settings } = this.#settings;
-    // The host's addresses may change, for example those of a notebook.
+    // The host's addresses may change, for example those of a laptop.
     const current = { ...settings, uplink: uplink && { ...uplink, hostAddresses: hostAddresses() } };
     let set: string | null = null;
     for (let tries = 0; tries < APPLY_TRIES; tries++) {
       const slots = await this.#slots.all();
-      // A sandbox that got its slot meanwhile may have added itself to the rules that were just replaced.
+      // A sandbox that took its slot meanwhile may have added itself to the rules that were just replaced.
       const names = slots.map(({ name, entry }) => `${name} ${entry?.to}`).join();
       if (set === names) break;
       await this.#nft(networkRules(current, slots));

@@ -2,10 +2,10 @@ import { mkdir, open, readdir, readFile, rm, stat, utimes, writeFile } from 'nod
 import { join } from 'node:path';
 import { hostsText, type Neighbour } from './network-model.js';
 
-/** The file of a scope without sandboxes is removed once it is older than this, in milliseconds. */
+/** Minimum age, in milliseconds, before the file of a scope without sandboxes is removed. */
 const YOUNG_MS = 10 * 60_000;
 
-/** The files that are mounted over /etc/hosts in sandboxes: one for each scope, below DATA_DIR. */
+/** The files that are mounted over /etc/hosts in sandboxes: one per scope, below DATA_DIR. */
 export class HostsFiles {
   readonly #folder: string;
   readonly #published = new Map<string, string>();
@@ -20,7 +20,7 @@ export class HostsFiles {
     this.#hostFile = await readFile('/etc/hosts', 'utf8').catch(() => '');
   }
 
-  /** Writes the neighbours of each scope. A scope that is missing in the map has none. */
+  /** Writes the neighbours of each scope. A scope that is not in the map has none. */
   async publish(neighbours: ReadonlyMap<string, readonly Neighbour[]>): Promise<void> {
     for (const scope of new Set([...neighbours.keys(), ...this.#published.keys()])) {
       const text = hostsText(neighbours.get(scope) ?? [], this.#hostFile);
@@ -30,7 +30,7 @@ export class HostsFiles {
     }
   }
 
-  /** Returns the path of a scope's file, and makes the file if it is missing. */
+  /** Returns the path of a scope's file, and creates the file if it is missing. */
   async fileOf(scope: string): Promise<string> {
     const path = this.#path(scope);
     await writeFile(path, hostsText([], this.#hostFile), { flag: 'wx', mode: 0o644 }).catch(
@@ -42,7 +42,7 @@ export class HostsFiles {
     return path;
   }
 
-  /** Removes the files of scopes that no sandbox uses. New files stay, because a file is made before its sandbox takes a slot. */
+  /** Removes the files of scopes that no sandbox uses. New files stay: they exist before their sandbox takes a slot. */
   async removeUnused(used: ReadonlySet<string>): Promise<void> {
     for (const scope of await readdir(this.#folder)) {
       const path = this.#path(scope);
@@ -57,7 +57,7 @@ export class HostsFiles {
   }
 }
 
-/** Changes a file in place, because sandboxes have mounted it. A reader never sees it empty. */
+/** Overwrites a file in place, because sandboxes have mounted it. A reader never sees it empty. */
 async function overwrite(path: string, text: string): Promise<void> {
   const file = await open(path, 'r+').catch(async (error: NodeJS.ErrnoException) => {
     if (error.code !== 'ENOENT') throw error;

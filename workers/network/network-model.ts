@@ -1,16 +1,16 @@
 import ipaddr from 'ipaddr.js';
 
-/** What a namespace is used for. Builds may also connect to the registries and proxies that the platform's settings name. */
+/** The purpose of a namespace. Builds may also connect to registries and proxies that the platform's settings name. */
 type NetworkUse = 'application' | 'build';
 
 /** The network that a sandbox joins. */
 export interface NetworkSpec {
-  /** Sandboxes of one scope reach each other. See `scopeOf`. */
+  /** Sandboxes with the same scope can reach each other. See `scopeOf`. */
   scope: string;
   use: NetworkUse;
-  /** The name by which neighbours reach it once it is ready; '' for none. */
+  /** The host name under which neighbours reach it once it is ready; '' for none. */
   hostName: string;
-  /** A further name, in this scope only. */
+  /** An additional host name, in this scope only. */
   alias?: string;
 }
 
@@ -18,19 +18,19 @@ export interface NetworkSpec {
 export interface NetworkSlot {
   number: number;
   id: string;
-  /** The name of the namespace, and of its link on the host. Never reused. */
+  /** Name of the namespace, and of its link on the host. Never reused. */
   name: string;
   scope: string;
   use: NetworkUse;
   hostName: string;
   alias?: string;
-  /** The port at which the host reaches the sandbox, if the host cannot reach its own address. */
+  /** The host's port that is forwarded to the sandbox, if the host cannot reach the sandbox's own address. */
   entry?: Entry | null;
   /** When the slot was released, in milliseconds since the epoch; null while it is in use. */
   releasedAt: number | null;
 }
 
-/** A port of the host's loopback that leads to a port of a sandbox. */
+/** A port on the host's loopback that is forwarded to a port of a sandbox. */
 export interface Entry {
   port: number;
   to: number;
@@ -38,12 +38,12 @@ export interface Entry {
 
 /** The network of one sandbox. */
 export interface Attachment {
-  /** Arguments before a command that let it join the namespace. */
+  /** Arguments to put before a command so that it joins the namespace. */
   join: readonly string[];
   address: string;
   /** The port at which the edge reaches the sandbox, if it differs from the sandbox's own. */
   port?: number;
-  /** Files to mount over /etc/hosts and, if not null, /etc/resolv.conf. */
+  /** The files to mount over /etc/hosts and, unless null, /etc/resolv.conf. */
   hostsFile: string;
   resolvFile: string | null;
 }
@@ -53,18 +53,18 @@ const POOL = '10.64.0.0/10';
 const BLOCK_BITS = 20;
 const BLOCK_SIZE = 2 ** (32 - BLOCK_BITS);
 const BLOCKS = 2 ** (BLOCK_BITS - 10);
-/** The first address is the gateway's. */
+/** The first slot for a sandbox, because the first address is the gateway's. */
 export const FIRST_SLOT = 2;
 export const LAST_SLOT = BLOCK_SIZE - 2;
-/** A released address is not reused for this time, in milliseconds: an edge may still have the old route. */
+/** How long a released address is not reused, in milliseconds: an edge may still have the old route. */
 export const REST_MS = 120_000;
 
-/** Returns the prefix of an installation's links and namespaces. `token` is the hash of its DATA_DIR. */
+/** Returns the name prefix of an installation's links and namespaces. `token` is the hash of its DATA_DIR. */
 export function namePrefix(token: string): string {
   return `rv${token.slice(0, 6)}`;
 }
 
-/** Returns the name of a new link, at most 15 characters. `random` has at least 32 bits. */
+/** Returns the name for a new link, of at most 15 characters. `random` must have at least 32 bits. */
 export function linkName(token: string, random: number): string {
   return `${namePrefix(token)}${(random % 36 ** 6).toString(36).padStart(6, '0')}`;
 }
@@ -77,26 +77,25 @@ export interface ScopedService {
 }
 
 /**
- * Returns the private network of a service.
- * It is that of the service's environment, or the one that services without an environment share in a workspace, or the
- * service's own if private networking is off.
+ * Returns the scope of a service's private network. It is the service's environment. Services without an environment
+ * share one scope per workspace. If private networking is off, the service has its own.
  */
 export function scopeOf({ serviceId, workspaceId, environmentId, configuration }: ScopedService): string {
   if (!configuration.privateNetworking) return `service-${serviceId}`;
   return environmentId === null ? `workspace-${workspaceId}` : `environment-${environmentId}`;
 }
 
-/** Throws if the text could not be part of a rule. */
+/** Throws if the scope contains characters that could not be part of a rule. */
 export function assertScope(scope: string): void {
   if (!/^[a-z][a-z0-9-]{0,79}$/.test(scope)) throw new Error(`"${scope}" cannot name a network`);
 }
 
-/** Returns the address of a slot. */
+/** Returns the IPv4 address of a slot. */
 export function addressOf(block: string, slot: number): string {
   return textOf(firstOf(block) + slot);
 }
 
-/** Returns the address of the host in a block. */
+/** Returns the host's address in a block. */
 export function gatewayOf(block: string): string {
   return addressOf(block, 1);
 }
@@ -107,7 +106,7 @@ export function slotOf(block: string, address: string): number | null {
   return slot >= FIRST_SLOT && slot <= LAST_SLOT ? slot : null;
 }
 
-/** Translates an address of a block to its mirror on the host's loopback, and back. */
+/** Converts an address of a block to its mirror on the host's loopback, and back. */
 export function mirrorOf(address: string): string {
   return address.replace(/^(10|127)\./, (_, first) => (first === '10' ? '127.' : '10.'));
 }
@@ -121,8 +120,7 @@ export function isBlock(text: string): boolean {
 
 /**
  * Returns the first block that overlaps no range in use; null if there is none. Ranges are IPv4, in CIDR notation or
- * single addresses.
- * The search begins at a place that depends on the installation.
+ * single addresses. The search starts at a block that depends on the installation.
  */
 export function chooseBlock(token: string, inUse: readonly string[]): string | null {
   const start = Number.parseInt(token.slice(0, 8), 16) % BLOCKS;
@@ -165,9 +163,9 @@ export interface Neighbour {
 }
 
 /**
- * Returns the text of /etc/hosts for the sandboxes of a scope.
- * A replica has the name of its service there, and its alias. `localhost` is IPv4 only, so that an application that listens on it can be reached. Names of other machines in the
- * host's own file are kept.
+ * Returns the text of /etc/hosts for the sandboxes of a scope. It lists each replica under the name of its service and
+ * its alias. `localhost` is IPv4 only, so that an application that listens on it can be reached. The names of other
+ * machines in the host's own file are kept.
  */
 export function hostsText(neighbours: readonly Neighbour[], hostFile: string): string {
   const kept = hostFile.split('\n').filter((line) => {
@@ -176,7 +174,7 @@ export function hostsText(neighbours: readonly Neighbour[], hostFile: string): s
   });
   const sorted = [...neighbours].sort((a, b) => (`${a.hostName} ${a.address}` < `${b.hostName} ${b.address}` ? -1 : 1));
   const lines = ['127.0.0.1 localhost', '::1 ip6-localhost ip6-loopback', ...kept];
-  // A host name takes precedence over an alias, and the first of two services over the other.
+  // A host name takes precedence over an alias. Of two services with the same alias, the first one gets it.
   const owners = new Map([...sorted.toReversed().map(({ hostName, alias }) => [alias ?? '', hostName] as const)]);
   for (const { hostName } of sorted) owners.set(hostName, hostName);
   const namesOf = ({ hostName, alias = '' }: Neighbour) =>

@@ -12,39 +12,39 @@ export interface NetworkSettings {
   token: string;
   dataDir: string;
   block: string;
-  /** Name servers. Sandboxes may connect to their port 53. */
+  /** DNS servers. Sandboxes may connect to their port 53. */
   resolvers: readonly string[];
-  /** A name server on loopback, to which the gateway's port 53 is forwarded; null if there is none. */
+  /** A DNS server on loopback, to which the gateway's port 53 is forwarded; null if there is none. */
   loopbackResolver: string | null;
   egressAllow: readonly string[];
-  /** Registries and proxies of the platform's environment, for builds. */
+  /** Registries and proxies from the platform's environment, for builds. */
   sources: readonly Endpoint[];
   /** Ports of registries and proxies on the host's loopback. Builds reach them at their own loopback. */
   loopbackPorts: readonly number[];
-  /** True if EGRESS_ALLOW includes loopback: applications reach `loopbackPorts` too. */
+  /** True if EGRESS_ALLOW includes loopback, so that applications can reach `loopbackPorts` too. */
   loopbackForAll: boolean;
-  /** Addresses of this host at which it serves the public. */
+  /** This host's addresses and ports at which the API and the edge are public. */
   publicEndpoints: readonly Endpoint[];
   /** Users of this host that may connect to replicas. */
   edgeUsers: readonly number[];
-  /** The way out of the namespace that stands for the host; null if the rules apply to the host itself. */
+  /** The uplink of a rootless network; null if the rules apply to the host's own namespace. */
   uplink: Uplink | null;
   connections: ConnectionBounds;
 }
 
-/** The link of slirp4netns: it opens connections on behalf of the namespace, as the platform's user. */
+/** The link of slirp4netns, which opens the namespace's connections to the outside, as the platform's user. */
 interface Uplink {
   link: string;
   address: string;
-  /** The address that leads to the host's loopback. */
+  /** The address that slirp4netns forwards to the host's loopback. */
   gateway: string;
   hostAddresses: readonly string[];
 }
 
-/** A sandbox is reached from the host at this port plus the sandbox's number. */
+/** The uplink's port for a sandbox is this number plus the sandbox's slot. */
 const FIRST_ENTRY = 10_000;
 
-/** Returns the uplink's port for connections to a sandbox. */
+/** Returns the uplink's port for connections from the host to a sandbox. */
 export function entryPort(slot: number): number {
   return FIRST_ENTRY + slot;
 }
@@ -52,8 +52,9 @@ export function entryPort(slot: number): number {
 export const NETWORK_TABLE = 'ranvier_net_';
 
 /**
- * Addresses without public servers: private and shared networks, link-local addresses with clouds' metadata, loopback,
- * benchmarks and multicast. Azure and Alibaba hand out credentials at two addresses that look public.
+ * Address ranges without public servers: private and shared networks, link-local addresses with clouds' metadata
+ * services, loopback, benchmarks and multicast. Azure and Alibaba hand out credentials at two addresses that look
+ * public.
  */
 const CLOSED = [
   '0.0.0.0/8',
@@ -73,18 +74,18 @@ export function tableName(token: string): string {
   return `${NETWORK_TABLE}${token}`;
 }
 
-/** Returns true if the sandbox may use the ports on the host's loopback. */
+/** Returns true if the sandbox may use `loopbackPorts` of the host's loopback. */
 export function usesLoopback({ use }: Pick<NetworkSlot, 'use'>, settings: NetworkSettings): boolean {
   return settings.loopbackPorts.length > 0 && (use === 'build' || settings.loopbackForAll);
 }
 
-/** Returns the nft script that replaces the table as a whole. */
+/** Returns the nft script that replaces the whole table. */
 export function networkRules(settings: NetworkSettings, slots: readonly NetworkSlot[]): string {
   const { token, dataDir, block, resolvers, loopbackResolver, egressAllow, sources, loopbackPorts, uplink } = settings;
   const table = tableName(token);
   const ours = `"${namePrefix(token)}*"`;
   const gateway = gatewayOf(block);
-  // If the folder's name cannot be quoted, the table gets no comment, and no other platform removes it.
+  // If the folder's name cannot be quoted, the table gets no comment, and no other installation removes it.
   const comment = /^[\w./ -]{1,100}$/.test(dataDir) ? `comment "${block} ${dataDir}"` : '';
   const dns = 'meta l4proto { tcp, udp } th dport 53';
   const allowed = [
@@ -157,15 +158,15 @@ ${unique(slots.map(({ scope }) => scope))
 `;
 }
 
-/** Returns rules for connections from the host to a sandbox. If the sandbox is gone, they are reset at once. */
+/** Returns rules for connections from the host to a sandbox. If it no longer exists, they are reset at once. */
 function ingressRules({ link }: Uplink, ours: string): string[] {
   const led = `iifname "${link}" ct status dnat`;
   return [`${led} oifname ${ours} accept`, `${led} reject with tcp reset`];
 }
 
 /**
- * Returns rules for connections through the uplink. Builds reach `loopbackPorts`, all sandboxes reach the public
- * endpoints, and the rest of the host is closed.
+ * Returns rules for connections through the uplink. Builds can reach `loopbackPorts`, all sandboxes can reach the
+ * public endpoints, and the rest of the host is closed.
  */
 function uplinkRules({ loopbackPorts, publicEndpoints }: NetworkSettings, uplink: Uplink): string[] {
   const ports = loopbackPorts.join(', ');
@@ -178,7 +179,7 @@ function uplinkRules({ loopbackPorts, publicEndpoints }: NetworkSettings, uplink
   ].filter((rule) => rule !== '');
 }
 
-/** Returns the nft script that makes the network of a sandbox's scope and adds the sandbox. */
+/** Returns the nft script that creates the network of a sandbox's scope and adds the sandbox. */
 export function admitRules(settings: NetworkSettings, slot: NetworkSlot): string {
   const table = `inet ${tableName(settings.token)}`;
   const { scope } = slot;
@@ -190,7 +191,10 @@ add rule ${table} n_${scope} oifname @m_${scope} accept
 ${joinRules(settings, slot)}`;
 }
 
-/** Returns the nft script that adds a sandbox to the network of its scope, in half of the time. Fails in nft without that network. */
+/**
+ * Returns the nft script that adds a sandbox to the existing network of its scope. Fails if that network does not
+ * exist. Takes half the time of `admitRules`.
+ */
 export function joinRules(settings: NetworkSettings, slot: NetworkSlot): string {
   const table = `inet ${tableName(settings.token)}`;
   const { scope, name, use } = slot;
@@ -220,7 +224,7 @@ ${usesLoopback(slot, settings) ? `delete element ${table} loopback { "${name}" }
 `;
 }
 
-/** Returns the nft script that forwards a sandbox's entry to another port. Fails in nft without an entry. */
+/** Returns the nft script that forwards a sandbox's entry to another port. Fails if there is no entry. */
 export function entryRules(settings: NetworkSettings, slot: NetworkSlot): string {
   const entries = `element inet ${tableName(settings.token)} entries`;
   const [element] = entryElement(settings, slot);
@@ -229,7 +233,7 @@ export function entryRules(settings: NetworkSettings, slot: NetworkSlot): string
     : `delete ${entries} { ${entryPort(slot.number)} }\nadd ${entries} { ${element} }\n`;
 }
 
-/** Returns the nft script inside a namespace that forwards the host's loopback ports to the gateway. */
+/** Returns the nft script that forwards loopback ports inside a namespace to the gateway. */
 export function loopbackRules({ block, loopbackPorts }: NetworkSettings): string {
   return `
 table ip ranvier_loopback {
@@ -245,13 +249,13 @@ table ip ranvier_loopback {
 `;
 }
 
-/** A port of a namespace, and the IPv4 address in it at which the application answers. */
+/** A port of a namespace, and the IPv4 address and port in it on which the application listens. */
 export interface PortTarget {
   port: number;
   to: Endpoint;
 }
 
-/** Returns the nft script inside a namespace that translates ports for connections from outside. */
+/** Returns the nft script that translates ports inside a namespace, for connections from outside. */
 export function portRules(targets: readonly PortTarget[]): string {
   const rules = targets.map(({ port, to }) => `iifname "eth0" tcp dport ${port} dnat to ${to.address}:${to.port}`);
   return `

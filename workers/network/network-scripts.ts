@@ -1,9 +1,9 @@
-/** The shell programs that make and remove namespaces. They are constant text, and every value is an argument. */
+/** The shell programs that create and remove namespaces. Their text is constant, and every value is an argument. */
 
 /**
- * Makes a namespace with a link to the host. Arguments: name, gateway, address, and `plain`, `resolver` or `loopback`;
- * with `loopback` a script for nft in the namespace comes from standard input. Each end of the link has one address and
- * knows only the other end, so the host's rules decide about every connection to another machine.
+ * Creates a namespace with a link to the host. Arguments: name, gateway, address, and `plain`, `resolver` or
+ * `loopback`. With `loopback`, standard input is an nft script for the namespace. Each end of the link has one address
+ * and a route only to the other end, so the host's rules decide about every connection to another machine.
  */
 export const MAKE = `
 set -e
@@ -34,7 +34,7 @@ END
 ' namespace "$gateway" "$address" "$kind"
 `;
 
-/** Removes namespaces and links. Arguments: their names. A name without a namespace or link is no failure. */
+/** Removes namespaces and links. Arguments: their names. Names that do not exist are ignored. */
 export const REMOVE = `
 for name; do
   [ ! -e "/proc/sys/net/ipv4/conf/$name" ] || ip link delete "$name" 2>/dev/null
@@ -45,7 +45,7 @@ for name; do
 done
 `;
 
-/** Sets the rules for ports inside a namespace. Argument: its name. The script for nft comes from standard input. */
+/** Sets the rules for ports inside a namespace. Argument: its name. Standard input is the nft script. */
 export const SET_PORTS = `
 exec nsenter --net="/run/netns/$1" /bin/sh -ec '
   echo 1 >/proc/sys/net/ipv4/conf/all/route_localnet
@@ -54,8 +54,8 @@ exec nsenter --net="/run/netns/$1" /bin/sh -ec '
 `;
 
 /**
- * Holds a namespace that stands for the host until it is killed or its folder is gone. Argument: the folder of the
- * network's files. Closing the pipe `alive` also ends slirp4netns.
+ * Keeps the parent namespace of a rootless network open until it is killed or its folder is removed. Argument: the
+ * folder of the network's files. Closing the pipe `alive` also stops slirp4netns.
  */
 export const HOLD = `
 set -e
@@ -71,7 +71,5 @@ exec >/dev/null 2>&1
 while [ -p alive ]; do sleep 30; done
 `;
 
-/**
- * Starts slirp4netns. The arguments are the program's. Descriptor 4 closes with the process that holds the namespace.
- */
+/** Starts slirp4netns with these arguments. Descriptor 4 is closed when the process that holds the namespace exits. */
 export const UPLINK = 'exec 4<alive; exec slirp4netns "$@"';

@@ -18,12 +18,12 @@ import type { Endpoint, NetworkSettings } from './network-rules.js';
 import { runTool } from './run-tool.js';
 import { SlotFiles } from './slot-files.js';
 
-/** Returns the token that marks everything of the installation with this data folder. */
+/** Returns the token that marks everything that belongs to the installation with this data folder. */
 export function tokenOf(dataDir: string): string {
   return createHash('sha256').update(dataDir).digest('hex').slice(0, 16);
 }
 
-/** Reads the settings of this host's network. Its block of addresses overlaps none of the ranges `taken`. */
+/** Determines the settings of this host's network. Its address block overlaps none of the ranges in `taken`. */
 export async function settingsOf(
   dataDir: string,
   config: Config,
@@ -74,7 +74,7 @@ function inAnother(range: string, all: readonly string[]): boolean {
   });
 }
 
-/** Returns the addresses of the API and the edge whose names resolve to a public address of this host. */
+/** Returns the public endpoints of the API and the edge, if their names resolve to an address of this host. */
 async function publicEndpoints(config: Config): Promise<Endpoint[]> {
   const url = new URL(config.publicUrl);
   const apiPort = url.port === '' ? (url.protocol === 'https:' ? 443 : 80) : Number(url.port);
@@ -93,8 +93,8 @@ export function hostAddresses(): string[] {
 }
 
 /**
- * Returns the installation's block of addresses, which is kept in DATA_DIR.
- * Chooses another one if the host got a route to it and no sandbox uses it.
+ * Returns the installation's address block, which is stored in DATA_DIR. Chooses another one if the host got a route
+ * that overlaps it and no sandbox uses it.
  */
 async function settleBlock(token: string, dataDir: string, alsoUsed: readonly string[]): Promise<string> {
   const folder = join(dataDir, 'network');

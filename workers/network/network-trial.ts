@@ -9,9 +9,9 @@ const TRIAL = { scope: 'trial', use: 'build', hostName: '' } as const;
 const PORT = 9;
 
 /**
- * Tests two namespaces of one network. Rejects with what does not work.
- * One of them connects to the other and to the host's loopback, at the address `gateway`, and the host connects to it.
- * A firewall of the host may drop forwarded packets, for example Docker's if it was started first.
+ * Tests two namespaces of one network. Rejects with the reason if the test fails. One of them connects to the other and
+ * to the host's loopback, at the address `gateway`, and the host connects to the first. The host's own firewall may
+ * drop forwarded packets, for example Docker's if it was started first.
  */
 export async function tryOut(network: HostNetwork, gateway: string): Promise<void> {
   await access('/usr/bin/nsenter').catch(() => runTool('nsenter', ['--version']));
@@ -47,8 +47,8 @@ interface Place {
 }
 
 /**
- * Runs a server in a namespace that tells the host what it finds at two places.
- * It answers `connected`, `timeout` or an error's code.
+ * Runs a server in a namespace that tries to connect to these places and reports the results to the host. A result is
+ * `connected`, `timeout` or an error code.
  */
 async function lookFrom(
   { join, address, port = PORT }: { join: readonly string[]; address: string; port?: number },
@@ -82,7 +82,7 @@ async function lookFrom(
   }
 }
 
-/** Returns what a server sends before it closes the connection; '' if it does not answer. */
+/** Returns what a server sends before it closes the connection; '' if it does not respond. */
 function textFrom(host: string, port: number): Promise<string> {
   return new Promise((resolve) => {
     let found = '';

@@ -22,9 +22,8 @@ interface Deps {
   edgeUsers: readonly number[];
 }
 
-/** The networks of one host. */
 export interface HostNetworks {
-  /** The network of new sandboxes; null if they share the host's network. */
+  /** The network for new sandboxes; null if they share the host's network. */
   current: HostNetwork | null;
   /** The network of all sandboxes that have one, older ones included; null if none has one. */
   all: HostNetwork | null;
@@ -33,16 +32,16 @@ export interface HostNetworks {
 const FORWARDING = '/proc/sys/net/ipv4/ip_forward';
 const BLOCK_TRIES = 4;
 
-/** What a network for each sandbox needs, for the log. */
+/** The requirements of each kind of network, for the log. */
 const NEEDS = {
   namespaces: 'root, ip, nft, nsenter and net.ipv4.ip_forward',
   rootless: 'slirp4netns, ip, nft, nsenter, user namespaces and a /dev/net/tun that every user may open',
 } as const;
 
 /**
- * Opens the networks of this host according to NETWORK, and logs the choice and its reason.
- * Rejects if NETWORK is `namespaces` or `rootless` and the host does not allow it. `level` is the sandboxes' level on
- * this host.
+ * Opens the networks of this host according to NETWORK, and logs the choice and its reason. Rejects if NETWORK is
+ * `namespaces` or `rootless` and the host does not support it. `level` is the isolation level of sandboxes on this
+ * host.
  */
 export async function openNetwork(deps: Deps, level: SandboxLevel): Promise<HostNetworks> {
   const { config, log } = deps;
@@ -62,7 +61,7 @@ export async function openNetwork(deps: Deps, level: SandboxLevel): Promise<Host
   }
 }
 
-/** Opens a network in which each sandbox has a namespace. Rejects with the reason if the host does not allow it. */
+/** Opens a network in which each sandbox has a namespace. Rejects with the reason if the host does not support it. */
 async function openIsolated({ config, log, edgeUsers }: Deps, level: SandboxLevel): Promise<HostNetwork> {
   if (process.platform !== 'linux' || !isRoot()) throw new Error('the platform is not root on Linux');
   if (level !== 'root') throw new Error('this host gives hosted processes no namespaces');
@@ -75,7 +74,7 @@ async function openIsolated({ config, log, edgeUsers }: Deps, level: SandboxLeve
   try {
     const { network, settings } = await claimBlock(dataDir, config, edgeUsers, log);
     opened = network;
-    // A host that has just started may be too busy to answer in time.
+    // A host that has just started may be too busy to respond in time, so try twice.
     const trial = () => tryOut(network, gatewayOf(settings.block));
     await trial().catch(trial);
     await network.sweep();
@@ -93,9 +92,8 @@ async function openIsolated({ config, log, edgeUsers }: Deps, level: SandboxLeve
 }
 
 /**
- * Opens the network of older sandboxes that have namespaces, although new ones share the host's.
- * Their rules stay, and each namespace is removed with its sandbox. Returns null if there is none, or if this worker
- * cannot manage it.
+ * Opens the network of older sandboxes that have namespaces, if new ones share the host's network. Its rules stay, and
+ * each namespace is removed with its sandbox. Returns null if there is none, or if this worker cannot manage it.
  */
 async function openRemaining(deps: Deps, level: SandboxLevel): Promise<HostNetwork | null> {
   const { config, log, edgeUsers } = deps;
@@ -120,9 +118,8 @@ async function openRemaining(deps: Deps, level: SandboxLevel): Promise<HostNetwo
 }
 
 /**
- * Sets the rules with a block of addresses that no other installation of the host has.
- * If two start together and choose the same block, each sees the other's rules, and the one with the greater token
- * chooses again.
+ * Sets the rules with an address block that no other installation on the host uses. If two installations start at the
+ * same time and choose the same block, each sees the other's rules, and the one with the greater token chooses again.
  */
 async function claimBlock(dataDir: string, config: Config, edgeUsers: readonly number[], log: Logger) {
   for (let tries = 0; ; tries++) {
@@ -138,7 +135,7 @@ async function claimBlock(dataDir: string, config: Config, edgeUsers: readonly n
   }
 }
 
-/** Enables the forwarding of packets. Returns true if it was off before. */
+/** Enables IP forwarding. Returns true if it was off before. */
 async function allowForwarding(log: Logger): Promise<boolean> {
   if ((await readFile(FORWARDING, 'utf8')).trim() === '1') return false;
   await writeFile(FORWARDING, '1').catch((error: unknown) => {

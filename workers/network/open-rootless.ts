@@ -18,13 +18,13 @@ interface Deps {
   log: Logger;
 }
 
-/** Timeout of all trials at start, in milliseconds. */
+/** Timeout of all trials at the start, in milliseconds. */
 const TRIAL_MS = 30_000;
 
 /**
- * Opens a network without root in which each sandbox has a namespace. Rejects with the reason if the host does not
- * allow it.
- * A user namespace of the platform's user stands for the host, and slirp4netns is the way out.
+ * Sets up a network without root privileges, with one network namespace per sandbox. Rejects with the reason if the
+ * host does not support it. A user namespace owned by the platform's user takes the place of the host's network
+ * namespace; slirp4netns provides its outbound connectivity.
  */
 export async function openRootless(deps: Deps, level: SandboxLevel): Promise<HostNetwork> {
   if (process.platform !== 'linux' || isRoot()) throw new Error('the platform is root, or not on Linux');
@@ -55,9 +55,9 @@ export async function openRootless(deps: Deps, level: SandboxLevel): Promise<Hos
   }
 }
 
-/** Makes the network without opening it. */
+/** Creates the objects of the network without opening it. */
 export async function prepareRootless({ config, log }: Deps, dataDir: string) {
-  // The platform is root in its namespace, and connections from outside come only through the uplink.
+  // The platform is root in its namespace, and connections from outside arrive only through the uplink.
   const settings = await settingsOf(dataDir, config, { edgeUsers: [0], taken: [] });
   const named = [...settings.sources, ...settings.publicEndpoints].map(({ address }) => address);
   const uplink = freeUplink([...settings.egressAllow, ...named, settings.block]);
@@ -83,7 +83,7 @@ export async function prepareRootless({ config, log }: Deps, dataDir: string) {
   return { network, uplink };
 }
 
-/** Returns the first network for the uplink that contains no address that sandboxes may reach. */
+/** Returns the first uplink network that contains no address that sandboxes must be able to reach. */
 function freeUplink(wanted: readonly string[]): UplinkNetwork {
   const free = uplinkNetworks().find(({ range }) => !wanted.some((address) => overlaps(range, address)));
   if (free === undefined) throw new Error('EGRESS_ALLOW leaves no network for slirp4netns');

@@ -7,13 +7,13 @@ import { nft, removeTable } from './run-tool.js';
 
 interface ForeignTable {
   token: string;
-  /** The table's comment, in which an installation names its data folder and, for a network, its block of addresses. */
+  /** The table's comment, which contains the installation's data folder and, for a network, its address block. */
   comment: string;
 }
 
-/** Returns the tables of other installations on this host that have this prefix and a comment. */
+/** Returns the nftables tables of other installations on this host that have this prefix and a comment. */
 export async function foreignTables(prefix: string, token: string): Promise<ForeignTable[]> {
-  // One listing for all: an installation that ends meanwhile would take away a table between two.
+  // List all tables at once: an installation that stops meanwhile would remove its table between two calls.
   const listed = (await nft('list ruleset inet\n')).matchAll(
     new RegExp(`^table inet ${prefix}([0-9a-f]{16}) \\{\\n\\s*comment "([^"]*)"$`, 'gm'),
   );
@@ -26,7 +26,7 @@ interface ForeignNetwork {
   dataDir: string;
 }
 
-/** Returns the networks of other installations of this host. */
+/** Returns the networks of other installations on this host. */
 export async function foreignNetworks(token: string): Promise<ForeignNetwork[]> {
   const tables = await foreignTables(NETWORK_TABLE, token);
   return tables.flatMap(({ token: other, comment }) => {
@@ -35,7 +35,7 @@ export async function foreignNetworks(token: string): Promise<ForeignNetwork[]> 
   });
 }
 
-/** Removes the networks of installations whose data folder is gone. */
+/** Removes the networks of installations whose data folder no longer exists. */
 export async function removeAbandonedNetworks(token: string): Promise<void> {
   for (const other of await foreignNetworks(token)) {
     if (await exists(other.dataDir)) continue;

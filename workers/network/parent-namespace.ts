@@ -3,30 +3,32 @@ import type { Entry, NetworkSlot } from './network-model.js';
 import { REMOVE } from './network-scripts.js';
 import { runScript } from './run-tool.js';
 
-/** The network namespace in which the sandboxes' links end: the host's or, without root, one that stands for it. */
+/** The network namespace with the host's end of the sandboxes' links: the host's own, or its rootless substitute. */
 export interface ParentNamespace {
-  /** Arguments before a tool (`ip`, `nft`) that make it work in this namespace. They change when it is made again. */
+  /**
+   * Arguments to put before a tool (`ip`, `nft`) so that it works in this namespace. They change if it is recreated.
+   */
   readonly enter: readonly string[];
-  /** Arguments before `--net=` that let a command join a sandbox's namespace. */
+  /** Arguments to put before `--net=` so that a command joins a sandbox's namespace. */
   readonly join: readonly string[];
   /** The folder with the files of the sandboxes' namespaces, as this process sees it. */
   readonly namespaces: string;
   /** The file that lists this namespace's links, as this process sees it. */
   readonly links: string;
-  /** Makes the namespace unless it exists. Resolves to true if it was made again, so that its rules are gone. */
+  /** Creates the namespace if it does not exist. Resolves to true if it was recreated, so that its rules are lost. */
   ensure(): Promise<boolean>;
-  /** Translates a sandbox's own address to the one at which this host reaches it, and back. */
+  /** Converts a sandbox's own address to the one at which this host reaches it, and back. */
   mirror(address: string): string;
-  /** Opens a port of the host's loopback that leads to a port of this sandbox; null if the host reaches the sandbox's own address. */
+  /** Forwards a port on the host's loopback to this sandbox's port; null if the host reaches the sandbox directly. */
   open(slot: Pick<NetworkSlot, 'number'>, address: string, to: number): Promise<Entry | null>;
   shut(slot: Pick<NetworkSlot, 'number' | 'entry'>, address: string): Promise<void>;
-  /** Opens missing ports of sandboxes, and closes the ports of sandboxes that are gone. */
+  /** Forwards missing ports of sandboxes, and closes the ports of sandboxes that no longer exist. */
   settle(slots: () => Promise<NetworkSlot[]>, addressOf: (slot: NetworkSlot) => string): Promise<void>;
   /** Removes the namespace unless a sandbox needs it. */
   end(): Promise<void>;
 }
 
-/** The host's own namespace. */
+/** The host's own network namespace. */
 export const HOST_NAMESPACE: ParentNamespace = {
   enter: [],
   join: ['nsenter'],

@@ -5,14 +5,14 @@ import type { ParentNamespace } from './parent-namespace.js';
 import { RootlessProcesses, UPLINK_SOCKET } from './rootless-processes.js';
 import { SlirpApi } from './slirp-api.js';
 
-/** The addresses of the network between the host and the namespace that stands for it. */
+/** The addresses of the network between the host and the parent namespace. */
 export interface UplinkNetwork {
-  /** In CIDR notation, 24 bits. */
+  /** A /24 in CIDR notation. */
   range: string;
   address: string;
-  /** The address that leads to the loopback of the host. */
+  /** The address that is forwarded to the host's loopback. */
   gateway: string;
-  /** The address of slirp4netns' own resolver, which asks the name servers of the host. */
+  /** The address of slirp4netns' own resolver, which queries the host's DNS servers. */
   resolver: string;
 }
 
@@ -29,16 +29,16 @@ interface Options {
   folder: string;
   token: string;
   network: UplinkNetwork;
-  /** True if slirp4netns lets connections through to the host's loopback. The rules decide which ones. */
+  /** True if slirp4netns allows connections to the host's loopback. The nftables rules decide which ones. */
   reachesLoopback: boolean;
-  /** The ports of the host's loopback that lead to sandboxes. */
+  /** The range of ports on the host's loopback that are forwarded to sandboxes. */
   ports: { first: number; last: number };
   log: Logger;
 }
 
 /**
- * A namespace that stands for the host, for a platform without root: the sandboxes' links end there. The host reaches a
- * sandbox at a loopback address that mirrors the sandbox's address.
+ * A namespace that takes the place of the host's if the platform is not root: the sandboxes' links end there. The host
+ * reaches a sandbox at a loopback address that mirrors the sandbox's address.
  */
 export class RootlessNamespace implements ParentNamespace {
   readonly #options: Options;
@@ -88,7 +88,7 @@ export class RootlessNamespace implements ParentNamespace {
         await this.#api.add({ address: mirrorOf(address), port, guestPort }, network.address);
         return { port, to };
       } catch (error) {
-        // Another program that listens on all addresses may use the port.
+        // The port may be in use by another program that listens on all addresses.
         if (tries === ENTRY_TRIES) throw error;
       }
     }

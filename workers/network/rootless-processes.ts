@@ -10,14 +10,14 @@ import { answered, endGroup, errorText, groupOf, identify } from './detached-chi
 import { HOLD, UPLINK } from './network-scripts.js';
 import { SlotFiles } from './slot-files.js';
 
-/** The name of the link that slirp4netns serves. */
+/** The name of slirp4netns' link. */
 export const UPLINK_NAME = 'tap0';
 /** The name of slirp4netns' socket in the folder. */
 export const UPLINK_SOCKET = 'uplink.sock';
 const LOCK_MS = 30_000;
 
 interface State {
-  /** The process whose namespaces stand for the host. */
+  /** The process that keeps the parent namespace open. */
   holder: ProcessIdentity;
   uplink: (ProcessIdentity & { args: string }) | null;
 }
@@ -25,14 +25,14 @@ interface State {
 interface Options {
   folder: string;
   token: string;
-  /** Arguments of slirp4netns. If they change, it is started again. */
+  /** Arguments of slirp4netns. If they change, it is restarted. */
   uplink: readonly string[];
 }
 
 /**
- * The two processes of a network without root. One holds a user namespace and a network namespace that stand for the
- * host; slirp4netns connects these to the host's network. They outlive the worker, and the next worker takes them over.
- * The workers of one DATA_DIR share them.
+ * The two processes of a network without root. One keeps a user namespace and a network namespace open that take the
+ * place of the host's; slirp4netns connects these to the host's network. They outlive the worker, and the next worker
+ * adopts them. All workers of one DATA_DIR share them.
  */
 export class RootlessProcesses {
   readonly #options: Options;
@@ -45,7 +45,7 @@ export class RootlessProcesses {
     this.#slots = new SlotFiles(options.folder);
   }
 
-  /** The id of the process whose namespaces stand for the host. Throws before `ensure`. */
+  /** The pid of the process that keeps the parent namespace open. Throws before `ensure`. */
   get holder(): number {
     if (this.#state === null) throw new Error('the network of this host is not made yet');
     return this.#state.holder.pid;
@@ -55,12 +55,12 @@ export class RootlessProcesses {
     return this.#state !== null && this.#state.uplink !== null && (await isRunning(this.#state.uplink));
   }
 
-  /** Empties slirp4netns's log, which gets a line for each request. */
+  /** Empties slirp4netns' log, to which it adds a line for each request. */
   async trimLog(): Promise<void> {
     await truncate(this.#log).catch(() => undefined);
   }
 
-  /** Starts the processes that do not run. Resolves to true if it started one. Concurrent calls share one attempt. */
+  /** Starts the processes that are not running. Resolves to true if any were. Concurrent calls share one attempt. */
   ensure(): Promise<boolean> {
     this.#ensuring ??= this.#ensure().finally(() => {
       this.#ensuring = null;
@@ -68,7 +68,7 @@ export class RootlessProcesses {
     return this.#ensuring;
   }
 
-  /** Ends the processes and removes their files, unless a sandbox needs them. */
+  /** Stops the processes and removes their files, unless a sandbox needs them. */
   async end(): Promise<void> {
     await this.#locked(async () => {
       if ((await this.#slots.all()).length > 0) return;
@@ -122,7 +122,8 @@ export class RootlessProcesses {
     const log = await open(this.#log, 'a', 0o600);
     await rm(join(this.#options.folder, UPLINK_SOCKET), { force: true });
     try {
-      // slirp4netns writes to descriptor 3 when it is ready, and ends when the holder's end closes descriptor 4.
+      // slirp4netns writes to descriptor 3 when it is ready, and exits when descriptor 4 is closed by the holder's
+      // exit.
       const fixed = ['--ready-fd=3', '--exit-fd=4', `--api-socket=${UPLINK_SOCKET}`, String(holder), UPLINK_NAME];
       const args = ['-c', UPLINK, 'network', ...this.#options.uplink, ...fixed];
       const child = this.#spawn('/bin/sh', args, ['ignore', log.fd, log.fd, 'pipe']);
@@ -139,7 +140,7 @@ export class RootlessProcesses {
     return spawn(file, args, { cwd: this.#options.folder, env, stdio, detached: true });
   }
 
-  /** Differs from the marks of sandboxes, so that their sweep does not find these processes. */
+  /** Differs from the marks of sandboxes, so that sweeps of sandboxes do not kill these processes. */
   get #mark(): string {
     return `network:${this.#options.token}`;
   }
@@ -157,10 +158,7 @@ export class RootlessProcesses {
     await this.#killStrays(holder.pid);
   }
 
-  /**
-   * Kills processes that were started but not recorded, because a worker was killed meanwhile. Spares one process
-   * group.
-   */
+  /** Kills processes that were not recorded because a worker was killed just after starting them. Spares one group. */
   async #killStrays(except: number | null): Promise<void> {
     for (const pid of (await markedProcesses(this.#mark)).keys()) {
       if (except === null || (await groupOf(pid)) !== except) signalProcess(pid, 'SIGKILL');
@@ -168,8 +166,8 @@ export class RootlessProcesses {
   }
 
   /**
-   * Ends all sandboxes after the process that held their networks has ended, because nothing can reach them any more.
-   * Forgets their ports. The supervisor starts the sandboxes again.
+   * Kills all sandboxes after the process that held their networks has died, because they can no longer be reached.
+   * Clears their ports. The supervisor starts the sandboxes again.
    */
   async #killSandboxes(): Promise<void> {
     const { token } = this.#options;
@@ -193,7 +191,7 @@ export class RootlessProcesses {
     return join(this.#options.folder, 'rootless.json');
   }
 
-  /** Runs `work` under a lock that keeps other workers of this host from starting or ending the two processes. */
+  /** Runs `work` under a lock that prevents other workers on this host from starting or stopping the two processes. */
   #locked<T>(work: () => Promise<T>): Promise<T> {
     return withFileLock(join(this.#options.folder, 'rootless.lock'), AbortSignal.timeout(LOCK_MS), work);
   }

@@ -13,7 +13,7 @@ export interface Forward {
 
 type Entries = { id: number; host_addr: string; host_port: number; guest_port: number }[];
 
-/** A client of slirp4netns, whose socket is in `folder`. */
+/** A client for slirp4netns' API, whose socket is in `folder`. */
 export class SlirpApi {
   readonly #folder: string;
   readonly #socket: string;
@@ -30,7 +30,7 @@ export class SlirpApi {
     });
   }
 
-  /** Opens a port. Rejects if another program listens there. */
+  /** Forwards a port. Rejects if another program listens on it. */
   async add({ address, port, guestPort }: Omit<Forward, 'id'>, guestAddress: string): Promise<void> {
     const host = { host_addr: address, host_port: port };
     await this.#ask('add_hostfwd', { proto: 'tcp', ...host, guest_addr: guestAddress, guest_port: guestPort });
@@ -50,7 +50,7 @@ export class SlirpApi {
       );
       const answer = JSON.parse(text) as { return?: T; error?: { desc?: string } };
       if (answer.error !== undefined) throw new Error(`slirp4netns: ${answer.error.desc}`);
-      // Version 1.2 answers `list_hostfwd` without `return`.
+      // Version 1.2 responds to `list_hostfwd` without `return`.
       return answer.return ?? (answer as T);
     } finally {
       await folder.close();

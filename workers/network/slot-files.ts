@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { linked } from '../../shared/core/lock-file.js';
 import { FIRST_SLOT, LAST_SLOT, type NetworkSlot, REST_MS } from './network-model.js';
 
-/** Slots are tried at random. Even if 99 % of a block is in use, this many tries almost certainly find a free one. */
+/** Number of random slots to try. Even if 99 % of a block is in use, one of them is almost certainly free. */
 const TRIES = 2000;
 /** Taking a slot takes milliseconds. A worker that has not finished after this time, in milliseconds, was killed. */
 const UNFINISHED_MS = 60_000;
@@ -11,8 +11,8 @@ const UNFINISHED_MS = 60_000;
 type Claim = Omit<NetworkSlot, 'number' | 'releasedAt'>;
 
 /**
- * Records which sandbox has which address of this host, in files below DATA_DIR that all workers of a host share:
- * `slots/<number>` names the slot's sandbox, `sandboxes/<id>` the sandbox's slot.
+ * Records which sandbox has which address on this host, in files below DATA_DIR that all workers of the host share:
+ * `slots/<number>` contains the slot's sandbox, `sandboxes/<id>` the sandbox's slot.
  */
 export class SlotFiles {
   readonly #slots: string;
@@ -27,7 +27,7 @@ export class SlotFiles {
     for (const folder of [this.#slots, this.#sandboxes]) await mkdir(folder, { recursive: true, mode: 0o700 });
   }
 
-  /** Takes a free slot for a sandbox. Throws if all slots are taken. */
+  /** Takes a free slot for a sandbox. Throws if none is free. */
   async claim(claim: Claim): Promise<NetworkSlot> {
     const candidate = join(this.#slots, `.${claim.name}`);
     try {
@@ -66,11 +66,11 @@ export class SlotFiles {
     return readdir(this.#sandboxes).catch(() => []);
   }
 
-  /** Releases a slot. An application's slot rests for `REST_MS`. */
+  /** Releases a slot. An application's slot is not reused for `REST_MS`. */
   async release(slot: NetworkSlot, now: number): Promise<void> {
     if (slot.use === 'build') await rm(this.#path(slot.number), { force: true });
     else await this.change({ ...slot, releasedAt: now });
-    // The sandbox may have been made again meanwhile, in another slot.
+    // The sandbox may have been created again meanwhile, in another slot.
     const noted = await readFile(join(this.#sandboxes, slot.id), 'utf8').catch(() => '');
     if (noted === String(slot.number)) await this.forget(slot.id);
   }
@@ -79,7 +79,7 @@ export class SlotFiles {
     await rm(join(this.#sandboxes, id), { force: true });
   }
 
-  /** Returns slots to which no sandbox's file points, because a worker was killed while it took or released them. */
+  /** Returns slots to which no sandbox's file refers, because a worker was killed while it took or released them. */
   async orphans(now: number): Promise<NetworkSlot[]> {
     const found: NetworkSlot[] = [];
     for (const slot of await this.all()) {
@@ -89,7 +89,7 @@ export class SlotFiles {
     return found;
   }
 
-  /** Frees the slots that have rested long enough, and removes files that a killed worker did not finish. */
+  /** Frees the slots whose `REST_MS` are over, and removes files that a killed worker did not finish. */
   async expire(now: number): Promise<void> {
     for (const slot of await this.#read()) {
       if (slot.releasedAt !== null && now - slot.releasedAt > REST_MS) {

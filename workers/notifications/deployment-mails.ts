@@ -18,16 +18,16 @@ export interface DeploymentMailDeps {
   config: AddressConfig;
 }
 
-/** The number of mails for one run. If the mail server hangs, a run then takes minutes and not hours. */
+/** Number of mails per run. If the mail server hangs, a run then takes minutes and not hours. */
 const BATCH = 20;
-/** The number of mails that are sent at the same time. A server may delay one recipient. */
+/** How many mails are sent at the same time. A server may delay a single recipient. */
 const AT_ONCE = 4;
-/** The pause between tries grows to an hour, so the last try is about a day after the first. */
+/** Maximum number of tries. The pause between them grows to an hour, so the last is about a day after the first. */
 const MAX_TRIES = 30;
 
 /**
- * Mails people about deployments that ended, if their current settings ask for it. A mail is sent at least once: if the
- * sending was interrupted, it is sent again.
+ * Sends mail about deployments that ended, if the recipients' current settings ask for it. A mail is sent at least
+ * once: if the sending was interrupted, it is sent again.
  */
 export async function sendDeploymentMails(deps: DeploymentMailDeps): Promise<void> {
   await concurrently(await claimNotifications(deps.db, BATCH), AT_ONCE, (end) => sendMail(deps, end));
@@ -47,7 +47,7 @@ async function sendMail({ db, mailer, log, config }: DeploymentMailDeps, end: De
   }
 }
 
-/** Returns true if a failed notification is dropped. `tries` counts this try. */
+/** Returns true if a failed notification is to be dropped. `tries` includes this try. */
 export function isLastTry(tries: number): boolean {
   return tries >= MAX_TRIES;
 }

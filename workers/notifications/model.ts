@@ -16,8 +16,8 @@ export interface End {
 }
 
 /**
- * Returns the address that gets an e-mail about this end, or null.
- * A service's own setting overrides its workspace's; previews have an additional setting.
+ * Returns the address to which an e-mail about this end is sent; null for none. A service's own setting overrides its
+ * workspace's; previews have an additional setting.
  */
 export function recipientOf(
   { status, branch, is_preview }: End,

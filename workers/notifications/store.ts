@@ -22,12 +22,12 @@ export interface DeploymentEnd {
   workspace_configuration: Partial<WorkspaceConfiguration>;
 }
 
-/** The pause after a failed try grows from a minute to an hour. */
+/** SQL: the pause after a failed try, which grows from a minute to an hour. */
 const PAUSE = `least(interval '1 hour', interval '1 minute' * power(2, least(n.tries, 10)))`;
 
 /**
- * Claims ends that are due, oldest first, and postpones them.
- * The caller deletes each one when its e-mail is sent; after a crash they are due again.
+ * Claims ends that are due, oldest first, and postpones them. The caller deletes each one when its e-mail is sent. If
+ * the process crashes, they become due again.
  */
 export function claimNotifications(db: Db, limit: number): Promise<DeploymentEnd[]> {
   return rowsOf<DeploymentEnd>(

@@ -13,18 +13,15 @@ import { DONE, runOperation } from './run-operation.js';
 
 const POLL_INTERVAL_MS = 500;
 
-/**
- * Handles the queue `deletion`.
- * Stops everything of a service outside of the database, then erases its records.
- */
+/** Handles the queue `deletion`. Stops and removes everything of a service outside the database, then its records. */
 export function deletionJob(
   deps: JobDeps,
   { operationId }: Payloads['deletion'],
   helpers: JobHelpers,
 ): Promise<string> {
   return runOperation(deps, operationId, helpers, async ({ service, signal }) => {
-    // The request for deletion has cancelled the service's deployments and runs, and a restore ends by itself. While
-    // one of them runs, another job looks again later, so that this one uses no slot.
+    // The deletion request has cancelled the service's deployments and runs, and a restore finishes by itself. While
+    // one of them is running, another job checks again later, so that this one does not occupy a slot.
     const busy =
       (await hasOpenDeployment(deps.db, service.id)) ||
       (await countOpenRuns(deps.db, service.id, 'all')) > 0 ||
@@ -35,7 +32,7 @@ export function deletionJob(
     await edgesApplied(deps.db, service.id, service.route_version, signal);
     for (const deploymentId of await runningReleases(deps.db, service.id)) await deps.runtime.stop(deploymentId);
     await deps.db.transaction((trx) => eraseService(trx, service.id));
-    // The volume may be on another host, which removes it in its next sweep.
+    // The volume may be on another host, whose next sweep removes it.
     await deps.data.removeVolumes();
     await removeDeletedVolumes(deps, deps.data.hostId);
     await removeBackupsOfDeleted(deps);

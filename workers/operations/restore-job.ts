@@ -12,12 +12,12 @@ import { BackupError } from '../failures/explained-errors.js';
 import type { JobDeps } from '../worker-deps.js';
 import { DONE, runOperation } from './run-operation.js';
 
-/** After this time, in milliseconds, a worker without the data hands the restore to another worker. */
+/** After this time, in milliseconds, a worker on a host without the data passes the restore to another worker. */
 const ELSEWHERE_MS = 1_000;
-/** A restore fails if its host has been away for longer than this, in milliseconds. */
+/** A restore fails if its host has been offline for longer than this, in milliseconds. */
 const MAX_WAIT_MS = 60 * 60_000;
 
-/** Handles the queue `restore`: replaces a database or the volumes of a service by one of its backups. */
+/** Handles the queue `restore`: replaces a service's database or volumes by one of its backups. */
 export async function restoreJob(
   deps: JobDeps,
   { operationId }: Payloads['restore'],
@@ -32,7 +32,7 @@ export async function restoreJob(
       throw new BackupError('the database does not run; deploy it, then restore the backup again');
     }
     const host = await hostOfSource(deps, service);
-    // Volumes that no release has mounted yet are made on any host.
+    // Volumes that no release has mounted yet can be created on any host.
     const isElsewhere = host !== deps.data.hostId && (host !== null || isDataKind(service.kind));
     if (isElsewhere || !(await reachesArchive(deps, operation.backup_id))) {
       if (Date.now() - operation.created_at.getTime() > MAX_WAIT_MS) {
@@ -53,12 +53,12 @@ export async function restoreJob(
   return outcome;
 }
 
-/** Returns the ids of a service's volumes. That of a database has the id of its service. */
+/** Returns the ids of a service's volumes. A database's volume has the id of its service. */
 async function volumesOf({ db }: JobDeps, { id, kind }: ServiceRow): Promise<string[]> {
   return isDataKind(kind) ? [id] : (await listVolumes(db, id)).map((volume) => volume.id);
 }
 
-/** Returns false if the archive is in another host's folder. A worker of that host then restores it. */
+/** Returns false if the archive is in another host's folder. A worker on that host then performs the restore. */
 async function reachesArchive({ db, backups }: JobDeps, backupId: string | null): Promise<boolean> {
   const store = backupId === null ? null : ((await getBackup(db, backupId))?.store ?? null);
   return store === null || backups.stores.all.some(({ id }) => id === store);

@@ -15,8 +15,8 @@ export interface OperationRun {
 export const DONE: Outcome = { event: 'succeeded' };
 
 /**
- * Carries out an operation by `run`. If the service no longer exists, succeeds without doing anything.
- * Writes a failure to the service's log, so that the person who requested the operation finds it.
+ * Performs an operation by calling `run`. If the service no longer exists, succeeds without doing anything. Writes a
+ * failure to the service's log, so that the user who requested the operation finds it.
  */
 export function runOperation(
   deps: JobDeps,

@@ -40,7 +40,7 @@ async function restart(deps: JobDeps, { service, signal }: OperationRun): Promis
   return DONE;
 }
 
-/** Suspends a service. The edges stop routing to it before its processes end, so that no request fails. */
+/** Suspends a service. The edges stop routing to it before its processes are stopped, so that no request fails. */
 async function suspend(deps: JobDeps, { service, signal }: OperationRun): Promise<Outcome> {
   const deploymentId = service.live_deployment_id;
   if (!deploymentId) throw new ReleaseError('the service has no release; deploy it first');

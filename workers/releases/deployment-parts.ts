@@ -22,14 +22,16 @@ const SNAPSHOT = ['id', 'sealed', 'data_references'] as const satisfies readonly
 /** The columns of a service that its deployments need. */
 export type DeployedService = Pick<ServiceRow, (typeof SERVICE)[number]>;
 
-/** A deployment and the records that its steps need. Null stands for a missing record or a deleted service. */
+/**
+ * A deployment and the records that its steps need. A record is null if it is missing, or if the service was deleted.
+ */
 export interface DeploymentParts {
   deployment: DeploymentRow;
   service: DeployedService | null;
   image: Pick<ImageRow, (typeof IMAGE)[number]> | null;
   snapshot: Pick<SnapshotRow, (typeof SNAPSHOT)[number]> | null;
   hasVolumes: boolean;
-  /** True if another service has the name of this one as a name in its private network. */
+  /** True if another service of the same private network has this service's name as its name or slug. */
   sharesName: boolean;
 }
 
@@ -64,7 +66,7 @@ function partsOf(row: Record<string, unknown>): DeploymentParts {
 
 const PARTS = prepare<Record<string, unknown>>(`${partsSql('deployments')} where d.id = $1`);
 
-/** Returns a deployment with its parts, or undefined. */
+/** Returns a deployment with its parts, by one query; undefined if the deployment does not exist. */
 export async function deploymentParts(db: Db, id: string): Promise<DeploymentParts | undefined> {
   const row = await rowOfPrepared(db, PARTS, [id]);
   return row === null ? undefined : partsOf(row);

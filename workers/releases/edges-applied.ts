@@ -4,16 +4,14 @@ import { waitingEdges } from '../../shared/routing/store.js';
 import type { ReplicaRow } from '../replicas/rows.js';
 import { routeVersionOf } from '../replicas/store.js';
 
-/**
- * How long to wait for the edges, in milliseconds: to apply a route, and to drain the requests sent to the old release.
- */
+/** How long to wait for the edges to apply a route and to drain requests to the old release, in milliseconds. */
 const EDGE_MS = 30_000;
 const POLL_INTERVAL_MS = 20;
 
 /**
- * Waits until every live edge has applied the version and drained what it replaced.
- * Returns after `withinMs` at the latest. Without a version, the service's newest one counts. Rejects with the signal's
- * reason if it is aborted.
+ * Waits until every live edge has applied a route version and drained the releases it replaced. If `version` is null,
+ * waits for the service's newest version. Returns after `withinMs` even if an edge is not done. Rejects with the
+ * signal's reason if it is aborted.
  */
 export async function edgesApplied(
   db: Db,
@@ -29,7 +27,10 @@ export async function edgesApplied(
   }
 }
 
-/** Waits until no edge sends requests to the replica and those in progress have ended. At most 30 s. */
+/**
+ * Waits until no edge sends requests to the replica and its requests in progress have finished. Returns after 30 s at
+ * the latest.
+ */
 export async function replicaDrained(db: Db, row: ReplicaRow): Promise<void> {
   const version = await routeVersionOf(db, row);
   if (version !== undefined) await edgesApplied(db, row.service_id, version, null);

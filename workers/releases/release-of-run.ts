@@ -2,10 +2,10 @@ import type { ImageManifest } from '../../shared/images/model.js';
 import type { RunRow } from '../../shared/runs/model.js';
 import type { ReleaseSpec } from '../runtime/runtime-driver.js';
 
-/** Matches the prefix with which a build puts folders of the project first in the PATH of its commands. */
+/** Matches the prefix that a build adds to commands to put the project's folders first in PATH. */
 const SEARCH_PATH = /^export PATH="[^"]{1,1000}"; /;
 
-/** Returns the release as a run uses it: with the run's own command and plan, if it has any. */
+/** Returns the release with a run's own command and plan, if it has them. */
 export function releaseOfRun(spec: ReleaseSpec, { command, plan }: Pick<RunRow, 'command' | 'plan'>): ReleaseSpec {
   const { configuration, image } = spec;
   const { manifest } = image;
@@ -26,7 +26,7 @@ function searchPathOf({ startCommand, releaseCommand = '' }: ImageManifest): str
   return (SEARCH_PATH.exec(startCommand) ?? SEARCH_PATH.exec(releaseCommand))?.[0] ?? '';
 }
 
-/** Returns a command as its author wrote it, without a build's prefix for the PATH. */
+/** Returns a command as its author wrote it, without the PATH prefix that the build added. */
 export function withoutSearchPath(command: string): string {
   return command.replace(SEARCH_PATH, '');
 }

@@ -15,7 +15,9 @@ import type { ReleaseSpec } from '../runtime/runtime-driver.js';
 import { deploymentParts } from './deployment-parts.js';
 import { releaseOfRun } from './release-of-run.js';
 
-/** Returns the address of a deployment's repository, with the secret in it. Throws `SealError`. */
+/**
+ * Returns the URL of a deployment's repository, with its credentials. Throws `SealError` if they cannot be unsealed.
+ */
 export async function openRepository(db: Db, keyring: Keyring, deployment: DeploymentRow): Promise<string> {
   const { id, configuration, sealed_repository } = deployment;
   if (isPushSource(configuration)) {
@@ -30,9 +32,8 @@ export async function openRepository(db: Db, keyring: Keyring, deployment: Deplo
 }
 
 /**
- * Loads what a runtime needs to run a deployment's release.
- * With `runId`, as this run's attempts use it. Throws `ReleaseError` if there is no image, and `SealError` if a secret
- * cannot be opened.
+ * Loads what a runtime needs to run a deployment's release. If `runId` is set, applies that run's command and plan.
+ * Throws `ReleaseError` if the service or the image is missing, and `SealError` if a secret cannot be unsealed.
  */
 export async function loadReleaseSpec(
   db: Db,

@@ -4,9 +4,9 @@ import type { DataKind } from '../../shared/services/model.js';
 import type { ReplicaRow } from '../replicas/rows.js';
 import type { RemoteDeps } from './remote-deps.js';
 
-/** What a shell beside a database starts first, and its variables. */
+/** The startup script and environment variables of a remote shell for a database. */
 export interface DatabaseShell {
-  /** Lines for `sh`. They become the database's client if the host has it. */
+  /** Lines for `sh`. They execute the database's client if the host has it. */
   script: string;
   env: Record<string, string>;
 }
@@ -17,8 +17,8 @@ const CLIENTS: Readonly<Record<DataKind, string>> = {
 };
 
 /**
- * Returns how a database's shell begins: with its client, as the user of applications. Returns null for other services.
- * Throws `SealError` if its password cannot be opened.
+ * Returns how to start the shell of a database: with its client, as the applications' user. Returns null for other
+ * services. Throws `SealError` if its password cannot be unsealed.
  */
 export async function databaseShell(
   { db, keyring }: Pick<RemoteDeps, 'db' | 'keyring'>,

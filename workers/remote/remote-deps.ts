@@ -5,7 +5,7 @@ import type { Keyring } from '../../shared/secrets/keyring.js';
 import type { ReleaseSpec } from '../runtime/runtime-driver.js';
 import type { Sandbox } from '../sandbox/sandbox.js';
 
-/** What a worker needs for shells and tunnels. */
+/** A worker's dependencies for shells and tunnels. */
 export interface RemoteDeps {
   db: Db;
   listener: Listener;

@@ -20,12 +20,12 @@ import { targetOf } from './target.js';
 const ws = lazily(() => createRequire(import.meta.url)('ws') as { WebSocket: typeof WebSocket });
 
 const HANDSHAKE_MS = 5_000;
-/** How long the last bytes may take to a slow client, in milliseconds. */
+/** How long to wait for a slow client to receive the last bytes, in milliseconds. */
 const CLOSE_MS = 120_000;
 
 /**
- * The workers' ends of shells and tunnels. An API process calls the workers of a host by a notification, and the first one that connects to it
- * carries the session out. So a worker listens on no port, and nothing that it hosts can reach it.
+ * The workers' side of shells and tunnels. An API process notifies the workers of a host, and the first one that
+ * connects back to it handles the session. Thus a worker listens on no port, and nothing that it hosts can reach it.
  */
 export class RemoteEnds {
   readonly #deps: RemoteDeps;
@@ -43,7 +43,7 @@ export class RemoteEnds {
     });
   }
 
-  /** Ends everything that is open. */
+  /** Closes all sessions. */
   async close(): Promise<void> {
     this.#forget?.();
     for (const peer of this.#open.keys()) peer.terminate();
@@ -59,11 +59,11 @@ export class RemoteEnds {
       closeTimeout: CLOSE_MS,
       maxPayload: MAX_MESSAGE_BYTES,
       perMessageDeflate: false,
-      // Masks protect proxies from scripts of a page. An empty one costs nothing.
+      // Masks protect proxies from scripts of a web page. An empty mask costs nothing.
       generateMask: (mask: Buffer) => void mask.fill(0),
     };
     const peer = new (ws().WebSocket)(url, options);
-    // Another worker of the host may have been faster.
+    // Another worker on the host may have connected first.
     peer.on('error', (error) => this.#deps.log.debug({ err: error, sessionId }, 'a connection to the API failed'));
     peer.once('open', () => {
       peer.pause();

@@ -11,26 +11,26 @@ import { type ShellProcess, startShell } from './shell-process.js';
 import type { Target } from './target.js';
 
 const POLL_INTERVAL_MS = 100;
-/** The exit code of a program that was killed. */
+/** Exit code of a program that was killed. */
 const KILLED = 137;
 
-/** Without a locale, the line editor of a shell takes the bytes of a character for commands. */
+/** Without a locale, a shell's line editor would take the bytes of a multi-byte character for commands. */
 const TERMINAL = { TERM: 'xterm-256color', LC_CTYPE: 'C.UTF-8' };
 
-/** Starts the user's own shell of the container's system. `exec` leaves no shell around it. */
+/** Executes the user's login shell in the container. `exec` replaces the outer shell. */
 const LOGIN_SHELL = `
 shell=$(awk -F: -v id="$(id -u)" '$3 == id { print $7; exit }' /etc/passwd 2>/dev/null)
 case $shell in ''|*/nologin|*/false|/bin/sh) shell=$(command -v bash) ;; esac
 [ -x "$shell" ] || shell=/bin/sh
 exec "$shell"`;
 
-/** Returns the argument vector of a shell's command: an array as it is, a string through `sh -c`. */
+/** Returns the argument vector of a shell's command. An array is used as is, a string is run with `sh -c`. */
 function argumentsOf(command: RemoteSessionRow['command'], database: DatabaseShell | null): string[] {
   if (Array.isArray(command)) return command;
   return ['/bin/sh', '-c', command ?? [database?.script ?? '', LOGIN_SHELL].join('\n')];
 }
 
-/** Runs the command of a shell beside a replica, with the other end at `peer`. Resolves when nothing of it is left. */
+/** Runs a shell's command in the container of a replica, connected to `peer`. Resolves when no process is left. */
 export async function serveShell(
   deps: RemoteDeps,
   session: RemoteSessionRow,
@@ -60,7 +60,7 @@ export async function serveShell(
   }
 }
 
-/** Resolves to true if a process ends within a moment. The kernel kills what is in its container before it. */
+/** Resolves to true if a process exits soon. The kernel kills the processes in its container first. */
 async function endsSoon(isAlive: () => Promise<boolean>): Promise<boolean> {
   for (let tries = 0; tries < 10; tries++) {
     if (!(await isAlive())) return true;
@@ -69,7 +69,10 @@ async function endsSoon(isAlive: () => Promise<boolean>): Promise<boolean> {
   return false;
 }
 
-/** Passes bytes in both directions until the program ends or the peer goes. Returns the exit code; null if the peer has gone. */
+/**
+ * Passes bytes in both directions until the program exits or the peer disconnects. Returns the exit code; null if the
+ * peer has disconnected.
+ */
 async function converse(entry: Entry, size: Parameters<typeof startShell>[1], peer: WebSocket): Promise<number | null> {
   if (peer.readyState !== peer.OPEN) return null;
   const gone = new Promise<null>((resolve) => peer.once('close', () => resolve(null)));
@@ -80,7 +83,7 @@ async function converse(entry: Entry, size: Parameters<typeof startShell>[1], pe
   let waiting = 0;
   let done = Promise.resolve();
   peer.on('message', (data: Buffer, isBinary: boolean) => {
-    // No more is received until the program has read this. Messages that had come before the pause wait for each other.
+    // Receive no more until the program has read this. Messages that had already arrived are handled one after another.
     peer.pause();
     waiting += 1;
     done = done.then(async () => {
@@ -98,7 +101,7 @@ async function converse(entry: Entry, size: Parameters<typeof startShell>[1], pe
   return code;
 }
 
-/** Ends what a program has started as soon as it has ended itself: it may hold the output open. */
+/** Kills what a program has started as soon as the program itself has exited, because it may keep the output open. */
 async function endRest(entry: Entry, shell: ShellProcess, signal: AbortSignal): Promise<void> {
   const ended = (async () => {
     while (!signal.aborted && (await entry.isRunning())) await sleep(POLL_INTERVAL_MS);

@@ -12,7 +12,7 @@ import type { Target } from './target.js';
 
 const CONNECT_MS = 5_000;
 
-/** Connects a WebSocket to a port of a replica. Resolves when the connection has ended. */
+/** Connects a WebSocket to a port of a replica. Resolves when the connection is closed. */
 export async function serveTunnel(
   deps: RemoteDeps,
   { port: wanted }: RemoteSessionRow,
@@ -31,7 +31,7 @@ export async function serveTunnel(
   await closed.catch(() => undefined);
 }
 
-/** True if a process of the replica itself listens on this port, as the host reaches it. */
+/** Returns true if a process of the replica itself listens on this port, at an address that the host can reach. */
 async function isReachable({ sandbox }: RemoteDeps, { replica, process }: Target, port: number): Promise<boolean> {
   const networks = sandbox.allNetworks;
   if (!networks?.owns(replica.address)) {
@@ -39,7 +39,7 @@ async function isReachable({ sandbox }: RemoteDeps, { replica, process }: Target
     return ports === null ? port === replica.port : ports.includes(port);
   }
   const own = await networks.portBehind(replica.address, port);
-  // Without root the host reaches one port of a network.
+  // In a rootless network, the host can reach only one port of each sandbox.
   if (networks.level === 'rootless' && port !== replica.port) return false;
   return ((await socketsOfNamespace(process.pid)) ?? []).some((listener) => listener.port === own);
 }
@@ -63,7 +63,7 @@ function opened({ address }: Pick<ReplicaRow, 'address'>, port: number): Promise
   });
 }
 
-/** Passes bytes in both directions. Each direction ends for itself, and what is not taken makes the other side wait. */
+/** Passes bytes in both directions. Each direction ends separately, and a slow receiver pauses the other side. */
 function pass(socket: Socket, peer: WebSocket): void {
   const outlet = new Outlet(peer, () => socket, { merges: true });
   let failed = false;
@@ -73,7 +73,7 @@ function pass(socket: Socket, peer: WebSocket): void {
     failed = true;
   });
   socket.once('close', () => {
-    // What is paused would not read that the other side closes as well.
+    // A paused peer would not notice that the other side closes as well.
     peer.resume();
     if (failed) peer.close(CLOSE.fault, 'the connection broke off');
     else peer.close(1000);

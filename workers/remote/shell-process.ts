@@ -9,34 +9,37 @@ import { type Size, STREAM } from '../../shared/remote/model.js';
 import { spawnEntry } from '../sandbox/own-child.js';
 import type { Entry } from '../sandbox/sandbox.js';
 
-/** Native code that only terminals need: without it a worker starts all the same. */
+/** Native code that only terminals need. Loaded on demand, so that a worker starts even without it. */
 const pty = lazily(() => createRequire(import.meta.url)('@lydell/node-pty') as typeof Pty);
 
-/** Receives what a shell prints. `stream` is 0 for a terminal, else one of `STREAM`. */
+/** Called with the output of a shell. `stream` is 0 for a terminal, otherwise one of `STREAM`. */
 export type OnOutput = (chunk: Buffer, stream: number) => void;
 
-/** A program that somebody uses from afar. */
+/** A program that a remote user interacts with. */
 export interface ShellProcess {
-  /** Resolves when it has taken the bytes, or does not take any more. */
+  /** Resolves when the program has accepted the bytes, or accepts no more. */
   write(chunk: Buffer): Promise<void>;
-  /** Ends its standard input. */
+  /** Closes the program's standard input. */
   endInput(): void;
   resize(size: Size): void;
-  /** Stops and continues to read what it prints. */
+  /** Pauses reading the program's output; `resume` continues. */
   pause(): void;
   resume(): void;
-  /** Resolves when the process that was started has ended, although its output may be held open. */
+  /** Resolves when the started process has exited, even if its output is kept open. */
   readonly left: Promise<void>;
-  /** Its exit code as a shell counts it, after everything that it printed. */
+  /** Resolves to the exit code in the shell's convention, after all output. */
   readonly exited: Promise<number>;
 }
 
-/** Starts the program of an entry, in a terminal of this size or with pipes. */
+/** Starts the program of an entry, in a terminal of this size, or with pipes if the size is null. */
 export function startShell(entry: Entry, size: Size | null, onOutput: OnOutput): ShellProcess {
   return size === null ? startPiped(entry, onOutput) : startInTerminal(entry, size, onOutput);
 }
 
-/** The runtime copies between this terminal and the one in the container, which has what a terminal does with the bytes. */
+/**
+ * Puts this terminal into raw mode, then executes the program. The runtime copies between this terminal and the one in
+ * the container, which processes the control characters.
+ */
 const RAW = ['/bin/sh', '-c', 'stty raw -echo && printf R && exec "$@"', 'raw'];
 const RETRY_MS = 10;
 
@@ -44,13 +47,13 @@ function startInTerminal({ argv, env }: Entry, { columns, rows }: Size, onOutput
   const [file = '', ...args] = [...RAW, ...argv];
   const options = { cwd: '/', env: { ...env }, cols: columns, rows, encoding: null };
   const terminal: Pty.IPty & { fd?: number } = pty().spawn(file, args, options);
-  // Without an encoding, which the library's types do not know, these are bytes.
+  // Without an encoding, the output arrives as bytes, which the library's types do not declare.
   let ready: (() => void) | null = null;
   const raw = new Promise<void>((resolve) => {
     ready = resolve;
   });
   terminal.onData((chunk: string | Buffer) => {
-    // The first byte says that this terminal echoes no input.
+    // The first byte means that this terminal is in raw mode and no longer echoes input.
     const bytes = Buffer.from(chunk).subarray(ready === null ? 0 : 1);
     ready?.();
     ready = null;
@@ -85,7 +88,7 @@ function startInTerminal({ argv, env }: Entry, { columns, rows }: Size, onOutput
   };
 }
 
-/** Returns how many bytes the terminal has taken; -1 if it is gone. */
+/** Returns how many bytes the terminal has accepted; -1 if it is closed. */
 function writeNow(fd: number, chunk: Buffer): Promise<number> {
   return new Promise((resolve) => {
     writeToFile(fd, chunk, (error, written) => {
@@ -100,7 +103,7 @@ function startPiped(entry: Entry, onOutput: OnOutput): ShellProcess {
   const { stdin, stdout, stderr } = child;
   stdout.on('data', (chunk: Buffer) => onOutput(chunk, STREAM.output));
   stderr.on('data', (chunk: Buffer) => onOutput(chunk, STREAM.error));
-  // The command may end before it has read everything.
+  // The command may exit before it has read everything.
   stdin.on('error', () => undefined);
   const exited = new Promise<number>((resolve) => {
     child.once('error', () => resolve(127));

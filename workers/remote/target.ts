@@ -7,15 +7,15 @@ import { processOf } from '../runtime/process/replica-sandbox.js';
 import type { DetachedProcess, EntryCommand } from '../sandbox/sandbox.js';
 import type { RemoteDeps } from './remote-deps.js';
 
-/** The running replica of a session. */
+/** The running replica that a remote session connects to. */
 export interface Target {
   replica: ReplicaRow;
   process: DetachedProcess;
-  /** The folder and the user of an image with a process of its own; null for all others. */
+  /** The working folder and user for an image with a process of its own; null for all others. */
   image: NonNullable<EntryCommand['image']> | null;
 }
 
-/** Returns the replica of a session; null if its process has ended. */
+/** Returns the replica that a session connects to; null if its process has exited. */
 export async function targetOf(
   { db, hostId, sandbox, loadRelease }: RemoteDeps,
   session: RemoteSessionRow,

@@ -4,8 +4,8 @@ import type { ReplicaRow } from './rows.js';
 import { notifyHost } from './store.js';
 
 /**
- * An attempt of a run is stored as a replica that is never ready and ends by itself, so that it survives the death of a
- * worker as replicas do. It belongs to no generation of its release: its position is the run's number, and its
+ * An attempt of a run is stored as a replica that never becomes ready and ends by itself, so that it survives the death
+ * of a worker as replicas do. It belongs to no generation of its release: its position is the run's number, and its
  * generation the negative number of the attempt.
  */
 export interface NewAttempt {
@@ -17,7 +17,7 @@ export interface NewAttempt {
   hostId: string;
 }
 
-/** Requests that the host carries out the attempt. Further calls for this attempt change nothing. */
+/** Requests that the host runs the attempt. Repeated calls for the same attempt change nothing. */
 export async function wantAttempt(db: Db, input: NewAttempt): Promise<void> {
   await db.transaction(async (trx) => {
     // Two unique constraints cover an attempt. If several workers insert it at once, either may be violated first, so
@@ -32,7 +32,7 @@ export async function wantAttempt(db: Db, input: NewAttempt): Promise<void> {
   });
 }
 
-/** Returns an attempt of a run; null before it was requested. */
+/** Returns an attempt of a run; null if it was not requested yet. */
 export function findAttempt(db: Db, runId: string, attempt: number): Promise<ReplicaRow | null> {
   return oneRow<ReplicaRow>(db, 'select * from replicas where run_id = :runId and run_attempt = :attempt', {
     runId,
@@ -40,10 +40,7 @@ export function findAttempt(db: Db, runId: string, attempt: number): Promise<Rep
   });
 }
 
-/**
- * Requests that a run's attempts stop. Their processes get TERM and, after the grace period, KILL; then their files are
- * removed.
- */
+/** Requests that a run's attempts stop (SIGTERM, grace period, SIGKILL). Their files are then removed. */
 export async function stopAttempts(trx: Transaction, runId: string): Promise<void> {
   const rows = await rowsOf<{ host_id: string }>(
     trx,

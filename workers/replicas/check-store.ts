@@ -11,9 +11,9 @@ interface CheckedService {
 }
 
 /**
- * Records the time of unchanged health checks, of many replicas and their services in one statement.
- * Skips locked rows, so that nothing waits: their next checks are recorded. Rewrites a service's summary that does not
- * match its replicas.
+ * Records when replicas were checked without a change, for many of them in one statement. Locked rows are skipped,
+ * because waiting would delay the others, and their next check is recorded anyway. Also corrects a service's health
+ * summary that does not match its replicas.
  */
 export async function recordChecks(db: Db, attempts: readonly Pick<Attempt, 'id' | 'restarts'>[]): Promise<void> {
   const services = await rowsOf<CheckedService>(

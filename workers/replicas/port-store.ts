@@ -4,7 +4,7 @@ import type { Attempt } from './rows.js';
 export interface HostPort {
   port: number;
   user_number: number;
-  /** True if every hosted process of the host may connect: the server behind the port asks for a password. */
+  /** True if every hosted process on the host may connect: the server behind the port asks for a password. */
   open: boolean;
 }
 
@@ -18,7 +18,7 @@ export function hostPortsOf(db: Db, hostId: string): Promise<HostPort[]> {
   );
 }
 
-/** A released port is reused after this time, in seconds, even if an edge has not acknowledged the new route. */
+/** How long a released port is not reused, in seconds, even if an edge never acknowledges the new route. */
 const REST_SECONDS = 120;
 
 /**

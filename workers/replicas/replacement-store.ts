@@ -5,16 +5,16 @@ import { notifyHost, updateServiceHealth } from './store.js';
 
 /**
  * Replacements of replicas that fail their health check. Each function is one transaction, and does nothing if the
- * replicas have changed since the caller read them. If it changed something, it runs `log` in the transaction and
+ * replicas have changed since the caller read them. If it changed something, it runs `log` in the same transaction and
  * returns true.
  */
 
 type Logged = (trx: Transaction) => Promise<void>;
 
-/** Added to the position of the second of two replicas that share one. Larger than any number of replicas. */
+/** Added to the position of the second replica if two must share one. Larger than any number of replicas. */
 const SPARE = 1000;
 
-/** Requests a new replica beside a failing one. */
+/** Requests a new replica next to a failing one. */
 export function beginReplacement(db: Db, failing: ReplicaRow, log: Logged): Promise<boolean> {
   return inOrder(db, failing, log, async (trx) => {
     if (!(await stillFailing(trx, failing)) || !(await freeSpare(trx, failing))) return false;
@@ -23,14 +23,14 @@ export function beginReplacement(db: Db, failing: ReplicaRow, log: Logged): Prom
   });
 }
 
-/** Lets the new, healthy replica take the place of the failing one, which stops. */
+/** Replaces the failing replica by the new, healthy one, and stops the former. */
 export function finishReplacement(db: Db, failing: ReplicaRow, successor: ReplicaRow, log: Logged): Promise<boolean> {
   return inOrder(db, failing, log, async (trx) => {
     const wanted = { desired: 'running' } as const;
     const ready = { ...wanted, id: successor.id, replaces: failing.id, state: 'ready' } as const;
     const [row] = await trx<ReplicaRow>('replicas').where(ready).forUpdate().select('position');
     if (!row) return false;
-    // Positions are unique, so the failing replica gets a negative one until both have changed places.
+    // Positions are unique, so the failing replica gets a negative one until both have been swapped.
     const left = await trx<ReplicaRow>('replicas')
       .where({ ...wanted, id: failing.id })
       .update({ position: -failing.position, desired: 'stopped', updated_at: trx.fn.now() });
@@ -43,9 +43,7 @@ export function finishReplacement(db: Db, failing: ReplicaRow, successor: Replic
   });
 }
 
-/**
- * Stops a new replica that did not become healthy. The failing one stays, and is restarted in its place at `nextAt`.
- */
+/** Stops a new replica that did not become healthy. The failing one stays, and is restarted in place at `nextAt`. */
 export function abandonReplacement(
   db: Db,
   failing: ReplicaRow,
@@ -67,7 +65,7 @@ export function dropReplacement(db: Db, successor: ReplicaRow): Promise<boolean>
   return inOrder(db, successor, null, (trx) => stopSuccessor(trx, successor));
 }
 
-/** Stops a failing replica. A new one takes its place and starts at `startAt`, when the old one has ended. */
+/** Stops a failing replica. A new one replaces it and starts at `startAt`, once the old one has stopped. */
 export function restartInPlace(db: Db, failing: ReplicaRow, startAt: Date, log: Logged): Promise<boolean> {
   return inOrder(db, failing, log, async (trx) => {
     if (!(await stillFailing(trx, failing)) || !(await freeSpare(trx, failing))) return false;
@@ -105,8 +103,8 @@ async function stillFailing(trx: Transaction, { id, restarts, state }: ReplicaRo
 }
 
 /**
- * Returns true if the position for a second replica (`SPARE`) is free. Deletes a stopped replica there; one that is
- * still stopping must end first.
+ * Returns true if the position for a second replica (`SPARE`) is free. Deletes a stopped replica there. One that is
+ * still stopping must finish first.
  */
 async function freeSpare(trx: Transaction, row: ReplicaRow): Promise<boolean> {
   const { deployment_id, generation } = row;
@@ -123,7 +121,7 @@ async function stopSuccessor(trx: Transaction, { id }: ReplicaRow): Promise<bool
   return stopped === 1;
 }
 
-/** Runs a change under the lock of the release's wanted replicas, then logs and publishes it. */
+/** Makes a change while it holds the lock on the release's replicas, logs it, and notifies the edges and the host. */
 async function inOrder(
   db: Db,
   row: ReplicaRow,

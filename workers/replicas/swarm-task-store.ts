@@ -2,7 +2,7 @@ import type { Db, Transaction } from '../../shared/core/database/database-client
 import type { Attempt, ReplicaRow } from './rows.js';
 import { notifyHost } from './store.js';
 
-/** The address of a task's container; the port is null if it listens on none. */
+/** The task and the address at which its container is reached. The port is null if it listens on none. */
 export interface TaskPlace {
   taskId: string;
   address: string;
@@ -10,8 +10,8 @@ export interface TaskPlace {
 }
 
 /**
- * Records the Swarm task of a replica that starts, for the first time or after its last task ended.
- * Returns false if the attempt is no longer the current one.
+ * Records the Swarm task of a starting replica, for the first time or after its last task ended. Returns false if the
+ * attempt is no longer the current one.
  */
 export async function recordTask(db: Db, row: Attempt, { taskId, address, port }: TaskPlace): Promise<boolean> {
   return db.transaction(async (trx) => {
@@ -34,7 +34,7 @@ export async function recordTask(db: Db, row: Attempt, { taskId, address, port }
   });
 }
 
-/** Records why a replica cannot start yet, for the people who wait for it. */
+/** Records why a replica cannot start yet, to be shown to users. */
 export async function recordHindrance(db: Db, row: ReplicaRow, detail: string): Promise<void> {
   if (row.exit_detail === detail) return;
   await db<ReplicaRow>('replicas')
@@ -42,7 +42,7 @@ export async function recordHindrance(db: Db, row: ReplicaRow, detail: string): 
     .update({ exit_detail: detail, updated_at: db.fn.now() });
 }
 
-/** Moves the time up to which a task's output is in the log. Returns false if another worker has moved it. */
+/** Moves the timestamp up to which a task's output is in the log. Returns false if another worker has moved it. */
 export async function advanceTaskLog(
   trx: Transaction,
   id: string,

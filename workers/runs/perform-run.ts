@@ -14,12 +14,10 @@ import { maskerOf } from '../runtime/retained-release.js';
 import type { ReleaseSpec } from '../runtime/runtime-driver.js';
 import type { JobDeps } from '../worker-deps.js';
 
-/** After this time, in milliseconds, a worker without the image hands the run to another worker. */
+/** After this time, in milliseconds, a worker without the image passes the run to another worker. */
 const ELSEWHERE_MS = 1_000;
 
-/**
- * Carries out the current attempt of a run. At a shutdown the command continues, and another worker waits for its end.
- */
+/** Performs the current attempt of a run. At a shutdown the command continues, and another worker waits for its end. */
 export function runHandler(deps: JobDeps): Handler<RunRow> {
   return {
     kind: RUNS,
@@ -45,14 +43,14 @@ function attemptOf({ id, number, attempt, timeout_seconds: seconds }: RunRow) {
 
 async function conclude(deps: JobDeps, run: RunRow, spec: ReleaseSpec, decision: RunDecision): Promise<Outcome> {
   const error = decision.error === '' ? '' : maskerOf(spec).mask(await causeOf(deps, run, spec, decision.error));
-  // The log is complete before any reader can see that the run has ended.
+  // Write to the log first: it must be complete before any reader can see that the run has ended.
   await say(deps, run, spec, sentence(run, decision, error), error === '' ? 'info' : 'error');
   const set = { error, exit_code: decision.exitCode };
   if (decision.type === 'end') return { event: decision.status, set };
   return { event: 'retried', says: 'tried again', set, sql: retrySql(decision.delayMs) };
 }
 
-/** Explains why an attempt failed. For a command that a person gave, adds the last output and what to do. */
+/** Explains why an attempt failed. For a user's one-off command, adds the last output and advice. */
 async function causeOf({ db }: JobDeps, run: RunRow, spec: ReleaseSpec, detail: string): Promise<string> {
   const command = commandOf(spec);
   if (run.command === null) return `the command "${command}" ${detail}`;
@@ -70,8 +68,8 @@ function sentence(run: RunRow, decision: RunDecision, cause: string): string {
 }
 
 /**
- * Stops what a run has started. If its host is away, the run ends without confirmation, because it would otherwise
- * block its schedule for good. The host stops the rest when it is back.
+ * Stops what a run has started. If its host is offline, the run ends without confirmation, because it would otherwise
+ * block its schedule forever. The host stops the rest when it is back.
  */
 async function stop(deps: JobDeps, run: RunRow): Promise<void> {
   try {

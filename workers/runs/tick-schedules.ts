@@ -12,13 +12,12 @@ import type { JobDeps } from '../worker-deps.js';
 
 type Deps = Pick<JobDeps, 'db' | 'dispatcher' | 'log'>;
 
-/** The number of schedules that one pass fires. */
+/** Maximum number of schedules that one pass fires. */
 const BATCH = 200;
 
 /**
- * Makes schedules follow their services' configuration, and creates the runs whose tick has come.
- * Every worker calls this each second; the database decides which worker creates a run. If ticks were missed, only the
- * latest makes a run.
+ * Updates schedules from their services' configuration, and creates the runs that are due. Every worker calls this each
+ * second; the database decides which worker creates a run. If ticks were missed, a run is created only for the latest.
  */
 export async function tickSchedules({ db, dispatcher, log }: Deps): Promise<void> {
   for (const change of await changedSchedules(db)) {
@@ -34,10 +33,7 @@ export async function tickSchedules({ db, dispatcher, log }: Deps): Promise<void
   if (fired > 0) dispatcher.wake();
 }
 
-/**
- * Returns the next tick; none for a stored schedule that this version cannot read.
- * Such a schedule must not stop the others.
- */
+/** Returns the next tick; null for a schedule that this version cannot parse, which must not stop the others. */
 function following(schedule: Schedule & { serviceId: string }, now: Date, log: Deps['log']): Date | null {
   try {
     return nextTick(schedule, now);

@@ -19,26 +19,26 @@ import type { ReplicaRuntimeDeps } from './replica-runtime-deps.js';
 
 type Deps = Pick<ReplicaRuntimeDeps, 'db' | 'config' | 'logs' | 'log'>;
 
-/** Added to the grace period of a replica that is restarted in its place, in milliseconds. */
+/** Added to the grace period of a replica that is restarted in place, in milliseconds. */
 const STOP_SLACK_MS = 1_000;
 
 /**
- * Applies the decisions of `planReplacements` to a host's replicas. The service's log explains each action.
- * `hasRoom` resolves to true if a second replica fits beside this one.
+ * Applies the decisions of `planReplacements` to a host's replicas. The service's log explains each action. `hasRoom`
+ * resolves to true if the host has room for a second replica next to this one.
  */
 export async function applyReplacements(
   deps: Deps,
   all: readonly ReplicaRow[],
   hasRoom: (row: ReplicaRow) => Promise<boolean>,
 ): Promise<void> {
-  // The controller of a data server restarts one that hangs.
+  // A hanging data server is restarted by its own controller.
   const servers = await dataServersAmong(deps.db, all);
   const rows = all.filter((row) => row.volume_id === null || !servers.has(row.volume_id));
   const now = Date.now();
   const cramped = new Set<string>();
   for (const row of rows) {
     const isDue = row.replace_at !== null && row.replace_at.getTime() <= now && row.desired === 'running';
-    // A volume never has a second replica.
+    // A volume is never used by two replicas at once.
     if (isDue && (row.volume_id !== null || !(await fits(deps, row, hasRoom)))) cramped.add(row.id);
   }
   const startMs = deps.config.releaseTimeoutSeconds * 1000;
@@ -52,14 +52,14 @@ export async function applyReplacements(
   }
 }
 
-/** Returns those services of replicas with a volume that are data services. */
+/** Returns the ids of those replicas' services that are databases. */
 async function dataServersAmong(db: Db, rows: readonly ReplicaRow[]): Promise<Set<string>> {
   const ids = rows.flatMap(({ volume_id, replace_at }) => (replace_at === null ? [] : (volume_id ?? [])));
   const known = await Promise.all(ids.map((id) => findDataServer(db, id)));
   return new Set(known.flatMap((server) => server?.id ?? []));
 }
 
-/** Returns true if the host has room for the replica. Returns false if that is unknown, for example without its release. */
+/** Returns true if the host has room for the replica. Returns false if its release cannot be loaded. */
 async function fits({ log }: Deps, row: ReplicaRow, hasRoom: (row: ReplicaRow) => Promise<boolean>): Promise<boolean> {
   try {
     return await hasRoom(row);

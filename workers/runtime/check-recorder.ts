@@ -4,10 +4,10 @@ import type { Logger } from '../../shared/core/log.js';
 import { recordChecks } from '../replicas/check-store.js';
 import type { Attempt } from '../replicas/rows.js';
 
-/** A check is recorded within this time, together with others, in milliseconds. */
+/** Maximum time until a check is recorded, together with others, in milliseconds. */
 const WAIT_MS = 2_000;
 
-/** Records unchanged health checks, those of all this worker's replicas in one statement. */
+/** Records unchanged health checks, in one statement for all of this worker's replicas. */
 export class CheckRecorder {
   readonly #db: Db;
   readonly #log: Logger;
@@ -28,7 +28,7 @@ export class CheckRecorder {
     }, WAIT_MS).unref();
   }
 
-  /** Records the waiting checks. A failure is logged, and these checks are dropped. */
+  /** Records the waiting checks. If that fails, the error is logged and these checks are dropped. */
   async record(): Promise<void> {
     const attempts = [...this.#waiting.values()];
     this.#waiting.clear();

@@ -2,22 +2,22 @@ import type { ReplicaState } from '../replicas/model.js';
 
 /** Time until the next check, in milliseconds, by the state of the replica. */
 const INTERVAL_MS = {
-  /** Before the first successful check: a share of the time since the start, within these bounds. */
+  /** Before the first passed check: a share of the time since the start, within these limits. */
   starting: { share: 1 / 6, least: 5, most: 250 },
-  /** After a first successful check, another one must follow. */
+  /** After the first passed check, until the second one. */
   proving: 50,
   failing: 1_000,
   ready: 5_000,
 };
-/** A replica without a port is ready when it has run this long, in milliseconds. */
+/** How long a replica without a port must run before it is ready, in milliseconds. */
 const SETTLED_MS = 1_000;
-/** Checks in a row that a new replica with a port must pass before it gets requests. */
+/** Consecutive checks that a new replica with a port must pass before it gets requests. */
 const PASSES_TO_START = 2;
-/** Checks in a row that an unhealthy replica must pass before it gets requests again. */
+/** Consecutive checks that an unhealthy replica must pass before it gets requests again. */
 const PASSES_TO_RECOVER = 1;
 /** Consecutive checks that a ready replica must fail before it gets no more requests. */
 const FAILURES_TO_LEAVE = 2;
-/** A decision never depends on more results than this. */
+/** Number of results to keep. No decision depends on more. */
 export const CHECKS_KEPT = Math.max(PASSES_TO_START, PASSES_TO_RECOVER, FAILURES_TO_LEAVE);
 
 export interface CheckedReplica {
@@ -26,12 +26,12 @@ export interface CheckedReplica {
   port: number | null;
   /** The results of this attempt's checks, oldest first, true if the check passed. */
   checks: readonly boolean[];
-  /** The time since this attempt began, in milliseconds. */
+  /** Time since the start of this attempt, in milliseconds. */
   upMs: number;
 }
 
 export interface Readiness {
-  /** `same`: the check changes nothing; only its time is recorded, if the replica is ready. */
+  /** `same`: the check does not change the state. If the replica is ready, only the time of the check is recorded. */
   verdict: 'ready' | 'unhealthy' | 'same';
   /** Time until the next check, in milliseconds. */
   nextCheckMs: number;
@@ -53,7 +53,7 @@ export function decideReadiness({ state, port, checks, upMs }: CheckedReplica): 
   return { verdict: 'same', nextCheckMs: passes > 0 ? INTERVAL_MS.proving : startingInterval(upMs) };
 }
 
-/** Checks of ready replicas start at multiples of this time, in milliseconds, so that one pass starts many of them. */
+/** Checks of ready replicas are aligned to multiples of this time, in milliseconds, so that one pass starts many. */
 const TOGETHER_MS = 500;
 
 /** Returns when the next check is due, in milliseconds since the epoch. This is at the latest after `nextCheckMs`. */
@@ -75,7 +75,7 @@ export function hasSettled(startedAt: number, now: number, settledMs = SETTLED_M
   return now - startedAt >= settledMs;
 }
 
-/** Returns true if an answer is healthy: its status is 2xx or 3xx. */
+/** Returns true if the status is 2xx or 3xx. */
 export function isHealthyStatus(status: number): boolean {
   return status >= 200 && status < 400;
 }

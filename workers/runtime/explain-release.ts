@@ -17,15 +17,15 @@ import type { ReleaseSpec } from './runtime-driver.js';
 
 type Host = Pick<ReplicaHost, 'lastOutput' | 'ownPort' | 'listeningPorts' | 'imageTrouble'>;
 
-/** Returns why a replica ended before it was ever ready, with its last output. */
+/** Returns why a replica exited before it was ever ready, with its last output. */
 export async function explainExit(host: Host, spec: ReleaseSpec, row: ReplicaRow): Promise<string> {
   const output = neverRan(row.exit_detail) ? [] : await host.lastOutput(row, spec);
   return exitMessage(row, output, limitsOf(spec.kind, spec.configuration.plan).memoryMb);
 }
 
 /**
- * Returns why a release is late although no replica has ended.
- * This uses the results of a health check and the ports on which it listens.
+ * Returns why a release is not ready in time although none of its replicas has exited. The reason comes from a health
+ * check and from the ports on which the replicas listen.
  */
 export async function explainSilence(
   host: Host,

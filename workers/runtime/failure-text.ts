@@ -3,16 +3,16 @@ import type { ReplicaRow } from '../replicas/rows.js';
 
 const QUOTED_LINES = 8;
 /**
- * Matches lines of a stack trace and the last line of a Node.js report. They are not quoted, because they would
- * displace the message.
+ * Matches the lines of a stack trace and the last line of a Node.js crash report. They are not quoted, because they
+ * would displace the message.
  */
 const TELLS_NOTHING = /^\s+at .*(?::\d+|<anonymous>)\)?$|^Node\.js v\d/;
-/** How many lines of output are searched for the cause of a failure. */
+/** How many of the last lines of output are searched for the cause of a failure. */
 export const SEARCHED_LINES = ADVICE_LINES;
 
 /**
- * Returns how a replica or a command ended, as text that follows its name.
- * `text` is an exit code, "signal <name>" or "out-of-memory"; '' if the end was not observed.
+ * Returns how a replica or a command ended, as text to put after its name. `text` is an exit code, "signal <name>" or
+ * "out-of-memory"; '' if the end was not observed.
  */
 export function exitDetail(text: string, memoryMb: number): string {
   if (text === 'out-of-memory') return `was killed: it used more than the ${memoryMb} MB of memory its plan allows`;
@@ -20,7 +20,7 @@ export function exitDetail(text: string, memoryMb: number): string {
   return text === '' ? 'ended without an exit code' : `exited with code ${text}`;
 }
 
-/** Returns why a replica ended before it was ever ready, with its last output and what to do. */
+/** Returns why a replica exited before it was ever ready, with its last output and advice. */
 export function exitMessage(
   { position, exit_detail: detail }: Pick<ReplicaRow, 'position' | 'exit_detail'>,
   output: readonly string[],
@@ -37,26 +37,23 @@ export function neverRan(detail: string): boolean {
   return detail.startsWith('could not be started');
 }
 
-/**
- * Returns why a command failed, with its last output and what to do.
- * `cause` follows the command: "exited with code 1".
- */
+/** Returns why a command failed, with its last output and advice. `cause` follows the command: "exited with code 1". */
 export function commandMessage(command: string, cause: string, output: readonly string[], memoryMb: number): string {
   const text = `the command "${command}" ${cause}${output.length === 0 ? '' : `; ${quoted(output)}`}`;
   return withAdvice(text, startAdvice(cause, output, memoryMb));
 }
 
-/** Advice for an application that runs and does not listen. */
+/** Advice for an application that runs but listens on no port. */
 export const LISTENS_NOWHERE =
   'The application must listen on the port in the variable PORT. If it does not answer requests, make it a service of the kind worker.';
-/** Advice for an application that listens on another port or address than the probed one. */
+/** Advice for an application that listens on another port or address than the expected one. */
 export const LISTENS_ELSEWHERE =
   'Make the application listen on the port in the variable PORT, on all addresses (0.0.0.0).';
 /** Advice for an application whose health check fails. */
 export const ANSWERS_BADLY =
   'The release is healthy when this path answers with 2xx or 3xx. Correct the application, or set healthCheckPath to another path.';
 
-/** Returns advice for an application that ended; null if its output shows no cause. */
+/** Returns advice for an application that exited; null if its output shows no cause. */
 export function startAdvice(detail: string, output: readonly string[], memoryMb: number): string | null {
   const facts = { phase: 'start', memoryMb } as const;
   return detail.startsWith('was killed: it used more') ? memoryAdvice(facts) : adviceFor(output, facts);

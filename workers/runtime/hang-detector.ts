@@ -1,17 +1,17 @@
 import { connect } from 'node:net';
 
-/** Times in milliseconds. */
+/** The detector's intervals and timeouts, in milliseconds. */
 export interface HangTimes {
-  /** The wait after an answered request. */
+  /** Interval between requests while the application responds. */
   interval: number;
-  /** Timeout until the first byte of an answer. */
+  /** Timeout for the first byte of a response. */
   patience: number;
 }
 
 const TIMES: HangTimes = { interval: 30_000, patience: 10_000 };
 /**
- * After this many consecutive requests without an answer, the application counts as hanging. A single one may be due to
- * a slow start or a busy host.
+ * Number of consecutive requests without a response after which the application counts as hanging. A single one may be
+ * due to a slow start or a busy host.
  */
 const SILENCES = 2;
 
@@ -22,9 +22,9 @@ export interface HangTarget {
 }
 
 /**
- * Finds an application that hangs although its port accepts connections, which the kernel does for it. Used for
- * services without a `healthCheckPath`. Any answer counts, also an error or a closed connection. Requests run in the
- * background, so that nothing waits for a hanging application. Each attempt to run a replica has its own detector.
+ * Detects an application that hangs although its port accepts connections, which the kernel does on its behalf. Used
+ * for services without a `healthCheckPath`. Any response counts, even an error or a closed connection. Requests run in
+ * the background, so that nothing waits for a hanging application. Each attempt to run a replica has its own detector.
  */
 export class HangDetector {
   readonly #times: HangTimes;
@@ -37,7 +37,7 @@ export class HangDetector {
     this.#nextAt = Date.now() + times.interval;
   }
 
-  /** Returns the reason if the last requests got no answer, otherwise ''. Starts the next request if it is due. */
+  /** Returns the reason if the last requests got no response, otherwise ''. Sends the next request if it is due. */
   observe(target: HangTarget): string {
     if (!this.#asking && Date.now() >= this.#nextAt) this.#ask(target);
     const seconds = this.#times.patience / 1000;
@@ -51,13 +51,13 @@ export class HangDetector {
     void isSilent(target, this.#times.patience).then((silent) => {
       this.#asking = false;
       this.#silences = silent ? this.#silences + 1 : 0;
-      // While the application is silent, the next check asks again at once.
+      // While the application does not respond, the next health check sends another request at once.
       this.#nextAt = silent ? 0 : Date.now() + this.#times.interval;
     });
   }
 }
 
-/** Returns true if the port accepts a request and sends nothing back in time. Never rejects. */
+/** Returns true if the port accepts a connection but sends nothing within the timeout. Never rejects. */
 function isSilent({ address, port, host }: HangTarget, patience: number): Promise<boolean> {
   return new Promise((resolve) => {
     let accepted = false;
@@ -74,7 +74,7 @@ function isSilent({ address, port, host }: HangTarget, patience: number): Promis
     });
     socket.once('data', () => end(false));
     socket.once('end', () => end(false));
-    // The health check itself notices a port that refuses connections.
+    // Not a hang: the health check itself detects a port that refuses connections.
     socket.once('error', () => end(false));
   });
 }

@@ -3,17 +3,20 @@ interface Amount {
   lines: number;
 }
 
-/** The limit of one replica's output: `rate` per second, and up to `burst` at once after a quiet time. */
+/** The limit of one replica's output: `rate` per second, and up to `burst` at once after little output. */
 const REPLICA = { rate: { bytes: 256 * 1024, lines: 1000 }, burst: { bytes: 32 * 1024 * 1024, lines: 40_000 } };
-/** The limit of all busy replicas of a host together, so that the database has time for other work. */
+/** The limit for the output of all busy replicas of a host together, so that the database has time for other work. */
 const HOST = { rate: { bytes: 4 * 1024 * 1024, lines: 5000 }, burst: { bytes: 64 * 1024 * 1024, lines: 60_000 } };
-/** A replica at most this far above its rate is not busy: its output does not count for the host's limit. */
+/** A replica at most this far above its rate is not busy: its output does not count towards the host's limit. */
 const ORDINARY: Amount = { bytes: 1024 * 1024, lines: 5000 };
 
-/** After a replica's allowance is used up, its log is stored again from this many lines on: a transaction costs much. */
+/**
+ * After a replica has used up its allowance, its output is stored again once this many lines are allowed. Fewer would
+ * not be worth a transaction.
+ */
 const MIN_LINES = 200;
 
-/** A bucket of bytes and lines that fills at a rate. */
+/** A token bucket of bytes and lines. */
 class Bucket {
   readonly #rate: Amount;
   readonly #burst: Amount;
@@ -26,7 +29,7 @@ class Bucket {
     this.#left = { ...burst };
   }
 
-  /** Returns the amount that is left now; negative if more was taken than was available. */
+  /** Returns what is left now; negative if more was taken than was available. */
   left(): Amount {
     const now = Date.now();
     const seconds = Math.max(0, now - this.#grantedAt) / 1000;
@@ -45,7 +48,7 @@ class Bucket {
     this.#left = { bytes: this.#left.bytes - bytes, lines: this.#left.lines - lines };
   }
 
-  /** Returns the time until bytes and lines are left again, in milliseconds. */
+  /** Returns the time until bytes and `MIN_LINES` lines are available again, in milliseconds. */
   waitMs(): number {
     const { bytes, lines } = this.left();
     const seconds = Math.max(-bytes / this.#rate.bytes, (MIN_LINES - lines) / this.#rate.lines);
@@ -60,7 +63,7 @@ export class HostAllowance extends Bucket {
   }
 }
 
-/** How much output one replica may add to the log now, in bytes and in lines. */
+/** How much output one replica may add to the log at the moment, in bytes and in lines. */
 export class LogAllowance {
   readonly #own = new Bucket(REPLICA);
   readonly #host: HostAllowance;
@@ -69,12 +72,12 @@ export class LogAllowance {
     this.#host = host;
   }
 
-  /** False if the replica has to wait. */
+  /** False if the replica's output has to wait. */
   get open(): boolean {
     return this.lines() >= MIN_LINES;
   }
 
-  /** Returns the lines that are left; 0 if no bytes are left. */
+  /** Returns how many lines are left; 0 if no bytes are left. */
   lines(): number {
     const own = this.#own.left();
     const host = this.#isOrdinary() ? own : this.#host.left();
@@ -87,7 +90,7 @@ export class LogAllowance {
     this.#own.take({ bytes, lines });
   }
 
-  /** Returns the time until the replica may add output again, in milliseconds. */
+  /** Returns how long the replica's output has to wait, in milliseconds. */
   waitMs(): number {
     return this.#isOrdinary() ? this.#own.waitMs() : Math.max(this.#own.waitMs(), this.#host.waitMs());
   }

@@ -6,16 +6,16 @@ import type { ReplicaRow } from '../replicas/rows.js';
 import type { RuntimeLogs } from './replica-runtime-deps.js';
 
 export interface OutputStoreOptions<Mark> {
-  /** The position up to which the output is in the log. */
+  /** The position in the output up to which it is stored in the log. */
   mark: Mark;
   masker: Masker;
-  /** Moves the mark in the database. Resolves to false if the mark is not at `from`. */
+  /** Moves the mark in the database. Resolves to false if the stored mark is not `from`. */
   move: (trx: Transaction, from: Mark, to: Mark) => Promise<boolean>;
 }
 
 /**
- * Stores the masked output of one replica in its service's log. One transaction stores lines and moves the mark behind
- * them, so that each line is stored exactly once, and another worker continues right behind it.
+ * Stores the masked output of one replica in its service's log. Each transaction stores lines and moves the mark past
+ * them, so that each line is stored exactly once, and another worker continues right after it.
  */
 export class OutputStore<Mark> {
   readonly #deps: { db: Db; logs: RuntimeLogs };
@@ -35,8 +35,8 @@ export class OutputStore<Mark> {
   }
 
   /**
-   * Stores lines and moves the mark. A note replaces lines that the database refuses. Returns false if another worker
-   * has moved the mark; this store must then not be used any more.
+   * Stores lines and moves the mark. If the database refuses lines, a note is stored in their place. Returns false if
+   * another worker has moved the mark; this store must then not be used any more.
    */
   async append(texts: readonly string[], mark: Mark, level: LogLevel = 'info'): Promise<boolean> {
     const timestamp = new Date().toISOString();

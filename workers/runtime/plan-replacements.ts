@@ -1,42 +1,41 @@
 import type { ReplicaRow } from '../replicas/rows.js';
 
-/** The wait doubles with each consecutive replacement, at most this often. */
+/** Maximum number of times that the delay doubles. It doubles with each consecutive replacement. */
 const MAX_DOUBLINGS = 5;
 
 /**
- * Returns the time after which a failing replica is replaced, in milliseconds.
- * `replacements` is the number of consecutive earlier ones.
+ * Returns how long a replica must fail before it is replaced, in milliseconds. `replacements` is the number of
+ * consecutive earlier replacements.
  */
 export function replacementDelayMs(firstMs: number, replacements: number): number {
   return firstMs * 2 ** Math.min(replacements, MAX_DOUBLINGS);
 }
 
-/** An action of the supervisor for replicas that continue to fail their health check. */
+/** A supervisor's action on replicas that continue to fail their health check. */
 export type ReplacementAction =
-  /** Starts a new replica beside the failing one. */
+  /** Starts a new replica next to the failing one. */
   | { type: 'begin'; failing: ReplicaRow; allFail: boolean }
   /** Stops the failing replica and starts a new one in its place. */
   | { type: 'restartInPlace'; failing: ReplicaRow; allFail: boolean; why: 'no room' | 'did not help' }
-  /** The new replica is healthy: it takes the place of the failing one, which stops. */
+  /** The new replica is healthy: it replaces the failing one, which is stopped. */
   | { type: 'finish'; failing: ReplicaRow; successor: ReplicaRow }
-  /** The new replica did not become healthy: it stops, and the failing one stays until the next try. */
+  /** The new replica did not become healthy: it is stopped, and the failing one stays until the next try. */
   | { type: 'abandon'; failing: ReplicaRow; successor: ReplicaRow }
-  /** The new replica is no longer needed. */
+  /** The new replica is no longer needed and is stopped. */
   | { type: 'drop'; successor: ReplicaRow };
 
 export interface ReplacementOptions {
   /** Milliseconds since the epoch. */
   now: number;
-  /** The time within which a new replica must become healthy, in milliseconds. */
+  /** Timeout for a new replica to become healthy, in milliseconds. */
   startMs: number;
-  /** True if a second replica fits beside this one. */
+  /** Returns true if the host has room for a second replica next to this one. */
   hasRoom: (replica: ReplicaRow) => boolean;
 }
 
 /**
- * Decides which failing replicas of a host are replaced now.
- * A release's replicas are replaced one after another. So an outside fault, such as an unreachable database, never
- * stops all of them, and they can recover by themselves.
+ * Decides which of a host's failing replicas to replace now. A release's replicas are replaced one after another. Thus
+ * an external fault, such as an unreachable database, never stops all of them, and they can recover by themselves.
  */
 export function planReplacements(rows: readonly ReplicaRow[], options: ReplacementOptions): ReplacementAction[] {
   const releases = new Map<string, ReplicaRow[]>();
@@ -82,13 +81,13 @@ function planSuccessor(
   return hasFailed || isLate ? [{ type: 'abandon', failing, successor }] : [];
 }
 
-/** Returns true for a replica that was restarted in its place and still has time to become healthy. */
+/** Returns true for a replica that was restarted in place and still has time to become healthy. */
 function isComingUp(row: ReplicaRow, { now, startMs }: Pick<ReplacementOptions, 'now' | 'startMs'>): boolean {
   const begun = Math.max(row.created_at.getTime(), time(row.next_start_at));
   return row.replacements > 0 && !['ready', 'unhealthy'].includes(row.state) && now - begun < startMs;
 }
 
-/** Returns true if a replica that was healthy once has failed for too long, or did not recover after a restart. */
+/** Returns true if a once healthy replica has failed for too long, or did not recover after a restart. */
 function isDue(row: ReplicaRow, { now, startMs }: Pick<ReplacementOptions, 'now' | 'startMs'>): boolean {
   if (row.ready_at === null || time(row.replace_at) > now) return false;
   if (row.state === 'unhealthy') return row.replace_at !== null;
@@ -99,7 +98,7 @@ function time(date: Date | null): number {
   return date?.getTime() ?? 0;
 }
 
-/** Returns the line in the service's log about an action; '' for none. `now` is in milliseconds since the epoch. */
+/** Returns the line for the service's log about an action; '' for none. `now` is in milliseconds since the epoch. */
 export function replacementMessage(action: ReplacementAction, now: number, retryMs: number): string {
   switch (action.type) {
     case 'begin':

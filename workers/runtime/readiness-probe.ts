@@ -11,14 +11,14 @@ import { checkHealth } from './health-check.js';
 import { replacementDelayMs } from './plan-replacements.js';
 import type { ReleaseSpec } from './runtime-driver.js';
 
-/** A changed answer of a failing check is recorded at most this often, in milliseconds. */
+/** Minimum interval between records of a failing check whose result changes, in milliseconds. */
 const RECORD_MS = 1_000;
 
 /** Probes database servers. */
 export interface ServerProbe {
-  /** Resolves to '' if the server accepts connections, and otherwise to the reason. */
+  /** Resolves to '' if the server accepts connections, otherwise to the reason. */
   probe(row: ReplicaRow, spec: ReleaseSpec): Promise<string>;
-  /** Returns for how long the server has not answered at all, in milliseconds. */
+  /** Returns for how long the server has not responded, in milliseconds. */
   silentMs(replicaId: string): number;
 }
 
@@ -35,15 +35,15 @@ export interface ProbeDeps {
 }
 
 interface ProbeOptions {
-  /** The time after which a replica without a port is ready, in milliseconds. */
+  /** How long a replica without a port must run before it is ready, in milliseconds. */
   settledMs?: number;
-  /** Checks databases. */
+  /** Probes database servers. */
   probe?: ServerProbe | undefined;
   /** Runs the HEALTHCHECK of images. */
   imageProbe?: ImageProbe;
 }
 
-/** The readiness probe of one attempt to run a replica: runs a check when one is due, and records what `decideReadiness` decides. */
+/** The readiness probe of one attempt of a replica: runs due checks, and records what `decideReadiness` decides. */
 export class ReadinessProbe {
   readonly #deps: ProbeDeps;
   readonly #options: ProbeOptions;
@@ -64,8 +64,8 @@ export class ReadinessProbe {
   }
 
   /**
-   * Returns true if a database's server has not answered for so long that it must be restarted. A second server beside
-   * it never exists.
+   * Returns true if a database server has not responded for so long that it must be restarted. It is restarted in
+   * place, because a volume never has a second server.
    */
   isServerSilent({ id, ready_at }: ReplicaRow): boolean {
     return (
@@ -74,8 +74,8 @@ export class ReadinessProbe {
   }
 
   /**
-   * Runs a check if one is due. `ownsPort` resolves to false if another process listens on the replica's port; the check
-   * then fails without a request to it. `own` is the port on which the application listens.
+   * Runs a check if one is due. `ownsPort` resolves to false if another process listens on the replica's port; the
+   * check then fails without a request. `own` is the port on which the application listens.
    */
   async check(
     row: ReplicaRow,
@@ -134,7 +134,7 @@ export class ReadinessProbe {
     const { healthCheckPath: path } = spec.configuration;
     const health = await checkHealth({ address, port, path, host });
     if (!health.healthy) return health.answer;
-    // Only applications of web services are known to speak HTTP.
+    // Only the applications of web services can be expected to speak HTTP.
     return path === '' && spec.kind === 'web' ? this.#hangs.observe({ address, port, host }) : '';
   }
 }

@@ -8,32 +8,31 @@ import type { ReleaseSpec } from './runtime-driver.js';
 
 /** Polling interval when no notification arrives, in milliseconds. */
 export const POLL_MS = 250;
-/** Added to the grace period, in milliseconds: edges have to drain, and another worker may have to take over the host. */
+/** Added to the grace period, in milliseconds: edges must drain, and another worker may have to take over the host. */
 const STOP_SLACK_MS = 60_000;
 
-/** Returns when replicas that are stopped now must have ended, in milliseconds since the epoch. */
+/** Returns the deadline for replicas that are stopped now, in milliseconds since the epoch. */
 export function stopDeadline({ stopGraceSeconds }: Pick<Config, 'stopGraceSeconds'>): number {
   return Date.now() + stopGraceSeconds * 1000 + STOP_SLACK_MS;
 }
 
-/** The dependencies of both runtimes. The `replicas` table holds the desired and the observed state of replicas. */
+/** Dependencies of both runtimes. The table `replicas` holds the desired and the observed state of replicas. */
 export interface ReplicaRuntimeDeps {
   db: Db;
   listener: Listener;
   config: Config;
   log: Logger;
-  /** The host's id in the `replicas` table, and in the name of its supervisor's lock. */
+  /** The host's id in the table `replicas`, and in the name of its supervisor's lock. */
   hostId: string;
-  /** Loads a release from its deployment's snapshot, as the run has it. Controllers call it when a replica starts. */
+  /**
+   * Loads a release from its deployment's snapshot; with a run's id, as that run uses it. Called when a replica starts.
+   */
   loadRelease: (deploymentId: string, runId: string | null) => Promise<ReleaseSpec>;
   logs: RuntimeLogs;
   checks: Pick<CheckRecorder, 'add'>;
 }
 
-/**
- * Stores applications' output. The transaction that stores lines also moves the mark, so each line is stored exactly
- * once.
- */
+/** Stores applications' output and moves the mark in the same transaction, so each line is stored exactly once. */
 export interface RuntimeLogs {
   append(
     batch: {

@@ -8,7 +8,7 @@ import type { ReleaseSpec } from './runtime-driver.js';
 
 /**
  * Returns true for an error of the release itself, which a retry does not fix. Other errors are faults of the platform
- * and may pass.
+ * and may be temporary.
  */
 export function isExplained(error: unknown): error is ReleaseError | SealError {
   return error instanceof ReleaseError || error instanceof SealError;
@@ -16,7 +16,7 @@ export function isExplained(error: unknown): error is ReleaseError | SealError {
 
 type ReleaseOf = Pick<ReplicaRow, 'deployment_id' | 'run_id'>;
 
-/** The release of one replica, loaded once for each attempt to run it. */
+/** Loads the release of one replica, once per attempt to run it. */
 export class RetainedRelease {
   readonly #load: ReplicaRuntimeDeps['loadRelease'];
   #spec: ReleaseSpec | null = null;
@@ -31,15 +31,13 @@ export class RetainedRelease {
     return this.#spec;
   }
 
-  /** Loads the present release for a new attempt to run it. Throws as `read` does. */
+  /** Loads the release again, for a new attempt to run it. Throws as `read` does. */
   async readAnew({ deployment_id, run_id }: ReleaseOf): Promise<ReleaseSpec> {
     this.#spec = await this.#load(deployment_id, run_id);
     return this.#spec;
   }
 
-  /**
-   * Returns null if the release cannot be read, for example because its key is lost. Its replicas can still be stopped.
-   */
+  /** Returns the release; null if it cannot be read, for example without its key. Its replicas can still be stopped. */
   async readable(row: ReleaseOf): Promise<ReleaseSpec | null> {
     try {
       return await this.read(row);
@@ -50,7 +48,7 @@ export class RetainedRelease {
   }
 }
 
-/** Returns a masker of the service's own variables and its repository's password. The image's environment is not secret. */
+/** Returns a masker for the service's own variables and its repository's password. An image's own are not secret. */
 export function maskerOf(spec: ReleaseSpec): Masker {
   const own = Object.entries(spec.environment).filter(
     ([name, value]) => spec.image.manifest.environment[name] !== value,

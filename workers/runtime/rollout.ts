@@ -2,21 +2,20 @@ import type { ReplicaRow } from '../replicas/rows.js';
 
 type Rolled = Pick<ReplicaRow, 'state' | 'position' | 'ready_at'>;
 
-/** The state of a rollout. */
 export type RolloutOutcome<T extends Rolled = ReplicaRow> =
   | { type: 'ready' }
   | { type: 'stopped' }
-  /** This replica ended before it was ever ready. */
+  /** This replica exited before it was ever ready. */
   | { type: 'failed'; row: T }
   | { type: 'late' }
-  /** Some rows were still stopping when they were requested, and must be requested again. */
+  /** Some replicas were still stopping when they were requested, and must be requested again. */
   | { type: 'incomplete' }
   | { type: 'pending' };
 
 /**
- * Decides the state of a rollout from the rows of one generation that should run.
- * `count` replicas are wanted. A row at a higher position is left over, and counts only if it fails. `isLate` is true
- * once the release timeout has passed.
+ * Decides the state of a rollout from the replicas of one generation that should run. `count` replicas are wanted. A
+ * replica at a higher position is a leftover, and counts only if it fails. `isLate` is true once the release timeout
+ * has passed.
  */
 export function rolloutOutcome<T extends Rolled>(
   rows: readonly T[],
@@ -33,8 +32,8 @@ export function rolloutOutcome<T extends Rolled>(
 }
 
 /**
- * Returns the generation that a restart replaces, and the new one's number of replicas.
- * That number is `wanted` if nothing runs.
+ * Returns the generation that a restart replaces, and how many replicas the new one has. That number is `wanted` if
+ * nothing runs.
  */
 export function generationToReplace(
   rows: readonly Pick<ReplicaRow, 'generation'>[],

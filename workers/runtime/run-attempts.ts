@@ -13,7 +13,7 @@ const RUN_POLL_MS = 2_000;
 
 type Deps = Pick<ReplicaRuntimeDeps, 'db' | 'listener' | 'config' | 'hostId'>;
 
-/** Carries out `RuntimeDriver.runAttempt`. Each attempt is one replica that ends by itself. */
+/** Implements `RuntimeDriver.runAttempt`. Each attempt is one replica that exits by itself. */
 export async function runAttempt(
   deps: Deps,
   { serviceId, deploymentId, hasVolumes }: ReleaseSpec,
@@ -36,12 +36,12 @@ export async function runAttempt(
   }
 }
 
-/** Waits until no operation has the volumes of a service: a restore, or a backup that pauses the service. */
+/** Waits until no operation holds the service's volumes. A restore holds them, or a backup that pauses the service. */
 async function notHeld({ db, listener }: Deps, serviceId: string, signal: AbortSignal): Promise<void> {
   while (await isHeld(db, serviceId)) await replicaChange(listener, POLL_MS, signal);
 }
 
-/** Carries out `RuntimeDriver.stopRun`. */
+/** Implements `RuntimeDriver.stopRun`. */
 export async function stopRun({ db, listener, config }: Deps, runId: string): Promise<void> {
   await db.transaction((trx) => stopAttempts(trx, runId));
   const deadline = stopDeadline(config);

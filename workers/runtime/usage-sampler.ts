@@ -13,11 +13,11 @@ type Deps = Pick<ReplicaRuntimeDeps, 'db' | 'config' | 'log' | 'hostId'>;
 
 interface Reading extends ResourceUsage {
   attempt: number;
-  /** Milliseconds of this process's clock. */
+  /** Milliseconds on this process's monotonic clock. */
   at: number;
 }
 
-/** Measures a host's replicas every `METRICS_SECONDS`. Processor usage is known from a replica's second reading on. */
+/** Measures a host's replicas every `METRICS_SECONDS`. CPU usage is available from a replica's second reading on. */
 export class UsageSampler {
   readonly #deps: Deps;
   readonly #host: Pick<ReplicaHost, 'prepareUsage' | 'usage'>;
@@ -58,7 +58,7 @@ export class UsageSampler {
     }
   }
 
-  /** Measures every replica once and records it. */
+  /** Measures every replica once and records the results. */
   async #sample(): Promise<void> {
     const { db, hostId } = this.#deps;
     const replicas = await measurableReplicas(db, hostId);
@@ -80,8 +80,8 @@ export class UsageSampler {
 }
 
 /**
- * Returns a replica's usage between two readings, in per cent of its plan.
- * Returns null if no time has passed or its counter was reset.
+ * Returns a replica's usage between two readings, in percent of its plan. Null if no time has passed or its counter was
+ * reset.
  */
 export function sampleOf(replica: MeasurableReplica, before: Reading, now: Reading): ReplicaSample | null {
   const seconds = (now.at - before.at) / 1000;

@@ -7,16 +7,13 @@ export interface MeasurableReplica {
   id: string;
   restarts: number;
   service_id: string;
-  /** The replica's task in a swarm. */
+  /** The replica's task in a swarm; null outside a swarm. */
   task_id: string | null;
   kind: ServiceKind;
   plan: string;
 }
 
-/**
- * Returns a host's replicas with running processes. Attempts of runs are not included: they belong to no release that
- * serves.
- */
+/** Returns a host's replicas with running processes. Attempts of runs do not count as the service's usage. */
 export function measurableReplicas(db: Db, hostId: string): Promise<MeasurableReplica[]> {
   return rowsOf(
     db,
@@ -31,12 +28,12 @@ export interface ReplicaSample {
   replicaId: string;
   serviceId: string;
   attempt: number;
-  /** Per cent of the plan, as `memory`. */
+  /** In percent of the plan, as is `memory`. */
   cpu: number;
   memory: number;
 }
 
-/** Records the last measurement of these replicas, in one statement. */
+/** Records the latest measurement of these replicas, in one statement. */
 export async function recordSamples(db: Db, samples: readonly ReplicaSample[]): Promise<void> {
   if (samples.length === 0) return;
   const sorted = [...samples].sort((a, b) => (a.replicaId < b.replicaId ? -1 : 1));
@@ -57,8 +54,8 @@ export async function recordSamples(db: Db, samples: readonly ReplicaSample[]): 
 }
 
 /**
- * Adds the ready replicas of every live release, with their usage, to the current step.
- * Adds what volumes hold, too: those of suspended and cron services as they were measured last. A sample is valid for
+ * Adds the ready replicas of every live release, with their usage, to the current metrics interval. Also adds the last
+ * measured size of volumes, including those of suspended and cron services. A sample of a replica is valid for
  * `freshSeconds`.
  */
 export async function foldUsage(db: Db, freshSeconds: number): Promise<void> {

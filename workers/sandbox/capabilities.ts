@@ -1,25 +1,25 @@
 /**
- * The purpose of a container: a command on the host's system, such a command without root, the processes of an image,
- * or the programs that unpack and build images.
+ * The kind of a container: a command on the host's own file system, the same without root privileges, the process of an
+ * image, or the tools that unpack and build images.
  */
 export type ContainerKind = 'command' | 'rootless' | 'image' | 'imageTools';
 
-/** Docker's default list. */
+/** The default capabilities of a Docker container. */
 const OF_IMAGES = [
   ...['AUDIT_WRITE', 'CHOWN', 'DAC_OVERRIDE', 'FOWNER', 'FSETID', 'KILL', 'MKNOD', 'NET_BIND_SERVICE', 'NET_RAW'],
   ...['SETFCAP', 'SETGID', 'SETPCAP', 'SETUID', 'SYS_CHROOT'],
 ].map((name) => `CAP_${name}`);
 
-/** The capabilities of a container's processes. Those of images apply in their user namespace only. */
+/** Capabilities of a container's processes. Those of image processes are valid in their user namespace only. */
 export const CAPABILITIES: Readonly<Record<ContainerKind, readonly string[]>> = {
   command: [],
-  // The kernel requires it to map user 0 to another number. It is dropped before the command starts.
+  // The kernel requires this capability to map user 0 to another user. It is dropped before the command starts.
   rootless: ['CAP_SETFCAP'],
   image: OF_IMAGES,
   imageTools: [...OF_IMAGES, 'CAP_SYS_ADMIN'],
 };
 
-/** The capabilities of a process as the OCI runtime specification writes them. */
+/** The capability sets of a process, in the format of the OCI runtime specification. */
 export interface Capabilities {
   bounding: readonly string[];
   effective: readonly string[];
@@ -28,7 +28,7 @@ export interface Capabilities {
   ambient: readonly string[];
 }
 
-/** Returns the capabilities of the processes of a container. */
+/** Returns the capability sets for the processes of this kind of container. */
 export function capabilitiesOf(kind: ContainerKind): Capabilities {
   const names = CAPABILITIES[kind];
   return { bounding: names, effective: names, inheritable: [], permitted: names, ambient: [] };

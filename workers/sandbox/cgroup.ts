@@ -6,37 +6,36 @@ import { errorMessage } from '../../shared/core/error-registry.js';
 import { exists } from '../../shared/core/exists.js';
 import type { ResourceUsage, SandboxLimits } from './sandbox.js';
 
-/** The folders in which containers' control groups are made. */
+/** Where containers' cgroups are created. */
 export interface CgroupRoots {
   version: 1 | 2;
-  /** Version 1: a folder per controller. Version 2: the same folder. */
+  /** Version 1: one folder per controller. Version 2: the same folder for all. */
   memory: string;
   cpu: string;
-  /** The folder in which processor time is counted; null if the host does not count it. */
+  /** The folder with the CPU accounting; null if the host does not account CPU time. */
   accounting: string | null;
-  /** A folder in the version 2 hierarchy, to which rules for sockets are attached; null if the host has none. */
+  /** A folder in the version 2 hierarchy to which BPF programs for sockets are attached; null if the host has none. */
   sockets: string | null;
-  /** The folder in each hierarchy of the host: an OCI runtime makes a group in all of them. */
+  /** The folders in all hierarchies of the host, because an OCI runtime creates a cgroup in each of them. */
   all: readonly string[];
-  /** The parent of the containers' groups, as `cgroupsPath` of their configuration names it. */
+  /** The parent of the containers' cgroups, in the format of `linux.cgroupsPath` in an OCI configuration. */
   runtimePath: string;
 }
 
-/** The control group of one container. */
 export interface Cgroup {
-  /** A file with a line `oom_kill <count>`. */
+  /** A file with the line `oom_kill <count>`. */
   oomFile: string;
-  /** The group's folder in the version 2 hierarchy; null without one. */
+  /** The cgroup's folder in the version 2 hierarchy; null if the host has none. */
   sockets: string | null;
 }
 
-/** Prefix of test groups, which are made only to see whether groups can be made. */
+/** Name prefix of test cgroups, which are created only to find out whether cgroups work. */
 export const TRIAL = 'trial-';
 export const CPU_PERIOD_US = 100_000;
 /**
- * The weight of all hosted code together against the rest of the host, so that the platform answers while applications
- * use every core. With a quarter of the default weight, hosted code gets a fifth of a contested core, and all of an
- * idle one.
+ * CPU weight of all hosted code together against the rest of the host. It keeps the platform responsive while
+ * applications use every core: with a quarter of the default weight, hosted code gets a fifth of a contested core, and
+ * all of an idle one.
  */
 const CPU_WEIGHT = { 1: ['cpu.shares', '256'], 2: ['cpu.weight', '25'] } as const;
 const MEMORY_LIMIT = { 1: 'memory.limit_in_bytes', 2: 'memory.max' } as const;
@@ -44,19 +43,19 @@ const SWAP_LIMIT = { 1: 'memory.memsw.limit_in_bytes', 2: 'memory.swap.max' } as
 const CONTROLLERS = ['memory', 'pids', 'cpu'] as const;
 
 /**
- * Finds the host's hierarchies and tests them by making and removing a group.
- * Returns null if none works, after calling `explain` with each reason. If the platform's own group may delegate
- * controllers, the groups are made below it, so that its limits also apply to hosted processes.
+ * Finds the host's cgroup hierarchies and tests them by creating and removing a cgroup. Returns null if none works,
+ * after calling `explain` with each reason. If the platform's own cgroup may delegate controllers, containers' cgroups
+ * are created below it, so that its limits also apply to hosted processes.
  */
 export async function detectCgroups(name: string, explain: (why: string) => void): Promise<CgroupRoots | null> {
   return firstUsable(await candidates(name), explain);
 }
 
-/** Returns the first place in which a group can be made. A place that fails is left as it was. */
+/** Returns the first candidate in which a cgroup can be created. Undoes its changes in those that fail. */
 export async function firstUsable(places: CgroupRoots[], explain: (why: string) => void): Promise<CgroupRoots | null> {
   const reasons: string[] = [];
   for (const place of places) {
-    // The name is unique, because other workers of this host may start or sweep at the same time.
+    // The name is unique, because other workers on this host may start or sweep at the same time.
     const id = `${TRIAL}${randomUUID()}`;
     try {
       const roots = await prepareRoots(place);
@@ -67,7 +66,7 @@ export async function firstUsable(places: CgroupRoots[], explain: (why: string) 
       return roots;
     } catch (error) {
       reasons.push(errorMessage(error));
-      // rmdir keeps a folder that other groups use, because it is not empty.
+      // rmdir fails for a folder with other cgroups, because it is not empty.
       for (const folder of [join(place.memory, id), ...foldersOf(place)]) await rmdir(folder).catch(() => undefined);
     }
   }
@@ -94,11 +93,12 @@ async function candidates(name: string): Promise<CgroupRoots[]> {
   if (memory && pids && cpu) {
     const all = own.map(folderOf).filter((folder) => folder !== null);
     const sockets = mount === undefined || path === undefined ? null : join(mount, path, name);
-    // If the path of a group is relative, the OCI runtime makes the group below the runtime's group in each hierarchy.
+    // If the cgroup's path is relative, the OCI runtime creates it below its own cgroup in each hierarchy.
     return [{ version: 1, memory, cpu, accounting, sockets, all, runtimePath: name }];
   }
   if (mount === undefined || path === undefined) return [];
-  // Only the root group can have processes and delegate controllers. Otherwise the new group is beside the platform's.
+  // Only the root cgroup can both contain processes and delegate controllers. In any other case, the new cgroup must be
+  // a sibling of the platform's.
   const parents = new Set([join(mount, path), dirname(join(mount, path)), mount]);
   return [...parents]
     .filter((parent) => !relative(mount, parent).startsWith('..'))
@@ -109,7 +109,7 @@ async function candidates(name: string): Promise<CgroupRoots[]> {
     });
 }
 
-/** Makes the folders. Leaves out folders for counting and for socket rules if they cannot be made. */
+/** Creates the folders. The folders for CPU accounting and socket rules are null if they cannot be created. */
 async function prepareRoots(place: CgroupRoots): Promise<CgroupRoots> {
   const made = (folder: string) => mkdir(folder, { recursive: true }).then(() => folder);
   const ifPossible = async (folder: string | null) => (folder === null ? null : made(folder).catch(() => null));
@@ -134,21 +134,21 @@ export function limitsSwap({ version, memory }: CgroupRoots): Promise<boolean> {
   return exists(join(memory, SWAP_LIMIT[version]));
 }
 
-/** Makes the parts of a group that an OCI runtime does not make. */
+/** Creates the parts of a cgroup that an OCI runtime does not create. */
 export async function prepareCgroup(roots: CgroupRoots, id: string, { memoryMb }: SandboxLimits): Promise<Cgroup> {
   const sockets = roots.sockets === null ? null : join(roots.sockets, id);
   if (sockets !== null) await mkdir(sockets, { recursive: true });
   if (roots.version === 1) {
     const memory = join(roots.memory, id);
     await mkdir(memory, { recursive: true });
-    // Version 1 counts socket memory separately, and only if it has a limit.
+    // cgroup v1 accounts socket memory separately, and only if it has a limit.
     const file = join(memory, 'memory.kmem.tcp.limit_in_bytes');
     await writeFile(file, String(memoryMb * 1024 * 1024), { flag: 'r+' }).catch(() => undefined);
   }
   return { oomFile: join(roots.memory, id, roots.version === 1 ? 'memory.oom_control' : 'memory.events'), sockets };
 }
 
-/** Changes how many cores a sandbox may use. Does nothing if it has no group any more. */
+/** Changes how many cores a sandbox may use. Does nothing if its cgroup no longer exists. */
 export async function limitCpu(roots: CgroupRoots, id: string, cpu: number): Promise<void> {
   const quota = quotaOf(cpu);
   const [file, text] =
@@ -158,18 +158,18 @@ export async function limitCpu(roots: CgroupRoots, id: string, cpu: number): Pro
   });
 }
 
-/** Returns the processor time of this many cores in one period, in microseconds. */
+/** Returns the CPU quota for this many cores, in microseconds per scheduling period. */
 export function quotaOf(cpu: number): number {
   return Math.max(1000, Math.round(cpu * CPU_PERIOD_US));
 }
 
-/** Returns true if the kernel killed a process of the group because its memory was used up. */
+/** Returns true if the OOM killer has killed a process of the cgroup. */
 export async function ranOutOfMemory(cgroup: Cgroup): Promise<boolean> {
   const text = await readFile(cgroup.oomFile, 'utf8');
   return Number(/^oom_kill (\d+)$/m.exec(text)?.[1] ?? 0) > 0;
 }
 
-/** Returns the processes in a sandbox's group; empty without one. Commands beside its own are included. */
+/** Returns the pids in a sandbox's cgroup and the cgroups below it; empty if it has none. */
 export async function cgroupMembers(roots: CgroupRoots, id: string): Promise<number[]> {
   const own = join(roots.memory, id);
   const texts = await Promise.all(
@@ -186,32 +186,32 @@ async function groupsIn(folder: string): Promise<string[]> {
   return entries.filter((entry) => entry.isDirectory()).map(({ name }) => join(folder, name));
 }
 
-/** A group below a sandbox's group, for a command beside the sandbox's own. */
+/** A cgroup below a sandbox's cgroup, for a program that was started in the sandbox later. */
 export interface InnerCgroup {
   folder: string;
-  /** As the option `--cgroup` of `runc exec` names it. */
+  /** The value for the option `--cgroup` of `runc exec`. */
   option: string;
 }
 
-/** Makes a group below a sandbox's group, whose limits apply to it. Rejects if the sandbox has ended. */
+/** Creates a cgroup below a sandbox's cgroup, whose limits apply to it too. Rejects if the sandbox has ended. */
 export async function makeInnerCgroup(roots: CgroupRoots, id: string, name: string): Promise<InnerCgroup> {
   const folder = join(roots.memory, id, name);
   await mkdir(folder);
   return { folder, option: roots.version === 1 ? `memory:${name}` : name };
 }
 
-/** Returns the files by which a process joins a sandbox's group. */
+/** Returns the `cgroup.procs` files to which a process is written to join a sandbox's cgroup. */
 export function procsFilesOf(roots: CgroupRoots, id: string): string[] {
   return foldersOf(roots).map((root) => join(root, id, 'cgroup.procs'));
 }
 
-/** Returns the sandboxes that have a group on this host. */
+/** Returns the ids of the sandboxes that have a cgroup on this host. */
 export async function listCgroups(roots: CgroupRoots): Promise<string[]> {
   const entries = await readdir(roots.memory, { withFileTypes: true });
   return entries.filter((entry) => entry.isDirectory() && !entry.name.startsWith(TRIAL)).map((entry) => entry.name);
 }
 
-/** Removes the group of a sandbox whose processes have ended. The kernel may need a moment to notice that. */
+/** Removes the cgroup of a sandbox whose processes have exited. Retries until the kernel considers it empty. */
 export async function removeCgroup(roots: CgroupRoots, id: string): Promise<void> {
   for (const root of foldersOf(roots)) {
     for (let attempt = 0; ; attempt++) {
@@ -234,8 +234,8 @@ function foldersOf({ memory, cpu, accounting, sockets, all }: CgroupRoots): stri
 }
 
 /**
- * Returns what a sandbox's processes use.
- * Returns null without a group, or if the host does not count processor time.
+ * Returns the resources that a sandbox's processes use. Returns null if the sandbox has no cgroup, or if the host does
+ * not account CPU time.
  */
 export async function usageOf(roots: CgroupRoots, id: string): Promise<ResourceUsage | null> {
   if (roots.accounting === null) return null;
@@ -251,7 +251,7 @@ export async function usageOf(roots: CgroupRoots, id: string): Promise<ResourceU
     return { cpuSeconds, memoryBytes: Math.max(0, Number(used) - cached) };
   } catch (error) {
     const code = (error as NodeJS.ErrnoException).code;
-    // The group has ended, is ending now, or was made by a version that did not count.
+    // The cgroup is removed, is being removed, or was created by a version that did not account CPU time.
     if (code === 'ENOENT' || code === 'ENODEV') return null;
     throw error;
   }

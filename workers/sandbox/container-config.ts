@@ -24,7 +24,7 @@ import {
 import type { Seccomp } from './seccomp.js';
 import { IMAGE_USERS } from './service-users.js';
 
-/** If the host's memory runs out, the kernel ends hosted code before the platform. */
+/** A high OOM score: if the host's memory runs out, the kernel kills hosted code before the platform. */
 const OOM_SCORE = 500;
 
 /** Variables that some shells do not allow to be set. No other program reads them. */
@@ -42,7 +42,7 @@ interface Hook {
   env: string[];
 }
 
-/** The parts of the OCI runtime specification that are used here. */
+/** The parts of the OCI runtime specification's `config.json` that are used here. */
 export interface ContainerConfig {
   ociVersion: string;
   root: { path: string; readonly: boolean };
@@ -72,9 +72,9 @@ export interface ContainerConfig {
 }
 
 /**
- * Returns the configuration of a container. Throws if a variable's name or value cannot be passed.
- * It runs on the host's own system without privileges, or with the root and the users of `plan.mapped`. It joins the
- * network of the process that starts it.
+ * Returns the configuration of a container. Throws if a variable's name or value cannot be passed. The container uses
+ * the host's own file system without privileges, or the root and the users of `plan.mapped`. It joins the network of
+ * the process that starts it.
  */
 export function containerConfig(
   host: ContainedHost,
@@ -88,7 +88,8 @@ export function containerConfig(
   const users = usersOf(host, plan);
   const ofImage = command === '' ? (mapped?.process?.args ?? []) : [];
   const isRootless = kind === 'rootless';
-  // The runtime can enter the user namespace of process 1 only, and the other namespaces belong to that one.
+  // The init stays in the outer user namespace, which owns the container's other namespaces: the runtime can enter only
+  // the user namespace of process 1. The command drops to the inner one.
   const drop = isRootless ? [...asOrdinaryUser(plan.uid), '/bin/sh', VARIABLES_PATH] : [];
   const init = ['/bin/sh', INIT_PATH, plan.tied ? 'tied' : 'free', cwd, 'here'];
   const byInit = [...init, ...drop, '/bin/sh', '-c', command];
@@ -103,7 +104,7 @@ export function containerConfig(
       args: ofImage.length > 0 ? ofImage : byInit,
       env: isRootless ? deferred(env) : Object.entries(env).map(variable),
       capabilities: capabilitiesOf(kind),
-      // A Dockerfile's programs may change their user, within the user namespace.
+      // Programs that a Dockerfile runs may change their user, within the user namespace.
       noNewPrivileges: kind !== 'imageTools',
       oomScoreAdj: OOM_SCORE,
       rlimits: resourceLimits(plan, cgroups !== null, countedOf(kind)).map(({ name, value }) => {
@@ -128,7 +129,7 @@ function kindOf({ level }: Host, { mapped }: Plan): ContainerKind {
   return mapped.process === null ? 'imageTools' : 'image';
 }
 
-/** Returns the unit whose processes the kernel counts if there is no control group. */
+/** Returns whose processes the kernel counts for RLIMIT_NPROC if there is no cgroup. */
 function countedOf(kind: ContainerKind): 'container' | 'service' | 'all' {
   if (kind !== 'rootless') return 'service';
   const [major = 0, minor = 0] = release().split('.').map(Number);
@@ -138,7 +139,7 @@ function countedOf(kind: ContainerKind): 'container' | 'service' | 'all' {
 function usersOf({ level }: Host, { mapped, network, uid }: Plan): IdMapping | null {
   if (mapped !== null) return { containerID: 0, hostID: mapped.firstUser, size: IMAGE_USERS };
   if (level !== 'rootless') return null;
-  // The network is joined in a user namespace in which the platform's user is root.
+  // To join the network, the container must be in a user namespace in which the platform's user is root.
   return { containerID: 0, hostID: network ? 0 : uid, size: 1 };
 }
 
@@ -148,14 +149,14 @@ function userOf({ uid, mapped }: Plan, kind: ContainerKind): ContainerConfig['pr
   return userOfImage(mapped.process.user);
 }
 
-/** Returns the user of an image's process as the OCI runtime specification writes it. */
+/** Returns the user of an image's process in the format of the OCI runtime specification. */
 export function userOfImage({ uid, gid, groups }: ImageProcess['user']): ContainerConfig['process']['user'] {
   return { uid, gid, additionalGids: groups };
 }
 
 /**
- * Returns the variables of a command as `VARIABLES` gives them to it. The programs that drop its privileges first do
- * not get them.
+ * Encodes a command's variables for `VARIABLES`, which sets them just before the command starts. The programs that drop
+ * privileges before that must not obey them.
  */
 export function deferred({ [MARKER]: mark = '', ...env }: HostedCommand['env']): string[] {
   const later = Object.keys(env).filter((name) => !OF_SHELLS.includes(name));
@@ -177,7 +178,7 @@ function variable([name, value]: [string, string]): string {
 function resourcesOf({ level, oci }: ContainedHost, { limits }: Plan): object {
   const bytes = limits.memoryMb * 1024 * 1024;
   return {
-    // Device rules need root. In a user namespace no device can be made.
+    // Device rules require root privileges. In a user namespace, device files cannot be created anyway.
     ...(level === 'rootless' ? {} : { devices: [{ allow: false, access: 'rwm' }] }),
     memory: { limit: bytes, ...(oci.limitsSwap ? { swap: bytes } : {}) },
     cpu: { quota: quotaOf(limits.cpu), period: CPU_PERIOD_US },
@@ -187,14 +188,15 @@ function resourcesOf({ level, oci }: ContainedHost, { limits }: Plan): object {
 
 function hooksOf({ oci }: ContainedHost, { image, uid, volumes }: Plan, kind: ContainerKind): Hook[] {
   if (kind === 'rootless') {
-    // The only user namespace is that of the command's user.
+    // Prevents the command from creating user namespaces: the only one is that of its own user.
     const limit = 'echo 1 >"$1/proc/sys/user/max_user_namespaces"';
     return [hook('/bin/sh', ['sh', '-c', limit, 'limit', oci.rootfs])];
   }
   if (kind !== 'command' || image === null) return [];
-  // Makes the service's user the owner of the image's files, in the writable layer above it.
+  // Makes the service's user the owner of the image's files. The changes go to the writable layer above the image.
   const pruned = NOT_OWNED.flatMap((name, index) => [...(index === 0 ? [] : ['-o']), '-name', name]);
-  // A run of the service may change a volume meanwhile. Then each name is given in its folder, on the way to which no link is followed.
+  // A run of the service may change a volume at the same time. `-execdir` passes each name relative to its folder, so
+  // that chown follows no symlink on the path.
   const each = volumes.length === 0 ? '-exec' : '-execdir';
   const own = ['-xdev', each, 'chown', '-h', `${uid}:${uid}`, '{}', '+'];
   return [hook('/usr/bin/find', ['find', join(oci.rootfs, APP_PATH), ...own, '(', ...pruned, ')', '-prune'])];

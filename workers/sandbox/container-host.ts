@@ -21,22 +21,22 @@ import { isRoot } from './service-users.js';
 import { ENTER, INIT, PYTHON, RECORD, VARIABLES } from './shell-programs.js';
 import { MOUNT_VOLUMES } from './volume-mounts.js';
 
-/** The folders of the host's system that every container sees, read-only. Nothing else of the host is visible. */
+/** The host's folders that every container sees, read-only. Nothing else of the host is visible. */
 const SYSTEM = ['bin', 'etc', 'lib', 'lib32', 'lib64', 'libx32', 'nix', 'opt', 'sbin', 'usr', 'var'];
-/** Folders that are empty or made for each container. */
+/** Folders in a container that are empty or created for each container. */
 const MADE = ['/dev', '/proc', '/sys', '/tmp', '/media', '/srv', INSIDE, ...HIDE_CANDIDATES];
-/** Options of an overlay whose changes end with the container, the best first. Old kernels do not know all of them. */
+/** Mount options of an overlay whose changes are discarded in the end, best first. Old kernels do not support all. */
 const OVERLAY_OPTIONS = [['metacopy=on', 'volatile'], ['volatile'], []];
 const OVERLAY_OPTIONS_WITHOUT_ROOT = [['userxattr', 'volatile'], ['userxattr']];
 
-/** The runtimes that `OCI_RUNTIME=auto` looks for, the best first. */
+/** The OCI runtimes that `OCI_RUNTIME=auto` looks for, best first. */
 export const USUAL_RUNTIMES: readonly string[] = ['runc', 'crun'];
 
 function programsFolder(dataDir: string): string {
   return join(dataDir, 'containers');
 }
 
-/** Writes the program that runs around a hosted command. Returns its path. */
+/** Writes the init that wraps a hosted command to a file. Returns its path. */
 export async function writeInit(dataDir: string): Promise<string> {
   const path = join(programsFolder(dataDir), 'init');
   await mkdir(programsFolder(dataDir), { recursive: true });
@@ -45,8 +45,8 @@ export async function writeInit(dataDir: string): Promise<string> {
 }
 
 /**
- * Finds the programs and prepares the containers' root below DATA_DIR.
- * Returns a host for each installed runtime; empty if conmon is missing.
+ * Finds the container programs and creates the containers' root below DATA_DIR. Returns a host for each installed
+ * runtime; empty if conmon is missing.
  */
 export async function findContainers(
   dataDir: string,
@@ -82,10 +82,7 @@ export async function findContainers(
   return found.map((runtime) => ({ runtime, ...shared }));
 }
 
-/**
- * Returns true if this host has the programs for images, and enough users.
- * Only root can provide the many that images need.
- */
+/** Returns true if this host has the tools for images and enough users, which only root can provide. */
 async function canRunImages(): Promise<boolean> {
   if (!isRoot()) return false;
   const tools = await Promise.all(['skopeo', 'umoci', 'buildah'].map(programPath));
@@ -103,7 +100,7 @@ async function programPath(name: string): Promise<string | null> {
   return null;
 }
 
-/** Makes the folders and links of the root. Returns the system's folders to mount. */
+/** Creates the folders and symlinks of the containers' root. Returns the host's folders to mount. */
 async function prepareRoot(rootfs: string): Promise<string[]> {
   const system: string[] = [];
   for (const path of MADE) await mkdir(join(rootfs, path), { recursive: true });
@@ -123,7 +120,7 @@ async function prepareRoot(rootfs: string): Promise<string[]> {
   return system;
 }
 
-/** Replaces a file as a whole, because a running shell reads its program bit by bit. */
+/** Replaces a file atomically, because a running shell reads its script piece by piece. */
 async function replaceFile(path: string, text: string): Promise<void> {
   const candidate = `${path}.${randomUUID()}`;
   await writeFile(candidate, text, { mode: 0o755 });

@@ -16,11 +16,9 @@ import {
 } from './sandbox-plan.js';
 import { volumeMounts, withVolumePoints } from './volume-mounts.js';
 
-/** Where programs read how much memory they may use. */
+/** Where programs read their memory limit. */
 const CGROUPS = '/sys/fs/cgroup';
-/**
- * Kernel files and folders with figures of the host or of other containers. A path that this kernel lacks is ignored.
- */
+/** Kernel files and folders with information about the host or other containers. Missing paths are ignored. */
 const MASKED = [
   ...[
     'acpi',
@@ -40,29 +38,29 @@ const MASKED = [
 ];
 /** Options of the mount for a container's pseudo-terminals. */
 const TERMINALS = ['newinstance', 'ptmxmode=0666', 'mode=0620', 'max=64'];
-/** How many files `/dev/shm` may hold; their memory counts for the plan. */
+/** Maximum number of files in `/dev/shm`. Their memory counts towards the plan. */
 const SHARED_FILES = 65_536;
 const READ_ONLY = ['rbind', 'ro', 'nosuid', 'nodev', 'rprivate'];
 const WRITABLE = ['rbind', 'rw', 'nosuid', 'nodev', 'rprivate'];
 /**
- * What the image programs see of the host's system. As root of their user namespace they can undo what hides a folder,
- * so no hidden path may be inside of these (`canHideFromImageTools`).
+ * The host's folders that the image tools see. As root of their user namespace they can unmount what hides a folder, so
+ * these must not contain a hidden path (`canHideFromImageTools`).
  */
 const SEEN_BY_IMAGE_TOOLS = ['/etc', '/usr', '/bin', '/lib', '/lib32', '/lib64', '/libx32', '/sbin'];
-/** Folders in which the image programs keep their own files while they run. */
+/** Folders in which the image tools keep their own files while they run. */
 const OF_IMAGE_TOOLS = ['/run', '/root', '/var'];
 
-/** Returns the paths that are masked in a container, with or without a control group. */
+/** Returns the paths to mask in a container. Without a cgroup, /sys/fs/cgroup shows the host's and is masked too. */
 export function maskedPaths(hasCgroup: boolean): string[] {
   return hasCgroup ? MASKED : [...MASKED, CGROUPS];
 }
 
-/** Returns the folders below a working folder in which an overlay keeps its changes. */
+/** Returns the upper and the work folder of an overlay that is mounted over a working folder. */
 export function overlayFolders(directory: string) {
   return { upper: join(directory, 'upper'), work: join(directory, 'work') };
 }
 
-/** Returns the options of the overlay that shows an image under a working folder. */
+/** Returns the mount options of the overlay with an image as its lower layer. */
 export function overlayLayers(
   { overlayOptions }: Pick<ContainerHost, 'overlayOptions'>,
   image: string,
@@ -72,10 +70,7 @@ export function overlayLayers(
   return [`lowerdir=${image}`, `upperdir=${upper}`, `workdir=${work}`, ...overlayOptions];
 }
 
-/**
- * Returns the mounts of a container on the host's own system, which is read only.
- * The command's folder is at `/mnt/app`.
- */
+/** Returns the mounts of a container on the host's own file system, read-only. The command's folder is `/mnt/app`. */
 export function hostMounts(host: ContainedHost, plan: Plan): Mount[] {
   const { oci } = host;
   const { scratch, directory, image, writable, tools, mapped } = plan;
@@ -111,12 +106,12 @@ export function hostMounts(host: ContainedHost, plan: Plan): Mount[] {
   ];
 }
 
-/** Returns false if skopeo, umoci or buildah could see a path of the host that must stay hidden. */
+/** Returns false if skopeo, umoci or buildah could read a path of the host that must stay hidden. */
 export function canHideFromImageTools({ hidden }: Pick<Host, 'hidden'>): boolean {
   return !hidden.some((path) => SEEN_BY_IMAGE_TOOLS.some((folder) => isBelow(path, folder)));
 }
 
-/** Returns the mounts above an image's root. */
+/** Returns the mounts in the root of an image. */
 export function imageMounts(host: ContainedHost, plan: Plan): Mount[] {
   const { oci } = host;
   const init = bind(join(oci.rootfs, INIT_PATH), INIT_PATH);
@@ -124,7 +119,7 @@ export function imageMounts(host: ContainedHost, plan: Plan): Mount[] {
 }
 
 function kernelMounts({ level, cgroups }: Host, { limits, mapped }: Plan): Mount[] {
-  // A user namespace can mount /sys only if it owns the network namespace, which is not the case here.
+  // The kernel lets a user namespace mount sysfs only if it owns the network namespace, which it does not here.
   const sys: Mount =
     mapped === null && level !== 'rootless'
       ? { destination: '/sys', type: 'sysfs', source: 'sysfs', options: ['nosuid', 'noexec', 'nodev', 'ro'] }

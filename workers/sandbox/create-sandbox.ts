@@ -13,16 +13,16 @@ import { isRoot, protectLinks, settleUsers } from './service-users.js';
 
 export interface SandboxOptions {
   log: Logger;
-  /** DATA_DIR. It is hidden from every command, and its path marks the processes of this platform. */
+  /** DATA_DIR. It is hidden from every command. The mark of this platform's processes is derived from its path. */
   dataDir: string;
   /** Uses this level instead of the strongest one. Throws if the host does not support it. */
   level?: SandboxLevel;
-  /** The setting ISOLATION. `required` refuses everything but OCI containers. */
+  /** The setting ISOLATION. With `required`, only OCI containers are accepted. */
   isolation?: 'auto' | 'required';
   ociRuntime?: string;
-  /** The setting RUNTIME_PORTS. Only the replica that has a port may listen on it. */
+  /** The setting RUNTIME_PORTS. Only the replica to which a port is assigned may listen on it. */
   ports?: PortRange;
-  /** Opens the networks of commands. Without it, commands share the host's network. */
+  /** Sets up the networks of commands. If absent, commands share the host's network. */
   network?: (level: SandboxLevel) => Promise<HostNetworks>;
 }
 
@@ -35,7 +35,7 @@ export async function createSandbox(options: SandboxOptions): Promise<Sandbox> {
   if (isRoot()) await settleUsers(real);
   const explain = (why: string) => {
     const text = `memory, processes and cpu are not limited by control groups: ${why}`;
-    // An unprivileged user seldom has control groups. The message about the level says so.
+    // Without root, cgroups are seldom available. The message about the level mentions it.
     if (isRoot()) log.warn(text);
     else log.debug(text);
   };
@@ -57,7 +57,7 @@ export async function createSandbox(options: SandboxOptions): Promise<Sandbox> {
   return sandbox;
 }
 
-/** Returns the range if this host can refuse its ports to a sandbox. Otherwise null, with the reason in the log. */
+/** Returns the range if this host can keep sandboxes from binding its ports. Otherwise logs why, and returns null. */
 async function usableGuard(cgroups: CgroupRoots | null, ports: PortRange, log: Logger): Promise<PortRange | null> {
   const root = cgroups?.sockets ?? null;
   const problem =

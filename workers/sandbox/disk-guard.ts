@@ -9,11 +9,11 @@ import { scratchRoot } from './prepare-sandbox.js';
 
 /** A file in a sandbox's folder that lists the folders to which it writes. Only the platform's user may change it. */
 const STORAGE = 'storage';
-/** Times in milliseconds. */
+/** Interval between checks of the free space, in milliseconds. */
 const WATCH_MS = 1_000;
-/** A folder that takes longer to measure has too many files. */
+/** Timeout of measuring one folder, in milliseconds. A folder that takes longer has too many files. */
 const MEASURE_MS = 20_000;
-/** Interval between measurements of builds and commands, even if the disk has enough room. */
+/** Interval between measurements of builds and commands while the disk has enough room, in milliseconds. */
 const BOUNDS_MS = 30_000;
 const AT_ONCE = 2;
 
@@ -22,7 +22,7 @@ interface Storage {
   most: Use | null;
 }
 
-/** Records the folders to which a sandbox writes, for the guards of all workers of this host. */
+/** Records the folders to which a sandbox writes, for the disk guards of all workers on this host. */
 export async function noteStorage(
   scratch: string,
   folders: readonly string[],
@@ -35,13 +35,13 @@ export async function noteStorage(
   await writeFile(join(scratch, STORAGE), JSON.stringify(storage), { mode: 0o600 });
 }
 
-/** Returns the room on a folder's disk. */
+/** Returns the total and free space and inodes of a folder's file system. */
 export async function diskRoom(folder: string): Promise<DiskRoom> {
   const { bavail, blocks, bsize, ffree, files } = await statfs(folder);
   return { freeBytes: bavail * bsize, totalBytes: blocks * bsize, freeFiles: ffree, totalFiles: files };
 }
 
-/** Returns why no new build begins on this host; null if the disk of DATA_DIR has room. */
+/** Returns why this host accepts no new build; null if the disk with DATA_DIR has room. */
 export async function diskProblem(dataDir: string): Promise<string | null> {
   const state = roomState(await diskRoom(dataDir));
   if (state === 'enough' || state === 'low') return null;
@@ -56,13 +56,13 @@ export interface DiskGuardDeps {
 }
 
 /**
- * Watches the disk of DATA_DIR and ends what fills it, before the platform's database runs out of room. `writerToEnd`
- * chooses the sandbox. A build or command beyond its own bound is ended even if there is room.
+ * Watches the disk with DATA_DIR and kills sandboxes that fill it. Acts before the platform's database runs out of
+ * room. `writerToEnd` chooses the sandbox. A build or command over its own limit is killed even if there is room.
  */
 export class DiskGuard {
   readonly #deps: DiskGuardDeps;
   readonly #closing = new AbortController();
-  /** The size of each folder when the disk became low. */
+  /** The size of each folder when free space became low. */
   #before = new Map<string, Use>();
   #writers: Writer[] = [];
   #measuredAt = Number.NEGATIVE_INFINITY;
@@ -73,7 +73,7 @@ export class DiskGuard {
     this.#deps = deps;
   }
 
-  /** Checks at intervals of `everyMs`, in the background. */
+  /** Starts checking every `everyMs` milliseconds, in the background. */
   start(everyMs = WATCH_MS): void {
     this.#timer = setTimeout(() => {
       this.#looking = this.look()
@@ -93,7 +93,7 @@ export class DiskGuard {
     await this.#looking;
   }
 
-  /** Checks once. Returns the ids of the sandboxes that it ended. */
+  /** Checks once. Returns the ids of the sandboxes that it killed. */
   async look(): Promise<string[]> {
     const state = roomState(await diskRoom(this.#deps.dataDir));
     const isDue = Date.now() - this.#measuredAt >= BOUNDS_MS;
@@ -103,7 +103,7 @@ export class DiskGuard {
     }
     await this.#measure(state !== 'enough');
     const over = this.#writers.filter(isOverBound).map(({ id }) => id);
-    // Measuring took time, and a sandbox that ended meanwhile may have made room.
+    // Check the free space again: measuring took time, and a sandbox that ended meanwhile may have freed some.
     const filler = writerToEnd(this.#writers, await diskRoom(this.#deps.dataDir));
     const ids = [...new Set([...over, ...(filler === null ? [] : [filler])])];
     for (const id of ids) {
@@ -151,7 +151,8 @@ async function useOf(folder: string, signal: AbortSignal): Promise<Use> {
     resultOf('du', ['-skx', '--', folder], options),
     resultOf('du', ['-sx', '--inodes', '--', folder], options),
   ]);
-  // Files appear and disappear meanwhile, so an error proves nothing. A removed folder has no figure.
+  // Files appear and disappear during the measurement, so an error of `du` is no reason to kill. A removed folder
+  // yields no figure and counts as 0.
   const figure = ({ stdout, cut }: typeof size) =>
     cut === null ? Number.parseInt(stdout, 10) || 0 : Number.MAX_SAFE_INTEGER;
   return { bytes: figure(size) * 1024, files: figure(count) };

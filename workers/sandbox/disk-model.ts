@@ -1,4 +1,4 @@
-/** The room on the disk of DATA_DIR. `totalFiles` is 0 for a file system that makes inodes on demand. */
+/** Free and total space of the disk with DATA_DIR. `totalFiles` is 0 if the number of inodes is not fixed. */
 export interface DiskRoom {
   freeBytes: number;
   totalBytes: number;
@@ -22,17 +22,17 @@ export interface Writer {
   most: Use | null;
 }
 
-/** The share of the disk that is kept for the platform and its database, with upper bounds in bytes and files. */
+/** Share of the disk that is reserved for the platform and its database, with upper limits in bytes and files. */
 const RESERVE_SHARE = 0.05;
 const MAX_RESERVE: Use = { bytes: 2 * 1024 ** 3, files: 100_000 };
-/** A replica that has grown by less than this part of the reserve is not ended: it did not fill the disk. */
+/** A replica is not killed if it has grown by less than this share of the reserve, because it did not fill the disk. */
 const MIN_GROWTH = 1 / 16;
-/** What a build or a command may use besides three times its largest allowed file. */
+/** What a build or a command may use in addition to three times its largest allowed file. */
 const RUN_BYTES = 4 * 1024 ** 3;
 const MAX_RUN_FILES = 2_000_000;
 const FILE_MB = 1024;
 
-/** Returns the reserve of a disk of this size. */
+/** Returns how much of a disk of this size is reserved for the platform. */
 export function reserveOf({ totalBytes, totalFiles }: Pick<DiskRoom, 'totalBytes' | 'totalFiles'>): Use {
   return {
     bytes: Math.min(MAX_RESERVE.bytes, totalBytes * RESERVE_SHARE),
@@ -40,7 +40,7 @@ export function reserveOf({ totalBytes, totalFiles }: Pick<DiskRoom, 'totalBytes
   };
 }
 
-/** Returns what is scarce. `bytes` or `files`: a part of the reserve is used. `low`: below twice the reserve. */
+/** Returns what is scarce. `bytes` or `files`: less than the reserve is free. `low`: less than twice the reserve. */
 export function roomState(room: DiskRoom): 'enough' | 'low' | 'bytes' | 'files' {
   const reserve = reserveOf(room);
   if (room.freeBytes < reserve.bytes) return 'bytes';
@@ -49,19 +49,19 @@ export function roomState(room: DiskRoom): 'enough' | 'low' | 'bytes' | 'files' 
   return isLow ? 'low' : 'enough';
 }
 
-/** Returns the most that a build or a single command may use, in all its folders together. */
+/** Returns the maximum that a build or a single command may use, in all its folders together. */
 export function mostOfRun(fileSizeMb = FILE_MB): Use {
   return { bytes: RUN_BYTES + 3 * fileSizeMb * 1024 ** 2, files: MAX_RUN_FILES };
 }
 
-/** Returns true if a build or a command uses more than it may. */
+/** Returns true if a build or a command uses more than its maximum. Replicas have none. */
 export function isOverBound({ used, most }: Pick<Writer, 'used' | 'most'>): boolean {
   return most !== null && (used.bytes > most.bytes || used.files > most.files);
 }
 
 /**
- * Returns the writer to end to make room: the one that has grown most since the disk became low.
- * If none has grown much, it is the largest build or command; null if none fills the disk.
+ * Returns the writer to kill to make room: the one that has grown most since free space became low. If none has grown
+ * much, returns the largest build or command; null if none fills the disk.
  */
 export function writerToEnd(writers: readonly Writer[], room: DiskRoom): string | null {
   const state = roomState(room);

@@ -14,17 +14,20 @@ import { isRoot } from './service-users.js';
 import { VARIABLES } from './shell-programs.js';
 import { pidFileOf } from './stop-signal.js';
 
-/** Marks the processes of an entry, for hosts without control groups. */
+/** Variable that marks the processes of an entry, for hosts without cgroups. */
 const ENTRY_MARK = 'RANVIER_ENTRY';
 
-/** Opens a file as descriptor 3, removes it, and becomes the program of the other arguments. The file has a command's variables. */
+/**
+ * Opens a file as descriptor 3, deletes it and executes the program in the other arguments. The file contains a
+ * command's variables, so it must not stay on disk.
+ */
 const OPEN_AND_REMOVE = 'exec 3<"$1" && rm -f -- "$1" && shift && exec "$@"';
 
 interface Entered {
   id: string;
   process: DetachedProcess;
   scratch: string;
-  /** Arguments before the runtime that make it join the network of the container. */
+  /** Arguments to put before the runtime so that it joins the container's network. */
   network: readonly string[];
 }
 
@@ -33,7 +36,7 @@ interface CommandFacts {
   env: Record<string, string>;
 }
 
-/** Prepares a program beside the command of a sandbox. Rejects if that has ended. */
+/** Prepares a program in the sandbox of a running command. Rejects if the command has ended. */
 export async function enterSandbox(host: Host, sandbox: Entered, command: EntryCommand): Promise<Entry> {
   return host.oci === null
     ? enterPlain(host, sandbox, command)
@@ -101,8 +104,8 @@ async function enterContainer(
 }
 
 /**
- * Returns arguments before a command in a container without root that run it as the application's user: in the user
- * namespace of the application, which is below that of process 1. Throws if the application has ended.
+ * Returns arguments to put before a command in a rootless container so that it runs as the application's user. It joins
+ * the application's user namespace, which is a child of that of process 1. Throws if the application has ended.
  */
 async function asCommand(init: number): Promise<string[]> {
   const children = await readFile(`/proc/${init}/task/${init}/children`, 'utf8');
@@ -117,7 +120,7 @@ async function asCommand(init: number): Promise<string[]> {
   throw new Error('the application has ended, or an older release of the platform started it: restart the service');
 }
 
-/** The rows of /proc/<pid>/limits that a hosted command has of its own, and their names in the OCI specification. */
+/** The lines of /proc/<pid>/limits that are set for hosted commands, and their names in the OCI specification. */
 const LIMITS: Readonly<Record<string, string>> = {
   'Max core file size': 'CORE',
   'Max file size': 'FSIZE',
@@ -126,7 +129,7 @@ const LIMITS: Readonly<Record<string, string>> = {
   'Max open files': 'NOFILE',
 };
 
-/** Returns the limits of a process as the OCI runtime specification writes them. */
+/** Returns the resource limits of a process in the format of the OCI runtime specification. */
 async function limitsOf(pid: number): Promise<{ type: string; soft: number; hard: number }[]> {
   const rows = (await readFile(`/proc/${pid}/limits`, 'latin1')).split('\n');
   return rows.flatMap((row) => {
@@ -140,7 +143,7 @@ function cgroupOption(group: InnerCgroup | null): string[] {
   return group === null ? [] : ['--cgroup', group.option];
 }
 
-/** A plain process, which has no containment: at level `none`. */
+/** Prepares an entry at level `none`, where commands are plain processes without isolation. */
 async function enterPlain(host: Host, { process, network }: Entered, command: EntryCommand): Promise<Entry> {
   const { cwd, env } = await commandFacts(process.pid);
   const { uid } = await usersOfProcess(process.pid);
@@ -151,13 +154,13 @@ async function enterPlain(host: Host, { process, network }: Entered, command: En
     // Programs that run as root must not obey the application's variables, such as PATH and LD_PRELOAD.
     argv: [...network, ...user, '/bin/sh', '-c', VARIABLES, 'sh', ...inFolder(cwd), ...command.args],
     env: { ...Object.fromEntries(given), [ENTRY_MARK]: command.name },
-    // The process that is started is the program.
+    // The started process is the program itself, so its exit is seen without a check.
     isRunning: () => Promise.resolve(true),
     end: () => guard.end(),
   };
 }
 
-/** Arguments before a command that start it in a folder. */
+/** Returns arguments to put before a command to start it in this folder. */
 function inFolder(folder: string): string[] {
   return ['/bin/sh', '-c', 'cd -- "$0" && exec "$@"', folder];
 }
@@ -166,7 +169,7 @@ function markOf(name: string): string {
   return `${ENTRY_MARK}=${name}`;
 }
 
-/** The user that runs a process. It cannot become another one, because it has no privileges. */
+/** Returns the user and group that run a process. An unprivileged process cannot have switched to others. */
 async function usersOfProcess(pid: number): Promise<{ uid: number; gid: number }> {
   const status = await readFile(`/proc/${pid}/status`, 'latin1');
   const first = (name: string) => Number(new RegExp(`^${name}:\\s(\\d+)`, 'm').exec(status)?.[1]);
@@ -183,8 +186,9 @@ async function commandFacts(pid: number): Promise<CommandFacts> {
 const DEFERRED = 'RANVIER_ENV_';
 
 /**
- * Reads the folder and the variables of a command from those of the init around it (`INIT`).
- * Both are texts of /proc, whose parts end with NUL. An image has no such init; then the folder is the root.
+ * Extracts a command's working folder and environment from those of its init (`INIT`). Both arguments are contents of
+ * /proc files, with NUL after each part. A process that was started from an image has no such init; its working folder
+ * is taken to be the root.
  */
 export function factsOf(environ: string, commandLine: string): CommandFacts {
   const words = commandLine.split('\0');

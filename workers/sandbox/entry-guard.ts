@@ -3,9 +3,9 @@ import { spawnOwn } from './own-child.js';
 import { MAX_PROCESS_BYTES } from './process-table.js';
 
 /**
- * Waits until its standard input ends, which it does at the latest when the worker dies. Then it kills the processes of a control group
- * until none is left, or those with a variable and those of a container in its own UTS namespace. Arguments: the variable; the folder of the
- * group, or ''; `marks` or `namespace`.
+ * Waits until its standard input is closed, which happens at the latest when the worker dies. Then it kills the
+ * processes of a cgroup until none is left. Without a cgroup, it kills those with a certain variable and those of a
+ * container in its own UTS namespace. Arguments: the variable; the cgroup's folder, or ''; `marks` or `namespace`.
  */
 const GUARD = `
 trap '' HUP INT TERM
@@ -39,23 +39,24 @@ done
 `;
 
 export interface EntryGuard {
-  /** Arguments before a program that put it, with all that it starts, under this guard. */
+  /** Arguments to put before a program so that the guard also kills it and everything it starts. */
   tie: readonly string[];
   end(): Promise<void>;
 }
 
 interface GuardedBy {
-  /** An entry of the environment of the processes. They can remove it. */
+  /** An environment entry (`name=value`) of the processes. They can remove it. */
   mark: string;
-  /** The folder of their control group. */
+  /** The folder of the processes' cgroup; null if there is none. */
   cgroup: string | null;
-  /** Arguments that enter a user namespace in which this user is root; empty if there is none. */
+  /** Arguments to enter a user namespace in which this user is root; empty if there is none. */
   network: readonly string[];
 }
 
 /**
- * Starts a process that ends an entry with all that it has started. It does so at `end`, or when this process dies. Without a control group,
- * a UTS namespace tells the processes: unlike their environment, they cannot change it.
+ * Starts a process that kills everything that an entry has started. It does so when `end` is called or when this
+ * process dies. Without a cgroup, it recognizes the processes by a UTS namespace, which they cannot change, unlike
+ * their environment.
  */
 export async function tieGuard({ mark, cgroup, network }: GuardedBy): Promise<EntryGuard> {
   const hasNamespace = cgroup === null && network.length > 0;

@@ -55,13 +55,13 @@ import { stopRequest } from './stop-signal.js';
 import { CONTENT } from './volume-mounts.js';
 
 interface Dependencies extends SandboxPlace {
-  /** Marks this platform's processes on a host that may run another one. */
+  /** Distinguishes this platform's processes from those of another instance on the same host. */
   token: string;
 }
 
 /**
- * How many sandboxes a sweep ends at once. One whose processes hang in the kernel takes 15 s. The number is small
- * because each looks at every process of the host.
+ * How many sandboxes a sweep ends at once. A sandbox whose processes hang in the kernel takes 15 s. The number is small
+ * because ending one examines every process of the host.
  */
 const ENDED_AT_ONCE = 4;
 
@@ -70,13 +70,13 @@ export class HostSandbox implements Sandbox {
   readonly #place: SandboxPlace;
   readonly #processes: SandboxProcesses;
   #networks: HostNetworks = { current: null, all: null };
-  /** Ids of the sandboxes that this process runs. Sweeps do not touch them. */
+  /** Ids of the sandboxes that this process runs. Sweeps skip them. */
   readonly #running = new Set<string>();
-  /** Sandboxes that were ended because they filled the disk. */
+  /** Ids of sandboxes that were killed because they filled the disk. */
   readonly #filled = new Set<string>();
-  /** Sandboxes prepared for expected commands, by their id; null if that failed. */
+  /** Sandboxes prepared for expected commands, by id; null if the preparation failed. */
   readonly #expected = new Map<string, Promise<Made | null>>();
-  /** Background removals of what ended commands left, by sandbox id. */
+  /** Background removals of ended sandboxes' folders, cgroups and networks, by sandbox id. */
   readonly #discarding = new Map<string, Promise<void>>();
 
   constructor({ token, ...place }: Dependencies) {
@@ -92,7 +92,7 @@ export class HostSandbox implements Sandbox {
     return this.#networks.all;
   }
 
-  /** Gives each further command its own network, if `current` is not null. */
+  /** Puts each further command into its own network, unless `current` is null. */
   useNetworks(networks: HostNetworks): void {
     this.#networks = networks;
   }
@@ -116,7 +116,7 @@ export class HostSandbox implements Sandbox {
   }
 
   expect(base: SandboxBase): void {
-    // Without containers, the folders of tools must be opened for the command, and they are not known yet.
+    // Without containers, the command's user must be allowed to read the tool folders, and these are not known yet.
     if (this.#place.host.oci === null || this.#running.has(base.id)) return;
     this.#running.add(base.id);
     const made = this.#make(base, true).catch((error: unknown) => {
@@ -171,7 +171,8 @@ export class HostSandbox implements Sandbox {
     const entry = await this.enter(id, process, { name: v7(), args, env: {}, image: { cwd, user }, terminal: false });
     try {
       const [program = '', ...rest] = entry.argv;
-      // The runtime sets the limits of the image's process. In its user namespace it can lower limits only.
+      // The runtime sets the limits of the image's process. Inside its user namespace, the runtime can only lower
+      // limits, so this process must not set lower ones first.
       const limits = { openFiles: OPEN_FILES, memoryBytes: Number.MAX_SAFE_INTEGER };
       const { code, stdout, stderr, cut } = await resultOf(program, rest, {
         env: entry.env,
@@ -218,7 +219,8 @@ export class HostSandbox implements Sandbox {
         else signalProcess(request.pid, request.signal);
       });
     }
-    // A living leader ends its helpers, or they are in its group. If the leader had already ended, one may be left.
+    // A running init stops its helpers, or they are in its cgroup. If it had already exited, a helper may be left, so
+    // search by mark.
     await this.#end(id, process, !wasAlive);
   }
 
@@ -279,7 +281,7 @@ export class HostSandbox implements Sandbox {
     const made = (await expected) ?? (await this.#make(spec, tied));
     const { fileSizeMb } = spec.limits;
     const isRun = tied || spec.isRun === true;
-    // What a volume held before is not the run's.
+    // What a volume already contained does not count as used by the run.
     const volumes = isRun ? [] : (spec.volumes ?? []).map(({ folder }) => join(folder, CONTENT));
     try {
       await noteStorage(made.scratch, [made.directory, ...(spec.writable ?? []), ...volumes], {
@@ -296,9 +298,10 @@ export class HostSandbox implements Sandbox {
   async #make(spec: Parameters<typeof makeSandbox>[1], tied: boolean): Promise<Made> {
     if (!isSandboxId(spec.id)) throw new Error(`"${spec.id}" cannot name a sandbox`);
     await this.#discarding.get(spec.id);
-    // A dead worker may have left this run behind. Its folder is made first and removed last.
+    // A worker that died may have left this run behind. Its folder is created first and removed last, so check for
+    // that.
     if (await exists(this.#scratchOf(spec.id))) await this.#end(spec.id, null);
-    // The network is made at the same time as the folder, and may exist without it.
+    // The network is created at the same time as the folder, and may exist without it.
     await this.allNetworks?.release(spec.id);
     try {
       return await makeSandbox(this.#place, spec, { tied, network: this.network });
@@ -333,21 +336,21 @@ export class HostSandbox implements Sandbox {
     return { init: this.#place.init, plan, command };
   }
 
-  /** Kills until no process of the sandbox is left. `byMark` as for `SandboxProcesses.of`. */
+  /** Kills the processes of the sandbox until none is left. See `SandboxProcesses.of` for `byMark`. */
   async #kill(id: string, process: DetachedProcess | null, byMark: boolean): Promise<void> {
     await this.#processes.kill(id, process, byMark);
     const { oci, cgroups } = this.#place.host;
-    // A control group contains every process of a container from the beginning.
+    // With cgroups, this is not needed: the cgroup contains every process of a container from the start.
     if (oci !== null && cgroups === null) await endUnstarted(oci.runtime, this.#scratchOf(id), id);
   }
 
-  /** Kills until no process of the sandbox is left, and removes its traces. `byMark` as for `SandboxProcesses.of`. */
+  /** Kills all processes, and removes the sandbox's folders, cgroup and network. `byMark` as for `kill`. */
   async #end(id: string, process: DetachedProcess | null, byMark = true): Promise<void> {
     await this.#kill(id, process, byMark);
     await this.#discard(id);
   }
 
-  /** Removes what an ended command left, in the background. The next sweep removes the rest. */
+  /** Removes, in the background, what an ended command left behind. If that fails, the next sweep does it. */
   #discardSoon(id: string, after: Promise<unknown> = Promise.resolve()): void {
     const discarding = after
       .then(() => this.#discard(id))

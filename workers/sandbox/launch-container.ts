@@ -14,7 +14,7 @@ import { type ContainedHost, type HostedCommand, MAPPED_ROOT, type Plan } from '
 import { noteStopSignal, pidFileOf } from './stop-signal.js';
 import { makeVolumePoints, ownRoot, pointArguments, volumeArguments } from './volume-mounts.js';
 
-/** The parts from which a container is made. */
+/** What is needed to create a container. */
 export interface Container {
   id: string;
   host: ContainedHost;
@@ -32,24 +32,24 @@ function pathsOf({ plan: { scratch } }: Container) {
   };
 }
 
-/** Returns the folder in which the runtime records its containers. */
+/** Returns the folder in which the OCI runtime keeps the state of its containers. */
 export function stateOf(scratch: string): string {
   return join(scratch, 'state');
 }
 
 /**
- * Arguments before the runtime that give it mounts of its own. While runc starts a command, it mounts its program in its
- * state folder: if it is killed then, a mount on the host would stay, and the folder could not be removed. What the host
- * unmounts is unmounted here too.
+ * Arguments to put before the runtime to give it its own mount namespace. While runc starts a command, it mounts its
+ * own binary in its state folder: if it were killed then, that mount would stay on the host, and the folder could not
+ * be removed. With `slave`, what the host unmounts is unmounted in the namespace too.
  */
 export const OWN_MOUNTS: readonly string[] = ['unshare', '--mount', '--propagation', 'slave'];
 
-/** Returns arguments before the runtime that give it mounts which no other process sees. */
+/** Returns arguments to put before the runtime so that no other process sees the container's mounts. */
 function mountsOf({ host, plan }: Container): string[] {
   const { level, oci } = host;
   const { mapped, image, directory, network } = plan;
   const volumesOf = volumeArguments(host, plan);
-  // In a network's user namespace, the runtime may open its mounts only if they belong to that namespace.
+  // In the user namespace of a network, the runtime can only use a mount namespace that this user namespace owns.
   const needsOwn = level !== 'rootless' || network != null;
   if (!mapped) return needsOwn ? [...OWN_MOUNTS, ...volumesOf, ...pointArguments(host, plan)] : volumesOf;
   const root =
@@ -59,14 +59,14 @@ function mountsOf({ host, plan }: Container): string[] {
   return [...OWN_MOUNTS, ...volumesOf, '/bin/sh', oci.enter, ...root, MAPPED_ROOT];
 }
 
-/** The host as the container sees it: one with volumes has a root of its own. */
+/** Returns the host as the container sees it. A container with volumes has its own copy of the root. */
 function hostFor({ host, plan: { volumes, mapped, scratch } }: Container): ContainedHost {
   return volumes.length === 0 || mapped !== null ? host : { ...host, oci: { ...host.oci, rootfs: ownRoot(scratch) } };
 }
 
 /**
- * Writes the container's configuration. It contains the command's variables, so only the platform's user can read it,
- * and it is removed.
+ * Writes the container's configuration. Only the platform's user can read it, because it contains the command's
+ * variables; it is deleted once the container has started.
  */
 async function writeBundle(container: Container): Promise<void> {
   const { plan, command, id } = container;
@@ -77,12 +77,12 @@ async function writeBundle(container: Container): Promise<void> {
   const root = plan.mapped === null || plan.image === null ? [container.host.oci.rootfs] : [plan.image, upper];
   await assertMountPaths(plan, described.mounts, root);
   if (plan.mapped === null) await makeVolumePoints(container.host, plan);
-  // The kernel refuses to mount a volatile overlay again unless its working folder is new.
+  // The kernel refuses to mount a volatile overlay again unless its work folder is new.
   if (plan.image !== null) await removeTree(work);
   const folders = plan.image === null ? [bundle, exits] : [bundle, exits, upper, work];
   await Promise.all(folders.map((folder) => mkdir(folder, { recursive: true, mode: 0o700 })));
   if (plan.image !== null && plan.mapped) {
-    // An overlay's root has the owner and the mode of its upper folder.
+    // The root of an overlay has the owner and mode of its upper folder.
     await chown(upper, plan.mapped.firstUser, plan.mapped.firstUser);
     await chmod(upper, 0o755);
   }
@@ -90,9 +90,9 @@ async function writeBundle(container: Container): Promise<void> {
 }
 
 /**
- * Starts a container that ends with this process. Its output comes through pipes.
- * Descriptor 3 gets a line when the command starts. The runtime keeps the control group after the end, so that it can
- * tell whether memory ran out.
+ * Starts a container that is killed when this process dies. Its output comes through pipes. Descriptor 3 receives a
+ * line when the command starts. The runtime keeps the cgroup after the command has ended, so that it can be checked for
+ * an OOM kill.
  */
 export async function spawnContainer(container: Container): Promise<ChildProcess> {
   await writeBundle(container);
@@ -108,9 +108,9 @@ export async function spawnContainer(container: Container): Promise<ChildProcess
 }
 
 /**
- * Makes a container that outlives this process and starts its command. Its output goes to `output`.
- * The child is conmon, which passes TERM on to the command and, after its end, has the exit code recorded in
- * `exitFile`. Rejects with the runtime's message if the container cannot be made; parts of it may then be left.
+ * Creates a container that outlives this process and starts its command. Its output goes to `output`. The child is
+ * conmon, which forwards SIGTERM to the command and, after the command's end, has the exit code written to `exitFile`.
+ * Rejects with the runtime's message if the container cannot be created; parts of it may then be left.
  */
 export async function startContainer(
   container: Container,
@@ -129,7 +129,7 @@ export async function startContainer(
   const exit = ['--exit-command', '/bin/sh', ...record];
   const program = [oci.conmon, ...own, ...root, ...about, ...streams, ...exit];
   const argv = [...(plan.network?.join ?? []), ...mountsOf(container), ...program];
-  // The command can empty its own log, which it does if no worker reads it.
+  // The command's user must own its log: if no worker reads the log, the init truncates it as that user.
   await output.chown(plan.uid, plan.uid);
   const child = spawnOwn(argv, plan.marker, ['ignore', output.fd, output.fd, 'pipe'], { _OCI_SYNCPIPE: '3' });
   const channel = child.stdio[3] as Readable;
@@ -146,15 +146,15 @@ export async function startContainer(
 }
 
 /**
- * Ends a container whose runtime was killed before it started the command.
- * The container's first process then never stops waiting for the runtime, and has no mark yet.
+ * Deletes a container whose runtime was killed before it started the command. The container's first process would wait
+ * for the runtime forever, and cannot be found by its environment, which is not set yet.
  */
 export async function endUnstarted(runtime: string, scratch: string, id: string): Promise<void> {
   const state = stateOf(scratch);
   if (await exists(join(state, id))) await resultOf(runtime, ['--root', state, 'delete', '--force', id]);
 }
 
-/** Returns the reason why conmon could not make the container; null if it has made it. */
+/** Returns why conmon could not create the container; null if it has created it. */
 async function problemOf(channel: Readable): Promise<string | null> {
   let text = '';
   for await (const chunk of channel) {

@@ -11,7 +11,7 @@ export interface PlainProcess {
   command: HostedCommand;
 }
 
-/** Options of the shell's `ulimit`, and their units in bytes. Shells differ in the name of the last one. */
+/** Options of the shell's `ulimit`, and their units in bytes. Shells disagree on the name of the last one. */
 const ULIMITS: Readonly<Record<string, readonly [options: string[], unit: number]>> = {
   CORE: [['-c'], 512],
   NOFILE: [['-n'], 1],
@@ -20,19 +20,22 @@ const ULIMITS: Readonly<Record<string, readonly [options: string[], unit: number
   NPROC: [['-p', '-u'], 1],
 };
 
-/** Starts a process that ends with this one. Its output comes through pipes; descriptor 3 gets a line when the command starts. */
+/**
+ * Starts a process that is killed when this process dies. Its output comes through pipes; descriptor 3 receives a line
+ * when the command starts.
+ */
 export function spawnPlain(plain: PlainProcess): ChildProcess {
   return start(plain, 'tied', ['ignore', 'pipe', 'pipe', 'pipe']);
 }
 
-/** Starts a process that outlives this one. Its output goes to `output`; how it ended is written to `exitFile`. */
+/** Starts a process that outlives this one. Its output goes to `output`, and its result is written to `exitFile`. */
 export async function startPlain(
   plain: PlainProcess,
   { output, exitFile }: { output: FileHandle; exitFile: string },
 ): Promise<Launched> {
   const exit = await open(exitFile, 'w', 0o600);
   try {
-    // The command's user can empty its own log, which the command does if no worker reads it.
+    // The command's user must own its log: if no worker reads the log, the init truncates it as that user.
     if (isRoot()) await output.chown(plain.plan.uid, plain.plan.uid);
     return await launched(start(plain, 'alone', ['ignore', output.fd, output.fd, 'ignore', exit.fd]));
   } finally {

@@ -1,17 +1,17 @@
-/** A longer line of output is delivered in pieces of this many characters. */
+/** Maximum number of characters of a line of output. Longer lines are delivered in pieces. */
 export const MAX_LINE_LENGTH = 16 * 1024;
 
-/** Decides where a long line may be cut, so that no secret is cut in two and escapes masking. */
+/** Decides where a long line may be split, so that no secret is split in two and escapes masking. */
 export interface LineCutter {
-  /** The number of characters behind a cut that must be known before it can be made. */
+  /** Number of characters after a split position that must be known before the split is decided. */
   readonly lookahead: number;
-  /** Returns the first position from `at` on at which the text may be cut. */
+  /** Returns the first position, from `at` on, at which the text may be split. */
   cut(text: string, at: number): number;
 }
 
 const ANYWHERE: LineCutter = { lookahead: 0, cut: (_, at) => at };
 
-/** Splits a stream of bytes into lines. Invalid UTF-8 and NUL become U+FFFD. The length of a line bounds the memory. */
+/** Splits bytes into lines. Invalid UTF-8 and NUL become U+FFFD. The maximum line length bounds the memory. */
 export class LineSplitter {
   readonly #decoder = new TextDecoder('utf-8', { ignoreBOM: true });
   readonly #cutter: LineCutter;
@@ -26,7 +26,7 @@ export class LineSplitter {
     return this.#take(this.#decoder.decode(chunk, { stream: true }));
   }
 
-  /** Ends the stream. Returns the last line if it has no line break. */
+  /** Closes the stream. Returns the last line if it has no line break. */
   end(): string[] {
     const lines = this.#take(this.#decoder.decode());
     if (this.#pending !== '') lines.push(...this.#pieces(this.#pending, 0).map(clean));
@@ -45,7 +45,7 @@ export class LineSplitter {
     return lines;
   }
 
-  /** `more` characters stay after the last cut, because the line's end is not known yet. */
+  /** Splits a long line into pieces. `more` characters stay after the last split: the line may be incomplete. */
   #pieces(line: string, more: number): string[] {
     const found: string[] = [];
     let start = 0;
@@ -61,7 +61,7 @@ export class LineSplitter {
   }
 }
 
-/** Returns the position that the cutter chooses, moved if it would split a surrogate pair. */
+/** Returns the position that the cutter chooses. Returns the one before it if that would split a surrogate pair. */
 export function cutAt(text: string, at: number, cutter: LineCutter): number {
   const end = cutter.cut(text, at);
   const high = text.charCodeAt(end - 1);

@@ -1,8 +1,8 @@
 import { beginningOf } from '../../shared/core/beginning-of.js';
 
-/** A TCP socket that listens. */
+/** A listening TCP socket. */
 export interface ListeningSocket {
-  /** `0.0.0.0` and `::` stand for all addresses. */
+  /** `0.0.0.0` and `::` mean all addresses. */
   address: string;
   port: number;
 }
@@ -15,10 +15,10 @@ export interface ListedSocket extends ListeningSocket {
 }
 
 const LISTEN = '0A';
-/** The kernel lists listening sockets first, and an application may have opened a million connections. */
+/** Maximum number of bytes to read. Listening sockets come first, and there may be a million connections. */
 const MAX_BYTES = 256 * 1024;
 
-/** Returns the sockets that listen in the network namespace of this process; null if it has ended. */
+/** Returns the listening sockets in the network namespace of a process; null if it has ended. */
 export async function socketsOfNamespace(pid: number, maxBytes = MAX_BYTES): Promise<ListedSocket[] | null> {
   const [tcp, tcp6] = await Promise.all(
     ['tcp', 'tcp6'].map((name) => beginningOf(`/proc/${pid}/net/${name}`, maxBytes, 'latin1').catch(() => null)),
@@ -27,7 +27,7 @@ export async function socketsOfNamespace(pid: number, maxBytes = MAX_BYTES): Pro
   return [...parseSockets(tcp), ...parseSockets(tcp6 ?? '')];
 }
 
-/** Returns the listening sockets in the text of `/proc/<pid>/net/tcp` or `tcp6`. */
+/** Parses the listening sockets in the contents of `/proc/<pid>/net/tcp` or `tcp6`. */
 export function parseSockets(text: string): ListedSocket[] {
   const found: ListedSocket[] = [];
   for (const line of text.split('\n')) {
@@ -40,7 +40,7 @@ export function parseSockets(text: string): ListedSocket[] {
   return found;
 }
 
-/** Converts an address. The kernel prints each 32 bits of it in the machine's byte order, which is little-endian. */
+/** Parses a hexadecimal address. The kernel prints each 32-bit word in the machine's byte order, little-endian. */
 function addressOf(hex: string): string {
   const bytes = (hex.match(/.{8}/g) ?? []).flatMap((word) => (word.match(/../g) ?? []).reverse());
   const numbers = bytes.map((byte) => Number.parseInt(byte, 16));

@@ -3,8 +3,8 @@ import { once } from 'node:events';
 import { SYSTEM_PATH } from '../core/command-wrappers.js';
 
 /**
- * Passes connections from an address of a namespace to a listener on its IPv6 loopback, which address translation does
- * not reach. Arguments: address, port.
+ * Accepts connections to an address of a network namespace and forwards them to the namespace's IPv6 loopback, which
+ * NAT cannot reach. Arguments: address, port.
  */
 const RELAY = `
 const [address, port] = process.argv.slice(1);
@@ -20,20 +20,20 @@ createServer({ allowHalfOpen: true, noDelay: true }, (inner) => {
 `;
 
 export interface RelayOptions {
-  /** Arguments before a command that let it join the sandbox's network. */
+  /** Arguments to put before a command so that it joins the sandbox's network. */
   join: readonly string[];
   drop: readonly string[];
   address: string;
   port: number;
-  /** The environment that marks a process of the sandbox, so that it ends with the sandbox. */
+  /** The environment that marks a process as the sandbox's, so that it is killed with the sandbox. */
   mark: Record<string, string>;
   procsFiles: readonly string[];
 }
 
-/** Joins control groups, then becomes the command. Arguments: cgroup.procs files, `--`, the command. */
+/** Joins cgroups, then executes the command. Arguments: cgroup.procs files, `--`, the command. */
 const JOIN = 'while [ "$1" != -- ]; do echo 0 >"$1" || exit 1; shift; done; shift; exec "$@"';
 
-/** Starts a process in a sandbox that passes connections on to its IPv6 loopback. It outlives the worker. */
+/** Starts a process in a sandbox that forwards connections to its IPv6 loopback. It outlives the worker. */
 export async function startRelay(options: RelayOptions): Promise<void> {
   const { join, drop, address, port, mark, procsFiles } = options;
   const node = [process.execPath, '-e', RELAY, address, String(port)];

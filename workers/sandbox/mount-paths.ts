@@ -4,16 +4,16 @@ import { unlessAbsent } from '../../shared/core/exists.js';
 import { ReleaseError } from '../failures/explained-errors.js';
 import { isBelow, type Mount, type Plan } from './sandbox-plan.js';
 
-/** A part of what a container sees: where it is, and the folders of the host with its content, the highest layer first. */
+/** A mounted part of a container's file system: its path, and the host's folders with its content, topmost first. */
 interface Part {
   destination: string;
   layers: readonly string[];
 }
 
 /**
- * Checks that the mount path of each volume leads over folders only. Throws `ReleaseError` if it does not: the runtime follows links when it
- * mounts, so a tenant would choose where a volume covers the system's files. `mounts` are the container's, `root` the layers of its root.
- * No process of a tenant may be able to change these layers before the container starts.
+ * Checks that the mount path of each volume contains no symlink. Throws `ReleaseError` if it does: the runtime follows
+ * symlinks when it mounts, so a tenant could have a volume cover system files. `mounts` are the container's mounts,
+ * `root` the layers of its root. No process of a tenant may be able to change these layers before the container starts.
  */
 export async function assertMountPaths(
   { volumes }: Pick<Plan, 'volumes'>,
@@ -53,13 +53,13 @@ function refused(path: string, why: string): ReleaseError {
   );
 }
 
-/** Returns the part that a path is in: the one with the longest path and, of several, the last, which covers the others. */
+/** Returns the part that contains a path: the one with the longest mount path and, of several, the topmost. */
 function innermost(parts: readonly Part[], path: string): Part {
   const around = parts.filter(({ destination }) => isBelow(path, destination));
   return around.reduce((best, part) => (part.destination.length >= best.destination.length ? part : best));
 }
 
-/** Returns the folders of the host that a mount shows. Those that the kernel makes are empty or refused by their path. */
+/** Returns the host's folders that a mount shows. None for kernel file systems, which are empty or on refused paths. */
 function layersOf({ type, source, options }: Mount): string[] {
   if (type === 'bind') return [source];
   return options.flatMap((option) => {

@@ -3,14 +3,12 @@ import { MARKER } from './process-table.js';
 import type { Entry } from './sandbox.js';
 import { USUAL_PATH } from './sandbox-plan.js';
 
-/**
- * The environment of an OCI runtime. A runtime written in Go needs a tenth less time with one thread for its own code.
- */
+/** The environment of an OCI runtime. With a single Go thread, a runtime written in Go takes 10 % less time. */
 export const RUNTIME_ENVIRONMENT = { PATH: USUAL_PATH.join(':'), GOMAXPROCS: '1' };
 
 /**
- * Starts a program that makes a container, in a session of its own.
- * It gets the sandbox's mark and a fixed PATH, but neither the platform's variables nor the command's.
+ * Starts a program that creates a container, in a session of its own. It gets the sandbox's mark and a fixed PATH, but
+ * neither the platform's variables nor the command's.
  */
 export function spawnOwn(
   argv: readonly string[],

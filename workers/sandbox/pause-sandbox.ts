@@ -7,9 +7,10 @@ import { spawnOwn } from './own-child.js';
 import type { PausedSandbox } from './sandbox.js';
 
 /**
- * Pauses a control group, or the processes with a variable and all that they have started, and prints a line. Then it waits until its standard input ends, which it does at
- * the latest when the worker dies, and resumes them. Arguments: the variable; the file of the group, or ''; the words that pause and resume;
- * the file that says whether it is paused, and the line in it.
+ * Pauses a cgroup, or all processes with a certain variable and their descendants, and prints a line. Then it waits
+ * until its standard input is closed, which happens at the latest when the worker dies, and resumes them. Arguments:
+ * the variable; the cgroup's control file, or ''; the words to write to it to pause and to resume; the file with the
+ * cgroup's state, and the line in it that means paused.
  */
 const GUARD = `
 trap '' HUP INT TERM
@@ -45,7 +46,7 @@ read -r _
 if [ -n "$2" ]; then echo "$4" > "$2"; else kill -s CONT $(pids "$1") 2>/dev/null; fi
 `;
 
-/** Pauses all processes of a sandbox. `mark` is the variable that each of them has. */
+/** Pauses all processes of a sandbox. `mark` is the environment entry that each of them has. */
 export async function pauseSandbox(cgroups: CgroupRoots | null, id: string, mark: string): Promise<PausedSandbox> {
   const group = cgroups === null ? null : await freezerOf(cgroups, id);
   const words = group === null ? [''] : [group.file, group.pause, group.resume, group.state, group.line];
@@ -66,12 +67,12 @@ interface Freezer {
   file: string;
   pause: string;
   resume: string;
-  /** The file that has the line `line` when every process is paused. */
+  /** The file that contains the line `line` when every process is paused. */
   state: string;
   line: string;
 }
 
-/** Returns how the kernel pauses the group of a sandbox; null if it cannot. */
+/** Returns how to freeze a sandbox's cgroup; null if the kernel cannot. */
 async function freezerOf({ version, memory, all }: CgroupRoots, id: string): Promise<Freezer | null> {
   if (version === 2) {
     const folder = join(memory, id);

@@ -4,11 +4,12 @@ import { errorMessage } from '../../shared/core/error-registry.js';
 import { runLimited } from '../../shared/core/run-limited.js';
 
 /**
- * Ports on which a sandbox may not listen, if sandboxes share the host's network. A small BPF program on the sandbox's
- * control group (version 2) decides each bind() in it, as systemd does for `SocketBindDeny=`. It needs no process and
- * lasts as long as the group. Nothing else that is installed can do it: nftables sees packets and no bind(), so a
- * stranger could still take a port before its owner; OCI runtimes attach programs for devices only; bpftool loads what
- * a compiler made; systemd does not run everywhere. Node.js makes no system calls, so Perl does, which every Debian has.
+ * Ports that a sandbox may not bind if sandboxes share the host's network. A small BPF program, attached to the
+ * sandbox's cgroup (version 2), decides about each bind(), as systemd does for `SocketBindDeny=`. It needs no process
+ * and lasts as long as the cgroup. Nothing else that is commonly installed can do it: nftables filters packets, not
+ * bind(), so another sandbox could still bind a port before its owner; OCI runtimes attach programs for devices only;
+ * bpftool loads only compiled programs; systemd does not run everywhere. Node.js cannot make system calls, so Perl
+ * makes them, which every Debian has.
  */
 export interface PortRange {
   first: number;
@@ -23,7 +24,10 @@ socket(my $socket, PF_INET, SOCK_STREAM, 0) or exit 1;
 exit(bind($socket, sockaddr_in($ARGV[0], INADDR_LOOPBACK)) ? 2 : $! + 0 == ${EPERM} ? 0 : 3);
 `;
 
-/** Arguments: number of `bpf`, the group's folder, the program in hexadecimal digits. */
+/**
+ * Attaches the BPF program to a cgroup. Arguments: number of the system call `bpf`, the cgroup's folder, the program in
+ * hexadecimal digits.
+ */
 const ATTACH = `
 use Fcntl;
 my ($bpf, $folder, $program) = @ARGV;
@@ -40,7 +44,7 @@ for my $type (8, 9) { # BPF_CGROUP_INET4_BIND, BPF_CGROUP_INET6_BIND
 }
 `;
 
-/** Forbids a group's processes to bind a port of the range, except `own` (0: none). Throws if the kernel refuses. */
+/** Forbids a cgroup's processes to bind ports of the range, except `own` (0: none). Throws if the kernel refuses. */
 export async function guardPorts(folder: string, range: PortRange, own: number): Promise<void> {
   const call = BPF_CALL[process.arch];
   if (call === undefined) throw new Error(`not known on ${process.arch}`);
@@ -51,7 +55,7 @@ export async function guardPorts(folder: string, range: PortRange, own: number):
   }
 }
 
-/** Tests the guard in a new group below `root`. Returns null if it works, otherwise the reason. */
+/** Tests the port guard in a new cgroup below `root`. Returns null if it works, otherwise why not. */
 export async function portGuardProblem(root: string, name: string, range: PortRange): Promise<string | null> {
   const group = join(root, name);
   try {
@@ -67,14 +71,14 @@ export async function portGuardProblem(root: string, name: string, range: PortRa
   }
 }
 
-/** Returns the kernel program: 1 allows the bind, 0 refuses it with EPERM. */
+/** Returns the BPF program. Its result 1 allows the bind, 0 refuses it with EPERM. */
 function portProgram({ first, last }: PortRange, own: number): Buffer {
   const PORT_IN_CONTEXT = 24;
   const [ALLOW, EXIT] = [1, 0x95];
   return Buffer.concat([
     instruction(0xb7, { to: 0, value: ALLOW }),
     instruction(0x61, { to: 2, from: 1, offset: PORT_IN_CONTEXT }),
-    // Converts from network byte order.
+    // Convert from network byte order.
     instruction(0xdc, { to: 2, value: 16 }),
     instruction(0xa5, { to: 2, offset: 3, value: first }),
     instruction(0x25, { to: 2, offset: 2, value: last }),

@@ -21,25 +21,25 @@ import {
 import { prepareScratch } from './scratch-folder.js';
 import { firstImageUser, uidOf } from './service-users.js';
 
-/** Where sandboxes are made, and what this host can do for them. */
+/** What is needed to create sandboxes: where their folders are, and what this host supports. */
 export interface SandboxPlace {
   log: Logger;
   dataDir: string;
   host: Host;
-  /** The program that runs around a command at level `none`. */
+  /** The init that wraps a command at level `none`. */
   init: string;
-  /** The ports that the kernel refuses to a sandbox, except its own; null if it cannot. */
+  /** The ports that a sandbox cannot bind, except its own; null if the host cannot prevent it. */
   guardedPorts: PortRange | null;
 }
 
-/** A sandbox that is prepared and not started. */
+/** A sandbox that is prepared but not started. */
 export interface Prepared {
   plan: Plan;
   cgroup: Cgroup | null;
   command: HostedCommand;
 }
 
-/** The folders, the control group and the network of a sandbox. Its command may not be known yet. */
+/** The folders, the cgroup and the network of a sandbox. Its command may not be known yet. */
 export interface Made {
   scratch: string;
   uid: number;
@@ -49,14 +49,14 @@ export interface Made {
   network: Attachment | null;
 }
 
-/** Returns the folder of all sandboxes' temporary files. */
+/** Returns the parent folder of all sandboxes' private folders. */
 export function scratchRoot(dataDir: string): string {
   return join(dataDir, 'sandboxes');
 }
 
 /**
- * Makes the folders, the control group and the network of a sandbox. If it rejects, some of them may be left.
- * `tied` means that the sandbox ends with this process. `network` is null if it shares the host's.
+ * Creates the folders, the cgroup and the network of a sandbox. If it rejects, some of them may be left. `tied` means
+ * that the sandbox must not outlive this process. If `network` is null, the sandbox shares the host's network.
  */
 export async function makeSandbox(
   place: SandboxPlace,
@@ -75,7 +75,9 @@ export async function makeSandbox(
   return { scratch, uid, ...made.value, network: joined.value };
 }
 
-/** Returns what is started in a prepared sandbox. Every process of it carries `marker`. */
+/**
+ * Returns the plan and the command of a prepared sandbox. All its processes will have `marker` in their environment.
+ */
 export function prepareCommand(
   { host }: SandboxPlace,
   spec: SandboxSpec,
@@ -121,7 +123,7 @@ function ownerOfFiles(host: Host, spec: Parameters<typeof makeSandbox>[1]): numb
   return firstImageUser() + (spec.process?.user.uid ?? 0);
 }
 
-/** Returns the user of this host that runs the commands of a service. */
+/** Returns the host's user that runs the commands of a service. */
 export function userOf({ level }: Pick<Host, 'level'>, userNumber: number): number {
   return level === 'rootless' ? (process.getuid?.() ?? 0) : uidOf(userNumber);
 }
@@ -137,14 +139,14 @@ async function makeFolders(
   const { level, overlay, cgroups } = host;
   const folders = await prepareScratch({ ...spec, ...own, mounted: overlay, dataDir, log, level });
   const cgroup = cgroups === null ? null : await prepareCgroup(cgroups, spec.id, spec.limits);
-  // A sandbox with its own network shares no port with another.
+  // A sandbox with its own network shares no ports with others.
   if (!hasNetwork && guardedPorts !== null && cgroup !== null && cgroup.sockets !== null) {
     await guardPorts(cgroup.sockets, guardedPorts, spec.port ?? 0);
   }
   return { ...folders, cgroup };
 }
 
-/** Returns a network for a command that belongs to no service. */
+/** Returns a network of its own, for a command that belongs to no service. */
 function aloneIn({ id }: SandboxBase): NetworkSpec {
   const scope = `sandbox-${createHash('sha256').update(id).digest('hex').slice(0, 32)}`;
   return { scope, use: 'build', hostName: '' };

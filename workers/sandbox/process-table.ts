@@ -5,7 +5,10 @@ import { type ListedSocket, socketsOfNamespace } from './listening-sockets.js';
 
 /** The variable that marks every process of a sandbox. */
 export const MARKER = 'RANVIER_SANDBOX';
-/** Bounds what is read of a process's environment or arguments: twice the variables of a service (`VARIABLES_BYTES`), and what the platform adds. */
+/**
+ * Maximum number of bytes to read of a process's environment or arguments: twice the limit of a service's variables
+ * (`VARIABLES_BYTES`), and more than the platform adds.
+ */
 export const MAX_PROCESS_BYTES = 1024 * 1024;
 
 async function processes(): Promise<string[]> {
@@ -17,7 +20,7 @@ function textOf(pid: string, name: string): Promise<string> {
   return beginningOf(`/proc/${pid}/${name}`, MAX_PROCESS_BYTES, 'latin1').catch(() => '');
 }
 
-/** Returns the processes of this host whose marker begins with the prefix: pid → marker. Empty without /proc. */
+/** Returns the processes on this host whose marker begins with the prefix: pid → marker. Empty without /proc. */
 export async function markedProcesses(prefix: string): Promise<Map<number, string>> {
   const found = new Map<number, string>();
   const entry = `${MARKER}=${prefix}`;
@@ -32,7 +35,10 @@ export async function markedProcesses(prefix: string): Promise<Map<number, strin
   return found;
 }
 
-/** Returns the users of all processes of this host, from their status. A process can hide the owner of its folder. */
+/**
+ * Returns the users of all processes on this host. Reads `status`, because a process can change the owner of its /proc
+ * folder.
+ */
 export async function usersOfProcesses(): Promise<Set<number>> {
   const found = new Set<number>();
   for (const name of await processes()) {
@@ -42,7 +48,7 @@ export async function usersOfProcesses(): Promise<Set<number>> {
   return found;
 }
 
-/** Returns the inodes of the sockets that these processes hold. */
+/** Returns the inodes of the sockets that these processes have open. */
 export async function socketsOf(pids: Iterable<number>): Promise<Set<string>> {
   const sockets = new Set<string>();
   for (const pid of pids) {
@@ -55,7 +61,7 @@ export async function socketsOf(pids: Iterable<number>): Promise<Set<string>> {
   return sockets;
 }
 
-/** Returns the TCP ports at which 127.0.0.1 reaches these processes, ascending; null without /proc. */
+/** Returns the TCP ports on which these processes accept connections to 127.0.0.1. Ascending; null without /proc. */
 export async function listeningPortsOf(pids: Iterable<number>): Promise<number[] | null> {
   const listeners = await hostSockets();
   if (listeners === null) return null;

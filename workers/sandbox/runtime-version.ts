@@ -4,8 +4,8 @@ import { resultOf } from '../../shared/core/run-limited.js';
 const FAULTS = 'CVE-2024-45310, CVE-2025-31133, CVE-2025-52565 and CVE-2025-52881';
 
 /**
- * Returns a warning about the version of a runtime; null if there is none. Only versions of runc are known. A distribution may have mended
- * an older one, which its number does not show.
+ * Returns a warning if the runtime is a runc version with known faults; null otherwise. A distribution may have fixed
+ * an older version without changing its number.
  */
 export async function runtimeProblem(runtime: string): Promise<string | null> {
   if (basename(runtime) !== 'runc') return null;
@@ -15,7 +15,7 @@ export async function runtimeProblem(runtime: string): Promise<string | null> {
   return `runc ${version} is older than 1.2.8, 1.3.3 and 1.4.0-rc.3, which mend ${FAULTS}: install one of these, or the distribution's patched version`;
 }
 
-/** Returns the version that `runc --version` prints; null if it has the fixes or is none. */
+/** Returns the version in the output of `runc --version`; null if it has the fixes or cannot be parsed. */
 export function faultyVersion(text: string): string | null {
   const found = /^runc version ((\d+)\.(\d+)\.(\d+)(?:-rc\.?(\d+))?\S*)/.exec(text);
   if (found === null) return null;

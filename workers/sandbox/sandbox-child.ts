@@ -11,10 +11,10 @@ import { type LineCutter, LineSplitter } from './line-splitter.js';
 import type { RunOptions, RunOutcome } from './sandbox.js';
 
 const NOT_STARTED = 125;
-/** If a sandbox cannot be made, the error quotes this many lines of its output. */
+/** If a sandbox cannot be created, the error quotes this many lines of the child's output. */
 const PROBLEM_LINES = 3;
 
-/** Resolves to a child's exit code as a shell counts it. For a signal it is 128 plus the signal's number. */
+/** Resolves to a child's exit code in the shell's convention: 128 plus the number for a signal. */
 function ended(child: ChildProcess): Promise<number> {
   return new Promise((resolve) => {
     child.once('error', () => resolve(NOT_STARTED));
@@ -34,7 +34,7 @@ export interface Launched {
   child: ChildProcess;
   pid: number;
   startedAt: string;
-  /** The child's exit code, as a shell counts it. */
+  /** The child's exit code in the shell's convention. */
   exited: Promise<number>;
 }
 
@@ -42,7 +42,7 @@ export interface Launched {
 export async function launched(child: ChildProcess): Promise<Launched> {
   const exited = ended(child);
   const pid = await spawned(child);
-  // A short command may already have ended; then no process has this identity.
+  // A short command may already have ended. Then no running process must match this identity.
   const startedAt = (await processStart(pid)) ?? 'ended';
   return { child, pid, startedAt, exited };
 }
@@ -53,12 +53,12 @@ function started(child: ChildProcess): Promise<boolean> {
   return new Promise((resolve) => {
     channel.once('data', () => resolve(true));
     channel.once('close', () => resolve(false));
-    // The child's exit code tells the reason.
+    // If the channel fails, the child's exit code tells why.
     channel.on('error', () => undefined);
   });
 }
 
-/** Calls `onLine` with each line of a stream. The stream waits for the returned promise. */
+/** Calls `onLine` with each line of a stream. The stream is paused until the returned promise resolves. */
 async function deliver(
   stream: Readable | null,
   name: 'stdout' | 'stderr',
@@ -75,16 +75,16 @@ async function deliver(
   await pass(splitter.end());
 }
 
-/** How `runChild` ended: the exit code as a shell counts it, and why the child was stopped, if it was. */
+/** The result of `runChild`: the exit code in the shell's convention, and why the child was stopped, if it was. */
 export interface ChildEnd {
   code: number;
   cut: 'timeout' | 'aborted' | null;
 }
 
 /**
- * Runs a sandbox's child to its end. Rejects if the sandbox cannot be made, or with the error of `onLine`.
- * Delivers the output, and ends the process group at the timeout or an abort. `killRest` ends what the command left
- * running, which also closes its output.
+ * Runs a sandbox's child until it exits. Rejects if the sandbox cannot be created, or with an error of `onLine`.
+ * Delivers the output, and stops the process group on timeout or abort. `killRest` kills what the command left running,
+ * which also closes its output.
  */
 export async function runChild(
   child: ChildProcess,
@@ -103,7 +103,7 @@ export async function runChild(
   const stop = (reason: 'timeout' | 'aborted') => {
     if (cut !== null) return;
     cut = reason;
-    // Until the sandbox is made, nothing of the command runs and TERM may be ignored.
+    // Until the sandbox is created, the command does not run yet, and SIGTERM may be ignored.
     if (!made) return signalGroup(pid, 'SIGKILL');
     signalGroup(pid, 'SIGTERM');
     killTimer = setTimeout(() => signalGroup(pid, 'SIGKILL'), options.graceMs);
@@ -136,10 +136,10 @@ export async function runChild(
   }
 }
 
-/** Returns how a command ended that was not stopped. */
+/** Returns the outcome of a command that was not stopped. */
 export async function outcomeOf(code: number, cgroup: Cgroup | null): Promise<RunOutcome> {
   if (code !== 0 && cgroup !== null && (await ranOutOfMemory(cgroup))) return { reason: 'out-of-memory' };
-  // A shell's exit code is equal for `exit 143` and an end by TERM. TERM is assumed.
+  // The shell's exit code is the same for `exit 143` and an exit by SIGTERM. SIGTERM is assumed.
   const signalName = Object.entries(constants.signals).find(([, number]) => number === code - 128)?.[0];
   if (signalName !== undefined) return { reason: 'signalled', signal: signalName as NodeJS.Signals };
   return { reason: 'exited', exitCode: code };

@@ -22,14 +22,14 @@ type Candidate = Pick<Host, 'level' | 'overlay' | 'oci' | 'cgroups'>;
 interface Wanted {
   dataDir: string;
   log: Logger;
-  /** The installed runtimes, the best first. */
+  /** The installed OCI runtimes, best first. */
   oci: readonly ContainerHost[];
   cgroups: CgroupRoots | null;
   onlyContainers: boolean;
   forced: SandboxLevel | undefined;
 }
 
-/** Returns the hosts that may work here, the strongest first. */
+/** Returns the configurations to test on this host, strongest isolation first. */
 function candidates({ oci, cgroups, onlyContainers, forced }: Wanted): Candidate[] {
   const groups = cgroups === null ? [null] : [cgroups, null];
   const contained = oci.flatMap((runtime) =>
@@ -43,7 +43,7 @@ function candidates({ oci, cgroups, onlyContainers, forced }: Wanted): Candidate
   return [...contained, ...(onlyContainers ? [] : [plain])].filter(({ level }) => (forced ?? level) === level);
 }
 
-/** Describes what this host may offer; `probe` then tests it. Throws if what must be hidden cannot be hidden. */
+/** Describes what this host may support; `probe` then tests it. Throws if a path cannot be hidden that must be. */
 async function describeHost(candidate: Candidate, dataDir: string): Promise<Host> {
   const existing: string[] = [];
   for (const path of HIDE_CANDIDATES) {
@@ -56,8 +56,8 @@ async function describeHost(candidate: Candidate, dataDir: string): Promise<Host
 }
 
 /**
- * Returns the home of the platform's own user, if it exists, because it holds that user's keys.
- * Throws if it cannot be hidden, because it also contains the Node.js that commands need.
+ * Returns the home folder of the platform's own user; empty if it has none. It is hidden because it may contain keys.
+ * Throws if it cannot be hidden because it also contains the Node.js that commands need.
  */
 async function ownHome(): Promise<string[]> {
   const home = await realpath(homedir()).catch(() => null);
@@ -79,9 +79,8 @@ async function platformFolder(): Promise<string> {
 }
 
 /**
- * Tests the candidates with a real command, from the strongest on. Returns the first that passes.
- * Logs a warning about what it promises less than the strongest. Throws if nothing works that ISOLATION and OCI_RUNTIME
- * allow.
+ * Tests the candidates with a real command, strongest first. Returns the first one that passes. Logs a warning about
+ * the guarantees that it lacks. Throws if no candidate works that ISOLATION and OCI_RUNTIME allow.
  */
 export async function strongest<S extends Sandbox>(wanted: Wanted, make: (host: Host) => Promise<S>): Promise<S> {
   const { dataDir, log, oci } = wanted;
@@ -118,7 +117,7 @@ function withoutIsolation(isInstalled: boolean): string {
   return `hosted code runs as plain processes without isolation${users}: ${remedy}`;
 }
 
-/** Runs a command that checks its containment. Returns null if everything is as promised, otherwise what is not. */
+/** Runs a command that checks its own isolation. Returns null if all guarantees hold, otherwise which one does not. */
 async function probe(sandbox: Sandbox, dataDir: string, overlay: boolean): Promise<string | null> {
   const folder = await mkdtemp(join(dataDir, 'probe-'));
   try {

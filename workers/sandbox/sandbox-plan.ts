@@ -6,85 +6,78 @@ import type { CgroupRoots } from './cgroup.js';
 import type { SandboxLevel, SandboxLimits, SandboxVolume } from './sandbox.js';
 import type { Seccomp } from './seccomp.js';
 
-/**
- * In a container, the command's folder is below this path, so that absolute paths from a build stay valid at run time.
- */
+/** Parent of the command's folder in every container, so that absolute paths from a build stay valid at run time. */
 export const INSIDE = '/mnt';
 export const APP_PATH = `${INSIDE}/app`;
 export const HOME_PATH = `${INSIDE}/home`;
 export const TOOLS_PATH = `${INSIDE}/tools`;
 /** The path of the init in a container. */
 export const INIT_PATH = '/.init';
-/** The path of the program that gives a command its variables, in a container without root. */
+/** The path of the program that sets a command's variables in a rootless container. */
 export const VARIABLES_PATH = '/.variables';
-/** The folder of alternative names for programs. It is last in a container's PATH. */
+/** The folder with aliases of programs, such as `python`. It is last in a container's PATH. */
 export const OTHER_NAMES_PATH = '/.bin';
 /**
- * Where the root of a container with users of its own is mounted before it starts, in a separate mount namespace. Those
- * users may enter this path.
+ * Where the root of a container with its own users is mounted before it starts, in a separate mount namespace. Those
+ * users must be able to traverse this path.
  */
 export const MAPPED_ROOT = '/media';
-/**
- * Returns the name that a container shows for a hidden folder above the platform's own programs.
- * The names are node, node1, and so on.
- */
+/** Returns the name for a folder with the platform's own programs in a container: `node`, `node1`, … */
 export function ownName(index: number): string {
   return index === 0 ? 'node' : `node${index}`;
 }
 
-/** Folders of the host with secrets, sockets or files of other users. */
+/** Folders of the host with secrets, sockets or other users' files. */
 export const HIDE_CANDIDATES: readonly string[] = [
   ...['/root', '/home', '/run', '/var/run', '/var/log', '/var/backups'],
 ];
 /**
- * Folders of dependencies, which stay read-only. Changing the owner of their thousands of files would delay every
- * start.
+ * Dependency folders, whose owner is not changed, so they stay read-only. Changing the owner of their thousands of
+ * files would delay every start.
  */
 export const NOT_OWNED = ['node_modules', '.venv', 'venv', 'vendor', '.git'];
 export const OPEN_FILES = 16_384;
-/**
- * Address space that Node.js reserves for code from version 24 on. `RLIMIT_DATA` counts it although no memory is used.
- */
+/** Address space that Node.js 24 and later reserve for code, in MiB. `RLIMIT_DATA` counts it although it is unused. */
 const V8_RESERVED_MB = 512;
 /** The folders of the host's programs. */
 export const USUAL_PATH = ['/usr/local/sbin', '/usr/local/bin', '/usr/sbin', '/usr/bin', '/sbin', '/bin'];
 
-/** What this host has to run OCI containers. */
+/** What this host has for running OCI containers. */
 export interface ContainerHost {
-  /** Paths of the OCI runtime and of conmon, which outlives the worker and records the exit code. */
+  /** Paths of the OCI runtime and of conmon. Conmon outlives the worker and records the exit code. */
   runtime: string;
   conmon: string;
-  /** The root of containers: an empty folder with places for the mounts. */
+  /** The root of containers: an empty folder with mount points. */
   rootfs: string;
-  /** The program that records how a detached container ended. */
+  /** The script that records how a detached container ended. */
   record: string;
-  /** The program that locks and mounts the volumes of a container and then starts it. */
+  /** The script that locks and mounts the volumes of a container and then starts it. */
   mountVolumes: string;
-  /** The program that mounts the root of a container with users of its own and then starts it. */
+  /** The script that mounts the root file system of a container with a user namespace, and then starts it. */
   enter: string;
-  /** Real folders of the host's system that containers see. */
+  /** The host's folders that containers see, with symlinks resolved. */
   system: readonly string[];
   hasImageTools: boolean;
   seccomp: Record<ContainerKind, Seccomp> | null;
   overlayOptions: readonly string[];
   limitsSwap: boolean;
-  /** The file with the host's name servers; null if there is none. */
+  /** The file with the host's DNS servers; null if there is none. */
   resolver: string | null;
-  /** True if the host has its own file of names, which a network can replace. */
+  /** True if the host has an /etc/hosts, over which a sandbox's own file is mounted. */
   hasHosts: boolean;
 }
 
 /** A host that runs containers. */
 export type ContainedHost = Host & { oci: ContainerHost };
 
-/** What the host offers. Determined once at start. */
+/** What the host supports. Determined once at start. */
 export interface Host {
   level: SandboxLevel;
   /** True if an image can be mounted below a writable layer; otherwise it is copied. */
   overlay: boolean;
   /** The folders of the platform's `node` and npm. They come first in the PATH of commands. */
   ownFolders: readonly string[];
-  /** Real folders of the host that no command may see. */
+  /** The host's folders that no command may see, with symlinks resolved. */
   hidden: readonly string[];
   /** The programs that run containers; null at level `none`. */
   oci: ContainerHost | null;
@@ -107,20 +100,20 @@ export interface Plan {
   /** True if the sandbox must not outlive the worker. */
   tied: boolean;
   network?: Attachment | null;
-  /** Replaces the host's system and users; null if the sandbox uses those. */
+  /** The root and users of the container; null if it uses the host's. */
   mapped: MappedRoot | null;
 }
 
 /**
- * A root of its own in a user namespace. The host's `firstUser` stands for its user 0. Without a `process`, the root is
- * the host's system, for the programs that unpack and build images.
+ * A separate root in a user namespace. The host's `firstUser` is mapped to user 0. Without a `process`, the root is the
+ * host's file system, for the tools that unpack and build images.
  */
 interface MappedRoot {
   firstUser: number;
   process: ImageProcess | null;
 }
 
-/** A mount as the OCI runtime specification writes it. */
+/** A mount in the format of the OCI runtime specification. */
 export interface Mount {
   destination: string;
   type: string;
@@ -136,8 +129,8 @@ export interface HostedCommand {
 }
 
 /**
- * Returns the existing folders that must be hidden.
- * The outermost come first, none is below another, and the root is never among them.
+ * Returns the folders to hide: those of `HIDE_CANDIDATES` that exist, and `own`. The outermost come first, none is
+ * below another, and the root is never among them.
  */
 export function hiddenFolders(existing: readonly string[], own: readonly string[]): string[] {
   const candidates = HIDE_CANDIDATES.filter((path) => existing.includes(path));
@@ -146,7 +139,7 @@ export function hiddenFolders(existing: readonly string[], own: readonly string[
   return wanted.filter((path, i) => !wanted.slice(0, i).some((outer) => isBelow(path, outer)));
 }
 
-/** Returns the folders above the platform's own that must be mounted because a container hides them. */
+/** Returns the parents of the platform's program folders that must be mounted. Containers hide them otherwise. */
 export function hiddenOwn({ ownFolders, hidden, oci }: Host): string[] {
   if (oci === null) return [];
   const covers = [...hidden, INSIDE, '/tmp', '/var/tmp'];
@@ -155,7 +148,7 @@ export function hiddenOwn({ ownFolders, hidden, oci }: Host): string[] {
   return ownFolders.filter(isHidden).map((folder) => dirname(folder));
 }
 
-/** Returns the PATH of a command: its tools, the platform's own Node.js, the usual folders. */
+/** Returns the PATH of a command: its tools, the platform's own Node.js, then the usual folders. */
 export function searchPath(host: Host, tools: readonly string[] = []): string {
   const mounted = hiddenOwn(host);
   const own = host.ownFolders.map((folder) => {
@@ -168,10 +161,9 @@ export function searchPath(host: Host, tools: readonly string[] = []): string {
 }
 
 /**
- * Returns the limits of each process.
- * Without control groups the kernel limits memory per process and counts processes per user. `of` names whose processes
- * those are: one container's, in a user namespace since Linux 5.14; one service's, with its replicas and builds; or all
- * of the platform's own user.
+ * Returns the resource limits of each process. Without cgroups, the kernel limits memory per process and counts
+ * processes per user. `of` says whose processes that user runs: those of one container, in a user namespace since Linux
+ * 5.14; those of one service, with its replicas and builds; or all of the platform's own user.
  */
 export function resourceLimits(
   { limits }: Pick<Plan, 'limits'>,
@@ -188,7 +180,7 @@ export function resourceLimits(
   return found;
 }
 
-/** Returns arguments before a command that run it as this user, without any way to get privileges. */
+/** Returns arguments to put before a command that run it as this user. The command cannot gain privileges. */
 export function withoutPrivileges({ level }: Pick<Host, 'level'>, uid: number): string[] {
   if (level === 'rootless') return asOrdinaryUser(uid);
   const user = [`--reuid=${uid}`, `--regid=${uid}`, '--clear-groups'];
@@ -196,8 +188,8 @@ export function withoutPrivileges({ level }: Pick<Host, 'level'>, uid: number): 
 }
 
 /**
- * Returns arguments before a command that map the root of a user namespace to this number.
- * They also drop its privileges.
+ * Returns arguments to put before a command that run it as this user in a new user namespace. The caller, who is root,
+ * has this user's number there. The arguments also drop all privileges.
  */
 export function asOrdinaryUser(uid: number): string[] {
   const namespace = ['unshare', '--user', `--map-user=${uid}`, `--map-group=${uid}`, '--keep-caps'];
@@ -211,13 +203,13 @@ export function assertVariable(name: string, value: string): void {
   if (value.includes('\0')) throw new Error(`The variable ${name} contains a NUL character`);
 }
 
-/** Returns true if `path` is `folder` or is inside of it. */
+/** Returns true if `path` is `folder` itself or inside it. */
 export function isBelow(path: string, folder: string): boolean {
   const way = relative(folder, path);
   return way !== '..' && !way.startsWith('../') && !isAbsolute(way);
 }
 
-/** Joins the paths. Throws if the result is outside of the folder. */
+/** Joins the paths. Throws if the result is outside the folder. */
 export function joinBelow(folder: string, path: string): string {
   const joined = join(folder, path);
   if (!isBelow(joined, folder)) throw new Error(`"${path}" leads out of its folder`);

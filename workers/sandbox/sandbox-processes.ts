@@ -7,22 +7,22 @@ import { listenersOf, listeningPortsOf, markedProcesses, socketsOf } from './pro
 import type { DetachedProcess, PortHolder } from './sandbox.js';
 
 const STEP_MS = 20;
-/** A process that survives KILL for this long, in milliseconds, hangs in the kernel. */
+/** How long to retry SIGKILL, in milliseconds. A process that survives longer hangs in the kernel. */
 const KILL_DEADLINE_MS = 15_000;
 
-/** Returns true for a valid id of a sandbox. As the name of a folder, such an id cannot lead out of its parent. */
+/** Returns true for a valid sandbox id. Used as the name of a folder, such an id cannot point outside its parent. */
 export function isSandboxId(text: string): boolean {
   return /^[A-Za-z0-9][A-Za-z0-9._-]{0,200}$/.test(text);
 }
 
 interface Dependencies {
   log: Logger;
-  /** Marks this platform's processes on a host that may run another one. */
+  /** Distinguishes this platform's processes from those of another instance on the same host. */
   token: string;
   cgroups: CgroupRoots | null;
 }
 
-/** Finds, observes and ends the processes of this platform's sandboxes. */
+/** Finds, observes and kills the processes of this platform's sandboxes. */
 export class SandboxProcesses {
   readonly #deps: Dependencies;
 
@@ -35,9 +35,9 @@ export class SandboxProcesses {
   }
 
   /**
-   * Returns the processes of a sandbox. The command and its descendants cannot leave their control group. Only the
-   * platform's own helpers are outside of it; `byMark` finds these too, by examining every process of the host. Without
-   * control groups that is the only way.
+   * Returns the pids of a sandbox's processes. The command and its descendants cannot leave their cgroup; only the
+   * platform's own helpers are outside it. With `byMark`, helpers are found too, by examining every process of the
+   * host. Without cgroups that is the only way.
    */
   async of(id: string, byMark = true): Promise<number[]> {
     const wanted = this.markOf(id);
@@ -53,7 +53,7 @@ export class SandboxProcesses {
     return [...members];
   }
 
-  /** Returns the number of marked processes by sandbox id. Other marks are ignored, because a command can set any. */
+  /** Returns the number of marked processes by sandbox id. Ignores invalid ids: a command can set any mark. */
   async countMarked(): Promise<Map<string, number>> {
     const counts = new Map<string, number>();
     for (const marker of (await markedProcesses(this.markOf(''))).values()) {
@@ -63,14 +63,14 @@ export class SandboxProcesses {
     return counts;
   }
 
-  /** Asks a process to end by calling `ask`. Resolves when it has ended, or after `graceMs`. */
+  /** Calls `ask`, which requests a process to exit. Resolves when it has exited, or after `graceMs`. */
   async terminate(process: DetachedProcess, graceMs: number, ask: () => void): Promise<void> {
     const deadline = Date.now() + graceMs;
     ask();
     while (Date.now() < deadline && (await isRunning(process))) await sleep(STEP_MS);
   }
 
-  /** Kills until no process of the sandbox is left. Throws if one survives for 15 s. `byMark` as for `of`. */
+  /** Kills until no process of the sandbox is left. Throws if one survives for 15 s. See `of` for `byMark`. */
   async kill(id: string, process: DetachedProcess | null, byMark: boolean): Promise<void> {
     const deadline = Date.now() + KILL_DEADLINE_MS;
     for (;;) {
@@ -91,14 +91,14 @@ export class SandboxProcesses {
     return listeningPortsOf(await this.of(id));
   }
 
-  /** Returns who listens on a port. `uid` is the sandbox's own user, or null if it shares one. */
+  /** Returns who listens on a port. `uid` is the sandbox's own user; null if it shares a user with others. */
   async portHolder(id: string, uid: number | null, address: string, port: number): Promise<PortHolder> {
     const listeners = await listenersOf(address, port);
     if (listeners === null) return 'unknown';
     if (listeners.length === 0) return 'nobody';
     const sockets = uid === null ? await socketsOf(await this.of(id)) : new Set<string>();
-    // The kernel lets only one user listen for IPv4 connections. An IPv6 socket for all addresses may or may not accept
-    // them.
+    // The kernel lets only one user listen for IPv4 connections on a port. An IPv6 socket for all addresses may or may
+    // not accept them, so it counts only if there is no IPv4 socket.
     const sure = listeners.filter((listener) => listener.address !== '::');
     const counted = sure.length > 0 ? sure : listeners;
     const isOwn = counted.some((listener) => (uid === null ? sockets.has(listener.inode) : listener.uid === uid));

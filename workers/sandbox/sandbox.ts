@@ -5,8 +5,8 @@ import type { NetworkSpec } from '../network/network-model.js';
 import type { LineCutter } from './line-splitter.js';
 
 /**
- * One command of a tenant (a build, a pre-deploy command, an application) and how it is contained. The host's level of
- * containment is determined once at start (`sandbox-level.ts`).
+ * One command of a tenant (a build, a pre-deploy command, an application) and its isolation. The host's isolation level
+ * is determined once at start (`sandbox-level.ts`).
  */
 export interface SandboxSpec {
   /** Set in the environment of every process of this sandbox (`RANVIER_SANDBOX`). Unique for each run. */
@@ -19,69 +19,72 @@ export interface SandboxSpec {
   cwd: string;
   /** The command's environment. From the platform, only PATH, HOME and TMPDIR are added if they are absent. */
   env: Record<string, string>;
-  /** Number of the service. If the platform runs as root, it determines the unprivileged user of the command. */
+  /** The number of the service. As root, the platform runs the command as an unprivileged user with this number. */
   userNumber: number;
   limits: SandboxLimits;
   /**
-   * True if the command ends by itself although it outlives its worker. Then the disk limit of builds applies to it.
+   * True for a command that terminates by itself, although it outlives its worker. It gets the disk limit of builds.
    */
   isRun?: true;
   /** Folders outside `directory` that the command may write to (build caches). */
   writable?: string[];
-  /** Volumes that the command sees. Only with containers. */
+  /** Volumes that the command sees. Require containers. */
   volumes?: readonly SandboxVolume[];
-  /** Folders of tools that the command may read and execute. Their `bin` folders come first in its PATH, in this order. */
+  /** Folders of tools that the command may read and execute. Their `bin` folders come first in its PATH, in order. */
   tools?: readonly string[];
-  /** Content that is never changed, the lower layer of the command's working folder. Its writes go to `directory`. */
+  /** A folder that is never changed: the lower layer of the command's working folder. Writes go to `directory`. */
   image?: string;
   /**
-   * Makes the image the root of the command's file system, with the image's users. Without a command, starts the
-   * image's own process. Requires `runsImages`.
+   * Makes the image the root of the command's file system, with the image's users. If `command` is empty, the image's
+   * own process is started. Requires `runsImages`.
    */
   process?: ImageProcess;
-  /** Runs the command as root of a user namespace, for programs that unpack and build images. Requires `runsImages`. */
+  /** Runs the command as root of a user namespace, for tools that unpack and build images. Requires `runsImages`. */
   imageTools?: true;
   /**
-   * The network that the command joins, if this host gives commands their own networks. By default it is alone in one,
-   * as a build is.
+   * The network that the command joins, if commands have their own networks on this host. By default the command gets a
+   * network for itself, as a build does.
    */
   network?: NetworkSpec;
   /** The one port of RUNTIME_PORTS that the command may listen on; none by default. */
   port?: number;
 }
 
-/** A volume and where a command sees it. */
+/** A volume and its mount path. */
 export interface SandboxVolume {
-  /** The folder of the volume below DATA_DIR. Its content is in `data`: a file system in the file `image`, if there is that file. */
+  /**
+   * The folder of the volume below DATA_DIR. Its content is in the subfolder `data`. If the file `image` exists, it
+   * contains a file system that is mounted there.
+   */
   folder: string;
-  /** An absolute path. */
+  /** The mount path, which is absolute. */
   path: string;
-  /** True if no other command may have it exclusively at the same time. The kernel's lock ends with the command. */
+  /** True if the command needs an exclusive lock on the volume. The kernel releases it when the command ends. */
   exclusive: boolean;
-  /** True if the file system has to grow to the size of `image` before it is mounted. */
+  /** True if the file system must be enlarged to the size of `image` before it is mounted. */
   grows: boolean;
 }
 
-/** The part of a sandbox that is decided before its command. */
+/** The part of a sandbox's specification that is known before its command. */
 export type SandboxBase = Pick<SandboxSpec, 'id' | 'directory' | 'userNumber' | 'limits' | 'network'>;
 
 export interface SandboxLimits {
   memoryMb: number;
-  /** Cores; 0.5 is half a core. */
+  /** Number of cores; 0.5 is half a core. */
   cpu: number;
   pids: number;
-  /** The largest single file a process may write. */
+  /** Maximum size of a single file that a process may write. */
   fileSizeMb?: number;
 }
 
 export interface RunOptions {
-  /** An abort ends the whole process tree: TERM, then KILL after `graceMs`. */
+  /** On abort, the whole process tree gets SIGTERM, then SIGKILL after `graceMs`. */
   signal: AbortSignal;
   timeoutMs: number;
   graceMs: number;
-  /** Called with each line of output, in order, without its line break. The output waits for the promise. */
+  /** Called with each line of output, in order, without its line break. Reading pauses until the promise resolves. */
   onLine: (line: string, stream: 'stdout' | 'stderr') => Promise<void> | void;
-  /** Decides where long lines are cut; anywhere by default. */
+  /** Decides where long lines are split; anywhere by default. */
   cutter?: LineCutter;
 }
 
@@ -92,126 +95,121 @@ export type RunOutcome =
   | { reason: 'timeout' }
   | { reason: 'aborted' }
   | { reason: 'out-of-memory' }
-  /** The command filled the host's disk (`disk-guard.ts`). */
+  /** The command was killed because it filled the host's disk (`disk-guard.ts`). */
   | { reason: 'disk' };
 
 /** A process that outlives the worker that started it. */
 export type DetachedProcess = ProcessIdentity;
 
 export interface DetachedOptions {
-  /** The file to which output is appended, even while no worker lives. */
+  /** The file to which output is appended, even while no worker runs. */
   logFile: string;
-  /** The file that gets the result, even while no worker lives: "<code>", "signal <name>" or "out-of-memory". */
+  /** The file that receives the result, even while no worker runs: "<code>", "signal <name>" or "out-of-memory". */
   exitFile: string;
-  /** Called when the process ends while the worker that started it lives. */
+  /** Called when the process exits, if the worker that started it is still running. */
   onExit?: () => void;
 }
 
 export interface StartedProcess extends DetachedProcess {
-  /** The address at which this host reaches the command's own network, if it has one. */
+  /** The address at which this host reaches the command, if the command has its own network. */
   address?: string;
   /** The port at that address, if it differs from the command's own. */
   port?: number;
 }
 
-/** The resources that a sandbox has used and uses. */
+/** The resources that a sandbox has used and is using. */
 export interface ResourceUsage {
   cpuSeconds: number;
-  /** Memory that the kernel could not reclaim at once: unused file caches are left out. */
+  /** Memory that the kernel could not reclaim at once: unused file caches are not counted. */
   memoryBytes: number;
 }
 
-/** A command that runs beside the process of an image. */
+/** A command to run in the container of an image's process. */
 export interface InsideCommand extends Pick<ImageProcess, 'args' | 'user'> {
   cwd: string;
   timeoutMs: number;
 }
 
-/** A program that runs beside the command of a sandbox that was started. */
+/** A program to run in the sandbox of a running command. */
 export interface EntryCommand {
-  /** Names the entry among those of the sandbox. */
+  /** Name of the entry, unique in its sandbox. */
   name: string;
   args: readonly string[];
-  /** Variables beside those of the sandbox's own command. */
+  /** Variables in addition to those of the sandbox's own command. */
   env: Readonly<Record<string, string>>;
-  /** The working directory in an image, and the user; by default those of the sandbox's own command. */
+  /** The working folder in an image, and the user; by default those of the sandbox's own command. */
   image?: { cwd: string; user: ImageProcess['user'] };
   terminal: boolean;
 }
 
-/** What starts a program within a sandbox, and ends it. */
+/** Starts a program within a sandbox, and kills it. */
 export interface Entry {
-  /** The argument vector and the environment of the program that makes it. */
+  /** The argument vector and the environment of the process that starts the program. */
   argv: readonly string[];
   env: Readonly<Record<string, string>>;
-  /** False if the program has ended, although something that it has started may hold its output. */
+  /** False if the program has exited, even if a process that it started keeps its output open. */
   isRunning(): Promise<boolean>;
-  /** Ends the program and all that it has started. Without a call, that happens if this process dies. */
+  /** Kills the program and everything it has started. This also happens if this process dies. */
   end(): Promise<void>;
 }
 
-/** Processes that do not run until they are resumed. */
+/** Processes that stay paused until `resume` is called or this process dies. */
 export interface PausedSandbox {
-  /** Lets them run again. Without a call, that happens when this process dies. */
   resume(): Promise<void>;
 }
 
 export interface InsideResult {
-  /** Null if the command took too long or printed more than 1 MiB. */
+  /** The exit code; null if the command timed out or printed more than 1 MiB. */
   code: number | null;
   output: string;
 }
 
 export interface Sandbox {
-  /** The strongest level that this host allows. */
+  /** The strongest isolation level that this host supports. */
   readonly level: SandboxLevel;
-  /** True if a command can have an image as its root. */
+  /** True if an image can be the root of a command's file system. */
   readonly runsImages: boolean;
-  /** False if this host does not measure sandboxes. */
+  /** True if this host measures the resources that sandboxes use. */
   readonly measuresUsage: boolean;
-  /** The networks of new commands; null if they share the network of the host. */
+  /** The networks for new commands; null if they share the host's network. */
   readonly network: HostNetwork | null;
-  /**
-   * The networks of all commands that have one, including commands that began under another NETWORK setting; null if
-   * none has.
-   */
+  /** The networks of all commands that have one, even from an earlier NETWORK setting; null if none has. */
   readonly allNetworks: HostNetwork | null;
-  /**
-   * Returns the path at which the command sees its folder. With its own mounts, the path is equal for every build and
-   * run.
-   */
+  /** Returns the path at which the command sees its folder. In a container, it is the same for every build and run. */
   pathOf(spec: Pick<SandboxSpec, 'directory' | 'image'>): string;
   /**
-   * Begins to make the folders, the control group and the network of a command that will run. If that fails, `run`
-   * makes them. Every expected command must be run or forgotten.
+   * Starts to create the folders, the cgroup and the network for a command that will run soon. If that fails, `run`
+   * creates them. Every expected command must be run or forgotten.
    */
   expect(base: SandboxBase): void;
-  /** Removes, in the background, what was made for a command that will not run. Does nothing if it has run. */
+  /** Removes, in the background, what `expect` created for a command that will not run. Does nothing if it has run. */
   forget(id: string): void;
-  /** Runs a command to its end. Rejects only if the sandbox itself cannot be made. */
+  /** Runs a command until it ends. Rejects only if the sandbox itself cannot be created. */
   run(spec: SandboxSpec, options: RunOptions): Promise<RunOutcome>;
-  /** Starts a command that outlives the worker. Rejects if the sandbox cannot be made. */
+  /** Starts a command that outlives the worker. Rejects if the sandbox cannot be created. */
   start(spec: SandboxSpec, options: DetachedOptions): Promise<StartedProcess>;
-  /** Runs a command beside an image's process, within its containment and limits. Rejects if that process has ended. */
+  /** Runs a command next to an image's process, with its isolation and limits. Rejects if that process has exited. */
   exec(id: string, process: DetachedProcess, command: InsideCommand): Promise<InsideResult>;
   /**
-   * Prepares a program beside the command of a sandbox that was started: in its namespaces, with its limits, its user and its variables.
-   * Rejects if that has ended.
+   * Prepares a program to run in the sandbox of a running command: in its namespaces, with its limits, its user and its
+   * variables. Rejects if the command has ended.
    */
   enter(id: string, process: DetachedProcess, command: EntryCommand): Promise<Entry>;
-  /** Pauses all processes of a sandbox at one instant, until they are resumed or this process dies. */
+  /** Pauses all processes of a sandbox at the same instant, until they are resumed or this process dies. */
   pause(id: string): Promise<PausedSandbox>;
-  /** Passes connections to an address of a command's network on to its IPv6 loopback, until the sandbox ends. */
+  /** Forwards connections to an address of the command's network to its IPv6 loopback. Ends with the sandbox. */
   relay(id: string, userNumber: number, address: string, port: number): Promise<void>;
-  /** Returns true while exactly this process lives. */
+  /** Returns true while exactly this process is running. A reused pid does not count. */
   isAlive(process: DetachedProcess): Promise<boolean>;
-  /** Sends TERM to the whole tree, and KILL after `graceMs`. Resolves when no process of the sandbox is left. */
+  /**
+   * Sends SIGTERM to the process tree, and SIGKILL after `graceMs`. Resolves when no process of the sandbox is left.
+   */
   stop(id: string, process: DetachedProcess, graceMs: number): Promise<void>;
-  /** Kills a sandbox that fills the disk. Its `run` ends with the reason 'disk'. */
+  /** Kills a sandbox that fills the disk. Its `run` then resolves with the reason 'disk'. */
   endForRoom(id: string): Promise<void>;
-  /** Changes how many cores the sandbox may use, if this host limits them. Does nothing if it has ended. */
+  /** Changes how many cores the sandbox may use, if this host limits them. Does nothing if the sandbox has ended. */
   limitCpu(id: string, cpu: number): Promise<void>;
-  /** Returns what the sandbox has used so far; null if it has ended, or if this host does not measure it. */
+  /** Returns the resources that the sandbox has used so far; null if it has ended, or if they are not measured. */
   usage(id: string): Promise<ResourceUsage | null>;
   /** Returns the TCP ports on which processes of this sandbox listen; null if the host has no such information. */
   listeningPorts(id: string, process: DetachedProcess): Promise<number[] | null>;
@@ -221,10 +219,10 @@ export interface Sandbox {
    */
   portHolder(id: string, userNumber: number, address: string, port: number): Promise<PortHolder>;
   /**
-   * Ends what `start` left running under unwanted ids, and the rest of each `run` whose worker has died. Returns the
-   * number of ended processes. `wanted` is called after all sandboxes were listed, so that one which starts meanwhile
-   * is not ended. A process that cannot be ended is logged and delays nothing else. Never touches what another DATA_DIR
-   * runs.
+   * Kills what `start` left running under unwanted ids, and the rest of each `run` whose worker has died. Returns the
+   * number of killed processes. `wanted` is called after all sandboxes were listed, so that a sandbox that starts
+   * meanwhile is not killed. If a process cannot be killed, that is logged, and the sweep goes on. Never affects the
+   * sandboxes of another DATA_DIR.
    */
   sweep(wanted: () => Promise<(id: string) => boolean>): Promise<number>;
 }
@@ -233,7 +231,7 @@ export interface Sandbox {
 export type PortHolder = 'own' | 'stranger' | 'nobody' | 'unknown';
 
 /**
- * `root`: OCI containers and a user for each service. `rootless`: OCI containers that the platform's own user may make, without a user for
- * each service. `none`: plain processes without isolation; as root each service has a user of its own.
+ * `root`: OCI containers, and a user for each service. `rootless`: OCI containers that an unprivileged user may create,
+ * without a user for each service. `none`: plain processes without isolation; as root, each service has its own user.
  */
 export type SandboxLevel = 'root' | 'rootless' | 'none';

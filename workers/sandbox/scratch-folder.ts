@@ -19,7 +19,7 @@ interface Wanted {
   scratch: string;
   /** The worker that the sandbox must not outlive; null for a detached command. */
   owner: DetachedProcess | null;
-  /** True if the container mounts the image. Otherwise the image is copied here. */
+  /** True if the container mounts the image. Otherwise the image is copied to `directory`. */
   mounted: boolean;
   dataDir: string;
   log: Logger;
@@ -32,8 +32,8 @@ export function copiedImage(directory: string): string {
 }
 
 /**
- * Makes a sandbox's private folder (HOME, TMPDIR, a user name for the uid) and the command's folder.
- * Returns real paths for the mounts.
+ * Creates a sandbox's private folder (HOME, TMPDIR, a user name for the uid) and the command's folder. Returns the
+ * folders with symlinks resolved, for the mounts.
  */
 export async function prepareScratch(wanted: Wanted): Promise<{ directory: string; image: string | null }> {
   const { scratch, uid, level } = wanted;
@@ -75,12 +75,13 @@ async function copyImage(wanted: Wanted, image: string, directory: string): Prom
   const reflink = process.platform === 'linux' ? ['--reflink=auto'] : [];
   await runLimited('cp', ['-a', ...reflink, '--', `${image}/.`, target]);
   await ownDirectory(target, wanted.userNumber);
-  // `cp` has copied the image's mode. Without mounts, users of other services could read any path that they know.
+  // `cp` has copied the image's mode. Without mount namespaces, users of other services could read any path that they
+  // can guess.
   await chmod(target, 0o700);
   return target;
 }
 
-/** Lets other users traverse, but not list, the folders of DATA_DIR above a path. */
+/** Lets other users traverse, but not list, the folders between DATA_DIR and a path. */
 export async function allowTraversal(dataDir: string, path: string): Promise<void> {
   for (let folder = dirname(path); isBelow(folder, dataDir); folder = dirname(folder)) {
     const { mode } = await stat(folder);

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { unlessAbsent } from '../../shared/core/exists.js';
 import { CAPABILITIES, type ContainerKind } from './capabilities.js';
 
-/** The profile that Debian, Ubuntu and Fedora keep for containers. */
+/** The seccomp profile for containers that Debian, Ubuntu and Fedora install. */
 const PROFILE = '/usr/share/containers/seccomp.json';
 const NAMESPACE_FLAGS = 0x7e020080;
 const CLONE_NEWUSER = 0x10000000;
@@ -13,14 +13,14 @@ const EAFNOSUPPORT = 97;
 const AF_ALG = 38;
 const AF_VSOCK = 40;
 
-/** Node.js's name of an architecture → the architectures that a filter allows. 32-bit programs do not run. */
+/** Node.js's name of an architecture → the architectures that a seccomp filter allows. 32-bit programs do not run. */
 const ARCHITECTURES: Readonly<Record<string, { profile: string; names: string[] }>> = {
   x64: { profile: 'amd64', names: ['SCMP_ARCH_X86_64'] },
   arm64: { profile: 'arm64', names: ['SCMP_ARCH_AARCH64'] },
 };
 
 /**
- * System calls that no hosted command needs. The distribution's profile is made for Podman, which also runs inside of
+ * System calls that no hosted command needs. The distribution's profile is meant for Podman, which also runs inside
  * containers, and therefore allows namespaces, mounts, kernel keys and asynchronous I/O to all processes.
  */
 const REFUSED = [
@@ -29,22 +29,23 @@ const REFUSED = [
   ...['init_module', 'finit_module', 'delete_module', 'kexec_load', 'kexec_file_load'],
 ];
 
-/** System calls that only the image programs need, in a user namespace. */
+/** System calls that only the image tools need, in a user namespace. */
 const NAMESPACES = [
   ...['unshare', 'setns', 'pivot_root', 'mount', 'umount', 'umount2', 'mount_setattr', 'move_mount'],
   ...['open_tree', 'fsopen', 'fsmount', 'fsconfig', 'fspick', 'name_to_handle_at'],
 ];
 
 /**
- * System calls that are reported as missing, because programs then use a substitute. One tenant could use up the host's
- * contexts of asynchronous I/O. A filter cannot check the flags of clone3, which are in memory; without it the C
+ * System calls that fail with ENOSYS, because programs then use a fallback. With io_setup, one tenant could use up the
+ * host's asynchronous I/O contexts. A filter cannot check the flags of clone3, which are in memory; without it the C
  * library uses clone.
  */
 const ABSENT = ['clone3', 'io_setup', 'io_uring_setup', 'io_uring_enter', 'io_uring_register'];
 
 /**
- * System calls with which a command without root enters the user namespace of its own user, and a shell enters that of
- * the command. `index` is the argument with the flags. The kernel allows no second namespace (`container-config.ts`).
+ * System calls that a rootless container needs: its command enters the user namespace of its own user, and a shell
+ * enters that of the command. `index` is the argument with the flags. The kernel allows no further namespace
+ * (`container-config.ts`).
  */
 const OWN_USER = [
   { call: 'unshare', index: 0 },
@@ -72,7 +73,7 @@ interface SeccompRule {
   errnoRet?: number;
 }
 
-/** A filter of system calls as the OCI runtime specification writes it. */
+/** A seccomp filter in the format of the OCI runtime specification. */
 export interface Seccomp {
   defaultAction: string;
   defaultErrnoRet?: number;
@@ -87,9 +88,8 @@ interface ProfileRule extends SeccompRule {
 }
 
 /**
- * Returns the filter of hosted commands.
- * The distribution's profile without capabilities, minus what is refused here. On a host without the profile,
- * everything else is allowed.
+ * Returns the seccomp filters by kind of container; null on an unsupported architecture. A filter is the distribution's
+ * profile without capabilities, minus what is refused here. On a host without the profile, everything else is allowed.
  */
 export async function hostSeccomp(): Promise<Record<ContainerKind, Seccomp> | null> {
   const text = await unlessAbsent(readFile(PROFILE, 'utf8'));
@@ -100,7 +100,7 @@ export async function hostSeccomp(): Promise<Record<ContainerKind, Seccomp> | nu
   return command && rootless && image && imageTools ? { command, rootless, image, imageTools } : null;
 }
 
-/** Returns the filter for one kind of container. Null on a machine whose architecture is not listed. */
+/** Returns the seccomp filter for one kind of container. Null if the machine's architecture is not listed. */
 export function seccompOf(
   profile: { defaultAction: string; defaultErrnoRet?: number; syscalls: ProfileRule[] } | null,
   machine: string,
@@ -136,7 +136,8 @@ export function seccompOf(
   const noNamespaces = [{ index: 0, value: NAMESPACE_FLAGS, valueTwo: 0, op: 'SCMP_CMP_MASKED_EQ' }];
   if (!makesNamespaces) own.push({ names: ['clone'], action: 'SCMP_ACT_ALLOW', args: noNamespaces });
   if (kind === 'rootless') own.push(...userNamespaceOnly('SCMP_ACT_ALLOW', 'SCMP_CMP_EQ'));
-  // All conditions of one rule must hold; rules for one call are alternatives. The families in between are allowed too.
+  // All conditions of one rule must hold; several rules for one call are alternatives. Together they allow all families
+  // except AF_ALG and AF_VSOCK.
   own.push(
     { names: ['socket'], action: 'SCMP_ACT_ALLOW', args: [{ index: 0, value: AF_ALG, op: 'SCMP_CMP_LT' }] },
     { names: ['socket'], action: 'SCMP_ACT_ALLOW', args: [{ index: 0, value: AF_VSOCK, op: 'SCMP_CMP_GT' }] },
@@ -162,7 +163,7 @@ function applies(
   return !excludes.arches?.includes(architecture);
 }
 
-/** Returns rules about the calls of `OWN_USER`, by whether they are about user namespaces. */
+/** Returns rules for the calls of `OWN_USER` whose flags compare by `op` with those for a user namespace. */
 function userNamespaceOnly(action: string, op: string): SeccompRule[] {
   const refusal = action === 'SCMP_ACT_ERRNO' ? { errnoRet: EPERM } : {};
   return OWN_USER.map(({ call, index }) => {

@@ -4,13 +4,11 @@ import { runLimited } from '../../shared/core/run-limited.js';
 import { ownSmallTree } from '../core/small-tree.js';
 import type { SandboxLevel } from './sandbox.js';
 
-/**
- * The most services that an installation can have. Each has its own user, which is free again when the service is gone.
- */
+/** Maximum number of services in an installation. Each has its own user, freed when the service is deleted. */
 const USERS = 200_000;
 /**
- * The first users of the possible ranges. The first range is far above a host's users, the others above systemd's
- * containers.
+ * The first users of the ranges to choose from. The first range is far above a host's usual users, the others above
+ * those of systemd's containers.
  */
 const FIRST_USERS = [300_000, ...Array.from({ length: 100 }, (_, i) => 1_900_000_000 + i * USERS)];
 
@@ -25,15 +23,15 @@ export function isRoot(): boolean {
   return process.getuid?.() === 0;
 }
 
-/** Returns true if each service has a user of its own at this level. */
+/** Returns true if each service has its own user at this level. */
 export function hasUsers(level: SandboxLevel): boolean {
   return level !== 'rootless' && isRoot();
 }
 
-/** How many users an image has. They are at the end of the range, and all images share them, in user namespaces. */
+/** Number of users in an image. They are the end of the range, and all images share them, in user namespaces. */
 export const IMAGE_USERS = 65_536;
 
-/** Returns the host's user that is user 0 in every image. */
+/** Returns the host's user to which user 0 of every image is mapped. */
 export function firstImageUser(): number {
   return firstUser + USERS - IMAGE_USERS;
 }
@@ -55,9 +53,8 @@ export function uidOf(userNumber: number): number {
 }
 
 /**
- * Chooses the range of the services' users and stores it in DATA_DIR.
- * Throws if the range overlaps one that the host gave to another user, because that user's containers would run as the
- * services' users.
+ * Chooses the range of the services' users and stores it in DATA_DIR. Throws if the range overlaps one that the host
+ * assigns to another user, because that user's containers would run as the services' users.
  */
 export async function settleUsers(dataDir: string): Promise<void> {
   const files = ['passwd', 'group', 'subuid', 'subgid'];
@@ -91,10 +88,7 @@ async function remember(file: string, first: number): Promise<number> {
   return Number.parseInt(await readFile(file, 'utf8'), 10);
 }
 
-/**
- * Returns the first user of the first range that overlaps none of the given ones.
- * Throws if every range overlaps one.
- */
+/** Returns the first user of the first range that overlaps none of these. Throws if every range overlaps one. */
 export function freeRange(given: readonly UserRange[]): number {
   const first = FIRST_USERS.find(
     (start) => !given.some((other) => overlap(other, { first: start, last: start + USERS - 1 })),
@@ -109,7 +103,7 @@ function singleIds(text: string): UserRange[] {
   return ids.filter((id) => Number.isSafeInteger(id)).map((id) => ({ first: id, last: id }));
 }
 
-/** Returns the ranges of `/etc/subuid` or `/etc/subgid`: a line is `name:first:count`. */
+/** Parses the ranges in `/etc/subuid` or `/etc/subgid`. A line is `name:first:count`. */
 export function idRanges(text: string): UserRange[] {
   const ranges = text.split('\n').map((line) => line.split(':').slice(1).map(Number));
   return ranges.flatMap(([first = Number.NaN, count = Number.NaN]) =>
@@ -122,9 +116,8 @@ function overlap(a: UserRange, b: UserRange): boolean {
 }
 
 /**
- * Makes the kernel refuse hard links to files of other users. Throws if it does not.
- * Without their own mounts, commands could otherwise link a file of the host into their folder, and `ownDirectory`
- * would make them its owner.
+ * Makes the kernel refuse hard links to other users' files. Throws if it does not. Without mount namespaces, a command
+ * could otherwise link a file of the host into its folder, and `ownDirectory` would make the command's user its owner.
  */
 export async function protectLinks(setting = '/proc/sys/fs/protected_hardlinks'): Promise<void> {
   const isSet = async () => (await readFile(setting, 'utf8').catch(() => '')).trim() === '1';
@@ -137,12 +130,12 @@ export async function protectLinks(setting = '/proc/sys/fs/protected_hardlinks')
   );
 }
 
-/** Makes the user of a service the owner of a folder and everything below it. Follows no link. Does nothing without root. */
+/** Makes a service's user the owner of a folder and its content. Follows no symlinks. Does nothing without root. */
 export async function ownDirectory(path: string, userNumber: number, signal?: AbortSignal): Promise<void> {
   if (isRoot()) await own(path, uidOf(userNumber), signal);
 }
 
-/** Gives a folder and its content to the user that is root in images. */
+/** Makes the user that is root in images the owner of a folder and its content. */
 export function ownByImages(path: string, signal?: AbortSignal): Promise<void> {
   return own(path, firstImageUser(), signal);
 }

@@ -1,14 +1,11 @@
-/** The shell programs around and beside a hosted command. They are files, so `ps` shows only their paths. */
+/** The shell programs that wrap a hosted command or run next to it. They are files, so `ps` shows only their paths. */
 
-/**
- * A log that no worker reads is emptied at this size, in blocks of 512 bytes. A worker would have freed what it has
- * read long before.
- */
+/** Size at which an unread log is emptied, in blocks of 512 bytes. A running worker frees its output much earlier. */
 const MAX_UNREAD_BLOCKS = 1024 ** 3 / 512;
 
 /**
- * Returns shell lines that describe in the variable `how` how a command ended.
- * The command's exit code is in `code`. All names have this prefix.
+ * Returns shell lines that describe in the variable `how` how a command ended. They read the command's exit code from
+ * `code`. All variable names get this prefix.
  */
 function tellEnd(prefix: string): string {
   const [code, how, name] = ['code', 'how', 'name'].map((word) => `${prefix}${word}`);
@@ -16,18 +13,20 @@ function tellEnd(prefix: string): string {
 if [ "$${code}" -gt 128 ] && ${name}=$(kill -l "$((${code} - 128))" 2>/dev/null); then ${how}="signal SIG$${name}"; fi`;
 }
 
-/** Shell lines that give the variables in RANVIER_NAMES their values, which are in RANVIER_ENV_<name>. */
+/** Shell lines that set the variables listed in RANVIER_NAMES to their values, which are in RANVIER_ENV_<name>. */
 const GIVE_VARIABLES =
   'for _name in $_names; do eval "export $_name=\\"\\$RANVIER_ENV_$_name\\"; unset RANVIER_ENV_$_name"; done';
 
 /**
- * Process 1 of a container, and the first process of a command without one. It starts the command in a session of its
- * own, passes TERM on to its process group and waits for it. The end of process 1 ends everything in the container.
- * Arguments: `tied`, `free` or `alone`; the working folder; `here` or `deferred`; the command's argument vector. If it
- * is `tied`, descriptor 3 leads to the worker: it gets a line when the command starts, and its end means that the
- * worker died. Otherwise standard output is a file that may grow while no worker reads it. If it is `alone`, there is
- * no container, and the command's end is written to descriptor 4. Workers of an older release pass
- * `deferred`: then this program gives the variables. Its own begin with `_`, because the command's are passed on.
+ * The init: process 1 of a container, or the first process of a command without one. It starts the command in a session
+ * of its own, forwards SIGTERM to its process group and waits for it. When process 1 exits, the kernel kills everything
+ * in the container. Arguments: a mode, the working folder, `here` or `deferred`, and the command's argument vector.
+ * - `tied`: descriptor 3 is connected to the worker. It receives a line when the command starts, and if it is closed,
+ *   the worker has died.
+ * - `free`: standard output is a file, which the init empties if it grows too large while no worker reads it.
+ * - `alone`: as `free`, but without a container. How the command ended is written to descriptor 4.
+ * `here`: the command's environment variables are set already. `deferred`, which workers of an older release pass: the
+ * init sets them. Names of the script's own variables begin with `_`, because the command inherits all others.
  */
 export const INIT = `#!/bin/sh
 _kind=$1 _folder=$2 _deferred=$3
@@ -113,8 +112,8 @@ exit "$_code"
 `;
 
 /**
- * Runs in a container without root, after the programs that drop the privileges of the command: gives the command its
- * variables and becomes it. Arguments: the command's argument vector.
+ * Runs in a rootless container after the programs that drop the command's privileges. Sets the command's variables and
+ * executes it. Arguments: the command's argument vector.
  */
 export const VARIABLES = `#!/bin/sh
 _names=$RANVIER_NAMES
@@ -125,8 +124,8 @@ exec "$@"
 `;
 
 /**
- * Runs on the host after a detached container has ended, even if no worker lives, and records how it ended. Arguments:
- * the file with the exit code, a file with a line `oom_kill <count>` or '', the file to write.
+ * Runs on the host after a detached container has ended, and records how it ended. Works even if no worker is running.
+ * Arguments: the file with the exit code; a file with the line `oom_kill <count>`, or ''; the file to write.
  */
 export const RECORD = `#!/bin/sh
 code=$(cat "$1") oom_file=$2 exit_file=$3
@@ -140,7 +139,7 @@ printf '%s\\n' "$how" >"$exit_file.new" && mv "$exit_file.new" "$exit_file"
 `;
 
 /**
- * Runs on the host, in its own mount namespace: mounts the root of a container with users of its own and becomes the
+ * Runs on the host in its own mount namespace. Mounts the root of a container with its own users and executes the
  * program that starts it. Arguments: `overlay` and its options, or `bind` and a folder; where to mount it; the
  * program's argument vector.
  */
@@ -153,5 +152,5 @@ shift 3
 exec "$@"
 `;
 
-/** Replaces a missing `python`: Debian has `python3` only, and most Procfiles say `python`. */
+/** Replaces a missing `python`: Debian only has `python3`, and most Procfiles use `python`. */
 export const PYTHON = '#!/bin/sh\nexec python3 "$@"\n';

@@ -3,14 +3,11 @@ import { constants } from 'node:os';
 import { join } from 'node:path';
 import { unlessAbsent } from '../../shared/core/exists.js';
 
-/** The lowest real-time signal that programs can use, and the highest signal. */
+/** The lowest real-time signal that programs can use, and the highest signal number. */
 const RTMIN = 34;
 const RTMAX = 64;
 
-/**
- * Returns the number of an image's STOPSIGNAL: `SIGQUIT`, `QUIT`, `3`, `SIGRTMIN+3`.
- * Returns null if there is no such signal.
- */
+/** Parses an image's STOPSIGNAL: `SIGQUIT`, `QUIT`, `3`, `SIGRTMIN+3`. Returns null if there is no such signal. */
 export function signalNumber(text: string): number | null {
   const name = text.trim().toUpperCase();
   const [, steps] = /^(?:SIG)?RTMIN(?:\+(\d{1,2}))?$/.exec(name) ?? [];
@@ -20,18 +17,18 @@ export function signalNumber(text: string): number | null {
   return signals[name.startsWith('SIG') ? name : `SIG${name}`] ?? null;
 }
 
-/** Returns the file in which conmon records the process of a container. */
+/** Returns the file in which conmon records the pid of a container. */
 export function pidFileOf(scratch: string): string {
   return join(scratch, 'pid');
 }
 
-/** Records which signal asks a container to end, so that every worker of this host knows it. */
+/** Records the stop signal of a container, so that every worker on this host can read it. */
 export async function noteStopSignal(scratch: string, signal: string | undefined): Promise<void> {
   const number = signal === undefined ? null : signalNumber(signal);
   if (number !== null) await writeFile(join(scratch, 'stop-signal'), String(number), { mode: 0o600 });
 }
 
-/** Returns the process and the signal that ask a container to end; null if TERM does. */
+/** Returns the process to signal and the container's stop signal; null if SIGTERM is to be used. */
 export async function stopRequest(scratch: string): Promise<{ pid: number; signal: number } | null> {
   const signal = await unlessAbsent(readFile(join(scratch, 'stop-signal'), 'utf8'));
   if (signal === null) return null;

@@ -3,9 +3,9 @@ import { CommandFailed, resultOf } from '../../shared/core/run-limited.js';
 import { usersOfProcesses } from './process-table.js';
 import { isRoot, userRange } from './service-users.js';
 
-/** Folders outside of DATA_DIR in which hosted code may write at level `none`. */
+/** Folders outside DATA_DIR in which hosted code may write at level `none`. */
 const SHARED = ['/tmp', '/var/tmp', '/dev/shm'];
-/** The folders of a service's user are at most this deep: `volumes/<id>/data`, `sandboxes/<id>/home`. */
+/** Maximum depth of the folders that belong to a service's user: `volumes/<id>/data`, `sandboxes/<id>/home`. */
 const DEPTH = 4;
 const MAX_OUTPUT_BYTES = 32 * 1024 ** 2;
 
@@ -15,11 +15,11 @@ export async function usersInUse(dataDir: string): Promise<number[]> {
   const { first, last } = userRange();
   const places: string[] = [];
   for (const path of [dataDir, ...SHARED]) if (await exists(path)) places.push(path);
-  // All files below a user's folder belong to that user.
+  // `-prune`: all files below a user's folder belong to that user.
   const wanted = ['-uid', `+${first - 1}`, '-uid', `-${last + 1}`, '-printf', '%U\\n', '-prune'];
   const args = ['-P', ...places, '-ignore_readdir_race', '-xdev', '-maxdepth', String(DEPTH), ...wanted];
   const found = await resultOf('find', args, { maxBuffer: MAX_OUTPUT_BYTES });
-  // A folder that is removed before find opens it is an error to find, in spite of -ignore_readdir_race.
+  // `find` reports an error for a folder that is removed before it opens it, in spite of -ignore_readdir_race.
   const errors = found.stderr
     .split('\n')
     .filter((line) => line !== '' && !line.endsWith(': No such file or directory'));

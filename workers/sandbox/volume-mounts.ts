@@ -4,16 +4,17 @@ import { unlessAbsent } from '../../shared/core/exists.js';
 import { runLimited } from '../../shared/core/run-limited.js';
 import { type ContainedHost, isBelow, type Mount, type Plan } from './sandbox-plan.js';
 
-/** The folder in a volume's folder with the content: the place where the volume's file system is mounted, or plain files. */
+/** The subfolder of a volume's folder with the content: plain files, or where the volume's file system is mounted. */
 export const CONTENT = 'data';
-/** The file system of a volume whose size the kernel enforces. */
+/** The file with the file system of a volume whose size the kernel enforces. */
 export const IMAGE = 'image';
 
 /**
- * Runs on the host, in a mount namespace of its own if there are images: locks and mounts volumes and becomes the program that starts the
- * container. Mounts, loop devices and locks end with the last process that has them, so that none is left whatever dies.
- * Arguments: the number of volumes; the user who owns their content; for each volume its folder, `exclusive`, `shared` or `observed`
- * (which leaves the owner as it is), and `grow` or `keep`; the program's argument vector.
+ * Runs on the host, in its own mount namespace if there are images: locks and mounts volumes, then executes the program
+ * that starts the container. Mounts, loop devices and locks are released with the last process that has them, so none
+ * is left whichever process dies. Arguments: the number of volumes; the user that owns their content; for each volume
+ * its folder, `exclusive`, `shared` or `observed` (which does not change the owner), and `grow` or `keep`; the
+ * program's argument vector.
  */
 export const MOUNT_VOLUMES = `#!/bin/sh
 fail() {
@@ -58,10 +59,10 @@ done
 exec "$@"
 `;
 
-/** Arguments before the program that starts a container, so that it has the volumes. Empty without volumes. */
+/** Returns arguments to put before the program that starts a container, to mount its volumes. Empty without volumes. */
 export function volumeArguments({ level, oci }: ContainedHost, { volumes, uid }: Plan): string[] {
   if (volumes.length === 0) return [];
-  // In the user namespace of a rootless container its user has this number, and the content is the platform's user's own.
+  // In the user namespace of a rootless container, the platform's user, who owns the content, has the number 0.
   const owner = level === 'rootless' ? 0 : uid;
   const each = volumes.flatMap(({ folder, exclusive, grows }) => [
     folder,
@@ -71,7 +72,7 @@ export function volumeArguments({ level, oci }: ContainedHost, { volumes, uid }:
   return ['/bin/sh', oci.mountVolumes, String(volumes.length), String(owner), ...each];
 }
 
-/** Returns the mounts that show the volumes in a container. */
+/** Returns the mounts of the volumes in a container. */
 export function volumeMounts({ volumes }: Pick<Plan, 'volumes'>): Mount[] {
   const options = ['rbind', 'rw', 'nosuid', 'nodev', 'rprivate'];
   return volumes.map(({ folder, path }) => {
@@ -79,30 +80,30 @@ export function volumeMounts({ volumes }: Pick<Plan, 'volumes'>): Mount[] {
   });
 }
 
-/** Returns the root of a container on the host's system that has volumes. The runtime makes their folders in it. */
+/** Returns the root for a container with volumes on the host's file system. The runtime creates mount points in it. */
 export function ownRoot(scratch: string): string {
   return join(scratch, 'root');
 }
 
-/** The layer with the folders for volumes in a folder of the host's system. */
+/** Returns the overlay layer with the mount points of volumes in one of the host's folders. */
 function layerOf(scratch: string, folder: string): string {
   return join(scratch, 'points', basename(folder));
 }
 
-/** Becomes a program after it has copied a folder to a file system in memory that is mounted over it. Arguments: the folder; the program's. */
+/** Mounts a copy of a folder in a tmpfs over it, then executes a program. Arguments: the folder; the program's argv. */
 const TO_MEMORY =
   'mount -n -t tmpfs -o mode=0755 tmpfs "$0.new" && cp -a -- "$0/." "$0.new" && mount -n --move "$0.new" "$0" && exec "$@"';
 
 /**
- * Returns arguments before the program that starts a container, which move layers to memory. The kernel refuses an overlay whose layer is in
- * the folder that it covers, as with DATA_DIR below `/var`.
+ * Returns arguments to put before the program that starts a container. They move overlay layers to memory. The kernel
+ * refuses an overlay with a layer inside the folder that it covers, as with DATA_DIR below `/var`.
  */
 export function pointArguments({ oci }: ContainedHost, { volumes, scratch }: Plan): string[] {
   const covers = (folder: string) => isBelow(scratch, folder) && volumes.some(({ path }) => isBelow(path, folder));
   return oci.system.some(covers) ? ['/bin/sh', '-c', TO_MEMORY, join(scratch, 'points')] : [];
 }
 
-/** Replaces the mount of a folder of the host's system. The new one also has the folders that volumes are mounted on. */
+/** Replaces the mount of one of the host's folders by an overlay that adds the mount points of volumes. */
 export function withVolumePoints(mount: Mount, { volumes, scratch }: Pick<Plan, 'volumes' | 'scratch'>): Mount {
   const { destination } = mount;
   if (!volumes.some(({ path }) => isBelow(path, destination))) return mount;
@@ -110,7 +111,7 @@ export function withVolumePoints(mount: Mount, { volumes, scratch }: Pick<Plan, 
   return { destination, type: 'overlay', source: 'overlay', options };
 }
 
-/** Makes the root and the layers of a container on the host's system that has volumes. */
+/** Creates the root and overlay layers of a container with volumes that uses the host's file system. */
 export async function makeVolumePoints({ level, oci }: ContainedHost, { volumes, scratch }: Plan): Promise<void> {
   if (volumes.length === 0) return;
   await mkdir(ownRoot(scratch), { recursive: true, mode: 0o755 });
@@ -127,7 +128,7 @@ export async function makeVolumePoints({ level, oci }: ContainedHost, { volumes,
   }
 }
 
-/** Makes a folder of a layer. As root it gets the owner and the mode of the host's folder, because it covers those in the overlay. */
+/** Creates a folder of an overlay layer. As root, copies the owner and mode of the host's folder that it covers. */
 async function makePoint(point: string, covered: string, asRoot: boolean): Promise<void> {
   await mkdir(point, { recursive: true, mode: 0o755 });
   const found = asRoot ? await unlessAbsent(lstat(covered)) : null;

@@ -1,13 +1,13 @@
 /**
- * How many replicas a service with automatic scaling should have: the algorithm of Kubernetes' horizontal autoscaler, without I/O
- * and clock. Usage is in per cent of what the plan has; times are in milliseconds since the epoch.
+ * How many replicas a service with automatic scaling should have: the algorithm of Kubernetes' horizontal autoscaler,
+ * without I/O and clock. Usage is in percent of the plan; times are in milliseconds since the epoch.
  */
 
-/** The number of replicas stays while the value differs from the target by less than this share of the target. */
+/** The number of replicas stays while the usage differs from the target by less than this share of the target. */
 const TOLERANCE = 0.1;
-/** The period in which additions and removals are limited. */
+/** The period for which additions and removals are limited, in milliseconds. */
 const PERIOD_MS = 60_000;
-/** In one period the replicas may double, or increase by this number. */
+/** In one period the number of replicas may double, or increase by this number. */
 const MAX_ADDED = 4;
 
 export interface Usage {
@@ -15,14 +15,14 @@ export interface Usage {
   memory: number;
 }
 
-/** What is remembered between two decisions. Kept as JSON. */
+/** The state between two decisions. Stored as JSON. */
 export interface ScalingMemory {
   /**
-   * The numbers of replicas that would have sufficed, within the quiet time. The first entry is never below the number
-   * that existed then.
+   * The numbers of replicas that the usage required, within the quiet time. The first entry is never below the number
+   * of replicas at its time.
    */
   wishes: readonly { at: number; replicas: number }[];
-  /** Changes of the last minute: the number of replicas added (positive) or removed. */
+  /** Changes in the last minute: the number of replicas added (positive) or removed. */
   changes: readonly { at: number; by: number }[];
 }
 
@@ -30,34 +30,32 @@ export const NO_MEMORY: ScalingMemory = { wishes: [], changes: [] };
 
 export interface ScalingFacts {
   now: number;
-  /** The replicas that the release has, ready or not. */
+  /** Number of the release's replicas, ready or not. */
   replicas: number;
   /**
-   * The usage of replicas that have been ready for long enough. When adding, missing ones count as idle; when removing,
-   * as busy.
+   * The usage of replicas that have been ready for long enough. In a decision to add, unmeasured replicas count as
+   * idle; in a decision to remove, as busy.
    */
   measured: readonly Usage[];
   minReplicas: number;
   maxReplicas: number;
   targetCpu: number;
   targetMemory: number;
-  /** Fewer replicas must have sufficed for this time before one is removed. */
+  /** For how long fewer replicas must have sufficed before one is removed, in milliseconds. */
   quietMs: number;
   memory: ScalingMemory;
 }
 
 export interface ScalingDecision {
   replicas: number;
-  /** How many replicas the usage requires, within the bounds. */
+  /** How many replicas the usage requires, within the configured bounds. */
   wish: number;
   /** Averages over the measured replicas; null if none was measured. */
   usage: Usage | null;
   memory: ScalingMemory;
 }
 
-/**
- * Decides once. After a pause without decisions (a deployment was in progress), the caller passes `forgotten` memory.
- */
+/** Makes one decision. After a pause (such as a deployment), the caller must pass `forgotten` memory. */
 export function decideScaling(facts: ScalingFacts): ScalingDecision {
   const { now, replicas, minReplicas, maxReplicas, quietMs } = facts;
   const bounded = (count: number) => Math.min(Math.max(count, minReplicas), maxReplicas);
@@ -71,7 +69,7 @@ export function decideScaling(facts: ScalingFacts): ScalingDecision {
     memory: { wishes, changes: target === replicas ? changes : [...changes, { at: now, by: target - replicas }] },
   });
 
-  // The owner's bounds apply at once, without the quiet time.
+  // The configured bounds apply at once, without the quiet time.
   if (replicas < minReplicas || replicas > maxReplicas) return decided(bounded(replicas));
   if (wish > replicas) {
     const before = replicas - changes.reduce((sum, { by }) => sum + by, 0);
@@ -85,19 +83,19 @@ export function decideScaling(facts: ScalingFacts): ScalingDecision {
 }
 
 /**
- * Returns the memory after a pause without decisions.
- * The quiet time starts again, the limits of the last minute stay.
+ * Returns what scaling remembers after a pause without decisions. Replicas are removed only after another whole
+ * `quietMs`; the changes of the last minute still count.
  */
 export function forgotten({ changes }: ScalingMemory): ScalingMemory {
   return { wishes: [], changes };
 }
 
 /**
- * Returns the wanted numbers of replicas in the quiet time, and the last one before it. The latter shows that the quiet
- * time is complete.
+ * Returns the required numbers of replicas within the quiet time, and the last one before it. The latter shows that a
+ * whole quiet time is covered.
  */
 function remember({ now, replicas, quietMs, memory }: ScalingFacts, wish: number): ScalingMemory['wishes'] {
-  // After a time without samples, earlier wanted numbers no longer count.
+  // After a time without samples, earlier numbers no longer count.
   if (now - (memory.wishes.at(-1)?.at ?? now) > PERIOD_MS) return [{ at: now, replicas: Math.max(wish, replicas) }];
   const since = memory.wishes.findLastIndex(({ at }) => now - at >= quietMs);
   const kept = memory.wishes.slice(Math.max(0, since));
@@ -127,7 +125,7 @@ function wishByUsage(values: readonly number[], replicas: number, target: number
   if (missing === 0) return isClose(ratio) ? replicas : ceil(replicas * ratio);
   const assumed = ratio > 1 ? 0 : 100 * missing;
   const whole = (used + assumed) / (values.length + missing) / target;
-  // Counting missing replicas as idle or busy must not turn a removal into an addition, or the reverse.
+  // Counting unmeasured replicas as idle or busy must not turn a removal into an addition, or the reverse.
   if (isClose(whole) || whole > 1 !== ratio > 1) return replicas;
   return ceil((values.length + missing) * whole);
 }
@@ -136,7 +134,7 @@ function isClose(ratio: number): boolean {
   return Math.abs(ratio - 1) <= TOLERANCE + Number.EPSILON;
 }
 
-/** Rounds up, but ignores the error of floating-point arithmetic. */
+/** Rounds up, but tolerates floating-point errors. */
 function ceil(value: number): number {
   return Math.ceil(value - 1e-9);
 }
@@ -148,7 +146,7 @@ function averages(measured: readonly Usage[]): Usage | null {
   return { cpu: mean(({ cpu }) => cpu), memory: mean(({ memory }) => memory) };
 }
 
-/** Returns the line in the service's log about a decision that changes something. */
+/** Returns the line for the service's log about a decision that changes the number of replicas. */
 export function scalingMessage(facts: ScalingFacts, { replicas, wish, usage }: ScalingDecision, bound = ''): string {
   const { replicas: before, measured, targetCpu, targetMemory, minReplicas, maxReplicas } = facts;
   const figures =

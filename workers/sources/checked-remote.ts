@@ -8,23 +8,23 @@ import { isSshLike, parseSshAddress, parseWorkspaceAddress } from '../../shared/
 import { SourceError } from '../failures/explained-errors.js';
 import type { SshAccess } from './ssh-access.js';
 
-/** A checked address, and the settings with which git uses it. */
+/** A checked repository URL, and the git settings for connecting to it. */
 export interface Remote {
   /**
-   * The address without user, password, query and fragment. Other processes see git's arguments, and users see messages
-   * with it.
+   * The URL without user, password, query and fragment: other processes can see git's arguments, and users see the URL
+   * in messages.
    */
   url: string;
-  /** Pinned addresses and the authorization header. */
+  /** The pinned IP addresses and the authorization header, or the ssh command. */
   config: [key: string, value: string][];
   hasCredentials: boolean;
-  /** True if the address had a query, which git does not get. */
+  /** True if the original URL had a query, which is not passed to git. */
   hadQuery: boolean;
-  /** User and password from the address. */
+  /** User and password of the original URL, percent-encoded; '' if it had none. */
   userinfo: string;
 }
 
-/** How names are resolved, and which addresses are forbidden. */
+/** How host names are resolved, and which IP addresses are forbidden. */
 export interface AddressPolicy {
   allowLocal: boolean;
   resolve: (host: string) => Promise<string[]>;
@@ -41,15 +41,18 @@ export function hostPolicy(allowLocal: boolean): AddressPolicy {
 
 export interface RemoteOptions {
   policy: AddressPolicy;
-  /** Git's variables for proxies and certificates. */
+  /** git's environment variables for proxies and certificates. */
   network: Readonly<Record<string, string>>;
-  /** The folder of the platform's own copies. Repositories inside of it are refused. */
+  /** The platform's data folder. Repositories with a `file:` URL inside it are refused. */
   dataDir: string;
-  /** The access to repositories over SSH; null if this source has none. */
+  /** How repositories are read over SSH; null if they cannot be. */
   ssh?: SshAccess | null;
 }
 
-/** Checks an address, pins the addresses of its name, and removes all secrets from it. Throws `SourceError`. */
+/**
+ * Checks a repository URL, pins the IP addresses of its host, and removes all secrets from the URL. Throws
+ * `SourceError` if the repository must not be read.
+ */
 export async function openRemote(
   address: string,
   { policy, network, dataDir, ssh = null }: RemoteOptions,
@@ -77,7 +80,7 @@ export async function openRemote(
   return { url: url.href, config, hasCredentials: userinfo !== '', hadQuery, userinfo };
 }
 
-/** Opens an SSH remote. git gets a command that connects to the checked address with the workspace's key. */
+/** Opens an SSH remote. Its ssh command connects to the checked IP address with the workspace's key. */
 async function openSshRemote(
   { workspaceId, address }: { workspaceId: string; address: string },
   policy: AddressPolicy,
@@ -114,8 +117,8 @@ async function openSshRemote(
 }
 
 /**
- * Returns the next address after a server answered `info/refs` with a redirect. Throws `SourceError`.
- * User and password are kept only within one origin. A redirect from https to http is refused.
+ * Returns the repository URL to which a server redirected the request for `info/refs`. Keeps user and password only
+ * within one origin. Throws `SourceError` for a redirect that is not followed, for example from https to http.
  */
 export function redirectedAddress(remote: Remote, location: string): string {
   const suffix = '/info/refs';
@@ -154,7 +157,7 @@ async function refuseOwnFiles(url: URL, dataDir: string): Promise<void> {
   }
 }
 
-/** Makes git connect to the checked addresses, even if the name resolves to others a moment later. */
+/** Returns git settings that pin the checked IP addresses, even if the host name resolves to others a moment later. */
 async function pinnedAddresses(
   url: URL,
   policy: AddressPolicy,
@@ -166,7 +169,7 @@ async function pinnedAddresses(
   try {
     addresses = await policy.resolve(host);
   } catch (error) {
-    // Behind a proxy this host may not be able to resolve public names. The proxy resolves them.
+    // Behind a proxy, this host may be unable to resolve public names; the proxy resolves them.
     if (usesProxy(url, network)) return [];
     throw new SourceError(`${url.href} is not reachable: the host ${host} cannot be found (${errorMessage(error)})`);
   }
@@ -179,9 +182,9 @@ async function pinnedAddresses(
 }
 
 /**
- * Throws `SourceError` if the host (and port) has a private address. Ignores a name that this host cannot resolve: the
- * program that connects resolves names again. This stops names with private addresses, but not a name whose addresses
- * change.
+ * Throws `SourceError` if a host, given with an optional port, has a private IP address. Ignores a name that this host
+ * cannot resolve. The program that connects resolves the name again, so this check does not stop a name whose addresses
+ * change in between.
  */
 export async function refusePrivateHost(place: string, policy: AddressPolicy): Promise<void> {
   if (policy.allowLocal) return;

@@ -21,17 +21,17 @@ export interface Origin {
 interface OriginRequest {
   workspaceId: string;
   configuration: ServiceConfiguration;
-  /** The requested commit or digest; '' for the newest of the branch or of the image's tag. */
+  /** The requested commit or digest; '' for the newest one of the branch or of the image's tag. */
   sha: string;
   signal: AbortSignal;
 }
 
-/** Finds what a deployment deploys, from its configuration. Throws `SourceError`. */
+/** Finds the commit or image that a configuration deploys. Throws `SourceError`. */
 export interface OriginResolver {
   resolve(request: OriginRequest): Promise<Origin>;
 }
 
-/** Returns the digest to which an image's name resolves at its registry now: 64 hex digits. Throws `PullError`. */
+/** Returns the digest, 64 hex digits, to which an image name currently resolves at its registry. Throws `PullError`. */
 export type DigestResolver = (
   name: string,
   account: RegistryAccount | undefined,
@@ -41,16 +41,16 @@ export type DigestResolver = (
 export interface OriginOptions {
   source: RepositorySource;
   policy: ImagePolicy;
-  /** Resolves the names of images, with the accounts for that; null if this host runs no images. */
+  /** Resolves image names and finds registry credentials; null if this host cannot run images. */
   images: {
     resolveDigest: DigestResolver;
     findAccount: (workspaceId: string, registryId: string) => Promise<RegistryAccount | null>;
   } | null;
-  /** How names of registries are checked; by default as this host resolves them. */
+  /** How host names of registries are resolved and checked; by default with this host's resolver. */
   addresses?: AddressPolicy;
 }
 
-/** Creates the resolver for commits and, if there is an engine, for images of registries. */
+/** Creates the resolver for commits and, if `images` is given, for registry images. */
 export function createOriginResolver(options: OriginOptions): OriginResolver {
   return {
     resolve: (request) =>
@@ -79,7 +79,9 @@ async function resolveCommit({ source, policy }: OriginOptions, request: OriginR
   return { sha, message, description: `Deploys ${what} ${sha.slice(0, 12)}: ${message}${why}` };
 }
 
-/** Returns the pull request's ref, which the preview of a fork has in place of a branch. */
+/**
+ * Returns `{ pullRef }` if `branch` is the ref of a pull request, as in a preview of a fork. Returns `{}` otherwise.
+ */
 export function pullRefOf(branch: string): { pullRef?: string } {
   return /^refs\/(pull|merge-requests)\/[1-9][0-9]{0,9}\/head$/.test(branch) ? { pullRef: branch } : {};
 }
@@ -95,7 +97,7 @@ async function resolveImage({ images, policy, addresses }: OriginOptions, reques
   if (account !== null && account.serveraddress !== reference.registry) {
     throw new SourceError(`the image is at ${reference.registry}, but registryId names ${account.serveraddress}`);
   }
-  // A registry with an account was named by an operator, so it may be private.
+  // A registry for which the workspace has credentials is trusted, so it may be at a private address.
   if (account === null) await refusePrivateHost(reference.registry, addresses ?? hostPolicy(policy.allowLocal));
   if (request.sha !== '' && !/^[0-9a-f]{64}$/.test(request.sha)) {
     throw new SourceError(`"${request.sha}" is no digest of an image, which has 64 digits`);

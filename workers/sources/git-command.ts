@@ -5,19 +5,19 @@ import { SourceError } from '../failures/explained-errors.js';
 export interface GitCommand {
   args: readonly string[];
   signal: AbortSignal;
-  /** Settings that must not show in a list of processes. git gets them in its environment. */
+  /** Settings that must not be visible in a list of processes. git gets them in its environment. */
   config?: readonly (readonly [key: string, value: string])[];
   env?: Readonly<Record<string, string>>;
-  /** The most output. If git prints more, it is stopped and `problem` becomes the error. */
+  /** Limit on git's output. If git prints more, it is stopped and `problem` becomes the error. */
   atMost?: OutputLimit;
 }
 
 interface OutputLimit {
   bytes: number;
-  /** The most NUL-terminated records; any number by default. */
+  /** Maximum number of NUL-terminated records; unlimited by default. */
   records?: number;
   problem: string;
-  /** The error that is thrown; a `SourceError` by default. */
+  /** The class of the error that is thrown; `SourceError` by default. */
   error?: new (
     problem: string,
   ) => SourceError;
@@ -26,7 +26,7 @@ interface OutputLimit {
 export type GitResult = Omit<ChildResult, 'cut'>;
 
 export interface GitOptions {
-  /** Variables for proxies and certificates; git gets no other variable of the platform. */
+  /** Environment variables for proxies and certificates; git gets no other variable of the platform. */
   network: Readonly<Record<string, string>>;
   /** The only configuration file that git reads. */
   configFile: string;
@@ -37,7 +37,7 @@ export interface GitOptions {
 
 const PATH = '/usr/local/bin:/usr/bin:/bin:/opt/homebrew/bin';
 const GIB = 1024 ** 3;
-/** The default limits. The largest file bounds the pack of a repository. */
+/** The default limits. `fileBytes` limits the size of a repository's pack. */
 const LIMITS: ChildLimits = { memoryBytes: GIB, processorSeconds: 300, fileBytes: 2 * GIB, openFiles: 1024 };
 const TIMEOUT_MS = 15 * 60_000;
 const MAX_OUTPUT: OutputLimit = {
@@ -45,7 +45,7 @@ const MAX_OUTPUT: OutputLimit = {
   problem: 'the repository has too many branches or files',
 };
 
-/** Settings that neither a repository nor this host's configuration can change. */
+/** Settings that neither a repository nor this host's git configuration can override. */
 const HARDENED = [
   'core.hooksPath=/dev/null',
   'core.fsmonitor=false',
@@ -76,7 +76,7 @@ const HARDENED = [
   'advice.detachedHead=false',
 ];
 
-/** Runs git with argument lists, a fixed environment, and bounds on time, files and output. */
+/** Runs git with argument lists, a fixed environment, and limits on time, files and output. */
 export class Git {
   readonly #options: GitOptions;
   readonly #limits: ChildLimits;
@@ -87,8 +87,8 @@ export class Git {
   }
 
   /**
-   * Resolves when git and all its helpers have ended. Throws `SourceError` if git is not installed, took too long,
-   * printed too much or reached another of its limits, because a retry would fail again. An abort ends git and rejects
+   * Resolves when git and all its helper processes have exited. Throws `SourceError` if git is not installed or
+   * exceeded a limit on time, output or resources, because a retry would fail again. An abort kills git and rejects
    * with the signal's reason.
    */
   async run({ args, signal, config = [], env = {}, atMost = MAX_OUTPUT }: GitCommand): Promise<GitResult> {
@@ -112,11 +112,11 @@ export class Git {
   }
 }
 
-/** Returns a message about the limit that ended git or one of its helpers; null if none did. */
+/** Returns a message about the limit that stopped git or one of its helper processes; null if none did. */
 function limitReached({ code, killedBy, stderr, cut }: ChildResult, limits = LIMITS): string | null {
   if (cut === 'time') return `git did not end within ${TIMEOUT_MS / 60_000} min; deploy again later`;
   if (code === 0) return null;
-  // git's own lines; the server's messages begin differently.
+  // Only git's own messages. Lines from the server begin differently.
   const said = stderr.split('\n').filter((line) => /^(fatal|error|exec|\S+: \d+: exec):/.test(line));
   const tells = (pattern: RegExp) => said.some((line) => pattern.test(line));
   if (code === 127 && tells(/exec: .*not found/))
@@ -127,15 +127,15 @@ function limitReached({ code, killedBy, stderr, cut }: ChildResult, limits = LIM
     return `the repository takes git more than ${limits.processorSeconds} s of processor time; make it smaller`;
   if (tells(/out of memory|malloc failed|mmap failed|unable to (mmap|create|start).*thread|Cannot allocate memory/i))
     return `the repository takes git more than ${limits.memoryBytes / GIB} GiB of memory; make its files smaller`;
-  // A signal ended the helper that reads a pack. For an invalid pack, the helper prints a message itself.
+  // A signal killed the helper that reads a pack. For an invalid pack, the helper prints a message itself.
   if (tells(/invalid index-pack output/))
     return `the repository takes git more than ${limits.processorSeconds} s of processor time, or the host has too little memory; make it smaller`;
   return null;
 }
 
 /**
- * Returns the complete environment of a git command: no variable of the worker reaches git.
- * `file:` repositories are allowed only if `allowFile` says so.
+ * Returns the complete environment of a git command. It inherits no variable of the worker. Allows `file:` repositories
+ * only if `allowFile` is true.
  */
 export function gitEnvironment(
   { network, configFile, allowFile }: GitOptions,
@@ -159,8 +159,8 @@ export function gitEnvironment(
     GIT_NO_REPLACE_OBJECTS: '1',
     GIT_CONFIG_COUNT: String(config.length),
   };
-  // GIT_SSH_COMMAND, which keeps git from starting ssh, would override the core.sshCommand with which a source names
-  // its key.
+  // GIT_SSH_COMMAND, set above so that git cannot start ssh, would override core.sshCommand, which names the deploy
+  // key.
   if (config.some(([key]) => key === 'core.sshCommand')) {
     delete environment.GIT_SSH_COMMAND;
     environment.GIT_ALLOW_PROTOCOL += ':ssh';
@@ -179,8 +179,8 @@ function recordsIn(chunk: Buffer): number {
 }
 
 /**
- * Returns the variables of builds that git needs too.
- * Proxies are in lower case, which is the spelling that git reads, and certificates under git's own names.
+ * Returns git's variables for proxies and certificates, from the environment of builds. Proxy variables are in lower
+ * case, the only spelling that git reads, and certificate variables have git's own names.
  */
 export function gitNetwork(environment: Readonly<Record<string, string>>): Record<string, string> {
   const network: Record<string, string> = {};

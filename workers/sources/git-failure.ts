@@ -1,24 +1,24 @@
 import type { Remote } from './checked-remote.js';
 import type { GitResult } from './git-command.js';
 
-/** Returns true if the server answered with a redirect, which git does not follow. */
+/** Returns true if the server responded with a redirect, which git does not follow. */
 export function isRedirect({ stderr }: GitResult): boolean {
   return /The requested URL returned error: 30[12378]/.test(stderr);
 }
 
-/** Returns true if the server serves only commits that branches and tags name, and none by its id. */
+/** Returns true if the server refuses to serve a commit by its id, and serves only branches and tags. */
 export function refusesCommits({ stderr }: GitResult): boolean {
   return /Server does not allow request for unadvertised object/.test(stderr);
 }
 
-/** Returns true if the repository lacks the fetched branch, or if no branch can have that name. */
+/** Returns true if the fetched branch does not exist, or if its name is invalid. */
 export function missesBranch({ code, stderr }: GitResult): boolean {
   return code !== 0 && /couldn't find remote ref|invalid refspec/i.test(stderr);
 }
 
 /**
- * Returns a message with the cause if the server or the connection is to blame. Returns null if this host's copy may be
- * damaged.
+ * Returns the cause of a failure for which the server or the connection is responsible. Returns null for any other
+ * failure, because this host's mirror may then be damaged.
  */
 export function explainRemote(remote: Remote, { stderr }: GitResult): string | null {
   const { url, hasCredentials, hadQuery } = remote;
@@ -54,7 +54,9 @@ export function explainRemote(remote: Remote, { stderr }: GitResult): string | n
   return null;
 }
 
-/** Returns the most significant line of git's output. Used if `explainRemote` does not explain a failure. */
+/**
+ * Returns the last error line of git's output, or its last line. Used if `explainRemote` does not explain a failure.
+ */
 export function lastLine({ stderr, code, killedBy }: GitResult): string {
   const lines = stderr.split('\n').map((line) => line.trim());
   const said = lines.findLast((line) => /^(fatal|error):/.test(line)) ?? lines.findLast((line) => line !== '');

@@ -24,13 +24,13 @@ export interface GitSourceOptions {
   config: Pick<Config, 'dataDir' | 'allowLocalRepositories' | 'buildEnvironment'>;
   log: Logger;
   /**
-   * How names are resolved and which addresses are private. By default: the host's resolver and the known private
-   * ranges.
+   * How host names are resolved and which IP addresses are private. By default: the host's resolver and the known
+   * private ranges.
    */
   policy?: AddressPolicy;
   /** Reads repositories over SSH. */
   ssh?: SshAccess;
-  /** git's limits that differ from the defaults. */
+  /** Limits for git that differ from the defaults. */
   limits?: Partial<ChildLimits>;
 }
 
@@ -44,7 +44,7 @@ export class GitSource implements RepositorySource {
   readonly #log: Logger;
   readonly #git: Git;
   readonly #server: RepositoryServer;
-  /** Deployments of one branch that begin together share one fetch. */
+  /** Deployments of one branch that start at the same time share one fetch. */
   readonly #resolved = new JoinedRuns<ResolvedCommit | null>();
 
   constructor({ config, log, policy = hostPolicy(config.allowLocalRepositories), ssh, limits = {} }: GitSourceOptions) {
@@ -161,7 +161,9 @@ export class GitSource implements RepositorySource {
     return this.#server.open(address);
   }
 
-  /** Fetches the newest commit of a branch. Returns null if the repository has no such branch: it may be a tag. */
+  /**
+   * Fetches the newest commit of a branch. Returns null if the repository has no such branch; the name may be a tag's.
+   */
   async #resolveBranch(
     remote: Remote,
     mirror: Mirror,
@@ -187,8 +189,8 @@ export class GitSource implements RepositorySource {
   }
 
   /**
-   * Runs `work`, which reads a commit of the mirror. If the mirror lacks the commit or is damaged, fetches the commit
-   * or makes the mirror again, and runs `work` once more.
+   * Runs `work`, which reads a commit from the mirror. If the mirror does not have the commit, fetches it and runs
+   * `work` again. A damaged mirror is deleted and created again first.
    */
   async #withCommit<T>(
     mirror: Mirror,
@@ -223,7 +225,9 @@ export class GitSource implements RepositorySource {
     });
   }
 
-  /** Runs `attempt` on a mirror whose lock the caller holds. A damaged mirror is removed and made again once. */
+  /**
+   * Runs `attempt` on a mirror that the caller has locked. If the mirror is damaged, deletes it and tries once more.
+   */
   async #mended<T>(remote: Remote, mirror: Mirror, attempt: () => Promise<T>): Promise<T> {
     try {
       return await attempt();

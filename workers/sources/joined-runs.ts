@@ -6,15 +6,15 @@ interface Run<T> {
 }
 
 /**
- * Runs work once for all callers that want it at the same time. A caller joins a run only before it has begun, so what
- * the run reads was read after every caller asked.
+ * Runs work once for all callers that request it at the same time. A caller can join a run only until the run
+ * starts to read its source, so the result is never older than the request.
  */
 export class JoinedRuns<T> {
   readonly #waiting = new Map<string, Run<T>>();
 
   /**
-   * Joins the waiting run with this key, or makes one with `work`. `work` calls `begins` when it begins to read, and is
-   * aborted when all its callers are. Rejects with the signal's reason if it is aborted.
+   * Joins the waiting run with this key, or creates one that calls `work`. `work` calls `begins` when it starts to
+   * read, and is aborted when all its callers are. Rejects with the signal's reason if it is aborted.
    */
   join(key: string, signal: AbortSignal, work: (signal: AbortSignal, begins: () => void) => Promise<T>): Promise<T> {
     const run = this.#waiting.get(key) ?? this.#start(key, work);
@@ -41,7 +41,7 @@ export class JoinedRuns<T> {
     run.result = Promise.resolve()
       .then(() => work(controller.signal, () => this.#close(key, run)))
       .finally(() => this.#close(key, run));
-    // Ignored here: each caller gets the error, but there may be no caller left.
+    // Avoids an unhandled rejection: each caller gets the error, but there may be no caller left.
     run.result.catch(() => undefined);
     return run;
   }

@@ -29,10 +29,10 @@ export interface PushedSourceOptions {
 
 const SHA = /^[0-9a-f]{40}$/;
 
-/** Reads repositories that were pushed to the platform. They are not polled, so `heads` is missing. */
+/** Reads repositories that were pushed to the platform. They are not polled, so methods such as `heads` are missing. */
 export type PushedRepositorySource = Pick<RepositorySource, 'resolve' | 'checkout'>;
 
-/** Combines the sources: the address of a repository decides which of them reads it. */
+/** Combines the sources into one, which chooses the source by the repository's URL. */
 export function createSources({
   git,
   pushed,
@@ -49,12 +49,12 @@ export function createSources({
     messageOf: (request) => unpushed(request.url).messageOf(request),
     changedPaths: (request) => unpushed(request.url).changedPaths(request),
     fileOf: (request) => unpushed(request.url).fileOf(request),
-    // Also removes old copies of pushed repositories, which are in the same folder.
+    // Also removes old mirrors of pushed repositories, which are in the same folder.
     sweep: () => git.sweep(),
   };
 }
 
-/** Reads what was pushed to the platform: from DATA_DIR if it is shared with the API, otherwise from the API. */
+/** Reads repositories that were pushed to the platform: from DATA_DIR if the API shares it, otherwise from the API. */
 export class PushedSource implements PushedRepositorySource {
   readonly #options: PushedSourceOptions;
   readonly #git: Git;
@@ -113,7 +113,7 @@ export class PushedSource implements PushedRepositorySource {
     return new Mirror(this.#git, path, signal);
   }
 
-  /** Runs `work` on this host's copy of a commit that the API has. */
+  /** Runs `work` on this host's mirror. Fetches the commit from the API first if the mirror does not have it. */
   async #copied<T>(url: string, sha: string, signal: AbortSignal, work: (mirror: Mirror) => Promise<T>): Promise<T> {
     const mirror = new Mirror(this.#git, await mirrorPath(this.#mirrors, url), signal);
     return mirror.alone(async () => {

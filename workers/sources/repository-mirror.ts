@@ -9,19 +9,19 @@ import { lastLine } from './git-failure.js';
 import { JoinedRuns } from './joined-runs.js';
 import type { FoundFile } from './repository-source.js';
 
-/** A larger checkout is refused before any of its files is written. */
+/** Limits of a checkout. A larger one is refused before any of its files is written. */
 const MAX_CHECKOUT = { bytes: 2 * 1024 ** 3, files: 200_000 };
-/** Each fetch adds a pack. Beyond this number, making a new copy is faster. */
+/** Maximum number of packs in a mirror. Each fetch adds one; beyond this number, creating the mirror anew is faster. */
 const MAX_PACKS = 200;
-/** Commits whose checkouts were measured. Commits never change, so this is valid for every copy. */
+/** Commits whose checkout is within the limits. Commits never change, so this is valid for every mirror. */
 const measured = new Set<string>();
 const MAX_MEASURED = 10_000;
 /** Running measurements, which callers for the same commit share. */
 const measuring = new JoinedRuns<void>();
 
 /**
- * Turns attributes off, so that a checkout has exactly the measured bytes. Attributes can make line ends, `$Id$` and
- * characters of other encodings longer.
+ * Turns git attributes off, so that a checkout has exactly the measured size. Attributes can convert line endings,
+ * expand `$Id$` or change the encoding, each of which makes files longer.
  */
 const NO_ATTRIBUTES = '* -text -eol -ident -filter -working-tree-encoding\n';
 
@@ -30,8 +30,8 @@ const MAX_MESSAGE_LENGTH = 64 * 1024;
 type Settings = readonly (readonly [string, string])[];
 
 /**
- * This host's bare copy of a repository. It has the commits that were fetched, each without its history. Any number of
- * callers may read it at the same time. Only callers that change it hold its lock.
+ * This host's bare mirror of a repository. It has the commits that were fetched, each without its history. Any number
+ * of callers may read it at the same time. Only callers that change it hold its lock.
  */
 export class Mirror {
   readonly #git: Git;
@@ -44,12 +44,12 @@ export class Mirror {
     this.#signal = signal;
   }
 
-  /** Runs `work` while no other caller on this host changes the copy. Readers may continue. */
+  /** Runs `work` while no other caller on this host changes the mirror. Readers may continue. */
   alone<T>(work: () => Promise<T>): Promise<T> {
     return withFileLock(`${this.#path}.lock`, this.#signal, work);
   }
 
-  /** Creates the repository if it is missing, and replaces one with too many packs. The caller holds the lock. */
+  /** Creates the mirror if it is missing, and replaces one with too many packs. The caller must hold the lock. */
   async open(): Promise<void> {
     const packs = await this.#packs();
     if (packs === null || packs > MAX_PACKS) {
@@ -61,31 +61,31 @@ export class Mirror {
     await touch(this.#path);
   }
 
-  /** Removes the copy. The caller holds the lock; readers fail with `MirrorDamaged`. */
+  /** Deletes the mirror. The caller must hold the lock; concurrent readers fail with `MirrorDamaged`. */
   async discard(): Promise<void> {
     await removeTree(this.#path, { signal: this.#signal });
   }
 
-  /** Returns the full id of the commit with this name or id in the copy; null if there is none. */
+  /** Returns the full id of the commit with this id or ref; null if the mirror does not have it. */
   async find(sha: string): Promise<string | null> {
     const { code, stdout } = await this.#run(['rev-parse', '-q', '--verify', '--end-of-options', `${sha}^{commit}`]);
     return code === 0 ? stdout.trim() : null;
   }
 
   /**
-   * Fetches one commit and returns git's result: a failure may be caused by the server or by this copy. The caller
-   * holds the lock.
+   * Fetches one commit and returns git's result. If that is a failure, the server or this mirror may be at fault. The
+   * caller must hold the lock.
    */
   async fetchCommit(url: string, config: Settings, sha: string): Promise<GitResult> {
     return this.#fetch(['--depth=1'], url, config, [`+${sha}:refs/ranvier/${sha}`]);
   }
 
-  /** Fetches the newest commit of a branch, which `newest` then returns. The caller holds the lock. */
+  /** Fetches the newest commit of a branch, which `newest` then returns. The caller must hold the lock. */
   async fetchBranch(url: string, config: Settings, branch: string): Promise<GitResult> {
     return this.#fetch(['--depth=1'], url, config, [`+refs/heads/${branch}:${nameOf(branch)}`]);
   }
 
-  /** Returns the commit that `fetchBranch` found last. Throws `MirrorDamaged` if it is not there. */
+  /** Returns the commit that `fetchBranch` fetched last. Throws `MirrorDamaged` if it is missing. */
   async newest(branch: string): Promise<string> {
     const text = await readFile(join(this.#path, nameOf(branch)), 'utf8').catch(() => '');
     const sha = text.trim();
@@ -94,30 +94,27 @@ export class Mirror {
   }
 
   /**
-   * Fetches all branches and tags, or the ref of a pull request, from a server that serves no commit by its id. The
-   * caller holds the lock.
+   * Fetches all branches and tags, or the ref of a pull request, for servers that do not serve a commit by its id. The
+   * caller must hold the lock.
    */
   async fetchAll(url: string, config: Settings, pullRef?: string): Promise<GitResult> {
     const all = ['+refs/heads/*:refs/ranvier/heads/*', '+refs/tags/*:refs/ranvier/tags/*'];
     return this.#fetch([], url, config, pullRef === undefined ? all : [`+${pullRef}:refs/ranvier/${pullRef}`]);
   }
 
-  /** Returns the subject line of a commit. Throws `MirrorDamaged` if this copy does not have the commit. */
+  /** Returns the subject line of a commit. Throws `MirrorDamaged` if this mirror does not have the commit. */
   async subject(sha: string): Promise<string> {
     const { stdout } = await expectSuccess(this.#run(['log', '--no-walk', '--format=%s', '--end-of-options', sha]));
     return stdout.trim();
   }
 
-  /**
-   * Returns the whole message of a commit, at most 64 KiB. Throws `MirrorDamaged` if this copy does not have the
-   * commit.
-   */
+  /** Returns the whole message of a commit, at most 64 KiB. Throws `MirrorDamaged` if this mirror lacks the commit. */
   async message(sha: string): Promise<string> {
     const { stdout } = await expectSuccess(this.#run(['log', '--no-walk', '--format=%B', '--end-of-options', sha]));
     return stdout.slice(0, MAX_MESSAGE_LENGTH);
   }
 
-  /** Returns the text of a commit's file. Throws `MirrorDamaged` if this copy does not have the commit. */
+  /** Returns the content of a file in a commit. Throws `MirrorDamaged` if this mirror does not have the commit. */
   async file(sha: string, path: string, maxBytes: number): Promise<FoundFile> {
     const entry = await expectSuccess(this.#run(['ls-tree', '-l', '--end-of-options', sha, '--', path]));
     const [, id, size] = /^100\d{3} blob ([0-9a-f]+) +(\d+)\t/.exec(entry.stdout) ?? [];
@@ -126,14 +123,16 @@ export class Mirror {
     return { type: 'found', text: (await expectSuccess(this.#run(['cat-file', 'blob', id]))).stdout };
   }
 
-  /** Returns the files in which two commits differ. Throws `MirrorDamaged` if this copy lacks one. */
+  /**
+   * Returns the paths of the files that differ between two commits. Throws `MirrorDamaged` if this mirror lacks one.
+   */
   async changedPaths(before: string, after: string): Promise<string[]> {
     const args = ['diff-tree', '-r', '-z', '--name-only', '--no-renames', '--end-of-options', before, after];
     const { stdout } = await expectSuccess(this.#run(args));
     return stdout.split('\0').filter((path) => path !== '');
   }
 
-  /** Measures a commit in the background, because its checkout follows. The checkout reports any problem. */
+  /** Starts to measure a commit in the background, because its checkout follows. The checkout reports any problem. */
   expectCheckout(sha: string): void {
     this.#measure(sha).catch(() => undefined);
   }
@@ -153,7 +152,7 @@ export class Mirror {
     }
   }
 
-  /** Turns attributes off in the file that takes precedence over all others of the repository. */
+  /** Turns attributes off in `info/attributes`, which takes precedence over all other attribute files. */
   async #ignoreAttributes(): Promise<void> {
     const info = join(this.#path, 'info');
     await mkdir(info, { recursive: true });
@@ -162,7 +161,7 @@ export class Mirror {
     await rename(own, join(info, 'attributes'));
   }
 
-  /** Throws `SourceError` if the files of a commit are too many or too large. */
+  /** Throws `SourceError` if a commit has too many files, or if they are too large. */
   #measure(sha: string): Promise<void> {
     if (measured.has(sha)) return Promise.resolve();
     return measuring.join(`${this.#path} ${sha}`, this.#signal, (joint) =>
@@ -173,7 +172,7 @@ export class Mirror {
   async #refuseBlowUp(sha: string): Promise<void> {
     const args = [`--git-dir=${this.#path}`, 'ls-tree', '-r', '-z', '--format=%(objectsize)', sha];
     const { files: most } = MAX_CHECKOUT;
-    // A few nested folders can stand for billions of files, so the list stops at a limit.
+    // A few nested tree objects can expand to billions of files, so the listing stops at a limit.
     const problem = `the commit has more than ${most} files, which is the most that can be deployed`;
     const atMost = { bytes: most * 16, records: most, problem };
     const { stdout } = await expectSuccess(this.#git.run({ args, signal: this.#signal, atMost }));
@@ -188,7 +187,7 @@ export class Mirror {
     measured.add(sha);
   }
 
-  /** Returns how many packs the copy has; null if it is no repository. */
+  /** Returns the number of packs in the mirror; null if it is not a repository. */
   async #packs(): Promise<number | null> {
     try {
       await readFile(join(this.#path, 'HEAD'));
@@ -200,7 +199,7 @@ export class Mirror {
   }
 
   async #fetch(options: string[], url: string, config: Settings, refspecs: string[]): Promise<GitResult> {
-    // This caller holds the mirror's lock, so a killed git has left this file.
+    // A killed git process may have left this file. No other one uses it, because this caller holds the mirror's lock.
     await rm(join(this.#path, 'shallow.lock'), { force: true });
     const args = ['fetch', '-q', ...options, '--no-tags', '--no-write-fetch-head', '--no-auto-maintenance'];
     return this.#git.run({
@@ -215,7 +214,10 @@ export class Mirror {
   }
 }
 
-/** Makes git accept local repositories of other users. git reads that setting from a file only. */
+/**
+ * Writes the configuration that makes git accept local repositories owned by other users. This setting is read only
+ * from a file.
+ */
 export async function prepareMirrors(mirrors: string): Promise<void> {
   const path = join(mirrors, 'gitconfig');
   if (await touch(path)) return;
@@ -226,20 +228,23 @@ export async function prepareMirrors(mirrors: string): Promise<void> {
 }
 
 /**
- * Returns the path of a repository's copy.
- * It is derived from the whole address, so that a copy made with one password is not used with another one.
+ * Returns the path of a repository's mirror. It is derived from the whole URL, so that a mirror fetched with one
+ * password is not used with another one.
  */
 export async function mirrorPath(folder: string, address: string): Promise<string> {
   await mkdir(folder, { recursive: true, mode: 0o700 });
   return join(folder, createHash('sha256').update(address).digest('hex'));
 }
 
-/** Returns a branch's name in the copy. It is a hash, because one branch's name may be another one's folder. */
+/**
+ * Returns the ref of a branch in the mirror. It contains a hash of the name, because a ref `a` and a ref `a/b` cannot
+ * both exist.
+ */
 function nameOf(branch: string): string {
   return `refs/ranvier/branches/${createHash('sha256').update(branch).digest('hex').slice(0, 40)}`;
 }
 
-/** Thrown if the copy lacks something or is damaged. */
+/** Thrown if the mirror lacks an object or is damaged. */
 export class MirrorDamaged extends Error {
   constructor(result: GitResult | string) {
     super(typeof result === 'string' ? result : lastLine(result));

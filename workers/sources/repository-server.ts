@@ -9,7 +9,7 @@ import { TooManyBranches } from './repository-source.js';
 const MAX_REDIRECTS = 3;
 const BRANCHES_NAMED = 10;
 const HEADS = 'refs/heads/';
-/** The longest list of branches that is read. */
+/** Maximum size of a list of branches. */
 const MAX_LIST = {
   bytes: 1024 ** 2,
   problem: 'the repository has too many branches to list them',
@@ -21,13 +21,13 @@ export interface FoundRef {
   remote: Remote;
   sha: string;
   /**
-   * The repository's default branch, if it was used because the repository has no branch with the name that services
-   * use by default.
+   * The repository's default branch. Set only if it was used because the repository lacks the branch that services use
+   * by default.
    */
   defaultBranch?: string;
 }
 
-/** Asks the servers of repositories. Every address, including a redirect's, is checked before git connects to it. */
+/** Queries git servers. Every URL, including the target of a redirect, is checked before git connects to it. */
 export class RepositoryServer {
   readonly #git: Git;
   readonly #options: RemoteOptions;
@@ -42,8 +42,8 @@ export class RepositoryServer {
   }
 
   /**
-   * Returns the commit of each of these references that exists, or those of all branches. Throws `SourceError`, and
-   * `TooManyBranches` if all are wanted and cannot be listed.
+   * Returns the commits of those refs that exist, or of all branches. Throws `SourceError`, and `TooManyBranches` if
+   * there are too many branches to list.
    */
   async refs(
     remote: Remote,
@@ -56,7 +56,7 @@ export class RepositoryServer {
       this.#git.run({ args: ['ls-remote', ...options, '--', to.url, ...wanted], config: to.config, signal, ...bound }),
     );
     if (found.result.code !== 0) throw new SourceError(`${remote.url} cannot be read: ${lastLine(found.result)}`);
-    // git also returns longer names that end with this name.
+    // git also returns refs whose longer names end with the requested one.
     const commits = [...parseRefs(found.result.stdout)].filter(
       ([name, sha]) => SHA.test(sha) && (all ? isBranchName(name.slice(HEADS.length)) : names.includes(name)),
     );
@@ -64,8 +64,8 @@ export class RepositoryServer {
   }
 
   /**
-   * Returns the commit of a branch or tag, and where it was found.
-   * Throws `SourceError`, which names the branches that exist.
+   * Returns the commit of a branch or tag, and the remote on which it was found. If there is none, throws a
+   * `SourceError` that lists existing branches.
    */
   async findRef(remote: Remote, ref: string, signal: AbortSignal): Promise<FoundRef> {
     const names = [`refs/heads/${ref}`, `refs/tags/${ref}^{}`, `refs/tags/${ref}`];
@@ -79,7 +79,7 @@ export class RepositoryServer {
     throw await this.#missingRef(found.remote, ref, signal);
   }
 
-  /** Returns the branch that a clone would check out; null if the repository names none or has none. */
+  /** Returns the branch that a clone would check out; null if the repository has no default branch. */
   async #head(remote: Remote, signal: AbortSignal): Promise<FoundRef | null> {
     const args = ['ls-remote', '--symref', '--', remote.url, 'HEAD'];
     const { code, stdout } = await this.#git.run({ args, config: remote.config, signal });
@@ -102,9 +102,9 @@ export class RepositoryServer {
   }
 
   /**
-   * Runs a git command against a repository. This function follows redirects, and not git, so that each new address is
-   * checked like the first one. Throws `SourceError` if the server causes a failure; returns other failures, and those
-   * for which `isAnswer` is true.
+   * Runs a git command against a repository. Follows redirects in place of git, so that each new URL is checked like
+   * the first one. Throws `SourceError` for a failure caused by the server or the connection. Returns all other
+   * results, and failures for which `isAnswer` is true.
    */
   async reach(
     first: Remote,
@@ -129,8 +129,7 @@ export class RepositoryServer {
   }
 
   /**
-   * Returns the target of the server's redirect. Git reports it only in its trace, which masks secrets and is not
-   * stored.
+   * Returns the target of the server's redirect. Git shows it only in its trace, which masks secrets and is not kept.
    */
   async #locationOf(remote: Remote, signal: AbortSignal): Promise<string> {
     const { stderr } = await this.#git.run({

@@ -4,16 +4,16 @@ export interface ResolvedCommit {
   /** The commit's subject line. */
   message: string;
   /**
-   * The repository's default branch, if it was used because the repository has no branch with the name that services
-   * use by default.
+   * The repository's default branch. Set only if it was used because the repository lacks the branch that services use
+   * by default.
    */
   defaultBranch?: string;
 }
 
 export interface RepositoryRequest {
-  /** The stored address. Its user and password are used and never shown. */
+  /** The stored URL. Its user and password are sent to the server and never shown. */
   url: string;
-  /** The ref of a pull request with the commit, for servers that serve no commit by its id. */
+  /** The ref of a pull request that contains the commit, for servers that do not serve a commit by its id. */
   pullRef?: string;
   signal: AbortSignal;
 }
@@ -31,13 +31,13 @@ export class TooManyBranches extends SourceError {}
 
 /**
  * Reads repositories with the git command line. Unsafe protocols, hooks, submodules, redirects and injected options are
- * disabled. A bare mirror for each repository makes later clones fast. All methods throw `SourceError`; an abort ends
- * git at once and rejects with the signal's reason.
+ * disabled. Keeps a bare mirror of each repository, which makes later checkouts fast. All methods throw `SourceError`;
+ * an abort kills git at once and rejects with the signal's reason.
  */
 export interface RepositorySource {
   /**
-   * Returns the commit of a branch, tag or id (40 hex digits), with its message. If a repository lacks the branch that
-   * services have by default, uses the repository's own default branch: many call it `master`.
+   * Returns the commit of a branch, tag or commit id (40 hex digits), with its subject line. If a repository lacks the
+   * branch that services use by default, returns the repository's own default branch, for example `master`.
    */
   resolve(request: RepositoryRequest & { ref: string }): Promise<ResolvedCommit>;
   /**
@@ -45,17 +45,15 @@ export interface RepositorySource {
    */
   checkout(request: RepositoryRequest & { sha: string; directory: string }): Promise<void>;
   /**
-   * Returns the newest commit of each of these branches that exists, or of all branches. Asks the repository once and
-   * does not copy it. Throws `TooManyBranches` if all are wanted and cannot be listed.
+   * Returns the newest commits of those branches that exist, or of all branches. Sends one request to the server and
+   * fetches nothing. Throws `TooManyBranches` if there are too many branches to list.
    */
   heads(request: RepositoryRequest & { branches: readonly string[] | 'all' }): Promise<Map<string, string>>;
   /** Returns the whole message of a commit, at most 64 KiB. */
   messageOf(request: RepositoryRequest & { sha: string }): Promise<string>;
   /** Returns the files in which two commits differ; null if a commit is gone, or if more than 5000 files differ. */
   changedPaths(request: RepositoryRequest & { before: string; after: string }): Promise<string[] | null>;
-  /**
-   * Returns the text of a commit's file, as UTF-8. A link or a folder at the path is no file.
-   */
+  /** Returns the content of a file in a commit, as UTF-8 text. A symbolic link or a folder counts as missing. */
   fileOf(request: RepositoryRequest & WantedFile): Promise<FoundFile>;
   /** Removes this host's mirrors that were unused for 30 days. Returns their number. */
   sweep(): Promise<number>;

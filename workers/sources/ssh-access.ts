@@ -12,17 +12,16 @@ import { SourceError } from '../failures/explained-errors.js';
 
 const SCAN_SECONDS = 10;
 
-/** Where the key and the pinned keys of servers come from. */
+/** Access to git servers over SSH, with a workspace's deploy key and pinned host keys. */
 export interface SshAccess {
   /**
-   * Returns the value of `core.sshCommand` that reads a repository of a workspace.
-   * `address` is the checked address of the server. Throws `SourceError` if the server cannot be reached on its first
-   * use.
+   * Returns the value of `core.sshCommand` with which git reads a repository of a workspace. `address` is the checked
+   * IP address of the server. Throws `SourceError` if the server cannot be reached when its host keys are to be pinned.
    */
   commandFor(workspaceId: string, remote: SshAddress, address: string): Promise<string>;
 }
 
-/** Uses the workspace's deploy key, and pins the keys of a server on its first use. */
+/** Creates an `SshAccess` that uses the workspace's deploy key. Pins the host keys of a server on its first use. */
 export function createSshAccess({ db, keyring, dataDir }: { db: Db; keyring: Keyring; dataDir: string }): SshAccess {
   return {
     async commandFor(workspaceId, remote, address) {
@@ -43,7 +42,7 @@ export function createSshAccess({ db, keyring, dataDir }: { db: Db; keyring: Key
   };
 }
 
-/** Returns an ssh command that reads no configuration of the host. It asks no question, and starts no other program. */
+/** Returns an ssh command that ignores the host's ssh configuration, never prompts, and starts no other program. */
 function sshCommand({
   key,
   known,
@@ -90,7 +89,7 @@ async function scan({ host, port }: SshAddress, address: string): Promise<string
   return keys;
 }
 
-/** Replaces a file as a whole, because other commands may be reading it. */
+/** Replaces a file atomically, because other commands may be reading it. */
 async function replace(path: string, text: string): Promise<void> {
   const own = `${path}.${process.pid}.${Math.random().toString(36).slice(2)}`;
   await writeFile(own, text, { mode: 0o600 });

@@ -22,13 +22,13 @@ import { nothingWentLive, settleTogether } from '../together/settle-together.js'
 import type { JobDeps } from '../worker-deps.js';
 import { performStep } from './perform-step.js';
 
-/** How long an apply leaves its slot before it looks at its deployments again, in milliseconds. */
+/** How long an apply gives up its slot before it checks its deployments again, in milliseconds. */
 const POLL_INTERVAL_MS = 1_000;
 
-/** Why an apply failed, for the person who asked for it. */
+/** Why an apply failed, for the user who requested it. */
 class ApplyError extends ExplainedError {}
 
-/** Steps that are done after the deployments have gone live, so that nothing is deleted that still serves. */
+/** Steps that are performed after the deployments are live, so that nothing is deleted that still gets requests. */
 const AFTER_DEPLOYMENTS: ReadonlySet<Step['op']> = new Set(['service.delete', 'group.delete', 'stack.delete']);
 
 /** Handles the queue `stack-apply`. */
@@ -37,8 +37,8 @@ export function applyJob(deps: JobDeps, { applyId }: Payloads['stack-apply'], he
 }
 
 /**
- * Returns the handler of one apply. Each step is an event: its change, its entry in the journal and the fence are one
- * transaction. So a step is done once, and another worker continues at the first step that is not done.
+ * Returns the handler for one apply. Each step is an event: its change, its entry in the journal and the check of the
+ * fence are one transaction. Thus a step is done once, and another worker continues at the first step that is not done.
  */
 function applyHandler(deps: JobDeps): Handler<ApplyRow> {
   const { db, keyring } = deps;
@@ -69,7 +69,7 @@ function applyHandler(deps: JobDeps): Handler<ApplyRow> {
   return {
     kind: STACK_APPLIES,
     async run({ record: apply, helpers }) {
-      // The step before may have queued something.
+      // The previous step may have queued something.
       deps.dispatcher.wake();
       const next = await findNextStep(db, apply.id);
       if (next === undefined || next.op === 'service.deploy') {
@@ -98,7 +98,10 @@ function reasonOf(error: AppError): string {
   return [errorMessage(error), ...(error.details ?? []).map(({ path, message }) => `${path} ${message}`)].join('; ');
 }
 
-/** Returns null if all data is restored, so that its users can be deployed. Throws `ApplyError` once all restores have ended and some failed. */
+/**
+ * Returns null if all restores have succeeded, so that the services that use the data can be deployed. Throws
+ * `ApplyError` once all restores have ended and some failed.
+ */
 async function lookAtRestores({ db }: JobDeps, { id }: ApplyRow): Promise<Outcome | null> {
   const restores = await listApplyRestores(db, id);
   if (restores.some(({ open }) => open)) return { laterInMs: POLL_INTERVAL_MS, says: 'waits for restores' };
@@ -109,7 +112,7 @@ async function lookAtRestores({ db }: JobDeps, { id }: ApplyRow): Promise<Outcom
   throw new ApplyError([...failedTexts(deployments), ...texts].join('; '));
 }
 
-/** Returns null if all deployments are live. Throws `ApplyError` once all have ended and some are not. */
+/** Returns null if all deployments are live. Throws `ApplyError` once all have ended and some are not live. */
 async function lookAtDeployments(deps: JobDeps, { id, together }: ApplyRow): Promise<Outcome | null> {
   const decision = together ? await settleTogether(deps, id) : null;
   const deployments = await listApplyDeployments(deps.db, id);

@@ -31,9 +31,9 @@ export interface BudgetAlert {
 }
 
 /**
- * Mails each workspace whose estimated costs reach a threshold of its budget. Returns a line for each mail. Each
- * threshold is mailed once a month (UTC). Compares the stored values, so that every cause counts: higher costs as well
- * as a lower budget.
+ * Sends mail to each workspace whose estimated costs reach a threshold of its budget. Returns a line for each mail.
+ * Each threshold is reported once a month (UTC). Compares the stored values, so that any cause counts: higher costs as
+ * well as a lower budget.
  */
 export async function sendBudgetAlerts(deps: BudgetAlertDeps): Promise<string[]> {
   const done: string[] = [];
@@ -62,9 +62,7 @@ export function budgetAlerts(
   }));
 }
 
-/**
- * Sends one alert. Returns false if it was sent before: the database decides, so that two workers do not both send it.
- */
+/** Sends one alert. Returns false if it was sent before. The database decides that, in case two workers try. */
 async function sendAlert(
   { db, mailer, log }: BudgetAlertDeps,
   workspaceId: string,

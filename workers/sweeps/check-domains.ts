@@ -5,12 +5,12 @@ import { claimDueDomains } from '../../shared/domains/store.js';
 import { sweepEach } from '../core/sweep-each.js';
 import type { JobDeps } from '../worker-deps.js';
 
-/** The number of domains that one sweep checks, all at once. */
+/** Number of domains that one sweep checks, all at the same time. */
 const BATCH = 20;
 
 /**
- * Asks the name servers about the domains that are due for a check. Returns a line for each domain whose status
- * changed. New domains are checked soon and often, served ones once a day.
+ * Queries the DNS for the domains that are due for a check. Returns a line for each domain whose status changed. New
+ * domains are checked early and often, verified ones once a day.
  */
 export async function checkDomains(deps: Pick<JobDeps, 'db' | 'config' | 'log'>): Promise<string[]> {
   const failure = 'a domain was not checked';

@@ -7,15 +7,12 @@ import { lockService } from '../../shared/services/store.js';
 import { sweepEach } from '../core/sweep-each.js';
 import type { JobDeps } from '../worker-deps.js';
 
-/** The actor of deletions of ended previews. */
+/** The audit actor for deletions of ended previews. */
 const ACTOR = 'previews';
 
 type Deps = Pick<JobDeps, 'db' | 'dispatcher' | 'log'>;
 
-/**
- * Deletes previews that have ended, with all that they own. Returns a line for each.
- * Repeats deletions that have failed.
- */
+/** Deletes previews that have ended, with everything they own. Returns a line for each. Retries failed deletions. */
 export async function reapPreviews(deps: Deps): Promise<string[]> {
   await forgetDeletedPreviews(deps.db);
   const now = new Date();
@@ -46,7 +43,7 @@ async function reapDatabase({ db }: Deps, serviceId: string): Promise<string[]> 
   });
 }
 
-/** Decides again under the service's lock: a deployment that was queued meanwhile keeps its preview. */
+/** Decides again under the service's lock, because a deployment that was queued meanwhile keeps its preview. */
 async function reap({ db }: Deps, serviceId: string): Promise<string[]> {
   return db.transaction(async (trx) => {
     const service = await lockService(trx, serviceId);

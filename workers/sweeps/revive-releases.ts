@@ -9,13 +9,10 @@ import type { JobDeps } from '../worker-deps.js';
 /** How long the sweep waits for one release's replicas to become ready, in milliseconds. */
 const READY_WITHIN_MS = 120_000;
 
-/**
- * The number of releases that start at the same time. After a host's restart, one that does not start must not delay
- * the others.
- */
+/** How many releases are started at the same time. After a host's restart, a failing one must not delay the others. */
 const AT_ONCE = 8;
 
-/** Starts live releases that have no replica at all, if this host has their image. Returns a line for each of them. */
+/** Starts live releases that have no replicas at all, if this host has their image. Returns a line for each of them. */
 export async function reviveReleases(deps: JobDeps): Promise<string[]> {
   const failure = 'a live release does not start';
   const facts = ({ deploymentId }: { deploymentId: string }) => ({ deploymentId });
@@ -25,7 +22,7 @@ export async function reviveReleases(deps: JobDeps): Promise<string[]> {
     async ({ deploymentId }) => {
       const spec = await loadReleaseSpec(deps.db, deps.keyring, deploymentId);
       if (!(await deps.images.has(spec.image))) return [];
-      // A service with a volume is started on the host that has it; another host's sweep leaves it alone.
+      // A service with a volume is started on the host with the volume; other hosts' sweeps skip it.
       if (isDataKind(spec.kind) && !(await hasVolume(deps, spec.serviceId))) return [];
       if (spec.hasVolumes && !(await mayHaveVolumes(deps, spec.serviceId))) return [];
       await deps.runtime.scale(spec, spec.configuration.replicas, AbortSignal.timeout(READY_WITHIN_MS));
@@ -38,7 +35,7 @@ async function hasVolume({ db, data }: JobDeps, serviceId: string): Promise<bool
   return (await findDataServer(db, serviceId))?.host_id === data.hostId;
 }
 
-/** True if this host has the volumes of a service, or no host has. */
+/** Returns true if the volumes of a service are on this host, or on no host yet. */
 async function mayHaveVolumes({ db, data }: JobDeps, serviceId: string): Promise<boolean> {
   const hostId = await hostOfVolumes(db, serviceId);
   return hostId === null || hostId === data.hostId;

@@ -17,12 +17,12 @@ import { CHECKS } from '../backups/work-folders.js';
 import { discardTree } from '../core/remove-folders.js';
 import type { JobDeps } from '../worker-deps.js';
 
-/** An archive without a backup is removed only after this time, in milliseconds: its row may be about to name it. */
+/** Minimum age before an archive without a row is removed, in milliseconds: the row may not be committed yet. */
 const ORPHAN_MS = 60 * 60_000;
 
 /**
- * Queues the backups whose daily time has come. Returns no lines, so that sweeps count no repair. Any number of workers
- * may call this at once: a unique index lets one of them make the backup of a day.
+ * Queues the backups whose daily time has come. Returns no lines, so that the sweep does not count as a repair. Any
+ * number of workers may call this at the same time: because of a unique index, only one of them creates a day's backup.
  */
 export async function scheduleBackups({ db, dispatcher }: JobDeps): Promise<void> {
   let queued = 0;
@@ -52,7 +52,7 @@ export async function expireBackups({ db }: JobDeps): Promise<string[]> {
   return expired > 0 ? [`expired ${expired} backups`] : [];
 }
 
-/** Removes what dead workers left: archives that no backup names, and folders of checks and restores. */
+/** Removes what dead workers left: archives without a backup, and folders of checks and restores. */
 export async function removeBackupLeftovers(deps: JobDeps): Promise<string[]> {
   const { db, backups, config, log } = deps;
   const lines: string[] = [];

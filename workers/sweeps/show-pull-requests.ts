@@ -5,12 +5,15 @@ import { lockService } from '../../shared/services/store.js';
 import { sweepEach } from '../core/sweep-each.js';
 import type { JobDeps } from '../worker-deps.js';
 
-/** The actor for previews that could not be made when their pull request was reported. */
+/**
+ * The audit actor for previews that this sweep creates later, because they could not be created when the webhook for
+ * their pull request arrived.
+ */
 const ACTOR = 'previews';
 
 /**
- * Makes previews of open pull requests that could not be made before. Returns a line for each. Causes are a used-up
- * plan, an earlier preview that was being deleted, or the death of the process that received the report.
+ * Creates previews of open pull requests that could not be created before. Returns a line for each. Possible causes are
+ * an exhausted plan, an earlier preview that was being deleted, or the death of the process that received the webhook.
  */
 export async function showPullRequests(
   deps: Pick<JobDeps, 'db' | 'keyring' | 'config' | 'dispatcher' | 'log'>,

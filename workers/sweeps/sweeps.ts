@@ -4,9 +4,9 @@ import type { Logger } from '../../shared/core/log.js';
 
 export interface SweepDefinition {
   name: string;
-  /** A cron expression of six fields; the first is seconds. */
+  /** A cron expression with six fields; the first one is seconds. */
   schedule: string;
-  /** A `platform` sweep runs on the leading worker only, a `host` sweep on every worker, for its own host. */
+  /** A `platform` sweep runs only on the leading worker, a `host` sweep on every worker, for its own host. */
   scope: 'platform' | 'host';
   /** Repairs what faults left behind. Returns a line for each repair; empty if there was none. */
   sweep: () => Promise<string[]>;
@@ -22,7 +22,7 @@ function isSweepDue(scope: SweepDefinition['scope'], leading: boolean): boolean 
   return scope === 'host' || leading;
 }
 
-/** Runs sweeps on their schedules. A sweep that still runs is not started again. */
+/** Runs sweeps on their schedules. A sweep that is still running is not started again. */
 export class Sweeps {
   readonly #deps: SweepDeps;
   readonly #tasks: ScheduledTask[];
@@ -35,8 +35,8 @@ export class Sweeps {
   }
 
   /**
-   * Runs one sweep now. Does nothing if only the leading worker runs it and this worker does not lead. A failure is
-   * logged, and the next run tries again.
+   * Runs one sweep now. Does nothing if only the leading worker may run it and this worker does not lead. A failure is
+   * logged, and the next run retries.
    */
   async run({ name, scope, sweep }: SweepDefinition): Promise<void> {
     const { leadership, log, countRepairs } = this.#deps;

@@ -11,14 +11,14 @@ import { GIGABYTE, type VolumeState, volumeState } from '../volumes/volume-model
 import { recordVolumeUsage, volumesOfHost } from '../volumes/volume-store.js';
 import type { JobDeps } from '../worker-deps.js';
 
-/** Volumes that are measured at the same time: a folder with many files takes long. */
+/** How many volumes are measured at the same time. A folder with many files takes long. */
 const AT_ONCE = 4;
 
 type Deps = Pick<JobDeps, 'db' | 'config' | 'log' | 'logs' | 'data' | 'backups'>;
 
 /**
- * Measures the volumes of this host and grows those that were made larger. Stops the service of a plain folder that holds more than
- * 110 per cent of its size. Returns a line for each change of a state.
+ * Measures the volumes of this host and grows those that were enlarged. Stops the service of a plain folder that
+ * exceeds 110 % of its size. Returns a line for each changed state.
  */
 export async function watchVolumes(deps: Deps): Promise<string[]> {
   const { db, data } = deps;
@@ -53,9 +53,7 @@ async function watchVolume(deps: Deps, volume: VolumeRow, replica: ReplicaRow | 
   return [`volume ${volume.id} is ${state} now (${used} bytes)`];
 }
 
-/**
- * Grows the file system of a volume in use. If this host cannot grow it now, it grows when the service starts again.
- */
+/** Grows the file system of a mounted volume. If this fails, it is grown when the service next starts. */
 async function grow({ log }: Deps, rooms: ServiceVolumes, volume: VolumeRow, monitor: ProcessIdentity): Promise<void> {
   const { folder } = rooms.folderOf(volume);
   try {

@@ -3,28 +3,28 @@ import type { ApplyStatus } from '../../shared/stacks/model.js';
 
 /** A deployment that the apply has queued. Times are in milliseconds since the epoch. */
 export interface GroupDeployment {
-  /** The name of its service. */
+  /** The name of the deployment's service. */
   name: string;
   status: DeploymentState;
   error: string;
-  /** False for a database: it goes live by itself, before the others. */
+  /** False for a database, which goes live separately, before the others. */
   together: boolean;
   admitted: boolean;
   cancelRequested: boolean;
-  /** False if the release has replicas and none of them is ready. */
+  /** False if the release has replicas but none of them is ready. */
   ready: boolean;
-  /** When its last step began or ended. */
+  /** When its last step started or ended. */
   progressedAt: number;
   finishedAt: number | null;
-  /** How long a build of it may take, in milliseconds. */
+  /** Timeout of its build, in milliseconds. */
   limitMs: number;
 }
 
-/** The deployments of an apply that go live together, as PostgreSQL has them. */
+/** The deployments of an apply that go live together, as stored in PostgreSQL. */
 export interface Group {
   applyStatus: ApplyStatus;
   applyCancelRequested: boolean;
-  /** Why the group was given up; empty if it was not. */
+  /** Why the group was given up; '' if it was not. */
   givenUp: string;
   /** Names of services that the apply has not deployed yet. */
   undeployed: readonly string[];
@@ -34,19 +34,19 @@ export interface Group {
 
 export type GroupDecision =
   | { type: 'wait'; for: string[] }
-  /** All are prepared: all routes move now. */
+  /** All deployments are prepared: all routes are to be moved now. */
   | { type: 'switch' }
   /** The routes have moved. */
   | { type: 'switched' }
-  /** No route moves any more. */
+  /** No route may be moved any more. */
   | { type: 'giveUp'; reason: string };
 
 /** Sorts deployments that have not ended behind those that have. */
 const OPEN = Number.MAX_SAFE_INTEGER;
 
 /**
- * Decides whether the deployments of an apply go live together (design, section 9). Waits for each other last at most as
- * long as the longest build of them may take, counted since the last step of any of them, while none is running.
+ * Decides whether the deployments of an apply go live together (design, section 9). Gives up if no deployment makes
+ * progress: none is running, and the longest build timeout has passed since the last step of any of them.
  */
 export function decideTogether(group: Group): GroupDecision {
   const { applyStatus, givenUp, undeployed, deployments, now } = group;
@@ -60,7 +60,7 @@ export function decideTogether(group: Group): GroupDecision {
   const works = deployments.some(({ status, admitted }) => admitted && isWorking(status));
   const limitMs = Math.max(...deployments.map((each) => each.limitMs));
   const idleMs = now - Math.max(...deployments.map(({ progressedAt }) => progressedAt));
-  // While the apply still queues deployments, its own lease bounds it.
+  // While the apply is still queuing deployments, its own lease limits the wait.
   if (applyStatus !== 'queued' && undeployed.length === 0 && !works && idleMs > limitMs) {
     const those = missing.length === 1 ? 'was' : 'were';
     return {

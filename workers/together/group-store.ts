@@ -36,7 +36,8 @@ export async function readGroup(db: Db, applyId: string): Promise<Group> {
 }
 
 /**
- * Locks an apply, its services that go live together, and then their deployments, until the commit. The API's commands lock in the same order.
+ * Locks an apply, the services that go live with it, and then their deployments, until the commit. The API's commands
+ * lock in the same order.
  */
 export async function lockGroup(trx: Transaction, applyId: string): Promise<void> {
   await trx.raw('select from stack_applies where id = :applyId for no key update', { applyId });
@@ -48,7 +49,7 @@ export async function lockGroup(trx: Transaction, applyId: string): Promise<void
   await trx.raw('select from deployments where together_id = :applyId order by id for no key update', { applyId });
 }
 
-/** Records why no route of the group moves any more. The first reason stays. */
+/** Records why no route of the group may be moved any more. The first reason is kept. */
 export async function giveUp(trx: Transaction, applyId: string, reason: string): Promise<void> {
   await trx.raw(`update stack_applies set together_error = :reason where id = :applyId and together_error = ''`, {
     applyId,

@@ -3,12 +3,13 @@ import { ReleaseError } from '../failures/explained-errors.js';
 import type { JobDeps } from '../worker-deps.js';
 import { nothingWentLive, settleTogether } from './settle-together.js';
 
-/** How long a prepared deployment leaves its slot before it looks at the others again, in milliseconds. */
+/** How long a prepared deployment gives up its slot before it checks the others again, in milliseconds. */
 const POLL_INTERVAL_MS = 1_000;
 
 /**
- * Returns null if a deployment goes on with the step of its state. If it is prepared, it gives back its slot: the routes
- * have moved by now, or it looks again later. Throws `ReleaseError` once no route of the group can move.
+ * Returns null if a deployment continues with the step of its state. A prepared deployment gives up its slot instead:
+ * the routes have been moved by now, or it checks again later. Throws `ReleaseError` once no route of the group can be
+ * moved.
  */
 export async function meetOthers(
   deps: Pick<JobDeps, 'db' | 'dispatcher'>,

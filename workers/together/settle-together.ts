@@ -5,9 +5,9 @@ import { decideTogether, type GroupDecision } from './decide-together.js';
 import { giveUp, lockGroup, readGroup } from './group-store.js';
 
 /**
- * Decides about the deployments that go live with an apply, and carries that out. Moves all their routes in one
- * transaction, or records that none of them moves any more. Any worker may call it at any time. What it returns is
- * recorded: after `giveUp` no route of the group can move, so its releases may be stopped.
+ * Decides about the deployments that go live with an apply, and applies the decision. Moves all their routes in one
+ * transaction, or records that none of them may be moved any more. Any worker may call it at any time. The returned
+ * decision is recorded: after `giveUp` no route of the group can be moved, so its releases may be stopped.
  */
 export async function settleTogether(
   { db, dispatcher }: Pick<JobDeps, 'db' | 'dispatcher'>,
@@ -20,7 +20,7 @@ export async function settleTogether(
   return decision;
 }
 
-/** Decides again under locks, because what was seen may have changed. */
+/** Decides again under locks, because the observed state may have changed. */
 async function carryOut(trx: Transaction, applyId: string): Promise<GroupDecision> {
   await lockGroup(trx, applyId);
   const group = await readGroup(trx, applyId);
@@ -37,7 +37,7 @@ async function carryOut(trx: Transaction, applyId: string): Promise<GroupDecisio
   return decision;
 }
 
-/** Returns the error of everything that does not go live because of the reason. */
+/** Returns the error of all deployments that do not go live for this reason. */
 export function nothingWentLive(reason: string): string {
   return `no service of the stack went live, because ${reason}`;
 }

@@ -1,14 +1,14 @@
 import { TenantFolder } from './tenant-folder.js';
 
 const BLOCK_BYTES = 512;
-/** A larger or deeper folder is not measured to its end: no server makes one. */
+/** Limits of measuring. No server creates a folder with more entries or deeper. */
 const MAX_ENTRIES = 2_000_000;
 const MAX_DEPTH = 32;
 
 /**
- * Returns the bytes that a folder takes on the disk, without its entries named in `except`.
- * Returns `Number.MAX_SAFE_INTEGER` for a folder that is too large to measure, so that many files do not evade the
- * storage bound.
+ * Returns the disk space that a folder occupies, in bytes, without its entries named in `except`. Returns
+ * `Number.MAX_SAFE_INTEGER` for a folder that is too large to measure, so that creating many files does not evade the
+ * storage limit.
  */
 export async function folderBytes(path: string, except: readonly string[] = []): Promise<number> {
   let entries = 0;
@@ -18,7 +18,7 @@ export async function folderBytes(path: string, except: readonly string[] = []):
       if (depth === 0 && except.includes(name)) continue;
       entries += 1;
       if (entries > MAX_ENTRIES || depth > MAX_DEPTH) return Number.MAX_SAFE_INTEGER;
-      // Files appear and disappear while the server runs.
+      // Files appear and disappear while the server is running.
       const found = await folder.stat(name).catch(() => null);
       bytes += (found?.blocks ?? 0) * BLOCK_BYTES;
       const inner = found?.isDirectory() ? await folder.folder(name).catch(() => null) : null;

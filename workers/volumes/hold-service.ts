@@ -16,10 +16,9 @@ export interface HoldDeps {
 }
 
 /**
- * Runs `work` while nothing else can start what mounts the service's volume.
- * A deployment waits meanwhile, and fails after two minutes.
- * The signal of `work` aborts if the hold is lost. Throws `ReleaseError` if another operation holds the service, and what
- * `work` throws.
+ * Runs `work` while nothing that mounts the service's volume can start. A deployment waits meanwhile, and fails after
+ * two minutes. The signal passed to `work` aborts if the hold is lost. Throws `ReleaseError` if another operation holds
+ * the service, and what `work` throws.
  */
 export async function withHold<T>(db: Db, serviceId: string, work: (lost: AbortSignal) => Promise<T>): Promise<T> {
   const held = await whileHeld(db, serviceId, work);
@@ -28,8 +27,9 @@ export async function withHold<T>(db: Db, serviceId: string, work: (lost: AbortS
 }
 
 /**
- * Stops the replicas of a service, runs `work` on its volume and starts them again.
- * Holds the service from before `ready` on, which is awaited while they still run. Starts them even if `work` fails. Resolves when the live release is ready. Throws as `withHold` does.
+ * Stops the replicas of a service, runs `work` on its volume and starts them again. Holds the service and awaits
+ * `ready` before it stops them. Starts them again even if `work` fails. Resolves when the live release is ready. Throws
+ * as `withHold` does.
  */
 export async function whileStopped(
   deps: HoldDeps,

@@ -3,14 +3,15 @@ import { type Db, rowCountOf } from '../../shared/core/database/database-client.
 import { ReleaseError } from '../failures/explained-errors.js';
 
 /**
- * A hold of a service means that one operation works on its volume: the one of a database (`data_servers`), or those of
- * another service (`volumes`). While it lasts, nothing that mounts them starts. A deleted volume is held by its own id.
+ * A hold of a service means that one operation is working on its volumes: that of a database (`data_servers`), or those
+ * of another service (`volumes`). During a hold, nothing that mounts them starts. A deleted volume is held under its
+ * own id.
  */
 const ROWS = [
   { table: 'data_servers', own: 'id = :serviceId' },
   { table: 'volumes', own: '(id = :serviceId or service_id = :serviceId and removed_at is null)' },
 ] as const;
-/** How long a hold lasts without renewal. */
+/** How long a hold lasts without a renewal, in seconds. */
 const HOLD_SECONDS = 60;
 /** Interval between renewals of a hold, in milliseconds. */
 const HOLD_RENEW_MS = 15_000;
@@ -36,8 +37,8 @@ export async function releaseHold(db: Db, serviceId: string, token: string): Pro
 }
 
 /**
- * Runs `work` while it holds a service or a deleted volume, and returns its result. Returns null without running it if
- * another operation holds it. The signal of `work` aborts with a `ReleaseError` if the hold is lost.
+ * Runs `work` while it holds a service or a deleted volume, and returns its result. If another operation holds it,
+ * returns null without running `work`. The signal passed to `work` aborts with a `ReleaseError` if the hold is lost.
  */
 export async function whileHeld<T>(
   db: Db,
@@ -61,7 +62,7 @@ export async function whileHeld<T>(
   }
 }
 
-/** Ends the hold of a worker that has lost its claim. If that worker still runs, its next renewal fails. */
+/** Ends the hold of a worker that has lost its claim. If that worker is still running, its next renewal fails. */
 export async function voidHold(db: Db, serviceId: string): Promise<void> {
   await change(db, 'hold_token = null, held_until = null', 'true', { serviceId });
 }
@@ -71,7 +72,7 @@ export async function isHeld(db: Db, serviceId: string): Promise<boolean> {
   return (await rowCountOf(db, HELD, { serviceId })) > 0;
 }
 
-/** Changes the rows of a service that fulfil the condition. Returns true if there was one. */
+/** Updates those rows of a service that satisfy the condition. Returns true if there was one. */
 async function change(
   db: Db,
   set: string,

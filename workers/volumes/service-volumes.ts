@@ -32,7 +32,7 @@ export interface ServiceVolumesDeps {
 /** Prepares and measures the volumes of services on this host. */
 export class ServiceVolumes {
   readonly #deps: ServiceVolumesDeps;
-  /** Volumes that are being made, so that a replica and a run do not make the same one. */
+  /** Volumes that are being created, so that a replica and a run do not create the same one. */
   readonly #making = new Map<string, Promise<SandboxVolume>>();
 
   constructor(deps: ServiceVolumesDeps) {
@@ -40,8 +40,8 @@ export class ServiceVolumes {
   }
 
   /**
-   * Makes the volumes that a replica or the attempt of a run mounts. Those of a release that was brought up before the service had a volume
-   * are none. Throws `ReleaseError` with the reason if it must not be started.
+   * Creates the volumes that a replica or the attempt of a run mounts. Returns none for a replica that was started
+   * before the service had a volume. Throws `ReleaseError` with the reason if it must not be started.
    */
   async prepare(row: ReplicaRow, { level }: Pick<Sandbox, 'level'>): Promise<SandboxVolume[]> {
     if (row.run_id === null && row.volume_id === null) return [];
@@ -59,7 +59,7 @@ export class ServiceVolumes {
     return found;
   }
 
-  /** Returns the bytes that a volume holds; null if it cannot be known now. `pid` is a process that has it mounted. */
+  /** Returns how many bytes of a volume are used; null if unknown. `pid` is a process that has it mounted. */
   async usedBytes(volume: Pick<VolumeRow, 'id' | 'service_id'>, pid: number | null): Promise<number | null> {
     const { folder, data } = this.folderOf(volume);
     if (!(await hasImage(folder))) return folderBytes(data);
@@ -68,7 +68,7 @@ export class ServiceVolumes {
     return (blocks - bfree) * bsize;
   }
 
-  /** Returns the bytes that a volume holds. Mounts it if it is an image. */
+  /** Returns how many bytes of a volume are used. Mounts it if it is an image. */
   async bytesOnDisk(content: VolumeContent): Promise<number> {
     if (!(await hasImage(content.folder))) return folderBytes(join(content.folder, CONTENT));
     const child = await spawnInVolume(content, 'read', ['df', '-B1', '--output=used', '.'], ['ignore', 'pipe', 'pipe']);
@@ -118,7 +118,7 @@ export class ServiceVolumes {
     return { folder: room.folder, path: volume.mount_path, exclusive, grows };
   }
 
-  /** Extends an image that was made larger. If the host has no room, the service starts with what there is. */
+  /** Extends the image of a volume that was enlarged. If the host has no room, the service starts with the old size. */
   #extend(folder: string, { id, size_gb: sizeGb }: VolumeRow): Promise<boolean> {
     return extendImage(folder, sizeGb * GIGABYTE).catch((error: unknown) => {
       this.#deps.log.warn({ volumeId: id }, `a volume did not grow: ${errorMessage(error)}`);
@@ -126,7 +126,10 @@ export class ServiceVolumes {
     });
   }
 
-  /** Nothing bounds a plain folder but this check: a run can still delete files. */
+  /**
+   * Throws `ReleaseError` if a volume without an image is full, because only this check limits a plain folder. Not
+   * called for runs, so that they can delete files.
+   */
   async #assertNotFull(volume: VolumeRow): Promise<void> {
     const used = (await this.usedBytes(volume, null)) ?? 0;
     if (volumeState(used, volume.size_gb, false) !== 'full') return;
@@ -136,7 +139,7 @@ export class ServiceVolumes {
   }
 }
 
-/** Removes the content of this host's volumes that were deleted, by themselves or with their service. Returns how many. */
+/** Removes the content of deleted volumes on this host, also of those deleted with their service. Returns how many. */
 export async function removeDeletedVolumes(deps: ServiceVolumesDeps, hostId: string): Promise<number> {
   const rows = await volumesToRemove(deps.db, hostId, 'host');
   const rooms = new ServiceVolumes(deps);

@@ -5,26 +5,25 @@ import { unlessAbsent } from '../../shared/core/exists.js';
 import { ExplainedError } from '../failures/explained-errors.js';
 
 const { O_RDONLY, O_DIRECTORY, O_NOFOLLOW, O_NONBLOCK } = constants;
-/** Opens a name without its content, even that of a socket. Node.js has no constant for this Linux flag. */
+/**
+ * Linux flag to get a descriptor for a path without opening the file, even a socket. Node.js has no constant for it.
+ */
 const O_PATH = 0o10000000;
 const ON_LINUX = process.platform === 'linux';
-/** The errors of `open` for a link, a path that is no folder, and a socket. */
+/** The errors of `open` for a symlink, a path that is not a folder, and a socket. */
 const REFUSED = ['ELOOP', 'ENOTDIR', 'ENXIO'];
 
-/** Thrown if a tenant's folder contains something that the platform does not open. */
+/** Thrown if a tenant's folder contains something that the platform refuses to open. */
 export class TenantFileError extends ExplainedError {}
 
 /**
  * A folder that a tenant's processes may change at any moment. Names in it are opened relative to its descriptor, never
- * through a link, and only if the folder's owner owns them. Opening never blocks. A missing name rejects with ENOENT,
- * and everything else unexpected with a `TenantFileError`.
+ * through a symlink, and only if the owner of the folder also owns the entry. Opening never blocks. A missing name
+ * rejects with ENOENT, everything else unexpected with a `TenantFileError`.
  */
 export class TenantFolder {
   readonly #handle: FileHandle;
-  /**
-   * Leads to the open folder, even if the tenant renames it. Outside of Linux it leads to the folder that has its name
-   * now.
-   */
+  /** A path that stays valid if the tenant renames the open folder. Outside Linux, the folder's original path. */
   readonly #path: string;
   readonly #shown: string;
   readonly uid: number;
@@ -36,7 +35,7 @@ export class TenantFolder {
     this.uid = uid;
   }
 
-  /** Opens a tenant's topmost folder. The folders above it belong to the platform. */
+  /** Opens a tenant's topmost folder. Its parent folders belong to the platform. */
   static open(path: string): Promise<TenantFolder> {
     return TenantFolder.#open(path, '');
   }
@@ -53,7 +52,7 @@ export class TenantFolder {
     }
   }
 
-  /** Opens a subfolder by a name, or by names with `/` between them. The caller closes it. */
+  /** Opens a subfolder by its name, or by several names separated by `/`. The caller must close it. */
   async folder(names: string): Promise<TenantFolder> {
     let found: TenantFolder | null = null;
     for (const name of names.split('/')) {
@@ -72,12 +71,12 @@ export class TenantFolder {
     yield* await opendir(this.#path);
   }
 
-  /** Returns facts about an entry itself, not about the target of a link. */
+  /** Returns the metadata of an entry itself, not of the target of a symlink. */
   stat(name: string): Promise<Stats> {
     return lstat(this.#pathOf(name));
   }
 
-  /** Opens a plain file without other hard links for reading. The caller closes it. */
+  /** Opens a regular file without other hard links for reading. The caller must close it. */
   async file(name: string): Promise<FileHandle> {
     const handle = await openUnfollowed(this.#pathOf(name), O_RDONLY, this.#nameOf(name));
     return this.#checked(handle, name, (found) => found.isFile() && found.nlink === 1);
@@ -95,7 +94,7 @@ export class TenantFolder {
     }
   }
 
-  /** Runs work with a path at which exactly this socket accepts connections. */
+  /** Runs `work` with a path that leads to exactly this socket. */
   async withSocket<T>(name: string, work: (path: string) => Promise<T>): Promise<T> {
     if (!ON_LINUX) return work(this.#pathOf(name));
     const handle = await openUnfollowed(this.#pathOf(name), O_PATH, this.#nameOf(name));
@@ -103,7 +102,7 @@ export class TenantFolder {
     return work(`/proc/self/fd/${socket.fd}`).finally(() => socket.close());
   }
 
-  /** Removes a file, or the link that stands in its place. */
+  /** Removes a file, or a symlink of that name. */
   async remove(name: string): Promise<void> {
     await unlessAbsent(unlink(this.#pathOf(name)));
   }

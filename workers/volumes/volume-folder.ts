@@ -7,8 +7,9 @@ import { CONTENT } from '../sandbox/volume-mounts.js';
 const MARKER = 'ranvier.json';
 
 /**
- * The room of one volume, `<DATA_DIR>/volumes/<id>`: the content, which belongs to the service's user, and a marker beside it, which only
- * the platform writes and which names the service. The volume of a database has the id of its service.
+ * The folder of one volume, `<DATA_DIR>/volumes/<id>`. It contains the content, which the service's user owns, and a
+ * marker, which only the platform writes and which contains the service's id. The volume of a database has the id of
+ * its service.
  */
 export class VolumeFolder {
   readonly folder: string;
@@ -22,7 +23,6 @@ export class VolumeFolder {
     this.folder = join(deps.dataDir, 'volumes', id);
   }
 
-  /** The content. */
   get data(): string {
     return join(this.folder, CONTENT);
   }
@@ -31,7 +31,7 @@ export class VolumeFolder {
     await mkdir(this.folder, { recursive: true, mode: 0o711 });
   }
 
-  /** The id of the service that the marker names; null if there is none. */
+  /** Returns the service id in the marker; null if there is none. */
   async marker(): Promise<string | null> {
     const text = await readIfThere(join(this.folder, MARKER));
     if (text === null) return null;

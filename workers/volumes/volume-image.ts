@@ -12,21 +12,21 @@ import { isRoot } from '../sandbox/service-users.js';
 import { CONTENT, IMAGE } from '../sandbox/volume-mounts.js';
 import { fileSystemBytes, fileSystemUsedBytes } from './volume-model.js';
 
-/** The file system: all of it is the tenant's, and its journal is small. Blocks that are free stay allocated in the image. */
+/** Options for mke2fs: no blocks are reserved for root, the journal is small, and free blocks stay allocated. */
 const MAKE_FILE_SYSTEM = ['-q', '-F', '-m', '0', '-J', 'size=8', '-b', '4096', '-E', 'nodiscard'];
 const OWN_MOUNTS = ['--mount', '--propagation', 'private'];
-/** The block size of the file system: it may leave a smaller rest of the image unused. */
+/** Block size of the file system. It may leave a smaller rest of the image unused. */
 const BLOCK_BYTES = 4096;
 const SUPERBLOCK_END = 2048;
 const TRIAL_BYTES = 32_000_000;
-/** What `stat` counts in. */
+/** The unit of the block count in the result of `stat`, in bytes. */
 const STAT_BLOCK_BYTES = 512;
 
 let answer: Promise<boolean> | null = null;
 /** Resolves when no volume is being allocated. */
 let turn: Promise<void> = Promise.resolve();
 
-/** Returns true if this host mounts images of file systems in private mount namespaces. It is tried once. */
+/** Returns true if this host can mount file system images in private mount namespaces. Tries it once. */
 export function canMountImages(dataDir: string): Promise<boolean> {
   answer ??= tryToMount(dataDir).catch(() => false);
   return answer;
@@ -49,7 +49,7 @@ async function tryToMount(dataDir: string): Promise<boolean> {
   }
 }
 
-/** Makes the file system of a volume. Its room on the disk is allocated at once. Throws `ReleaseError` if there is not enough. */
+/** Creates a volume's file system and allocates its disk space. Throws `ReleaseError` if there is not enough. */
 export async function makeImage(folder: string, bytes: number): Promise<void> {
   await makeFileSystem(folder, bytes, allocateInRoom);
 }
@@ -68,7 +68,7 @@ async function makeFileSystem(folder: string, bytes: number, take = allocate): P
   }
 }
 
-/** Allocates the bytes of a larger volume. Returns true if the file system has yet to grow to them. */
+/** Allocates the additional space of an enlarged volume. Returns true if the file system must still grow to use it. */
 export async function extendImage(folder: string, bytes: number): Promise<boolean> {
   const path = join(folder, IMAGE);
   const size = (await stat(path)).size;
@@ -76,7 +76,7 @@ export async function extendImage(folder: string, bytes: number): Promise<boolea
   return Math.max(size, bytes) - (fileSystemBytes(await beginningOf(path)) ?? 0) >= BLOCK_BYTES;
 }
 
-/** Returns the bytes that an image holds that nothing has mounted; null if it does not say. */
+/** Returns how many bytes are used in an image that is not mounted; null if that cannot be determined. */
 export async function imageUsedBytes(folder: string): Promise<number | null> {
   return fileSystemUsedBytes(await beginningOf(join(folder, IMAGE)));
 }
@@ -91,8 +91,8 @@ async function beginningOf(image: string): Promise<Buffer> {
 }
 
 /**
- * Grows a file system while a container's monitor has it mounted. Returns false if the monitor has ended, or if this host can only grow it
- * when it is not mounted, which the next start of the service does.
+ * Grows a file system that a container's monitor process has mounted. Returns false if the monitor has exited, or if
+ * this host can only grow an unmounted file system, which the next start of the service does.
  */
 export async function growMounted(folder: string, monitor: ProcessIdentity): Promise<boolean> {
   const listed = await runLimited('losetup', ['-n', '-O', 'NAME', '-j', join(folder, IMAGE)]);
@@ -102,7 +102,8 @@ export async function growMounted(folder: string, monitor: ProcessIdentity): Pro
     await runLimited('losetup', ['-c', device]);
     const mounts = await open(`/proc/${monitor.pid}/ns/mnt`, 'r');
     try {
-      // The programs in the mounts of any other process may be a tenant's. What was opened is the monitor's if it runs still.
+      // Check that it is still running: another process with this pid may have a tenant's programs in its mount
+      // namespace. If it is running, the opened namespace is the monitor's.
       if (!(await isRunning(monitor))) return false;
       await runLimited('nsenter', [`--mount=/proc/${process.pid}/fd/${mounts.fd}`, 'resize2fs', device]);
       return true;
@@ -119,7 +120,7 @@ export function hasImage(folder: string): Promise<boolean> {
   return exists(join(folder, IMAGE));
 }
 
-/** Allocates a file's bytes, of which it may have some. Throws `ReleaseError` if the disk has no room for the others. */
+/** Allocates space for a file up to this size, of which it may have some. Throws `ReleaseError` if the disk is full. */
 async function allocate(path: string, bytes: number): Promise<void> {
   const file = await open(path, 'a', 0o600);
   await file.close();
@@ -130,7 +131,10 @@ async function allocate(path: string, bytes: number): Promise<void> {
   }
 }
 
-/** Allocates as `allocate` does, and leaves the room of the platform. Volumes take turns: each sees what the others have taken. */
+/**
+ * Allocates as `allocate` does, but leaves the platform's reserve free. Allocations run one after another, so that each
+ * sees what the others have taken.
+ */
 async function allocateInRoom(path: string, bytes: number): Promise<void> {
   const mine = turn.then(async () => {
     await assertRoom(path, bytes);
@@ -140,7 +144,7 @@ async function allocateInRoom(path: string, bytes: number): Promise<void> {
   await mine;
 }
 
-/** Throws `ReleaseError` if the bytes that a file has yet to get would take what the disk keeps for the platform. */
+/** Throws `ReleaseError` if allocating the rest of a file would use the disk space reserved for the platform. */
 async function assertRoom(path: string, bytes: number): Promise<void> {
   const [room, file] = await Promise.all([diskRoom(dirname(path)), unlessAbsent(stat(path))]);
   const kept = Math.round(reserveOf(room).bytes);

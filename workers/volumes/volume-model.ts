@@ -2,19 +2,22 @@ import type { VolumeRow } from '../../shared/volumes/model.js';
 
 export type VolumeState = VolumeRow['storage_state'];
 
-/** Bytes of a gigabyte, as sizes of volumes are given. */
+/** Number of bytes in a gigabyte, the unit of volume sizes. */
 export const GIGABYTE = 1_000_000_000;
-/** Where a volume is nearly full, and where its service is stopped if nothing else bounds it: in hundredths of its size. */
+/**
+ * Usage from which a volume counts as nearly full, and from which the service of a volume without a hard limit is
+ * stopped. In percent of the volume's size.
+ */
 const NEARLY_FULL_PERCENT = 90;
 const STOPPED_PERCENT = 110;
 
-/** What a worker finds of a volume on the volume's host. */
+/** What a worker observes of a volume on its host. */
 export interface ObservedVolume {
-  /** True if the volume has its image or its folder already. */
+  /** True if the volume's image or folder was already created once. */
   made: boolean;
-  /** The id of the service that its marker names. */
+  /** The service id in its marker; null if there is none. */
   marker: string | null;
-  /** True if there is the image of a file system. */
+  /** True if the file system image exists. */
   hasImage: boolean;
   hasContent: boolean;
   /** True if the host can mount images. */
@@ -24,13 +27,16 @@ export interface ObservedVolume {
 /** What to do before a volume is mounted. */
 export type VolumeDecision =
   | { type: 'makeImage' }
-  /** Nothing bounds a plain folder: it is counted. */
+  /** A plain folder has no hard limit, so its usage is measured. */
   | { type: 'makeFolder' }
   | { type: 'useImage' }
   | { type: 'useFolder' }
   | { type: 'refuse'; reason: string };
 
-/** Decides what to do before a volume is mounted. Content that is missing or foreign is never replaced by an empty volume. */
+/**
+ * Decides what to do before a volume is mounted. Content that is missing or belongs to another service is never
+ * replaced by an empty volume.
+ */
 export function decideVolume(
   { made, marker, hasImage, hasContent, canMount }: ObservedVolume,
   { serviceId, name }: { serviceId: string; name: string },
@@ -40,7 +46,7 @@ export function decideVolume(
     return refuse(`the folder of volume ${name} belongs to service ${marker}`);
   if (marker === null) {
     if (made) return refuse(`the content of volume ${name} is not on this host; restore it from a backup`);
-    // An attempt to make it was interrupted before the marker was written: nothing has used it.
+    // An earlier attempt was interrupted before it wrote the marker, so nothing has used the volume.
     return { type: canMount ? 'makeImage' : 'makeFolder' };
   }
   if (hasImage) return canMount ? { type: 'useImage' } : refuse(`this host cannot mount the image of volume ${name}`);
@@ -50,8 +56,8 @@ export function decideVolume(
 }
 
 /**
- * Decides how full a volume is. With `hard` the file system refuses to write more than its size. Otherwise the volume is `full`, and its
- * service is stopped, from 110 per cent on.
+ * Decides how full a volume is. With `hard` the file system itself enforces the size. Otherwise the volume is `full`,
+ * and its service is stopped, from 110 % on.
  */
 export function volumeState(usedBytes: number, sizeGb: number, hard: boolean): VolumeState {
   const percent = (usedBytes / (sizeGb * GIGABYTE)) * 100;
@@ -59,7 +65,7 @@ export function volumeState(usedBytes: number, sizeGb: number, hard: boolean): V
   return percent >= NEARLY_FULL_PERCENT ? 'nearly_full' : 'open';
 }
 
-/** Returns the bytes of the file system in an image, of which the start is given. Returns null if there is none. */
+/** Returns the size of the file system in an image, in bytes, from the image's first bytes. Null if there is none. */
 export function fileSystemBytes(start: Buffer): number | null {
   const SUPERBLOCK = 1024;
   if (start.length < SUPERBLOCK + 64 || start.readUInt16LE(SUPERBLOCK + 56) !== 0xef53) return null;
@@ -67,15 +73,15 @@ export function fileSystemBytes(start: Buffer): number | null {
 }
 
 /**
- * Returns the bytes that an ext4 file system holds, by its beginning; null if it does not say.
- * They are exact while nothing has it mounted.
+ * Returns how many bytes of an ext4 file system are used, from its first bytes; null if unknown. The figure is exact
+ * while it is not mounted.
  */
 export function fileSystemUsedBytes(start: Buffer): number | null {
   const SUPERBLOCK = 1024;
   const bytes = fileSystemBytes(start);
   if (bytes === null || start.length < SUPERBLOCK + 588) return null;
   const block = 1024 * 2 ** start.readUInt32LE(SUPERBLOCK + 24);
-  // Its own tables and its journal, which statfs does not count either.
+  // The file system's own tables and journal, which statfs does not count either.
   const overhead = start.readUInt32LE(SUPERBLOCK + 584);
   const free = start.readUInt32LE(SUPERBLOCK + 12);
   return overhead === 0 ? null : Math.max(0, bytes - (overhead + free) * block);

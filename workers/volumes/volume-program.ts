@@ -9,31 +9,34 @@ import { isRoot } from '../sandbox/service-users.js';
 import { CONTENT, MOUNT_VOLUMES } from '../sandbox/volume-mounts.js';
 import { hasImage } from './volume-image.js';
 
-/** The content of a volume and who owns it. */
+/** The content of a volume and its owner. */
 export interface VolumeContent {
-  /** The folder of the volume, with `image` or `data` in it. */
+  /** The folder of the volume, which contains `image` or `data`. */
   folder: string;
-  /** The host's user of the service. */
+  /** The host's user that runs the service. */
   uid: number;
-  /** True if files may belong to other users too: those of an image. */
+  /** True if files may belong to several users: those of an image. */
   ownersDiffer: boolean;
 }
 
-/** Privileges that root needs beside the rights of the owner: to read what the owner hides, or to give files all of their attributes. */
+/**
+ * Capabilities that root needs in addition to the owner's rights: to read files that the owner made unreadable, or to
+ * restore all attributes of files.
+ */
 const PRIVILEGES = {
   read: ['dac_read_search'],
   write: ['dac_override', 'fowner', 'fsetid', 'chown'],
 } as const;
-/** A volume of any size can be read or written within its operation's own time. */
+/** High enough that a volume of any size can be read or written within the operation's own timeout. */
 const LIMITS = { processorSeconds: 24 * 3600, fileBytes: 2 ** 50 };
-/** What tar says of a full file system. */
+/** Matches tar's messages about a full file system. */
 const FULL = /: (Cannot \w+: No space left on device|Wrote only \d+ of \d+ bytes)$/;
 const MAX_LINES = 5;
 const MAX_LINE = 500;
 
 /**
- * Starts a program in the content of a volume, as the user who owns that. An image is mounted for this program alone: nothing is left if the
- * program, this worker or the host ends. Descriptor 3 is not free.
+ * Starts a program in the content of a volume, as the user who owns it. An image is mounted for this program only: the
+ * mount disappears if the program or this worker exits. Descriptor 3 must not be used.
  */
 export async function spawnInVolume(
   { folder, uid }: VolumeContent,
@@ -49,7 +52,7 @@ export async function spawnInVolume(
   return spawnTool([...own, ...mount, ...enter, ...asOwner(uid, PRIVILEGES[use]), ...argv], stdio);
 }
 
-/** Starts a program of the platform. The child ends with this process. */
+/** Starts a program of the host. The child is killed when this process exits. */
 export function spawnTool(argv: readonly string[], stdio: Exclude<StdioOptions, string>): ChildProcess {
   const [program = '', ...args] = argv;
   return spawnLimited([program, ...args], {
@@ -60,9 +63,9 @@ export function spawnTool(argv: readonly string[], stdio: Exclude<StdioOptions, 
   });
 }
 
-/** Returns arguments before a program that give it the rights of the owner of the content, and these privileges. */
+/** Returns arguments to put before a program that give it the rights of the content's owner, and these capabilities. */
 function asOwner(uid: number, privileges: readonly string[]): string[] {
-  // In a user namespace, the platform's own user has every right to its own files.
+  // As root of a user namespace, the platform's own user has all rights to its own files.
   if (!isRoot()) return ['unshare', '--user', '--map-root-user', '--'];
   const only = ['-all', ...privileges.map((name) => `+${name}`)].join(',');
   const sets = ['inh', 'ambient'].map((set) => `--${set}-caps=${only}`);
@@ -71,8 +74,9 @@ function asOwner(uid: number, privileges: readonly string[]): string[] {
 }
 
 /**
- * Resolves with the exit code of a program whose error output is a pipe. `onLine` gets each line of that; lines for which it returns true are
- * not shown in an error. Rejects with a `BackupError` if the code is above `most`, and with the signal's reason after an abort.
+ * Resolves to the exit code of a program whose standard error is a pipe. `onLine` is called with each line of it; lines
+ * for which it returns true are left out of the error. Rejects with a `BackupError` if the code is above `most`, or
+ * with the signal's reason after an abort.
  */
 export async function ended(
   child: ChildProcess,

@@ -3,8 +3,8 @@ import type { VolumeRow } from '../../shared/volumes/model.js';
 import type { VolumeState } from './volume-model.js';
 
 /**
- * Returns the host that has the service's volumes, and gives it those that no host has yet. Null if the service has no volumes, so that any
- * host may run it.
+ * Returns the host with the service's volumes. Assigns that host, or else `preferred`, to volumes that have none. Null
+ * if the service has no volumes, so that any host may run it.
  */
 export async function settleVolumes(db: Db, serviceId: string, preferred: string): Promise<string | null> {
   return db.transaction(async (trx) => {
@@ -24,8 +24,8 @@ export async function settleVolumes(db: Db, serviceId: string, preferred: string
 }
 
 /**
- * Returns the node of a swarm that has the service's volumes. Gives it those that no node has yet. `preferred` is the
- * node for the first ones. Returns null if no node has any and none is preferred.
+ * Returns the swarm node with the service's volumes. Assigns that node, or else `preferred`, to volumes that have none.
+ * Null if no node has any and none is preferred.
  */
 export async function settleNode(
   db: Db,
@@ -51,13 +51,13 @@ export async function settleNode(
   });
 }
 
-/** Returns the host that has the service's volumes; null if none has. */
+/** Returns the host with the service's volumes; null if they are on no host yet. */
 export async function hostOfVolumes(db: Db, serviceId: string): Promise<string | null> {
   const sql = 'select host_id from volumes where service_id = ? and removed_at is null and host_id is not null limit 1';
   return (await oneRow<{ host_id: string }>(db, sql, [serviceId]))?.host_id ?? null;
 }
 
-/** Returns the volumes of a host that are in use. A swarm's nodes keep theirs themselves. */
+/** Returns a host's volumes that are not deleted. Volumes on a swarm's nodes are not included. */
 export function volumesOfHost(db: Db, hostId: string): Promise<VolumeRow[]> {
   return rowsOf<VolumeRow>(
     db,
@@ -67,10 +67,7 @@ export function volumesOfHost(db: Db, hostId: string): Promise<VolumeRow[]> {
   );
 }
 
-/**
- * Returns the deleted volumes of a host, or of the nodes of a swarm. Those of deleted services are among them. Nothing
- * mounts them any more.
- */
+/** Returns the deleted volumes on a host, or on a swarm's nodes, even of deleted services. They are not mounted. */
 export function volumesToRemove(db: Db, hostId: string, place: 'host' | 'node'): Promise<VolumeRow[]> {
   return rowsOf<VolumeRow>(
     db,
@@ -80,12 +77,12 @@ export function volumesToRemove(db: Db, hostId: string, place: 'host' | 'node'):
   );
 }
 
-/** Deletes the record of a volume whose content is gone. */
+/** Deletes the record of a volume whose content was removed. */
 export async function forgetVolume(db: Db, id: string): Promise<void> {
   await db.raw('delete from volumes where id = ?', [id]);
 }
 
-/** Records how much a volume holds. Returns true if this changed its state: several workers of a host measure. */
+/** Records a volume's usage. Returns true if this changed its state, because several workers on a host measure. */
 export async function recordVolumeUsage(db: Db, id: string, usedBytes: number, state: VolumeState): Promise<boolean> {
   const row = await oneRow<{ before: VolumeState }>(
     db,
@@ -97,7 +94,7 @@ export async function recordVolumeUsage(db: Db, id: string, usedBytes: number, s
   return row !== null && row.before !== state;
 }
 
-/** Records that the content of a volume was made on its host. From now on it is never made again. */
+/** Records that the content of a volume was created on its host. From now on it is never created again. */
 export async function recordMade(db: Db, id: string): Promise<void> {
   await db.raw('update volumes set measured_at = coalesce(measured_at, now()) where id = ?', [id]);
 }

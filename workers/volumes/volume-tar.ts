@@ -4,32 +4,33 @@ import type { Writable } from 'node:stream';
 import { BackupError } from '../failures/explained-errors.js';
 import { ended, spawnInVolume, spawnTool, type VolumeContent } from './volume-program.js';
 
-/** What tar keeps of a file beside its content, its mode, its times and its links. */
+/** Options to preserve owners, extended attributes and ACLs, in addition to what tar always preserves. */
 const ATTRIBUTES = ['--numeric-owner', '--xattrs', '--acls'];
 const PACK = ['--create', '--file=-', '--format=posix', '--sparse', '--one-file-system', ...ATTRIBUTES];
-/** Excludes names that tar would read as others, because it reads lines without the spaces at their ends. */
+/** Excludes names that tar would misread from its list of lines, because it strips spaces at the ends of lines. */
 const PLAIN_NAME = ['!', '-path', '*\n*', '!', '-path', '*[[:space:]]'];
 const FIND_SPECIAL = ['find', '.', '-xdev', '-type', 'p,s,b,c'];
 const UNPACK = ['--extract', '--file=-', '--preserve-permissions', ...ATTRIBUTES];
-/** What tar says of a file that its application changed or removed meanwhile. */
+/** Matches tar's messages about a file that the application changed or removed while tar read it. */
 const CHANGED = /: (file changed as we read it|File removed before we read it|File shrank by .*)$/;
 /** The exit code of tar if files changed while it read them. */
 const FILES_CHANGED = 1;
 
-/** The most bytes of the names of pipes, sockets and devices. */
+/** Maximum total size of the names of pipes, sockets and devices, in bytes. */
 const MAX_LIST_BYTES = 64 * 1024 * 1024;
 
-/** What is left out of a volume's copy, or may be of different moments. */
+/** What is missing from the backup of a volume, or may be inconsistent. */
 export interface PackReport {
-  /** Files that changed or vanished while they were read. */
+  /** Number of files that changed or disappeared while they were read. */
   changed: number;
-  /** Pipes, sockets and devices. */
+  /** Number of pipes, sockets and devices, which are left out. */
   skipped: number;
 }
 
 /**
- * Packs the content of a volume with tar and passes it on in pieces. Follows no link out of the volume, and leaves out pipes, sockets and
- * devices; `listFile` is a path for their names. Its application may run meanwhile. Throws a `BackupError` if tar fails.
+ * Packs the content of a volume with tar and passes the output on in pieces. Follows no symlinks out of the volume, and
+ * leaves out pipes, sockets and devices; `listFile` is a path for the list of their names. The application may be
+ * running. Throws a `BackupError` if tar fails.
  */
 export async function packVolume(
   content: VolumeContent,
@@ -65,7 +66,8 @@ export async function packVolume(
 
 /** Writes the names of pipes, sockets and devices into a file. Returns their number. */
 async function listSpecial(content: VolumeContent, listFile: string, signal: AbortSignal): Promise<number> {
-  // A name on a line of its own: tar reads them so. Standard error says which folders have vanished meanwhile.
+  // One name per line, which is how tar reads them. Standard error contains the folders that have disappeared
+  // meanwhile.
   const child = await spawnInVolume(
     content,
     'read',
@@ -96,25 +98,26 @@ export interface TarReader {
   write(piece: Buffer): Promise<void>;
   /** Resolves when tar has read everything. Throws a `BackupError` if it failed. */
   end(): Promise<void>;
-  /** Ends tar. Does nothing if it has ended. */
+  /** Kills tar. Does nothing if it has exited. */
   close(): void;
 }
 
 /** Starts a tar that unpacks into a new, empty volume. */
 export async function unpackVolume(content: VolumeContent, signal: AbortSignal): Promise<TarReader> {
-  // Otherwise all files become the service's own: the archive may be of a host with other users.
+  // Otherwise the service's user becomes the owner of all files, because the archive may come from a host with other
+  // users.
   const owner = content.ownersDiffer ? '--same-owner' : '--no-same-owner';
   return readerOf(await spawnInVolume(content, 'write', ['tar', ...UNPACK, owner], ['pipe', 'ignore', 'pipe']), signal);
 }
 
-/** Starts a tar that reads an archive and keeps nothing. */
+/** Starts a tar that reads an archive without storing anything. */
 export async function verifyTar(signal: AbortSignal): Promise<TarReader> {
   return readerOf(spawnTool(['tar', '--list', '--file=-'], ['pipe', 'ignore', 'pipe']), signal);
 }
 
 function readerOf(child: Awaited<ReturnType<typeof spawnInVolume>>, signal: AbortSignal): TarReader {
   const input = child.stdin as Writable;
-  // A tar that fails does not read the rest; its exit says why.
+  // If tar fails, writing to it fails too. The error that counts is its exit code.
   input.on('error', () => undefined);
   const over = new AbortController();
   const end = ended(child, 'tar', AbortSignal.any([signal, over.signal]));

@@ -1,11 +1,11 @@
 import type { WebhookFormat } from '../../shared/webhooks/model.js';
 import type { Notice } from './notice.js';
 
-/** Bodies of messages for chats. Limits are those of the chats; a body beyond them would be refused as a whole. */
+/** Bodies of chat messages. The limits are those of the chat services, which would refuse a larger body as a whole. */
 
 const OPEN = 'Open in Ranvier';
 
-/** Returns the body of a message in a chat's format. */
+/** Returns the body of a message in the format of a chat service. */
 export function chatBody(format: Exclude<WebhookFormat, 'json'>, notice: Notice): string {
   return JSON.stringify(BODIES[format](notice));
 }
@@ -13,15 +13,15 @@ export function chatBody(format: Exclude<WebhookFormat, 'json'>, notice: Notice)
 const BODIES = { slack, discord, teams };
 
 /**
- * For incoming webhooks of Slack, and of what takes their form. Slack takes 3,000 characters in a section. Its three
- * control characters are escaped everywhere; `plain_text` has no markup besides.
+ * Formats a notice for incoming webhooks of Slack and compatible services. Slack accepts 3,000 characters in a section.
+ * Its three control characters are escaped everywhere; `plain_text` has no other markup.
  */
 function slack({ title, text, tone, link }: Notice): object {
   const icon = { good: '\u2705', bad: '\u274c', warning: '\u26a0\ufe0f' }[tone];
   const shown = `${icon} ${fitted(title, 300, escapeSlack)}`;
   const section = (content: object) => ({ type: 'section', text: content });
   return {
-    // What notifications and screen readers get.
+    // The text for notifications and screen readers.
     text: shown,
     blocks: [
       section({ type: 'plain_text', text: shown, emoji: false }),
@@ -33,7 +33,7 @@ function slack({ title, text, tone, link }: Notice): object {
   };
 }
 
-/** An embed of Discord takes 256 characters in its title and 4,096 in its description, which have markup. */
+/** Formats a Discord embed: at most 256 characters in the title and 4,096 in the description, which have markup. */
 function discord({ title, text, tone, link, at }: Notice): object {
   const color = { good: 0x2e7d32, bad: 0xc62828, warning: 0xf9a825 }[tone];
   const description = fitted(text, 4096, escapeDiscord);
@@ -43,14 +43,14 @@ function discord({ title, text, tone, link, at }: Notice): object {
   };
 }
 
-/** For Workflows of Teams: an Adaptive Card. A text run has no markup, where a text block has. */
+/** Formats an Adaptive Card for Teams Workflows. Unlike text blocks, text runs have no markup. */
 function teams({ title, text, tone, link }: Notice): object {
   const run = (content: string, look: object = {}) => ({
     type: 'RichTextBlock',
     inlines: [{ type: 'TextRun', text: content, ...look }],
   });
   const color = { good: 'Good', bad: 'Attention', warning: 'Warning' }[tone];
-  // A message may have 28 KB.
+  // The maximum size of a message is 28 KB.
   const lines = fitted(text, 4000).split('\n').slice(0, 40);
   const card = {
     $schema: 'http://adaptivecards.io/schemas/adaptive-card.json',
@@ -67,7 +67,7 @@ function teams({ title, text, tone, link }: Notice): object {
   return { type: 'message', attachments: [{ contentType, contentUrl: null, content: card }] };
 }
 
-/** Returns the escaped text with at most this number of characters. No escape and no character is cut in two. */
+/** Returns the escaped text, truncated to this number of characters. No escape sequence or character is cut in two. */
 function fitted(text: string, most: number, escaped: (text: string) => string = (same) => same): string {
   const whole = escaped(text);
   if (whole.length <= most) return whole;
@@ -84,7 +84,7 @@ function escapeSlack(text: string): string {
   return text.replace(/&/g, '&amp;').replace(/</g, '&lt;').replace(/>/g, '&gt;');
 }
 
-/** A backslash before punctuation takes every meaning from it. */
+/** A backslash before punctuation removes its special meaning. */
 function escapeDiscord(text: string): string {
   return text.replace(/[!-/:-@[-`{-~]/g, '\\$&');
 }

@@ -30,11 +30,11 @@ import { type PostOptions, postSigned } from './post-signed.js';
 export type WebhookDeps = Pick<JobDeps, 'db' | 'keyring' | 'config' | 'log'> & Pick<PostOptions, 'resolve'>;
 
 const BATCH = 40;
-/** The most deliveries of one workspace at a time: receivers that never answer must not delay other workspaces. */
+/** Maximum number of simultaneous deliveries per workspace: receivers that never respond must not delay others. */
 const SHARE = 8;
 const AT_ONCE = 8;
 const TIMEOUT_MS = 10_000;
-/** The longest time for which one answer delays the other deliveries to the same receiver. */
+/** Maximum time for which one response delays the other deliveries to the same receiver, in milliseconds. */
 const HOLD_MS = 60 * 60_000;
 const MAX_OUTCOME_LENGTH = 200;
 
@@ -74,7 +74,7 @@ async function send(deps: WebhookDeps, delivery: DueDelivery): Promise<void> {
   }
 }
 
-/** Returns the body of a delivery in the webhook's format. For a live deployment it includes the service's address. */
+/** Returns the body of a delivery in the webhook's format. For a live deployment it includes the service's URL. */
 function bodyOf(
   { config }: WebhookDeps,
   { id, event, workspace_id: workspaceId, happened_at: happenedAt, format, data }: DueDelivery,
@@ -85,7 +85,7 @@ function bodyOf(
   return format === 'json' ? deliveryBody(content) : chatBody(format, noticeOf(content, config.publicUrl));
 }
 
-/** Stores an alert for each threshold of its budget that a workspace's costs reach, once a month (UTC). */
+/** Stores a budget alert for each threshold that a workspace's costs reach, once a month (UTC). */
 export async function storeBudgetDeliveries({ db }: Pick<WebhookDeps, 'db'>, now = new Date()): Promise<void> {
   for (const { id: workspaceId, name, configuration } of await workspacesWithBudgetWebhooks(db)) {
     const { currency, budget } = workspaceConfiguration(configuration);

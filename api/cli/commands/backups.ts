@@ -24,7 +24,7 @@ export async function list(cli: Cli, { id }: Service): Promise<void> {
   for (const line of table(rows)) cli.terminal.data(line);
 }
 
-/** Makes a backup, and waits until it has ended. Exit code 20 if it failed, 22 after the timeout. */
+/** Creates a backup and waits for it. Exit code 20 if it failed, 22 after the timeout. */
 export async function create(cli: Cli, { id }: Service, options: WaitOptions & { pause?: boolean }): Promise<void> {
   const api = await cli.client();
   const path = `/services/${id}/backups`;
@@ -48,7 +48,7 @@ async function backupEnded(cli: Cli, api: ApiClient, path: string, timeout: numb
   });
 }
 
-/** Replaces the data of a service by a backup: the given one, or the newest successful one. */
+/** Replaces a service's data with a backup: the given one, or the newest successful one. */
 export async function restore(
   cli: Cli,
   service: Service,

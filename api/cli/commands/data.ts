@@ -53,7 +53,7 @@ export async function attach(cli: Cli, name: string, { as }: { as?: string }): P
   );
 }
 
-/** Returns the database of this name. Throws if the service is of another kind. */
+/** Returns the database with this name. Throws if the service is not a database. */
 export async function find(cli: Cli, name: string): Promise<Service> {
   const service = await cli.serviceNamed(name);
   if (isData(service)) return service;

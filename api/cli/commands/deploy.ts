@@ -26,7 +26,7 @@ export async function deploy(cli: Cli, options: DeployOptions): Promise<void> {
   await wait(cli, service, deployment, options);
 }
 
-/** Rolls back to the given deployment; to the one before the live deployment if none is given. */
+/** Rolls back to the given deployment, or to the one before the live deployment. */
 export async function rollback(cli: Cli, text: string | undefined, options: WaitOptions): Promise<void> {
   const api = await cli.client();
   const service = await cli.service();
@@ -72,7 +72,7 @@ export async function findDeployment(api: ApiClient, serviceId: string, text: st
   throw new CliError(EXIT.notFound, `This service has no deployment ${text}`);
 }
 
-/** Pages of deployments that are searched for an id. */
+/** Maximum number of pages of deployments that are searched for an id. */
 const MAX_PAGES = 10;
 
 async function* deployments(api: ApiClient, serviceId: string): AsyncGenerator<Deployment> {

@@ -56,7 +56,7 @@ export async function unset(cli: Cli, keys: readonly string[]): Promise<void> {
   say(cli, `Deleted ${keys.join(', ')} of ${service.name}. ${NEXT}`);
 }
 
-/** Creates or replaces the variables of a .env file in one request. Other variables of the service stay. */
+/** Creates or replaces the variables of a .env file in one request. Keeps other variables of the service. */
 export async function push(cli: Cli, file: string | undefined, { scope }: ScopeOptions): Promise<void> {
   const { terminal } = cli;
   const fromStdin = file === undefined || file === '-';
@@ -80,8 +80,8 @@ export async function push(cli: Cli, file: string | undefined, { scope }: ScopeO
 }
 
 /**
- * Adds the names of the service's variables to a .env file, which is created if missing. The values stay empty, because
- * the API never returns a value. Existing lines do not change.
+ * Adds the names of the service's variables to a .env file, which is created if missing. The values are empty, because
+ * the API never returns them. Existing lines do not change.
  */
 export async function pull(cli: Cli, file = '.env'): Promise<void> {
   const service = await cli.service();
@@ -100,7 +100,7 @@ export async function pull(cli: Cli, file = '.env'): Promise<void> {
   say(cli, `${count(missing.length, 'name')} added to ${file}. Values cannot be read back: fill them in`);
 }
 
-/** Parses the text of a .env file. Exit code 2 with the line number if a line is wrong. */
+/** Parses the text of a .env file. Exit code 2 with the line number if a line is invalid. */
 function variablesOf(text: string): EnvEntry[] {
   const { entries, problems } = parseEnv(text);
   if (problems[0] !== undefined) throw new CliError(EXIT.usage, problems[0]);

@@ -19,7 +19,7 @@ export interface ImportOptions {
 
 const FILE = 'ranvier.yaml';
 
-/** The formats, with the names of their files. */
+/** Format → pattern of its file names. */
 const FORMATS: Readonly<Record<StackImportFormat, RegExp>> = {
   compose: /^(docker-)?compose(\.[\w-]+)*\.ya?ml$/i,
   render: /^render\.ya?ml$/i,
@@ -29,7 +29,7 @@ const FORMATS: Readonly<Record<StackImportFormat, RegExp>> = {
   kamal: /^deploy(\.[\w-]+)*\.ya?ml$/i,
 };
 
-/** Turns a file of another platform into ranvier.yaml, and prints what could not be said. */
+/** Converts another platform's file to ranvier.yaml, and prints what could not be converted. */
 export async function importFile(cli: Cli, file: string, options: ImportOptions): Promise<void> {
   const path = resolve(cli.cwd, file);
   const format = formatOf(path, options);
@@ -56,7 +56,7 @@ export async function importFile(cli: Cli, file: string, options: ImportOptions)
   cli.terminal.say(`Wrote ${FILE}. See what it would change with rnv plan`);
 }
 
-/** Returns the format by the option, or else by the file's name. Throws `CliError` if neither says it. */
+/** Returns the format given by the option, or else by the file's name. Throws `CliError` if both leave it open. */
 export function formatOf(path: string, { format }: Pick<ImportOptions, 'format'>): string {
   const formats = Object.entries(FORMATS);
   const found = format ?? formats.find(([, name]) => name.test(basename(path)))?.[0];
@@ -67,7 +67,7 @@ export function formatOf(path: string, { format }: Pick<ImportOptions, 'format'>
   throw new CliError(EXIT.usage, `${problem}: give --format as one of ${known.join(', ')}`);
 }
 
-/** Returns the path of a folder from the root of its git repository; '' if it is in none. */
+/** Returns the path of a folder relative to the root of its git repository; '' if it is in none. */
 async function folderInRepository(folder: string): Promise<string> {
   for (let root = folder; ; root = dirname(root)) {
     const isRoot = await stat(join(root, '.git')).then(
@@ -79,7 +79,7 @@ async function folderInRepository(folder: string): Promise<string> {
   }
 }
 
-/** Joins app.json and the Procfile beside it, as the API reads them. */
+/** Combines app.json with the Procfile next to it, in the form that the API reads. */
 async function withProcfile(path: string, text: string): Promise<string> {
   const isProcfile = /^procfile$/i.test(basename(path));
   const other = await read(resolve(dirname(path), isProcfile ? 'app.json' : 'Procfile'));
@@ -87,7 +87,7 @@ async function withProcfile(path: string, text: string): Promise<string> {
   return isProcfile ? `${other}\n${text}` : `${text}\n${other}`;
 }
 
-/** Reads .env and the files of the repository that env_file names. `folder` is that of the file in the repository. */
+/** Reads .env and the files that env_file refers to. `folder` is the file's folder in the repository. */
 async function filesBeside(path: string, text: string, folder: string): Promise<Record<string, string>> {
   const files: Record<string, string> = {};
   const named = new Set([
@@ -95,7 +95,7 @@ async function filesBeside(path: string, text: string, folder: string): Promise<
     ...[...text.matchAll(/(?:env_file:|-|path:)\s*['"]?([\w./-]*\.env[\w.-]*)/g)].map(([, name = '']) => name),
   ]);
   for (const name of named) {
-    // A file from outside of the repository stays on this computer.
+    // A file outside the repository must not be uploaded.
     if (name.startsWith('/') || normalize(`${folder}/${name}`.replace(/^\/+/, '')).startsWith('..')) continue;
     const content = await read(resolve(dirname(path), name));
     if (content !== null) files[name] = content;

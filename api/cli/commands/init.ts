@@ -56,7 +56,7 @@ export async function assertFree(cli: Cli, name: string): Promise<void> {
   if (taken) throw nameTaken(taken);
 }
 
-/** Builds the error for a name that is taken. Only a service deployed by `git push` can be used with rnv up. */
+/** Creates the error for a name that is taken. Only a service deployed by `git push` can be used with rnv up. */
 export function nameTaken({ name, configuration }: Pick<Service, 'name' | 'configuration'>): CliError {
   const instead =
     configuration.sourceType === 'push'

@@ -19,9 +19,9 @@ export interface RunOptions extends Omit<WaitOptions, 'verbose'> {
 }
 
 /**
- * Runs a command with a service's live release, prints its output, and waits for its end. The command stands after
- * `--`; without one, a cron service runs its own command. Exits with the exit code of a given command. Otherwise 20 if
- * the run failed or was skipped, 21 if it was cancelled, 22 after the timeout.
+ * Runs a command with a service's live release, prints its output, and waits for it. The command follows `--`; without
+ * one, a cron service runs its own command. Exits with the exit code of a given command. Otherwise 20 if the run failed
+ * or was skipped, 21 if it was cancelled, 22 after the timeout.
  */
 export async function run(cli: Cli, words: readonly string[], options: RunOptions): Promise<void> {
   const { terminal } = cli;
@@ -47,7 +47,7 @@ export async function run(cli: Cli, words: readonly string[], options: RunOption
   report(cli, service, ended);
 }
 
-/** Builds the request. One argument is a command line for the shell; several are a program with its arguments. */
+/** Builds the request body. One argument is a command line for the shell; several are a program with its arguments. */
 function bodyOf(command: readonly string[], { plan, limit }: RunOptions): object {
   return {
     ...(command.length === 0 ? {} : { command: command.length === 1 ? command[0] : command }),
@@ -67,7 +67,7 @@ function printNew({ terminal, json }: Cli, log: LogCursor): Promise<number> {
 
 /**
  * Prints the last lines of a run. Workers store lines with a delay, so the log is polled until no new line arrives.
- * Failed requests are ignored.
+ * Ignores failed requests.
  */
 async function printRest(cli: Cli, log: LogCursor): Promise<void> {
   try {

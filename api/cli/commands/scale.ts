@@ -35,7 +35,10 @@ export async function ps(cli: Cli): Promise<void> {
   for (const line of table(rows)) cli.terminal.data(line);
 }
 
-/** Changes a service's replicas, the bounds of its automatic scaling, or its plan. Exit code 2 without a change. */
+/**
+ * Changes a service's number of replicas, the limits of its automatic scaling, or its plan. Exit code 2 without a
+ * change.
+ */
 export async function scale(cli: Cli, replicas: number | undefined, { plan, min, max }: ScaleOptions): Promise<void> {
   if (replicas !== undefined && (min !== undefined || max !== undefined))
     throw new CliError(EXIT.usage, 'Give a number of replicas, or --min and --max to scale by use');

@@ -4,7 +4,7 @@ import type { Cli } from '../cli.js';
 import { CliError, EXIT } from '../exit-codes.js';
 import { deliver, openSocket, sendAll } from '../remote-socket.js';
 
-/** Opens a shell beside a replica of a service. Exits with the shell's exit code; 2 without a terminal. */
+/** Opens a shell in a replica of a service. Exits with the shell's exit code; 2 without a terminal. */
 export async function shell(cli: Cli, name?: string): Promise<void> {
   const { stdin, stdout } = cli.streams;
   if (!stdin.isTTY || !stdout.isTTY)
@@ -29,7 +29,7 @@ export async function shell(cli: Cli, name?: string): Promise<void> {
   }
 }
 
-/** Runs the command after `--` beside a replica, and forwards stdin, stdout and stderr. Exits with its exit code. */
+/** Runs the command after `--` in a replica, and forwards stdin, stdout and stderr. Exits with its exit code. */
 export async function exec(cli: Cli, words: readonly string[]): Promise<void> {
   const { command, streams } = cli;
   const [name, ...others] = words.slice(0, words.length - command.length);
@@ -50,7 +50,7 @@ export async function exec(cli: Cli, words: readonly string[]): Promise<void> {
   }
 }
 
-/** The first byte of a message that contains stderr. */
+/** First byte of a message that contains stderr. */
 const ERROR_STREAM = 2;
 
 async function open(cli: Cli, service: Service, body: object): Promise<WebSocket> {
@@ -60,7 +60,10 @@ async function open(cli: Cli, service: Service, body: object): Promise<WebSocket
   return openSocket(api, opened.address);
 }
 
-/** Resolves if the command exits with 0. Otherwise throws its exit code, or 20 if the connection was lost before. */
+/**
+ * Resolves if the command exits with 0. Otherwise throws an error with its exit code, or 20 if the connection was lost
+ * first.
+ */
 function endOf(cli: Cli, socket: WebSocket): Promise<void> {
   let exit: number | null = null;
   cli.signal.addEventListener('abort', () => socket.terminate(), { once: true });

@@ -9,7 +9,7 @@ export interface RollbackOptions {
   timeout: number;
 }
 
-/** Lists the newest applies of a stack, with the ids that a rollback takes. */
+/** Lists the newest applies of a stack, with the ids that a rollback accepts. */
 export async function applies(cli: Cli, stack: string): Promise<void> {
   const api = await cli.client();
   const { applies: found } = await api.get<{ applies: StackApply[] }>(`/stacks/${stack}/applies`);
@@ -21,7 +21,7 @@ export async function applies(cli: Cli, stack: string): Promise<void> {
   for (const line of table(rows)) cli.terminal.data(line);
 }
 
-/** Brings back the releases that were live at the end of an apply, all together or none. */
+/** Rolls a stack back to the releases that were live after an apply, all together or none. */
 export async function rollback(cli: Cli, stack: string, applyId: string, options: RollbackOptions): Promise<void> {
   await cli.confirm(`Take ${stack} back to what was live after the apply ${applyId}?`);
   const api = await cli.client();

@@ -56,7 +56,7 @@ async function firstUse(cli: Cli, tree: WorkTree, { name }: UpOptions): Promise<
     );
   }
   if (name === undefined) {
-    // Checked before the question, because a name that is taken cannot be confirmed.
+    // Checked before the question, because a name that is taken must not be proposed.
     await assertFree(cli, proposed);
     await cli.confirm(`Create the service ${proposed} for this folder?`, true);
   }
@@ -81,7 +81,7 @@ async function deploymentOf(cli: Cli, api: ApiClient, service: Service, { sha }:
   return found.id;
 }
 
-/** Deploys the service again, because the platform has this commit already and the push changed nothing. */
+/** Deploys the service again. The platform already has this commit, so the push changed nothing. */
 async function again(cli: Cli, api: ApiClient, { id, name }: Service): Promise<string> {
   cli.terminal.say(`  ${oneLine(name)} already has this commit: deploying it again`);
   return (await api.write<{ deployment: Deployment }>('POST', `/services/${id}/deploys`)).deployment.id;

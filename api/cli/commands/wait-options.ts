@@ -1,4 +1,4 @@
-/** Options of the commands that follow a deployment. */
+/** Options of the commands that wait for a deployment. */
 export interface WaitOptions {
   detach?: boolean;
   /** In milliseconds. */

@@ -10,8 +10,8 @@ import { lockService } from '../services/find-service.js';
 import { ActionBody, ActionResponse } from './schema.js';
 
 /**
- * An action that changes how a service runs is answered with an operation, an action that deploys with a deployment
- * (specification, Service actions).
+ * Actions on services (specification, Service actions). The response contains an operation if the action changes how a
+ * service runs, and a deployment if it deploys.
  */
 export const actionRoutes = [
   defineRoute({

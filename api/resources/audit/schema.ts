@@ -7,16 +7,17 @@ const AuditEntrySchema = Strict(
     id: Uuid,
     /** The API operation, such as `service.update`. */
     operation: Type.String(),
-    /** The user's e-mail address at that time; for a hook, its git host. */
+    /** The user's e-mail address at the time of the write; for a hook, its git host. */
     actor: Type.String(),
-    /** `name` is the name of the API key; null for a session or a hook. */
+    /** `name` is the name of the API key; null for other credentials. */
     credential: Strict({ kind: oneOf('CredentialKind', CREDENTIAL_KINDS), id: Uuid, name: Nullable(Type.String()) }),
     /**
-     * `path` is the request's path below the workspace; id and name are those of the changed record, if it has them.
+     * `path` is the request's path within the workspace. `id` and `name` are those of the changed record, if it has
+     * them.
      */
     target: Strict({ path: Type.String(), id: Nullable(Uuid), name: Type.String() }),
     requestId: Type.String(),
-    /** Details that depend on the operation: for a shell its command, its replica and its exit code. */
+    /** Details that depend on the operation. For a shell: its command, replica and exit code. */
     details: Nullable(Type.Record(Type.String(), Type.Unknown())),
     createdAt: Timestamp,
   },

@@ -27,11 +27,10 @@ export interface BackupInput {
 }
 
 /**
- * Queues a backup of a database or of a service's volumes now.
- * With `pause`, the service is paused while its volumes are copied.
- * Throws hosting_disabled, not_found, service_archived, no_runtime, capacity_exceeded, and invalid_request for the pause of
- * a database. Throws conflict if the service is of another kind, has no volume, does not run, has backups disabled, or has one
- * in progress.
+ * Queues an on-demand backup of a database or of a service's volumes. With `pause`, the service is paused while its
+ * volumes are copied. Throws hosting_disabled, not_found, service_archived, no_runtime, capacity_exceeded;
+ * invalid_request for the pause of a database; conflict if the service is of another kind, has no volume, does not run,
+ * has backups disabled, or has a backup in progress.
  */
 export async function queueBackup(
   trx: Transaction,
@@ -58,9 +57,9 @@ export async function queueBackup(
 }
 
 /**
- * Queues the restoration of a database or of a service's volumes from a backup of `from`.
- * Throws what `queueBackup` throws for the service, not_found for the backup, and conflict if the backup did not
- * succeed or does not fit, or if the service is busy.
+ * Queues a restore of a database or of a service's volumes from a backup of `from`. Throws the errors of `queueBackup`
+ * for the service; not_found for the backup; conflict if the backup did not succeed or does not fit, or if the service
+ * is busy.
  */
 export async function queueRestore(
   trx: Transaction,
@@ -83,7 +82,7 @@ export async function queueRestore(
   return queueOperation(trx, { service, actor }, 'restore', { backupId });
 }
 
-/** Locks a service that has backups, and returns it with its volumes. Throws as `queueBackup` does. */
+/** Locks a service that can be backed up, and returns it with its volumes. Throws like `queueBackup`. */
 async function lockBackedUp(trx: Transaction, deps: CommandDeps, id: string, pause = false) {
   const found = await lockService(trx, id);
   if (pause && found && isDataKind(found.kind)) {
@@ -100,7 +99,7 @@ async function lockBackedUp(trx: Transaction, deps: CommandDeps, id: string, pau
   return { service, volumes };
 }
 
-/** Deletes a backup. Throws not_found, and conflict while it is being made or restored. */
+/** Deletes a backup. Throws not_found; conflict while it is being created or restored. */
 export async function removeBackup(
   trx: Transaction,
   { serviceId, backupId }: { serviceId: string; backupId: string },

@@ -8,7 +8,7 @@ const BackupSchema = Strict(
     id: Uuid,
     status: oneOf('BackupStatus', BACKUP_STATUSES),
     trigger: oneOf('BackupTrigger', BACKUP_TRIGGERS),
-    /** Bytes in the backup store; null until it has succeeded. */
+    /** Size in the backup store, in bytes; null until the backup has succeeded. */
     sizeBytes: Nullable(Type.Integer({ minimum: 0 })),
     createdAt: Timestamp,
     startedAt: Nullable(Timestamp),

@@ -13,7 +13,7 @@ interface ScopeRequest {
 }
 
 /**
- * Finds the workspace, project or environment that the query selects. Throws not_found, and invalid_request if the
+ * Returns the workspace, project or environment that the query selects. Throws not_found; invalid_request if the
  * environment is not in the project.
  */
 export async function readScope({ db, params: { workspaceId }, query }: ScopeRequest): Promise<CanvasScope> {

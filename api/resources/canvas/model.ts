@@ -2,7 +2,7 @@ import { type Static, Type } from 'typebox';
 import { AppError } from '../../../shared/core/error-registry.js';
 
 /**
- * Limits of a canvas. If a limit is exceeded, the request is refused; a canvas is never shown in part (specification,
+ * Limits of a canvas. If one is exceeded, the request is refused; a canvas is never shown incompletely (specification,
  * Canvas rules 2).
  */
 export const CANVAS_LIMITS = { nodes: 2000, groups: 2000, edges: 10_000, references: 10_000, positions: 2000 } as const;
@@ -24,32 +24,32 @@ export const CanvasViewport = Type.Object(
 );
 export type CanvasViewport = Static<typeof CanvasViewport>;
 
-/** A saved layout. Revision 0 means that it was never saved. */
+/** A saved layout. Revision 0 means that the layout was never saved. */
 export interface CanvasLayout {
   revision: number;
   positions: CanvasPositions;
   viewport: CanvasViewport | null;
 }
 
-/** The part of a workspace that a canvas shows: all of it, one project, or one environment. */
+/** The part of a workspace that a canvas shows: the whole workspace, one project, or one environment. */
 export interface CanvasScope {
   workspaceId: string;
   projectId: string | null;
   environmentId: string | null;
 }
 
-/** The records that a canvas shows. At most one more than each limit is read, to detect that it is exceeded. */
+/** The records that a canvas shows. At most one record beyond each limit is read, to detect that it is exceeded. */
 export interface CanvasRecords {
   services: readonly { id: string }[];
   groups: readonly { id: string; name: string; environment_id: string | null }[];
-  /** Which environment groups are linked to which services; both are in the scope. */
+  /** Links between environment groups and services; both are in the scope. */
   links: readonly { group_id: string; service_id: string }[];
-  /** Variables of a service or a group that refer to a service; both are in the scope. */
+  /** Variables of a service or group that refer to a service; both are in the scope. */
   references: readonly { service_id: string | null; group_id: string | null; provider_id: string; key: string }[];
 }
 
 export interface CanvasGroup {
-  /** `group:<id>`. */
+  /** In the format `group:<id>`. */
   id: string;
   name: string;
   environmentId: string | null;
@@ -57,12 +57,12 @@ export interface CanvasGroup {
 }
 
 export interface CanvasEdge {
-  /** The id is the same in every answer, as long as the connection exists. */
+  /** The id is the same in every response, as long as the connection exists. */
   id: string;
   source: string;
   target: string;
   kind: 'reference' | 'environment-group';
-  /** The keys of the consumer's variables that refer to the provider. */
+  /** Keys of the consumer's variables that refer to the provider. */
   keys?: string[];
 }
 
@@ -83,7 +83,7 @@ export function canvasGraph(records: CanvasRecords): CanvasGraph {
   return { groups: [...groups.values()], edges };
 }
 
-/** Throws canvas_too_large if there are more records of this kind than a canvas shows. */
+/** Throws canvas_too_large if there are more records of this kind than the limit. */
 export function assertWithin(kind: keyof typeof CANVAS_LIMITS, records: readonly unknown[]): void {
   const limit = CANVAS_LIMITS[kind];
   if (records.length <= limit) return;
@@ -98,7 +98,7 @@ function presentGroup({ id, name, environment_id }: CanvasRecords['groups'][numb
   return { id: groupNode(id), name, environmentId: environment_id, serviceIds: [] };
 }
 
-/** Returns one edge for each pair of consumer and provider, even if several variables connect them. */
+/** Returns one edge per pair of consumer and provider, even if several variables connect them. */
 function referenceEdges(references: CanvasRecords['references']): CanvasEdge[] {
   const edges = new Map<string, CanvasEdge & { keys: string[] }>();
   for (const { service_id, group_id, provider_id, key } of references) {
@@ -120,7 +120,7 @@ function groupEdges(links: CanvasRecords['links']): CanvasEdge[] {
   }));
 }
 
-/** Returns the ids of all nodes, for which a layout may contain positions. */
+/** Returns the ids of all nodes. A layout may contain positions only for these. */
 export function nodeIds(services: CanvasRecords['services'], { groups }: CanvasGraph): Set<string> {
   return new Set([...services, ...groups].map(({ id }) => id));
 }

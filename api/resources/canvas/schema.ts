@@ -8,7 +8,10 @@ export const CanvasQuery = Strict({
   environmentId: Type.Optional(described(Uuid, 'Only services of this environment; projectId is needed with it')),
 });
 
-/** Each save raises the revision by one. Every JSON parser represents integers up to this one exactly. */
+/**
+ * Maximum revision. Each save increments the revision, and every JSON parser represents integers up to this one
+ * exactly.
+ */
 const MAX_REVISION = Number.MAX_SAFE_INTEGER;
 
 export const SaveCanvasBody = Strict({

@@ -37,8 +37,8 @@ export async function readCanvas(db: Db, scope: CanvasScope): Promise<CanvasView
 }
 
 /**
- * Lists the scope's services, newest first. Archived services, previews, and services that are being deleted are left
- * out.
+ * Returns the scope's services, newest first. Excludes archived services, previews, and services that are being
+ * deleted.
  */
 async function activeServices(db: Db, { workspaceId, projectId, environmentId }: CanvasScope): Promise<ServiceView[]> {
   const query = serviceViews(db)
@@ -56,9 +56,7 @@ async function activeServices(db: Db, { workspaceId, projectId, environmentId }:
   return (await query.limit(CANVAS_LIMITS.nodes + 1)) as ServiceView[];
 }
 
-/**
- * Lists environment groups that are restricted to the scope, and unrestricted ones that are linked to a service in it.
- */
+/** Returns environment groups restricted to the scope, and unrestricted ones linked to its services. */
 async function groupsWithin(
   db: Db,
   scope: CanvasScope,
@@ -120,8 +118,8 @@ async function findLayout(db: Db, scope: CanvasScope): Promise<CanvasLayout> {
 }
 
 /**
- * Replaces a scope's layout and raises its revision. Returns false if `revision` is not the current one. Of concurrent
- * saves, only the first to commit succeeds.
+ * Replaces a scope's layout and increments its revision. Returns false if `revision` is not the current one. Of
+ * concurrent saves, only the first to commit succeeds.
  */
 export async function replaceLayout(
   trx: Transaction,
@@ -148,7 +146,7 @@ const UPDATE = `
      set revision = revision + 1, positions = :positions, viewport = :viewport, updated_at = now()
    where scope_id = :scopeId and revision = :revision returning revision`;
 
-/** Returns the id of the environment, of the project, or of the workspace, whichever is the narrowest. */
+/** Returns the id of the environment, else of the project, else of the workspace. */
 function scopeId({ workspaceId, projectId, environmentId }: CanvasScope): string {
   return environmentId ?? projectId ?? workspaceId;
 }

@@ -11,14 +11,14 @@ import {
 import type { WorkerAbilities } from '../../../shared/workers/store.js';
 import type { CatalogView } from './schema.js';
 
-/** Presents the catalog (specification, Catalog). A capability is true only if this installation can carry it out. */
+/** Presents the catalog (specification, Catalog). A capability is true only if this installation supports it. */
 export function presentCatalog(config: Config, workers: WorkerAbilities): CatalogView {
   const containers = config.runtime === 'swarm';
   return {
     capabilities: {
       hostingEnabled: config.hostingEnabled,
       workerOnline: workers.online,
-      /** In a swarm, replicas have the networks of their containers; otherwise builds and replicas have their own. */
+      /** In a swarm, replicas use the networks of their containers. Otherwise workers isolate builds and replicas. */
       networkIsolation: containers || workers.networkIsolation,
       rollbacks: true,
       cancellation: true,

@@ -18,8 +18,8 @@ const CredentialsResponse = Strict({
 });
 
 /**
- * The credentials of a database, for clients that connect through a tunnel. Applications refer to the database's
- * variables instead.
+ * The credentials of a database, for clients that connect through a tunnel. Applications use references to the
+ * database's variables instead.
  */
 export const credentialRoutes = [
   defineRoute({

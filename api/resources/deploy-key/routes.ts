@@ -13,7 +13,7 @@ import { DeployKeyResponse, type DeployKeyView } from './schema.js';
 
 const ONE = '/workspaces/:workspaceId/deploy-key';
 
-/** Presents the public key. No answer contains the private key. */
+/** Presents the public key. No response contains the private key. */
 function presentDeployKey(row: DeployKeyRow, hosts: readonly SshHostRow[]): DeployKeyView {
   return {
     publicKey: row.public_key,
@@ -31,7 +31,7 @@ function presentDeployKey(row: DeployKeyRow, hosts: readonly SshHostRow[]): Depl
   };
 }
 
-/** The SSH key with which a workspace's private repositories are read, and the servers that it was used for. */
+/** The SSH key for reading a workspace's private repositories, and the servers for which it was used. */
 export const deployKeyRoutes = [
   defineRoute({
     method: 'GET',

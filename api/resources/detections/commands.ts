@@ -41,7 +41,7 @@ const MAX_PAUSE_MS = 500;
 
 /**
  * Waits up to `withinMs` milliseconds for the result of a detection. Throws source_invalid with the reason if the
- * repository cannot be used, and engine_unavailable after the timeout.
+ * repository cannot be used; engine_unavailable after the timeout.
  */
 export async function detectionOf(db: Db, id: string, withinMs: number): Promise<Detection> {
   const deadline = Date.now() + withinMs;

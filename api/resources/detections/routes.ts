@@ -4,7 +4,7 @@ import { askForDetection, detectionOf } from './commands.js';
 import { presentDetection } from './present.js';
 import { DetectBody, DetectResponse } from './schema.js';
 
-/** How long a request waits for the worker that reads the repository. The API itself never clones. */
+/** How long a request waits for the worker that reads the repository, in milliseconds. The API itself never clones. */
 const WAIT_MS = 30_000;
 
 export const detectionRoutes = [

@@ -4,7 +4,7 @@ import type { ReadRequest, WriteRequest } from '../../http/route.js';
 
 type GroupPath = '/workspaces/:workspaceId/environment-groups/:groupId';
 
-/** Finds the environment group of the path. Throws not_found. */
+/** Returns the environment group in the path. Throws not_found. */
 export async function readGroup({
   db,
   params: { workspaceId, groupId },
@@ -13,7 +13,7 @@ export async function readGroup({
 }
 
 /**
- * Finds and locks the environment group of the path. Throws not_found, and forbidden if one of its environments is
+ * Returns and locks the environment group in the path. Throws not_found; forbidden if one of its environments is
  * protected.
  */
 export async function lockGroup({

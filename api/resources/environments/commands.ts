@@ -18,7 +18,7 @@ import {
 
 type Authorize = (facts: { protectedEnvironment: boolean }) => void;
 
-/** Adds an environment to a project. Throws not_found, forbidden, capacity_exceeded, conflict if the name is taken. */
+/** Adds an environment to a project. Throws not_found, forbidden, capacity_exceeded; conflict if the name is taken. */
 export async function createEnvironment(
   trx: Transaction,
   { authorize, ...input }: NewEnvironment & { authorize: Authorize },
@@ -32,7 +32,7 @@ export async function createEnvironment(
   return row;
 }
 
-/** Throws invalid_request if there are options of a clone. */
+/** Throws invalid_request if the body contains options that apply only to a clone. */
 export function assertNoClone(options: Pick<CreateEnvironmentBody, 'data' | 'values' | 'deploy'>): void {
   const [option] = Object.entries(options).filter(([, value]) => value !== undefined);
   if (option !== undefined) throw invalidRequest(`/${option[0]}`, 'is only for a clone: give cloneFrom too');
@@ -62,7 +62,7 @@ export async function updateEnvironment(
   return row;
 }
 
-/** Deletes an empty environment that is not its project's last. Throws not_found, forbidden, conflict. */
+/** Deletes an empty environment that is not the last one in its project. Throws not_found, forbidden, conflict. */
 export async function deleteEnvironment(trx: Transaction, input: EnvironmentInput): Promise<void> {
   const environment = await lock(trx, input);
   input.authorize({ protectedEnvironment: environment.protected });

@@ -14,7 +14,7 @@ import { groupsAcross, referencesInto } from './store.js';
 const COLLECTION = '/workspaces/:workspaceId/projects/:projectId/environments';
 const ONE = '/workspaces/:workspaceId/projects/:projectId/environments/:environmentId';
 
-/** Environments have no route for reading, because they are a part of their project. */
+/** There is no route for reading an environment, because projects include theirs. */
 export const environmentRoutes = [
   defineRoute({
     method: 'POST',

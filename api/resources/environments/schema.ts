@@ -27,9 +27,9 @@ export const CreateEnvironmentResponse = Strict({
 const Named = { id: Uuid, name: Type.String() };
 
 /**
- * The answer warns if the request protects the environment, because from then on only admins can deploy with these:
- * `references` are variables outside that refer to its services, `sharedGroups` are groups with services inside and
- * outside.
+ * The response contains warnings if the request protects the environment. Only admins can then deploy services that use
+ * these: `references` are variables outside the environment that refer to its services; `sharedGroups` are groups
+ * linked to services both inside and outside.
  */
 export const UpdateEnvironmentResponse = Strict({
   environment: EnvironmentSchema,

@@ -5,8 +5,8 @@ import type { EnvironmentRow } from '../../../shared/environments/store.js';
 const MAX_LISTED = 1000;
 
 /**
- * Reads an environment and locks it for a change or its deletion. Transactions that place a service or group in the
- * environment wait for this lock. To avoid deadlocks, environments are locked before their project.
+ * Reads an environment and locks it for a change or its deletion. Transactions that add a service or group to the
+ * environment wait for this lock. To avoid deadlocks, lock environments before their project.
  */
 export async function lockEnvironment(
   trx: Transaction,
@@ -16,7 +16,7 @@ export async function lockEnvironment(
   return trx<EnvironmentRow>('environments').where({ id, workspace_id: workspaceId }).forUpdate().first();
 }
 
-/** Locks all environments of a project before the project is deleted. */
+/** Locks all environments of a project, before the project is deleted. */
 export async function lockEnvironments(trx: Transaction, projectId: string): Promise<void> {
   await trx<EnvironmentRow>('environments').where({ project_id: projectId }).orderBy('id').forUpdate().select('id');
 }
@@ -33,7 +33,7 @@ export interface NewEnvironment {
   protected: boolean;
 }
 
-/** Stores an environment. Returns undefined if its project has one with this name. */
+/** Stores an environment. Returns undefined if the project already has one with this name. */
 export async function insertEnvironment(trx: Transaction, input: NewEnvironment): Promise<EnvironmentRow | undefined> {
   const [row] = await trx<EnvironmentRow>('environments')
     .insert({
@@ -56,7 +56,7 @@ export async function isNameTaken(db: Db, environment: EnvironmentRow, name: str
   return other !== undefined;
 }
 
-/** A variable outside of an environment that refers to a service in it. */
+/** A variable outside an environment that refers to a service in it. */
 export interface ReferenceInto {
   key: string;
   from_kind: 'service' | 'environment-group';
@@ -67,7 +67,7 @@ export interface ReferenceInto {
   provider_key: string;
 }
 
-/** Lists variables outside of an environment that refer to services in it. At most 1000. */
+/** Returns variables outside an environment that refer to services in it. At most 1000. */
 export async function referencesInto(db: Db, environmentId: string): Promise<ReferenceInto[]> {
   return rowsOf<ReferenceInto>(
     db,
@@ -85,7 +85,7 @@ export async function referencesInto(db: Db, environmentId: string): Promise<Ref
   );
 }
 
-/** Lists groups that are linked to services both inside and outside of an environment. At most 1000. */
+/** Returns groups that are linked to services both inside and outside an environment. At most 1000. */
 export async function groupsAcross(db: Db, environmentId: string): Promise<{ id: string; name: string }[]> {
   return rowsOf(
     db,

@@ -17,20 +17,20 @@ import { findMembership, findUserByEmail, insertUser, upsertMembership } from '.
 import { hashToken, newToken } from '../../../shared/secrets/random-token.js';
 import { assertRoomForMember, assertSetsRole, lockForActor } from '../members/commands.js';
 
-/** Maximum invitations of a workspace in seven days, because each sends an e-mail to a stranger. */
+/** Maximum number of invitations per workspace in seven days. Each sends an e-mail to a stranger. */
 export const MAX_INVITATIONS = 50;
 
 export interface InviteInput {
   workspaceId: string;
-  /** The user who invites; the e-mail contains their address. */
+  /** The inviting user. The e-mail includes their address. */
   actor: { userId: string; email: string };
   email: string;
   role: Role;
 }
 
 /**
- * Invites a person without an account. An earlier invitation of the same address ends. `mailInvitation` sends the
- * e-mail. Throws forbidden, conflict if the address has an account, capacity_exceeded.
+ * Invites a person who has no account. Invalidates an earlier invitation of the same address. `mailInvitation` sends
+ * the e-mail. Throws forbidden; conflict if the address has an account; capacity_exceeded.
  */
 export async function invite(trx: Transaction, { workspaceId, actor, email: text, role }: InviteInput) {
   assertSetsRole(await lockForActor(trx, { workspaceId, actorId: actor.userId }), role);
@@ -41,8 +41,8 @@ export async function invite(trx: Transaction, { workspaceId, actor, email: text
 }
 
 /**
- * Invites a user of this installation, who becomes a member by accepting. An earlier invitation of the same address
- * ends. Throws not_found if there is no such user, conflict if the user is already a member, forbidden,
+ * Invites a user of this installation, who becomes a member by accepting. Invalidates an earlier invitation of the same
+ * address. Throws not_found if there is no such user; conflict if the user is already a member; forbidden;
  * capacity_exceeded.
  */
 export async function inviteUser(trx: Transaction, { workspaceId, actor, email: text, role }: InviteInput) {
@@ -71,8 +71,8 @@ async function replaceInvitation(trx: Transaction, { workspaceId, actor, email, 
 }
 
 /**
- * Mails the link that accepts an invitation. The token is in the link's fragment, which no server logs. Returns false
- * if this installation sends no e-mail or if the invitation has ended. Throws the mail server's error.
+ * Mails the link that accepts an invitation. The token is in the link's fragment, which servers do not log. Returns
+ * false if this installation sends no e-mail or if the invitation is no longer valid. Throws the mail server's error.
  */
 export async function mailInvitation(
   db: Db,
@@ -95,14 +95,14 @@ export async function mailInvitation(
   });
 }
 
-/** Throws invalid_request if no open invitation has this token. */
+/** Throws invalid_request if there is no valid invitation with this token. */
 export async function assertInvited(db: Db, token: string): Promise<void> {
   if (!(await findInvitationOfToken(db, hashToken(token)))) throw notInvited();
 }
 
 /**
- * Creates the account of an invited person. The token came by e-mail, so the address counts as verified. Throws
- * invalid_request, capacity_exceeded, and conflict if the address has an account by now.
+ * Creates the account of an invited person. The token was sent by e-mail, so the address counts as verified. Throws
+ * invalid_request, capacity_exceeded; conflict if the address has an account by now.
  */
 export async function acceptInvitation(
   trx: Transaction,
@@ -119,7 +119,10 @@ export async function acceptInvitation(
   return user;
 }
 
-/** Accepts or declines an invitation of the signed-in user. Throws not_found if it has ended, capacity_exceeded. */
+/**
+ * Accepts or declines an invitation of the signed-in user. Throws not_found if it is no longer valid;
+ * capacity_exceeded.
+ */
 export async function answerInvitation(
   trx: Transaction,
   { user, invitationId, accept }: { user: { id: string; email: string }; invitationId: string; accept: boolean },

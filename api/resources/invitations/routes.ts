@@ -12,7 +12,7 @@ import { InvitationListResponse, InvitationResponse } from './schema.js';
 
 const COLLECTION = '/workspaces/:workspaceId/invitations';
 
-/** Invitations by e-mail to people without an account, who accept with `POST /api/session/invitation`. */
+/** Invitations by e-mail to people without an account. They accept them with `POST /api/session/invitation`. */
 export const invitationRoutes = [
   defineRoute({
     method: 'GET',

@@ -17,11 +17,11 @@ const InvitationSchema = Strict(
 export type InvitationPresentation = Static<typeof InvitationSchema>;
 
 export const InvitationListResponse = Strict({ invitations: Type.Array(InvitationSchema) });
-/** `sent` is false if the mail server refused the e-mail. The same request sends it again. */
+/** `sent` is false if the mail server refused the e-mail. Repeating the request sends it again. */
 export const InvitationResponse = Strict({ invitation: InvitationSchema, sent: Type.Boolean() });
 export const MemberInvitationResponse = Strict({ invitation: InvitationSchema });
 
-/** An invitation in the list of the invited user. */
+/** An invitation in the invited user's list. */
 const OwnInvitation = Strict({ ...InvitationSchema.properties, workspaceName: Type.String() }, 'OwnInvitation');
 export const OwnInvitationsResponse = Strict({ invitations: Type.Array(OwnInvitation) });
 export const AnswerInvitationBody = Strict({ invitationId: Uuid, accept: Type.Boolean() });

@@ -9,8 +9,8 @@ import { lockWorkspace } from '../../../shared/workspaces/store.js';
 const MAX_KEYS = 50;
 
 /**
- * Creates an API key for the calling member. Throws invalid_request, capacity_exceeded, and not_found if the membership
- * has just ended.
+ * Creates an API key for the calling member. Throws invalid_request, capacity_exceeded; not_found if the membership has
+ * just ended.
  */
 export async function createOwnKey(
   trx: Transaction,

@@ -66,7 +66,7 @@ export const keyRoutes = [
   }),
 ];
 
-/** Returns the user whose keys the caller may see and revoke; null if the caller may do so for all members. */
+/** Returns the user whose keys the caller may list and revoke. Null if the caller may do so for all members. */
 function ownerSeen({
   workspace,
   caller,

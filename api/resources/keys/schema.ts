@@ -7,7 +7,7 @@ const ApiKeySchema = Strict(
     id: Uuid,
     name: Type.String(),
     scope: oneOf('KeyScope', KEY_SCOPES),
-    /** The first part of the key, which identifies it and is no secret. */
+    /** The first part of the key, which identifies it and is not secret. */
     prefix: Type.String(),
     /** The member on whose behalf the key acts. */
     email: Type.String(),
@@ -26,5 +26,5 @@ export const CreateApiKeyBody = Strict({
   scope: oneOf('KeyScope', KEY_SCOPES),
   expiresAt: Type.Optional(Nullable(Type.String({ format: 'date-time', maxLength: MAX_DATE_TIME_LENGTH }))),
 });
-/** `secret` is the complete key. No other answer contains it. */
+/** `secret` is the complete key. No other response contains it. */
 export const CreatedApiKeyResponse = Strict({ key: ApiKeySchema, secret: Type.String() });

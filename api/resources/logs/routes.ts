@@ -75,8 +75,8 @@ function showsPreviews({ row }: WorkspaceAccess): boolean {
 }
 
 /**
- * Returns the branch to which the log is limited by default; undefined if the workspace includes logs of previews. For
- * a preview it is the branch of its base service, so that the preview's own lines are left out.
+ * Returns the branch to which the log is limited by default. Returns undefined if the workspace's setting includes logs
+ * of previews. For a preview it is its base service's branch, so that the preview's own lines are excluded.
  */
 async function shownBranch(
   { db, workspace }: Pick<ReadRequest<'/workspaces/:workspaceId'>, 'db' | 'workspace'>,

@@ -1,7 +1,7 @@
 import { type Db, rowsOf } from '../../../shared/core/database/database-client.js';
 import { FINEST, type MetricRow } from '../../../shared/metrics/model.js';
 
-/** Measurements of one minute, of one service or of several together. */
+/** Metrics of one minute, of one service or summed over several. */
 export interface MinuteFigures extends Omit<MetricRow, 'at' | 'latency'> {
   /** The slug of the service; null for the sum of the services that are not listed. */
   slug: string | null;
@@ -12,8 +12,8 @@ const BEGIN = `date_bin('${FINEST.step} seconds', now(), 'epoch')`;
 const MINUTE = `m.step = ${FINEST.step} and m.at >= ${BEGIN} - interval '1 minute' and m.at < ${BEGIN}`;
 
 /**
- * Returns the measurements of the last full minute for the services with the most requests. The last row is the sum of
- * all other services.
+ * Returns the metrics of the last full minute for the `most` services with the most requests. The last row is the sum
+ * of all other services.
  */
 export async function busiestServices(db: Db, most: number): Promise<MinuteFigures[]> {
   const rows = await rowsOf<MinuteFigures & { steps: (number[] | null)[] | null }>(

@@ -6,11 +6,11 @@ export const MetricsQuery = Strict({
   hours: Type.Optional(Type.Integer({ minimum: 1, maximum: MAX_HOURS, description: 'How far back the series reach' })),
 });
 
-/** A timestamp and a value. TypeBox's tuples use an older dialect of JSON Schema than OpenAPI 3.1. */
+/** A timestamp and a value. TypeBox's tuples use an older version of JSON Schema than OpenAPI 3.1. */
 const Point = Type.Unsafe<[string, number]>({
   type: 'array',
   prefixItems: [Timestamp, Type.Number()],
-  // Some OpenAPI linters require `items`. maxItems allows no further item.
+  // Some OpenAPI linters require `items`. maxItems prevents further items.
   items: {},
   minItems: 2,
   maxItems: 2,

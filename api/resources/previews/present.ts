@@ -5,7 +5,7 @@ import type { ServiceView } from '../../../shared/services/store.js';
 import { presentService } from '../services/present.js';
 import type { PreviewPresentation } from './schema.js';
 
-/** Presents a preview of the service `base`. Its expiry follows from the current `previewExpiryHours`. */
+/** Presents a preview of the service `base`. Its expiry is computed from the current `previewExpiryHours`. */
 export function presentPreview(row: PreviewView, base: ServiceView, config: Config): PreviewPresentation {
   const { id, url, status, createdAt } = presentService(row, config);
   const expiresAt = expiryOf(row.preview_changed_at, base.configuration).toISOString();

@@ -21,7 +21,7 @@ const COLLECTION = '/workspaces/:workspaceId/services/:serviceId/pull-requests';
 const ONE = `${COLLECTION}/:pullRequestId` as const;
 
 /**
- * Pull requests that git hosts have reported. A commit of a fork is deployed only after a member with write access has
+ * Pull requests that git hosts have reported. A fork's commit is deployed only after a member with write access
  * approved it.
  */
 export const pullRoutes = [

@@ -12,11 +12,11 @@ const PullRequestSchema = Strict(
     author: Type.String(),
     branch: Type.String(),
     targetBranch: Type.String(),
-    /** True if the branch is in another repository. Its commits need approval. */
+    /** True if the branch is in another repository. Its commits require approval. */
     fork: Type.Boolean(),
     commitSha: Type.String(),
     status: oneOf('PullRequestStatus', PULL_STATUSES),
-    /** The e-mail address of the member who last approved or declined a commit; '' without a decision. */
+    /** E-mail address of the member who last approved or declined a commit; '' if there was no decision. */
     decidedBy: Type.String(),
     previewId: Nullable(Uuid),
     createdAt: Timestamp,

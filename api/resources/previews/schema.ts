@@ -7,13 +7,13 @@ export const PreviewSchema = Strict(
   {
     id: Uuid,
     branch: Type.String(),
-    /** The number of the branch's pull request, if one is known. */
+    /** Number of the branch's pull request; null if none is known. */
     pullRequest: Nullable(Type.Integer()),
-    /** The service that runs the preview. The preview's deployments, logs and actions are found under this id. */
+    /** The service that runs the preview. The preview's deployments, logs and actions use this id. */
     serviceId: Uuid,
     url: Type.String(),
     status: oneOf('ServiceStatus', SERVICE_STATUSES),
-    /** Its own databases, which are deleted with it. */
+    /** The preview's own databases, which are deleted with it. */
     databases: Type.Array(
       Strict({
         serviceId: Uuid,

@@ -1,7 +1,7 @@
 export const PROJECT_COLORS = ['violet', 'blue', 'cyan', 'green', 'yellow', 'orange', 'red', 'pink', 'gray'] as const;
 export type ProjectColor = (typeof PROJECT_COLORS)[number];
 
-/** The name of the environment with which a project is created (specification, Projects). */
+/** Name of the environment with which a project is created (specification, Projects). */
 export const FIRST_ENVIRONMENT = 'Production';
 
 /** A row as pg returns it. The migrations document the columns. */

@@ -9,7 +9,7 @@ interface Contents {
   groups: string[];
 }
 
-/** Lists services that are not deleted, archived ones included, and groups that are restricted to the place. */
+/** Returns undeleted services, including archived ones, and groups restricted to the place. */
 async function contentsOf(db: Db, place: Place): Promise<Contents> {
   const environments =
     'projectId' in place ? 'in (select id from environments where project_id = :id)' : '= cast(:id as uuid)';
@@ -40,10 +40,7 @@ function idOf(place: Place): string {
   return 'projectId' in place ? place.projectId : place.environmentId;
 }
 
-/**
- * Prepares the deletion of a project or environment, which must be locked. Throws conflict with the names of what is
- * left in it.
- */
+/** Prepares the deletion of a locked project or environment. Throws conflict with the names of what is still in it. */
 export async function prepareRemoval(trx: Transaction, title: string, place: Place): Promise<void> {
   const left = describe(await contentsOf(trx, place));
   if (left) throw new AppError('conflict', `${title} is not empty: move or delete ${left} first`);

@@ -4,15 +4,15 @@ import { fetchPage, type Page, type PageRequest } from '../../../shared/core/dat
 import type { EnvironmentRow } from '../../../shared/environments/store.js';
 import type { ProjectColor, ProjectRow } from './model.js';
 
-/** A project with its environments, the oldest first. */
+/** A project with its environments, oldest first. */
 export type ProjectView = ProjectRow & { environments: EnvironmentRow[] };
 
-/** Finds a project of the workspace. */
+/** Returns the workspace's project with this id; undefined if there is none. */
 export async function findProject(db: Db, workspaceId: string, id: string): Promise<ProjectRow | undefined> {
   return db<ProjectRow>('projects').where({ id, workspace_id: workspaceId }).first();
 }
 
-/** Reads a project and locks it for share, so that it cannot be deleted before the commit. */
+/** Reads a project with a shared lock, so that it cannot be deleted before the commit. */
 export async function shareLockProject(
   trx: Transaction,
   workspaceId: string,
@@ -21,7 +21,7 @@ export async function shareLockProject(
   return trx<ProjectRow>('projects').where({ id, workspace_id: workspaceId }).forKeyShare().first();
 }
 
-/** Reads a project and locks it for a change of itself or its environments. */
+/** Reads a project and locks it for a change to it or its environments. */
 export async function lockProject(trx: Transaction, workspaceId: string, id: string): Promise<ProjectRow | undefined> {
   return trx<ProjectRow>('projects').where({ id, workspace_id: workspaceId }).forNoKeyUpdate().first();
 }
@@ -33,7 +33,7 @@ export async function findProjectView(db: Db, workspaceId: string, id: string): 
   return view;
 }
 
-/** Lists the projects of a workspace, newest first. */
+/** Returns the projects of a workspace, newest first. */
 export async function listProjectViews(db: Db, workspaceId: string, page: PageRequest): Promise<Page<ProjectView>> {
   const query = db<ProjectRow>('projects').where('projects.workspace_id', workspaceId);
   const { items, hasMore } = await fetchPage<ProjectRow>(query, 'projects', page);

@@ -15,7 +15,7 @@ import { RecordingListResponse, RecordingResponse, type RecordingView } from './
 
 const unpack = promisify(gunzip);
 
-/** Recordings of shells, if the workspace has `recordShells`. */
+/** Recordings of shells, if the workspace has enabled `recordShells`. */
 export const recordingRoutes = [
   defineRoute({
     method: 'GET',

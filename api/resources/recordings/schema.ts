@@ -5,10 +5,10 @@ const RecordingSchema = Strict(
   {
     /** The id of the shell, which is the target of its audit entries. */
     id: Uuid,
-    /** Who opened the shell: the e-mail address at that time. */
+    /** E-mail address, at that time, of the user who opened the shell. */
     actor: Type.String(),
     replica: Uuid,
-    /** What was asked for; null for the login shell. */
+    /** The requested command; null for the login shell. */
     command: Nullable(Type.Union([Type.String(), Type.Array(Type.String())])),
     startedAt: Timestamp,
     /** Null while the shell is open. */
@@ -23,6 +23,6 @@ export type RecordingView = Static<typeof RecordingSchema>;
 export const RecordingListResponse = Strict({ recordings: Type.Array(RecordingSchema), page: PageSchema });
 export const RecordingResponse = Strict({
   recording: RecordingSchema,
-  /** The recording so far, as asciicast v2: one line of JSON each. */
+  /** The recording so far, as asciicast v2. Each line is a JSON value. */
   asciicast: Type.String(),
 });

@@ -24,14 +24,14 @@ interface QueueRunInput {
 
 /** Kinds of services in which commands can run. */
 const KINDS: readonly ServiceKind[] = ['web', 'private', 'worker', 'cron'];
-/** Maximum commands of one service that wait or run at the same time. */
+/** Maximum number of waiting and running commands per service that users entered. */
 const MAX_GIVEN = 20;
 
 /**
  * Queues a run with a service's live release: of the given command, or of a cron service's own. Throws
- * hosting_disabled, not_found, service_archived, no_runtime, billing_required, invalid_request if the kind has no runs
- * or the command is missing, and conflict if the service is suspended, being deleted or restored, or has
- * too many open runs.
+ * hosting_disabled, not_found, service_archived, no_runtime, billing_required; invalid_request if the kind has no runs
+ * or the command is missing; conflict if the service is suspended, being deleted or restored, or has too many open
+ * runs.
  */
 export async function queueRun(
   trx: Transaction,
@@ -47,7 +47,7 @@ export async function queueRun(
   const service = await lockLiveService(trx, deps, { id, kinds: KINDS, have: 'runs' });
   const { configuration } = service;
   if (body.plan !== undefined) await assertWithinBudget(trx, service, { plan: body.plan, replicas: 1 });
-  // A given command can print the variables of the release.
+  // A command entered by a user can print the variables of the release.
   if (command !== null) await assertVariablesPermitted(trx, service.live_deployment_id, authorize);
   await assertRoomForRun(trx, service, command !== null);
   await assertNotRestoring(trx, id);
@@ -72,7 +72,8 @@ export async function queueRun(
 }
 
 /**
- * Throws conflict if too many runs are open. Given commands and the command of a cron service are counted separately.
+ * Throws conflict if there are too many open runs. Given commands and the command of a cron service are counted
+ * separately.
  */
 async function assertRoomForRun(trx: Transaction, { id, configuration }: ServiceRow, isGiven: boolean): Promise<void> {
   await lockSchedule(trx, id);
@@ -86,7 +87,7 @@ async function assertRoomForRun(trx: Transaction, { id, configuration }: Service
 
 const NEEDS_NO_QUOTES = /^[\w@%+=:,./-]+$/;
 
-/** Joins a program and its arguments to a command line for `sh -c`. Throws invalid_request if it is too long. */
+/** Joins a program and its arguments into a command line for `sh -c`. Throws invalid_request if it is too long. */
 function commandLine(command: string | readonly string[]): string {
   if (typeof command === 'string') return command;
   const line = command
@@ -96,7 +97,7 @@ function commandLine(command: string | readonly string[]): string {
   throw invalidRequest('/command', `is longer than ${MAX_COMMAND_LENGTH} characters`);
 }
 
-/** Requests the cancellation of a run. Throws not_found, and conflict if the run has ended. */
+/** Requests the cancellation of a run. Throws not_found; conflict if the run is already finished. */
 export async function requestRunCancel(
   trx: Transaction,
   { serviceId, runId }: { serviceId: string; runId: string },

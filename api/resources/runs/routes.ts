@@ -13,7 +13,7 @@ import { RunBody, RunListResponse, RunResponse } from './schema.js';
 const COLLECTION = '/workspaces/:workspaceId/services/:serviceId/runs';
 const ONE = '/workspaces/:workspaceId/services/:serviceId/runs/:runId';
 
-/** The runs of a service: ticks of a cron schedule, commands that users gave, and pre-deploy commands. */
+/** The runs of a service: ticks of a cron schedule, commands entered by users, and pre-deploy commands. */
 export const runRoutes = [
   defineRoute({
     method: 'GET',

@@ -5,7 +5,8 @@ import type { ReadRequest, WriteRequest } from '../../http/route.js';
 type ServicePath = '/workspaces/:workspaceId/services/:serviceId';
 
 /**
- * Finds the service of the path. Throws not_found. With an API key, the service was already read together with the key.
+ * Returns the service in the path. Throws not_found. With an API key, the service was already read together with the
+ * key.
  */
 export async function readService(
   { db, params, found: known }: Pick<ReadRequest<ServicePath>, 'db' | 'params'> & Partial<Pick<ReadRequest, 'found'>>,
@@ -16,7 +17,7 @@ export async function readService(
   return found(service.deleted_at === null || deleted ? service : undefined);
 }
 
-/** Finds and locks the service of the path. Throws not_found, and forbidden if its environment is protected. */
+/** Returns and locks the service in the path. Throws not_found; forbidden if its environment is protected. */
 export async function lockService({
   trx,
   params,

@@ -5,7 +5,7 @@ import type { ServiceKind } from '../../../shared/services/model.js';
 import type { ServiceRow } from '../../../shared/services/rows.js';
 import { lockService } from '../../../shared/services/store.js';
 
-/** Error codes that `lockLiveService` throws, besides not_found. */
+/** Error codes that `lockLiveService` throws, in addition to not_found. */
 export const LIVE_SERVICE_ERRORS: readonly ErrorCode[] = [
   'conflict',
   'service_archived',
@@ -15,8 +15,8 @@ export const LIVE_SERVICE_ERRORS: readonly ErrorCode[] = [
 
 /**
  * Locks a service of one of these kinds that has a live release. `have` completes the error message for other kinds
- * ("only … have runs"). Throws hosting_disabled, not_found, service_archived, no_runtime, and conflict if the service
- * is of another kind, is suspended or being deleted.
+ * ("only … have runs"). Throws hosting_disabled, not_found, service_archived, no_runtime; conflict if the service is of
+ * another kind, is suspended or is being deleted.
  */
 export async function lockLiveService(
   trx: Transaction,

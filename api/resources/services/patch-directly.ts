@@ -7,13 +7,13 @@ import type { ServicePresentation, UpdateServiceBody } from './schema.js';
 
 type Patch = DirectRequest<'/workspaces/:workspaceId/services/:serviceId', object, Static<typeof UpdateServiceBody>>;
 
-/** Id of a service → the newest change that this process is making. */
+/** Service id → the newest change that this process is making. */
 const underWay = new Map<string, Promise<ServiceView | undefined>>();
 
 /**
  * Changes a service with one statement instead of a transaction, if only its own row changes. Returns null if the
- * transaction is needed. Changes of one service are made one after another within this process, without a lock in the
- * database: each starts from the result of the preceding one.
+ * transaction is needed. Within this process, changes to one service run one after another, without a database lock:
+ * each starts from the result of the previous one.
  */
 export async function patchDirectly(request: Patch): Promise<{ service: ServicePresentation } | null> {
   const { body, found, deps } = request;
@@ -36,14 +36,14 @@ async function changeAfter(
   read: ServiceView,
   before: Promise<ServiceView | undefined> | undefined,
 ): Promise<ServiceView | undefined> {
-  // Prefer the preceding change's result: it is newer than our own read.
+  // Prefer the previous change's result: it is newer than our own read.
   const newest = (await before?.catch(() => undefined)) ?? read;
   const input = { name: body.name, kind: body.kind, configuration: body.configuration, authorize };
   const change = (service: ServiceView) =>
     updateServiceDirectly(db, deps, { ...input, service, audit: (changed) => audit({ service: changed }) });
   const written = await change(newest);
   if (written !== undefined) return written;
-  // Another process may have changed the service since our read, so it is read once more.
+  // Another process may have changed the service since our read, so it is read again.
   const now = await findServiceView(db, params.workspaceId, params.serviceId);
   return now && change(now);
 }

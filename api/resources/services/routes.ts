@@ -103,7 +103,8 @@ export const serviceRoutes = [
     handler: async (request) => {
       const { trx, deps, params, caller, body, authorize, needEngine } = request;
       const moves = body.projectId !== undefined || body.environmentId !== undefined;
-      // The write checks the environment that the service moves to. The one that it leaves is read here, after the lock.
+      // The write checks the environment to which the service moves. The one that it leaves is read here, after the
+      // lock.
       const service = moves
         ? await lockService(request)
         : found(await lockServiceRow(trx, params.workspaceId, params.serviceId));

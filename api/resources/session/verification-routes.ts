@@ -4,7 +4,7 @@ import { VERIFY_PATH } from '../../pages/verify-page.js';
 import { SentResponse, TokenBody, VerifiedResponse } from './schema.js';
 import { confirmVerification, requestVerification } from './verify-email.js';
 
-/** Verification of e-mail addresses. A user without a verified address can only read. */
+/** Verification of e-mail addresses. A user without a verified address has read access only. */
 export const verificationRoutes = [
   defineRoute({
     method: 'POST',

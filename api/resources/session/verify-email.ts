@@ -5,8 +5,8 @@ import { setVerification, useVerificationToken } from '../../../shared/identity/
 import { hashToken, newToken } from '../../../shared/secrets/random-token.js';
 
 /**
- * Mails a link that verifies the user's address. It is valid for a day. The token is in the link's fragment, which no
- * server logs. Returns false if this installation sends no e-mail.
+ * Mails a link that verifies the user's address. It is valid for a day. The token is in the link's fragment, which
+ * servers do not log. Returns false if this installation sends no e-mail.
  */
 export async function requestVerification(
   db: Db,

@@ -1,7 +1,7 @@
 import type { Config } from '../../../shared/core/config.js';
 import type { RemoteSessionRow } from '../../../shared/remote/store.js';
 
-/** Presents the address at which a client opens a session. `path` is the WebSocket's path and contains the ticket. */
+/** Presents the URL at which a client opens a session. `path` is the WebSocket's path and contains the ticket. */
 export function presentOpening(
   { id, expires_at }: Pick<RemoteSessionRow, 'id' | 'expires_at'>,
   { publicUrl }: Pick<Config, 'publicUrl'>,

@@ -3,7 +3,7 @@ import { AppError, conflict } from '../../../shared/core/error-registry.js';
 import type { ServiceRow } from '../../../shared/services/rows.js';
 import { onlineWorkers } from '../../../shared/workers/store.js';
 
-/** A replica that somebody can reach. */
+/** A replica to which a shell or tunnel can connect. */
 export interface ReachableReplica {
   id: string;
   deployment_id: string;
@@ -14,8 +14,9 @@ export interface ReachableReplica {
 }
 
 /**
- * Returns the replica or the run's attempt with this id. By default it is a running replica of the live release, a ready one first. Throws not_found
- * without one of this id, and conflict if nothing runs or if it runs in a container engine.
+ * Returns the replica, or the attempt of a run, with this id. Without an id, returns a running replica of the live
+ * release, preferably a ready one. Throws not_found if there is none with this id; conflict if no replica is running or
+ * if it runs in a container engine.
  */
 export async function findReachableReplica(
   db: Db,
@@ -41,7 +42,7 @@ export async function findReachableReplica(
   return replica;
 }
 
-/** Throws conflict if no worker of the host can start commands beside its replicas. */
+/** Throws conflict if no worker of the host can start commands in its replicas. */
 export async function assertEntered(db: Db, hostId: string): Promise<void> {
   const workers = (await onlineWorkers(db)).filter(({ host_id }) => host_id === hostId);
   if (workers.length === 0) throw conflict('No worker of its host is online; try again later');

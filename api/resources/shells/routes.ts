@@ -7,7 +7,7 @@ import { prepareShell } from './commands.js';
 import { presentOpening } from './present.js';
 import { ShellBody, ShellResponse } from './schema.js';
 
-/** Shells beside the replicas of a service. Their bytes pass through `api/remote`. */
+/** Shells in the replicas of a service. `api/remote` relays their data. */
 export const shellRoutes = [
   defineRoute({
     method: 'POST',

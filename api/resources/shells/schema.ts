@@ -15,7 +15,7 @@ export const ShellBody = Strict({
 });
 export type ShellInput = Static<typeof ShellBody>;
 
-/** Where a session is opened, and until when. */
+/** The URL at which a session is opened, and its expiry. */
 export const OpeningSchema = {
   id: Uuid,
   address: Type.String({ description: 'A WebSocket. Its last part is a secret ticket; the key is not needed again' }),

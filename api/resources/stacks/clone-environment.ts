@@ -22,7 +22,7 @@ import type { ApplyPresentation } from './schema.js';
 import { findApply, getStacks } from './store.js';
 
 export interface CloneRequest extends Pick<ApplyRequest, 'actor' | 'authorize' | 'needEngine'> {
-  /** The new environment, which is empty. */
+  /** The new environment, which must be empty. */
   environment: EnvironmentRow;
   cloneFrom: string;
   data?: 'none' | 'latestBackup' | undefined;
@@ -31,9 +31,9 @@ export interface CloneRequest extends Pick<ApplyRequest, 'actor' | 'authorize' |
 }
 
 /**
- * Makes a new environment a copy of another one, by an apply of its document (design, section 9).
- * The copies belong to a stack. Throws forbidden if the other one is protected and the caller may not read it, conflict
- * if names are not unique or data has no verified backup, and what `acceptApply` throws: invalid_request for a secret without a value.
+ * Clones an environment into a new one by applying its document (design, section 9). The cloned resources belong to a
+ * stack. Throws forbidden if the original is protected and the caller may not read it; conflict if names are not unique
+ * or data has no verified backup; errors of `acceptApply`, such as invalid_request for a secret without a value.
  */
 export async function cloneEnvironment(
   trx: Transaction,
@@ -58,7 +58,9 @@ export async function cloneEnvironment(
   return { stack: name, apply: presentApply(found(await findApply(trx, stack.id, id))), warnings };
 }
 
-/** Returns the latest verified backup of each database and of each service with volumes. Throws conflict if one has none. */
+/**
+ * Returns the latest verified backup of each database and each service with volumes. Throws conflict if one has none.
+ */
 async function fillsOf(trx: Transaction, { services }: EnvironmentState): Promise<Fill[]> {
   const full = services.filter(({ kind, volumes }) => isDataKind(kind) || volumes.length > 0);
   const ids = full.map(({ id }) => id);
@@ -74,7 +76,7 @@ async function fillsOf(trx: Transaction, { services }: EnvironmentState): Promis
   });
 }
 
-/** Reads the documents of the stacks that own something of an environment. */
+/** Returns the documents of the stacks that own resources of an environment. */
 async function wishesOf(
   trx: Transaction,
   keyring: Keyring,
@@ -89,10 +91,10 @@ async function wishesOf(
   return wishes;
 }
 
-/** Leaves room for a suffix in the 63 characters of a stack's name. */
+/** Maximum length that leaves room for a suffix in the 63 characters of a stack's name. */
 const MAX_BASE_LENGTH = 50;
 
-/** Makes the name of a stack from that of the environment, with a suffix if there is one of this name. */
+/** Returns a stack name derived from that of the environment, with a suffix if the name is taken. */
 async function freeName(trx: Transaction, workspaceId: string, environment: string): Promise<string> {
   const base = labelOf(environment.slice(0, MAX_BASE_LENGTH)) || 'clone';
   let name = base;

@@ -1,7 +1,9 @@
 import { stringify } from 'yaml';
 import { type ImportFormat, importFile } from './import/import-file.js';
 
-/** Returns a file as a document. The warnings name what a file of another format loses. Throws invalid_request. */
+/**
+ * Converts a file to a document. The warnings name what is lost from a file in another format. Throws invalid_request.
+ */
 export function nativeDocument(
   text: string,
   format: ImportFormat | 'ranvier' = 'ranvier',

@@ -4,7 +4,7 @@ import type { ApplyRow, StackRow, StepRow } from '../../../shared/stacks/model.j
 import type { Change, Plan } from '../../../shared/stacks/plan-model.js';
 import type { ApplyDetail, ApplyPresentation, PlanPresentation, StackPresentation } from './schema.js';
 
-/** Presents a plan without its steps, which have values of variables. */
+/** Presents a plan without its steps, which contain values of variables. */
 export function presentPlan({
   hash,
   destructive,
@@ -21,12 +21,12 @@ function releaseOf(together: boolean): (typeof STACK_RELEASES)[number] {
   return together ? 'together' : 'separate';
 }
 
-/** Writes a document as YAML, with the address of its schema for editors. */
+/** Formats a document as YAML, with the URL of its schema for editors. */
 export function presentDocument({ document }: { document: StackDocument }, schemaUrl: string): string {
   return withSchema(stringify(document, { lineWidth: 0 }), schemaUrl);
 }
 
-/** Adds the address of the schema, for editors, before the text of a document. */
+/** Adds the URL of the schema, for editors, before the text of a document. */
 export function withSchema(text: string, schemaUrl: string): string {
   return `# yaml-language-server: $schema=${schemaUrl}\n${text}`;
 }

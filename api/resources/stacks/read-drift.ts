@@ -8,13 +8,13 @@ import { planStack } from '../../../shared/stacks/plan.js';
 import type { Change } from '../../../shared/stacks/plan-model.js';
 import type { StackWish } from '../../../shared/stacks/wish.js';
 
-/** What an environment differs in from the document of its stack, and why it could not be compared. */
+/** How an environment differs from the document of its stack, and why it could not be compared. */
 export interface Drift {
   drift: Change[];
   warnings: string[];
 }
 
-/** Compares an environment with what the last apply of its stack asked for. */
+/** Compares an environment with the document of its stack's last apply. */
 export async function readDrift(db: Db, keyring: Keyring, stack: StackRow): Promise<Drift> {
   const { id, workspace_id: workspaceId, environment_id: environmentId } = stack;
   try {
@@ -30,7 +30,7 @@ export async function readDrift(db: Db, keyring: Keyring, stack: StackRow): Prom
   }
 }
 
-/** Opens what the last apply of a stack asked for; null if there was none. Throws `SealError`. */
+/** Unseals the parsed document of a stack's last apply; null if there was none. Throws `SealError`. */
 export function openWish(keyring: Keyring, { id, sealed_document: sealed }: StackRow): StackWish | null {
   return sealed === null ? null : (JSON.parse(openFrom(keyring, SEALED.stackDocument, id, sealed)) as StackWish);
 }

@@ -9,7 +9,7 @@ import { ConfirmBody, described, Nullable, oneOf, PageSchema, Strict, Timestamp,
 import { IMPORT_FORMATS } from './import/import-file.js';
 import { TemplateName } from './templates/schema.js';
 
-/** The most bytes of a request with a document. JSON writes some of its characters with up to six bytes. */
+/** Maximum size of a request with a document, in bytes. JSON encodes some characters with up to six bytes. */
 export const STACK_BODY_LIMIT = 4_000_000;
 
 const StackName = Type.String({

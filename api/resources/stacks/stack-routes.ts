@@ -170,12 +170,12 @@ export const stackRecordRoutes = [
 
 type StackPath = typeof ONE;
 
-/** Finds the stack of the path. Throws not_found. */
+/** Returns the stack in the path. Throws not_found. */
 async function readStack({ db, params }: Pick<ReadRequest<StackPath>, 'db' | 'params'>): Promise<StackRow> {
   return found(await findStack(db, params.workspaceId, params.stackName));
 }
 
-/** Finds the stack of the path and locks its name. Throws not_found, and forbidden in a protected environment. */
+/** Returns the stack in the path and locks its name. Throws not_found, and what `authorize` throws. */
 export async function lockedStack({
   trx,
   params,

@@ -2,7 +2,7 @@ import { type Db, rowsOf } from '../../../shared/core/database/database-client.j
 import { type Page, type PageRequest, pageOf } from '../../../shared/core/database/page.js';
 import type { ApplyRow, StackRow } from '../../../shared/stacks/model.js';
 
-/** Returns these stacks. */
+/** Returns the stacks with these ids. Omits deleted ones. */
 export function getStacks(db: Db, ids: readonly string[]): Promise<StackRow[]> {
   return rowsOf<StackRow>(db, 'select * from stacks where id = any(:ids) and deleted_at is null', { ids });
 }
@@ -37,7 +37,7 @@ export interface OwnedResource {
   name: string;
 }
 
-/** Lists what a stack owns, by name. */
+/** Returns the resources that a stack owns, by name. */
 export function listOwned(db: Db, stackId: string): Promise<OwnedResource[]> {
   return rowsOf<OwnedResource>(
     db,

@@ -10,8 +10,9 @@ import { findReachableReplica } from '../shells/replica-store.js';
 import type { TunnelInput } from './schema.js';
 
 /**
- * Stores a tunnel that can be used with the ticket. Throws port_closed if the replica listens on no port, not_found without such a replica,
- * what `lockLiveService` throws, and conflict if nothing of the service runs or too many of its tunnels are in use.
+ * Stores a tunnel, to be used with the returned ticket. Throws port_closed if the replica listens on no port; not_found
+ * if there is no such replica; errors of `lockLiveService`; conflict if no replica is running or too many of the
+ * service's tunnels are in use.
  */
 export async function prepareTunnel(
   trx: Transaction,

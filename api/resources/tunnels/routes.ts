@@ -6,7 +6,7 @@ import { presentOpening } from '../shells/present.js';
 import { prepareTunnel } from './commands.js';
 import { TunnelBody, TunnelResponse } from './schema.js';
 
-/** Tunnels into the private networks of services. Their bytes pass through `api/remote`. */
+/** Tunnels into the private networks of services. `api/remote` relays their data. */
 export const tunnelRoutes = [
   defineRoute({
     method: 'POST',

@@ -32,10 +32,10 @@ export const groupVariableRoutes = routesAt(
   'of an environment group',
 );
 
-/** Returns the routes for variables of a service or of a group. `whose` completes their summaries. */
+/** Returns the routes for the variables of a service or group. `whose` completes their summaries. */
 function routesAt(collection: VariablesPath, operation: 'variable' | 'group-variable', whose: string): Route[] {
   const one = `${collection}/:variableId` as const;
-  // Variables of a preview cannot be changed: they are those of its base service.
+  // Variables of a preview cannot be changed, because they are those of its base service.
   const previewErrors: readonly ErrorCode[] = operation === 'variable' ? ['conflict'] : [];
   return [
     defineRoute({

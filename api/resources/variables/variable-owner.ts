@@ -4,12 +4,12 @@ import type { ReadRequest, WriteRequest } from '../../http/route.js';
 import { lockGroup, readGroup } from '../environment-groups/find-group.js';
 import { lockService, readService } from '../services/find-service.js';
 
-/** Paths of the variables of a service and of an environment group. */
+/** Paths of the variables of a service or environment group. */
 export type VariablesPath =
   | '/workspaces/:workspaceId/services/:serviceId/variables'
   | '/workspaces/:workspaceId/environment-groups/:groupId/variables';
 
-/** Finds the service or group whose variables the path names. Throws not_found. */
+/** Returns the service or group in the path. Throws not_found. */
 export async function readOwner({
   db,
   params,
@@ -19,8 +19,8 @@ export async function readOwner({
 }
 
 /**
- * Finds and locks the service or group of the path. Throws not_found, forbidden in a protected environment, and
- * conflict for a preview.
+ * Returns and locks the service or group in the path. Throws not_found; forbidden in a protected environment; conflict
+ * for a preview.
  */
 export async function lockOwner({
   trx,

@@ -10,7 +10,7 @@ import { CreateVolumeBody, ResizeVolumeBody, VolumeListResponse, VolumeResponse 
 const COLLECTION = '/workspaces/:workspaceId/services/:serviceId/volumes';
 const ONE = '/workspaces/:workspaceId/services/:serviceId/volumes/:volumeId';
 
-/** Volumes of a service: folders whose content survives a new release. */
+/** Volumes of a service: folders whose content outlives a release. */
 export const volumeRoutes = [
   defineRoute({
     method: 'GET',

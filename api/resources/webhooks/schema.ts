@@ -35,5 +35,5 @@ export const CreateWebhookBody = Strict({
   ),
   events: Events,
 });
-/** No other answer contains the secret. */
+/** No other response contains the secret. */
 export const CreatedWebhookResponse = Strict({ webhook: Strict({ ...FIELDS, secret: Type.String() }) });

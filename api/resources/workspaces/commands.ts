@@ -17,7 +17,7 @@ export interface UpdateWorkspaceInput {
   mayConsent: boolean;
 }
 
-/** Changes a workspace's settings. Throws not_found, and forbidden if an API key would consent to payment. */
+/** Changes a workspace's settings. Throws not_found, and forbidden if they consent to payment without `mayConsent`. */
 export async function updateWorkspace(
   trx: Transaction,
   { workspaceId, changes, mayConsent }: UpdateWorkspaceInput,

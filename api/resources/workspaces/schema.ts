@@ -21,7 +21,7 @@ export const WorkspaceSchema = Strict(
       budgetUsedPercent: Nullable(Type.Number()),
       alerts: Type.Array(Strict({ threshold: Type.Integer(), sentAt: Nullable(Timestamp) })),
     }),
-    /** Limits of the plan, and usage. Build minutes are counted from the first of the month (UTC). */
+    /** Limits of the plan, and current usage. Build minutes are counted from the first day of the month (UTC). */
     entitlements: Strict({
       services: Allowance,
       buildMinutes: Allowance,
@@ -35,7 +35,7 @@ export const WorkspaceSchema = Strict(
 export type WorkspaceView = Static<typeof WorkspaceSchema>;
 
 export const WorkspaceResponse = Strict({ workspace: WorkspaceSchema });
-/** The list leaves out billing and usage, which only the answer for one workspace has. */
+/** The list omits billing and usage, which are only in the response for a single workspace. */
 export const WorkspaceListResponse = Strict({
   workspaces: Type.Array(Strict({ id: Uuid, name: Type.String(), plan: Type.String(), role: oneOf('Role', ROLES) })),
 });

@@ -3,7 +3,7 @@ import type { PricedService } from '../../../shared/workspaces/billing.js';
 import { alertsOfMonth, type BudgetAlert } from '../../../shared/workspaces/budget-alert-store.js';
 import { type PlanUsage, planUsage, pricedServices } from '../../../shared/workspaces/plan-usage.js';
 
-/** What a workspace uses of its plan and its budget. */
+/** How much of its plan and budget a workspace uses. */
 export interface WorkspaceUsage {
   plan: PlanUsage;
   priced: readonly PricedService[];

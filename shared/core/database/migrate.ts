@@ -7,7 +7,7 @@ import { type Db, rowsOf } from './database-client.js';
 
 const DIRECTORY = join(dirname(fileURLToPath(import.meta.url)), '../../../migrations');
 
-/** Identifies migrations by their names without extension, which are the same for sources and compiled files. */
+/** Identifies migrations by file name without extension: it is the same for source and compiled files. */
 class CompiledMigrations implements Knex.MigrationSource<string> {
   async getMigrations(): Promise<string[]> {
     const files = await readdir(DIRECTORY);
@@ -19,7 +19,7 @@ class CompiledMigrations implements Knex.MigrationSource<string> {
   getMigrationName(name: string): string {
     return name;
   }
-  /** Migrations only go forward; knex requires a `down` nevertheless. */
+  /** knex requires a `down` function, although migrations cannot be undone. */
   async getMigration(name: string): Promise<Knex.Migration> {
     const { up }: Pick<Knex.Migration, 'up'> = await import(pathToFileURL(join(DIRECTORY, `${name}.js`)).href);
     return { up, down: () => Promise.reject(new Error('migrations only go forward: restore a backup instead')) };
@@ -29,14 +29,14 @@ class CompiledMigrations implements Knex.MigrationSource<string> {
 const OPTIONS: Knex.MigratorConfig = {
   migrationSource: new CompiledMigrations(),
   tableName: 'migrations',
-  // Migrations of a newer version are accepted. They only add, so this version also runs on the result.
+  // Accept a database that a newer version has migrated: migrations only add to the schema, so this version can use it.
   disableMigrationsListValidation: true,
 };
 
 /**
  * Migrates the database to this version. Returns the names of the applied migrations.
- * Several processes may do so at once, and a second run changes nothing. An advisory lock, which a crash cannot leave
- * behind, is taken before knex's own lock.
+ * May run in several processes at once; a second run changes nothing. The migrations run under an advisory lock, which
+ * PostgreSQL releases if the process crashes, unlike knex's own lock.
  */
 export async function migrate(db: Db, url: string): Promise<string[]> {
   const guard = new pg.Client({ connectionString: url, application_name: 'ranvier-migrate' });
@@ -51,7 +51,7 @@ export async function migrate(db: Db, url: string): Promise<string[]> {
   }
 }
 
-/** Throws an error that says what to run, if a migration of this version was not applied. */
+/** Throws an error that says what to run if a migration of this version has not been applied. */
 export async function assertMigrated(db: Db): Promise<void> {
   const wanted = await new CompiledMigrations().getMigrations();
   const exists = await db.schema.hasTable('migrations');

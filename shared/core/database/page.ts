@@ -1,12 +1,12 @@
 import type { Knex } from 'knex';
 
-/** A position in a collection: the last record that was seen. */
+/** A position in a collection: the last record of the previous page. */
 interface Position {
   createdAt: Date;
   id: string;
 }
 
-/** One page: at most `limit` records that come after the position (specification, Pagination). */
+/** A request for one page: at most `limit` records that follow the position (specification, Pagination). */
 export interface PageRequest {
   limit: number;
   after: Position | null;
@@ -21,9 +21,9 @@ export interface Page<T> {
 export const COMPLETE: PageRequest = { limit: Number.POSITIVE_INFINITY, after: null };
 
 /**
- * Runs a query as one page: creation time descending, then id descending.
- * `table` is the table or alias that owns `created_at` and `id`. Times are stored in milliseconds, so that a `Date` is
- * exact.
+ * Runs a query for one page, ordered by creation time and then id, both descending.
+ * `table` is the table or alias that has `created_at` and `id`. Times are stored with millisecond precision, so a
+ * `Date` represents them exactly.
  */
 export async function fetchPage<T extends object>(
   query: Knex.QueryBuilder<T>,
@@ -35,13 +35,13 @@ export async function fetchPage<T extends object>(
     { column: `${table}.id`, order: 'desc' },
   ]);
   if (after) query.whereRaw('(??, ??) < (?, ?)', [`${table}.created_at`, `${table}.id`, after.createdAt, after.id]);
-  // One extra row tells whether there is a next page.
+  // One extra row shows whether there is a next page.
   if (Number.isFinite(limit)) query.limit(limit + 1);
   const rows = (await query) as T[];
   return { items: rows.slice(0, limit), hasMore: rows.length > limit };
 }
 
-/** Returns one page of the rows of a table that match, newest first. */
+/** Returns one page of a table's matching rows, newest first. */
 export function pageOf<T extends object>(
   db: Knex,
   table: string,

@@ -5,29 +5,29 @@ import { runPrepared } from './prepared-query.js';
 import { SharedConnections } from './shared-connections.js';
 
 /**
- * A statement that each connection parses once. PostgreSQL also plans it once if the plan does not depend on the
- * values. Meant for statements of every request, whose parsing and planning cost more than running them.
+ * A statement that each connection parses only once. PostgreSQL also plans it once if the plan does not depend on the
+ * values. Meant for statements that every request runs, whose parsing and planning cost more than their execution.
  */
 export interface Prepared<Row> {
   readonly name: string;
   readonly text: string;
-  /** Never set: it carries the type of the rows. */
+  /** Never set; only carries the row type. */
   readonly row?: Row;
 }
 
 /**
- * Declares a statement with `$1` to `$n` for its values.
- * It must name its columns: with `*`, open connections would fail after a migration that adds a column.
+ * Declares a statement with the parameters `$1` to `$n`. It must list its columns: with `*`, open connections would
+ * fail after a migration that adds a column.
  */
 export function prepare<Row>(text: string): Prepared<Row> {
   if (/[\s.]\*\s*(,|\bfrom\b|$)/i.test(text)) throw new Error(`a prepared statement names its columns: ${text}`);
   return { name: `ranvier_${createHash('sha256').update(text).digest('hex').slice(0, 20)}`, text };
 }
 
-/** Declares a column's type, in an object that lists the columns of a row. The value is never used. */
+/** Declares a column's type, for an object that lists a row's columns. The value is never used. */
 export const column = <Type>() => undefined as Type;
 
-/** Returns the rows of a prepared statement, on a pooled connection or on the transaction's. */
+/** Returns the rows of a prepared statement, run on a pooled connection or in the given transaction. */
 export async function rowsOfPrepared<Row>(
   db: Db,
   statement: Prepared<Row>,
@@ -39,7 +39,7 @@ export async function rowsOfPrepared<Row>(
 const BEGIN = prepare<never>('begin');
 const COMMIT = prepare<never>('commit');
 
-/** Returns the rows of several prepared statements without values. Runs them in one transaction and one round trip. */
+/** Runs prepared statements without parameters in one transaction and one round trip. Returns their rows. */
 export async function rowsOfBatch<Rows extends readonly unknown[]>(
   db: Db,
   statements: { readonly [Index in keyof Rows]: Prepared<Rows[Index]> },
@@ -65,8 +65,8 @@ export async function rowOfPrepared<Row>(
 const named = new Map<string, { statement: Prepared<unknown>; names: string[] }>();
 
 /**
- * Returns the rows of a statement with `:name` for its values, prepared once for each text.
- * Texts come from code and never from input, so there are few.
+ * Prepares a statement with `:name` parameters once per SQL text, and returns its rows. The texts come from code, never
+ * from input, so there are few.
  */
 export async function rowsOfNamed<Row>(
   db: Db,
@@ -95,8 +95,8 @@ function numbered(text: string, values: Readonly<Record<string, unknown>>) {
 const shared = new WeakMap<object, SharedConnections>();
 
 /**
- * Runs a short read on a connection that other requests share. The read must not wait for locks, and must be outside of
- * a transaction.
+ * Runs a short read on a connection shared with other requests. The read must not wait for locks or be part of a
+ * transaction.
  */
 export async function rowOfShared<Row>(
   db: Db,
@@ -109,21 +109,18 @@ export async function rowOfShared<Row>(
   return row ?? null;
 }
 
-/**
- * Returns the rows of a prepared statement on this connection.
- * The connection may send it before earlier answers have arrived.
- */
+/** Returns the rows of a prepared statement. May send it before earlier results have arrived on the connection. */
 async function runOn<Row>(connection: pg.Client, statement: Prepared<Row>, values: readonly unknown[]): Promise<Row[]> {
   try {
     return await runPrepared<Row>(connection, statement, values);
   } catch (error) {
-    // The error's stack lies inside of the socket code, so it is replaced by the caller's.
+    // The error's stack points into the socket code, so it is replaced by the caller's.
     if (error instanceof Error) Error.captureStackTrace(error);
     throw error;
   }
 }
 
-/** Waits for all statements, so that none still runs when the connection is used again. Throws the first failure. */
+/** Waits for all statements, so that none is still running when the connection is reused. Throws the first failure. */
 async function allOf<T>(sent: readonly Promise<T>[]): Promise<T[]> {
   const outcomes = await Promise.allSettled(sent);
   return outcomes.map((outcome) => {
@@ -133,7 +130,7 @@ async function allOf<T>(sent: readonly Promise<T>[]): Promise<T[]> {
 }
 
 async function withConnection<T>(db: Db, work: (connection: pg.Client) => Promise<T>): Promise<T> {
-  // A transaction that has ended has returned its connection to the pool, where others may be using it.
+  // A completed transaction has returned its connection to the pool, where others may be using it.
   if ((db as Db & Partial<Pick<Transaction, 'isCompleted'>>).isCompleted?.())
     throw new Error('the transaction has ended already');
   const connection: pg.Client = await db.client.acquireConnection();

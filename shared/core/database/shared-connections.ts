@@ -1,26 +1,26 @@
 import type pg from 'pg';
 
-/** The most connections that are shared at once. Each uses one backend of PostgreSQL, and so at most one processor. */
+/** Maximum number of shared connections. Each uses one PostgreSQL backend, and so at most one CPU core. */
 const LANES = 2;
 
 interface Lane {
   connection: Promise<pg.Client>;
-  /** How many reads are running on this connection. */
+  /** Number of reads now running on this connection. */
   users: number;
-  /** True if a read has failed: the connection may be lost. */
+  /** True if a read failed, in which case the connection may be lost. */
   hasFailed: boolean;
 }
 
-/** The part of knex's client that hands out the connections of its pool. */
+/** The part of knex's client that acquires and releases pooled connections. */
 interface Pool {
   acquireConnection(): Promise<pg.Client>;
   releaseConnection(connection: pg.Client): Promise<void>;
 }
 
 /**
- * Lets many short reads use one connection at the same time. Each is sent at once, and PostgreSQL answers them in
- * order. Under load this saves both sides most of their system calls, and the pool its work. An unused connection
- * returns to the pool. The pool's connections must be made with `pipeline: true`.
+ * Lets many short reads share a connection. Each is sent immediately, and PostgreSQL processes them in order. Under
+ * load this saves both sides most of their system calls, and avoids most of the pool's work. Unused connections return
+ * to the pool. The pool must create its connections with `pipeline: true`.
  */
 export class SharedConnections {
   readonly #pool: Pool;
@@ -30,7 +30,7 @@ export class SharedConnections {
     this.#pool = pool;
   }
 
-  /** Runs a read. Rejects as `read` does, or if no connection is available. */
+  /** Runs a read. Rejects with the error of `read`, or if no connection is available. */
   async use<T>(read: (connection: pg.Client) => Promise<T>): Promise<T> {
     const lane = this.#lane();
     lane.users += 1;
@@ -46,7 +46,7 @@ export class SharedConnections {
     }
   }
 
-  /** Returns an unused shared connection, otherwise a new one, otherwise the one with the fewest running reads. */
+  /** Returns a new connection while fewer than `LANES` are open, otherwise the one with the fewest reads. */
   #lane(): Lane {
     const [first, ...others] = this.#lanes;
     if (this.#lanes.length < LANES || !first) {
@@ -66,11 +66,11 @@ export class SharedConnections {
     this.#close(lane);
     lane.connection.then(
       async (connection) => {
-        // A lost connection reports its error before its end. The pool would reuse it until then, so it is ended here.
+        // A lost connection emits its error before its end. The pool would reuse it until then, so it is closed here.
         if (lane.hasFailed) await connection.end();
         await this.#pool.releaseConnection(connection);
       },
-      // Nothing to report: the reads on this connection have already got the error.
+      // Nothing to report: the reads on this connection have already failed with this error.
       () => undefined,
     );
   }

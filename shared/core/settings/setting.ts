@@ -2,20 +2,20 @@ import { isIP } from 'node:net';
 import { Sensitive } from '../sensitive.js';
 
 export const PROCESSES = ['start', 'api', 'worker', 'edge', 'migrate', 'admin'] as const;
-/** A program that uses a setting; `start` is `npm start`. */
+/** A program that reads a setting; `start` is `npm start`. */
 export type Process = (typeof PROCESSES)[number];
 
-/** One environment variable: its row in the documentation's table, and how its text becomes a value. */
+/** One environment variable: its row in the table of the documentation, and how its text is parsed. */
 export interface Setting<T> {
   kind: Kind<T>;
   processes: readonly Process[];
-  /** The setting's text in the documentation: Markdown, one sentence or more. */
+  /** The description in the documentation: one or more sentences of Markdown. */
   meaning: string;
-  /** The default that the documentation shows, if the text itself would not explain it. */
+  /** The default as the documentation shows it, for defaults whose text alone would not be clear. */
   shownDefault: string | undefined;
 }
 
-/** Reports a problem, as the rest of a sentence that begins with the variable's name. `given` is the offending text. */
+/** Reports a problem as the rest of a sentence that begins with the variable's name. `given` is the invalid text. */
 export type Report = (problem: string, given?: string) => void;
 
 export interface Kind<T> {
@@ -23,11 +23,11 @@ export interface Kind<T> {
   parse(text: string, report: Report): T;
   /** The text to parse if the variable is absent or empty. */
   fallback: string;
-  /** True if no message may show the text. The value then prints as [REDACTED]. */
+  /** True if messages must not include the text. The value then prints as [REDACTED]. */
   secret: boolean;
 }
 
-/** Declares a setting. `meaning` is Markdown for the documentation's table. */
+/** Declares a setting. `meaning` is Markdown for the table in the documentation. */
 export function setting<T>(
   kind: Kind<T>,
   processes: readonly Process[] | 'all',
@@ -37,25 +37,25 @@ export function setting<T>(
   return { kind, processes: processes === 'all' ? PROCESSES : processes, meaning, shownDefault };
 }
 
-/** Returns a function that declares settings of these programs. */
+/** Returns a function that declares settings read by these programs. */
 export function settingsOf(...processes: Process[]) {
   return <T>(kind: Kind<T>, meaning: string, shownDefault?: string): Setting<T> =>
     setting(kind, processes, meaning, shownDefault);
 }
 
-/** A rule for a text, and the problem to report if the text breaks it. */
+/** A condition for a string, and the problem to report if it is not met. */
 export interface Rule {
   valid: (text: string) => boolean;
   problem: string;
 }
 
-/** IPv4 or IPv6, without a port. */
+/** An IPv4 or IPv6 address without a port. */
 export const IP_ADDRESS: Rule = {
   valid: (text) => isIP(text) !== 0,
   problem: 'must be an IP address such as 127.0.0.1',
 };
 
-/** Returns a rule for URLs with one of these schemes, e.g. `https?`. */
+/** Returns a rule that accepts URLs with one of these schemes, given as a pattern such as `https?`. */
 export function urlOf(schemes: string, problem: string): Rule {
   const begin = new RegExp(`^(${schemes})://`);
   return { valid: (text) => begin.test(text) && URL.canParse(text), problem };
@@ -66,12 +66,12 @@ function parseText(text: string, report: Report, rule?: Rule): string {
   return text;
 }
 
-/** Accepts any text, or texts that satisfy the rule. */
+/** Accepts any string, or only strings that satisfy the rule. */
 export function text(fallback: string, rule?: Rule): Kind<string> {
   return { fallback, secret: false, parse: (given, report) => parseText(given, report, rule) };
 }
 
-/** Accepts an absent variable as null. */
+/** Accepts a string, and null if the variable is absent. */
 export function optional(rule?: Rule): Kind<string | null> {
   return {
     fallback: '',
@@ -80,7 +80,7 @@ export function optional(rule?: Rule): Kind<string | null> {
   };
 }
 
-/** Requires the variable. `hint` tells an operator what to set it to. */
+/** Accepts a string, and reports a problem if the variable is absent. `hint` tells the operator what to set it to. */
 export function required(hint: string, rule?: Rule): Kind<string> {
   const parse = (given: string, report: Report) => {
     if (given !== '') return parseText(given, report, rule);
@@ -90,7 +90,7 @@ export function required(hint: string, rule?: Rule): Kind<string> {
   return { fallback: '', secret: false, parse };
 }
 
-/** Wraps the value so that it prints as [REDACTED]. */
+/** Wraps the parsed value so that it prints as [REDACTED]. */
 export function secret(kind: Kind<string>): Kind<Sensitive>;
 export function secret(kind: Kind<string | null>): Kind<Sensitive | null>;
 export function secret(kind: Kind<string | null>): Kind<Sensitive | null> {
@@ -101,13 +101,13 @@ export function secret(kind: Kind<string | null>): Kind<Sensitive | null> {
   return { ...kind, secret: true, parse };
 }
 
-/** Accepts a list whose items print as [REDACTED]. */
+/** Wraps each item of a list so that it prints as [REDACTED]. */
 export function secrets(kind: Kind<string[]>): Kind<Sensitive[]> {
   const parse = (given: string, report: Report) => kind.parse(given, report).map((value) => new Sensitive(value));
   return { ...kind, secret: true, parse };
 }
 
-/** Accepts a whole number from `min` to `max`. */
+/** Accepts an integer from `min` to `max`. */
 export function integer(fallback: number, min: number, max: number): Kind<number> {
   const parse = (given: string, report: Report) => {
     const value = Number(given);
@@ -135,7 +135,7 @@ export function flag(fallback: boolean): Kind<boolean> {
   return { fallback: String(fallback), secret: false, parse };
 }
 
-/** Accepts one of these values. */
+/** Accepts only these values. */
 export function choice<const T extends string>(values: readonly T[], fallback: NoInfer<T>): Kind<T> {
   const parse = (given: string, report: Report) => {
     const found = values.find((value) => value === given);

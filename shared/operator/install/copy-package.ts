@@ -6,8 +6,8 @@ import { VERSION } from '../../core/version.js';
 import { carriedNode, PACKAGE_ROOT } from '../package-root.js';
 
 /**
- * Copies the running package to a new folder of `root`, and returns its name. It takes all that npm has installed for it.
- * Its links `package` and `node` lead to the package and to its Node.js. Throws if this is a checkout.
+ * Copies the running package, with everything npm installed for it, to a new folder in `root`. Returns the folder's
+ * name. The folder's links `package` and `node` point to the package and to its Node.js. Throws if this is a checkout.
  */
 export async function copyPackage(root: string): Promise<string> {
   const modules = dirname(PACKAGE_ROOT.replace(/\/$/, ''));
@@ -20,7 +20,7 @@ export async function copyPackage(root: string): Promise<string> {
   const fresh = `${target}.new`;
   await rm(fresh, { recursive: true, force: true });
   await mkdir(fresh, { recursive: true });
-  // npm puts the dependencies of a global package into it, and those of others beside it.
+  // npm installs the dependencies of a global package inside its folder, and those of a local one next to it.
   const isGlobal = await exists(join(PACKAGE_ROOT, 'node_modules'));
   if (isGlobal) await mkdir(join(fresh, 'node_modules'));
   const [from, to] = isGlobal
@@ -34,13 +34,13 @@ export async function copyPackage(root: string): Promise<string> {
   return version;
 }
 
-/** Returns the name of a new folder for a version. The files of a running version must not change. Pure. */
+/** Returns an unused folder name for a version, because the files of a running version must not change. Pure. */
 export function freeName(version: string, taken: readonly string[]): string {
   const names = [version, ...taken.map((_, index) => `${version}+${index + 2}`)];
   return names.find((name) => !taken.includes(name)) as string;
 }
 
-/** Removes the folders of versions that are neither in use nor the one before. */
+/** Deletes the folders of all versions except those in `kept`. */
 export async function removeOldVersions(root: string, kept: readonly string[]): Promise<void> {
   const entries = await readdir(root, { withFileTypes: true });
   for (const entry of entries) {
@@ -48,7 +48,7 @@ export async function removeOldVersions(root: string, kept: readonly string[]): 
   }
 }
 
-/** Makes `<root>/current` lead to this version's folder, in one step. */
+/** Makes the link `<root>/current` point to this version's folder, atomically. */
 export async function useVersion(root: string, version: string): Promise<void> {
   const fresh = join(root, '.current.new');
   await rm(fresh, { force: true });
@@ -56,7 +56,7 @@ export async function useVersion(root: string, version: string): Promise<void> {
   await rename(fresh, join(root, 'current'));
 }
 
-/** Returns the version that is in use; null before the first installation. */
+/** Returns the installed version that is in use; null before the first installation. */
 export function usedVersion(root: string): Promise<string | null> {
   return readlink(join(root, 'current')).catch(() => null);
 }

@@ -92,7 +92,7 @@ async function optionsOf(flags: Flags): Promise<InstallOptions> {
   };
 }
 
-/** The settings of the installation, with those of the command line where the file has none yet. */
+/** Returns the settings of the installation. The command line supplies only those that the file lacks. */
 async function settingsOf({ settings, dataDir, port, edgePort }: Flags): Promise<Record<string, string>> {
   const text = await readFile(settings, 'utf8').catch(() => '');
   const given = {
@@ -103,12 +103,12 @@ async function settingsOf({ settings, dataDir, port, edgePort }: Flags): Promise
   return { ...given, ...parseSettings(text) };
 }
 
-/** Waits until the API answers that it is ready. Throws with its last answer. */
+/** Waits until the API reports that it is ready. Throws with its last response otherwise. */
 async function ready(port: number): Promise<void> {
   const deadline = Date.now() + READY_MS;
   let answer = '';
   while (Date.now() < deadline) {
-    // The socket of systemd accepts connections before the API does.
+    // systemd's socket accepts connections before the API does.
     const response = await fetch(`http://127.0.0.1:${port}/readyz`, { signal: AbortSignal.timeout(ANSWER_MS) }).catch(
       (error: unknown) => errorMessage(error),
     );

@@ -22,7 +22,7 @@ const START_MS = 60_000;
 const POLL_INTERVAL_MS = 200;
 const COMMANDS = { ranvier: 'dist/shared/operator/main.js', rnv: 'dist/api/cli/main.js' };
 
-/** The folders of the host, below another one in tests and in images that are built. */
+/** Folders of the host. Tests and image builds use folders below another root. */
 export interface HostPaths {
   unitFolder: string;
   linkFolder: string;
@@ -30,16 +30,16 @@ export interface HostPaths {
 
 export interface InstallOptions extends Installation {
   paths: HostPaths;
-  /** The database of an installation without the embedded one. */
+  /** Connection URL of an external database; null if the embedded one is used. */
   databaseUrl: string | null;
-  /** Null if none runs here: then the files are written, and nothing is started. */
+  /** Null if the host has no service manager: files are then written, but nothing is started. */
   manager: ServiceManager | null;
   say: (line: string) => void;
 }
 
 /**
- * Installs this version: files, user, settings, units, database and the first owner.
- * Repeating it mends what is missing and keeps settings and data. Throws if a step fails.
+ * Installs this version: files, user, settings, units, database and first owner. Repeating it restores what is missing
+ * and keeps settings and data. Throws if a step fails.
  */
 export async function install(options: InstallOptions): Promise<void> {
   const { root, dataDir, settingsFile, databaseUrl, manager, say, ports } = options;
@@ -75,12 +75,12 @@ export async function install(options: InstallOptions): Promise<void> {
   await manager.start(TARGET);
 }
 
-/** Returns the names of all units of the installed version. */
+/** Returns the names of all systemd units of the installed version. */
 export async function unitNames(installation: Installation): Promise<string[]> {
   return Object.keys(unitFiles(installation, await processesOf(installation.root)));
 }
 
-/** Writes the units of this version. */
+/** Writes the systemd units of this version. */
 export async function writeUnits(installation: Installation, { unitFolder }: HostPaths): Promise<void> {
   await mkdir(unitFolder, { recursive: true });
   const files = unitFiles(installation, await processesOf(installation.root));
@@ -91,7 +91,7 @@ async function processesOf(root: string) {
   return parseProcfile(await readFile(join(root, 'current/package/Procfile'), 'utf8'));
 }
 
-/** Makes the commands. Those that npm has made stay: it refuses to replace links of others. */
+/** Creates the links of the commands. Existing links are kept: npm refuses to replace links that it has not created. */
 async function linkCommands({ root, paths: { linkFolder } }: InstallOptions): Promise<void> {
   await mkdir(linkFolder, { recursive: true });
   for (const [name, program] of Object.entries(COMMANDS)) {
@@ -103,7 +103,7 @@ async function linkCommands({ root, paths: { linkFolder } }: InstallOptions): Pr
   }
 }
 
-/** Removes the commands, but not those that npm has made. */
+/** Deletes the links of the commands, except those that npm created. */
 export async function unlinkCommands({ root, paths: { linkFolder } }: InstallOptions): Promise<void> {
   for (const name of Object.keys(COMMANDS)) {
     const link = join(linkFolder, name);
@@ -112,7 +112,7 @@ export async function unlinkCommands({ root, paths: { linkFolder } }: InstallOpt
   }
 }
 
-/** Returns the platform's own user, created if it does not exist. */
+/** Returns the platform's own user, after creating it if it does not exist. */
 async function systemUser(home: string): Promise<{ uid: number; gid: number }> {
   const { code } = await resultOf('getent', ['passwd', SYSTEM_USER]);
   if (code !== 0) {
@@ -133,7 +133,7 @@ async function systemUser(home: string): Promise<{ uid: number; gid: number }> {
 
 async function makeFolders(dataDir: string, { uid, gid }: { uid: number; gid: number }): Promise<void> {
   await mkdir(dataDir, { recursive: true });
-  // Hosted applications run as other users and reach folders below this one.
+  // Hosted applications run as other users and need access to subfolders.
   await chmod(dataDir, 0o711);
   for (const name of ['postgres', 'pushed']) {
     await mkdir(join(dataDir, name), { recursive: true });
@@ -141,7 +141,7 @@ async function makeFolders(dataDir: string, { uid, gid }: { uid: number; gid: nu
   }
 }
 
-/** Starts the embedded PostgreSQL, waits until it accepts connections, and returns its address. */
+/** Starts the embedded PostgreSQL, waits until it accepts connections, and returns its URL. */
 export async function startDatabase(
   manager: ServiceManager,
   { dataDir }: Pick<Installation, 'dataDir'>,
@@ -162,7 +162,7 @@ export async function startDatabase(
   throw new Error(`PostgreSQL did not start within ${START_MS / 1000} s: journalctl -u ${POSTGRES_UNIT}`);
 }
 
-/** Migrates the database, and makes the first owner at the first installation. Says how to sign in. */
+/** Migrates the database and, at the first installation, creates the first owner. Prints how to sign in. */
 async function prepareDatabase(settings: Record<string, string>, say: InstallOptions['say']): Promise<void> {
   const config = loadConfig(settings);
   const url = config.databaseUrl.reveal();

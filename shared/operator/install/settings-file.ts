@@ -6,7 +6,7 @@ import { writePrivately } from '../../launcher/private-file.js';
 
 const LINE = /^([A-Z_][A-Z0-9_]*)=(?:'([^']*)'|(.*))$/;
 
-/** Parses the settings that systemd and a shell read: `NAME='value'` lines. */
+/** Parses `NAME='value'` lines, a format that both systemd and shells read. */
 export function parseSettings(text: string): Record<string, string> {
   const found = text.split('\n').map((line) => LINE.exec(line.trim()));
   return Object.fromEntries(
@@ -14,7 +14,7 @@ export function parseSettings(text: string): Record<string, string> {
   );
 }
 
-/** Writes settings as `parseSettings` reads them. Throws if a value contains a quote or a line break. */
+/** Formats settings for `parseSettings`. Throws if a value contains a quote or a line break. */
 export function settingsText(settings: Readonly<Record<string, string>>): string {
   return Object.entries(settings)
     .map(([name, value]) => {
@@ -24,7 +24,7 @@ export function settingsText(settings: Readonly<Record<string, string>>): string
     .join('');
 }
 
-/** Returns the settings of the file, after adding those that it lacks. Only root can read the file. */
+/** Adds settings that the file lacks, and returns all settings of the file. Only root can read the file. */
 export async function keepSettings(
   path: string,
   added: Readonly<Record<string, string>>,

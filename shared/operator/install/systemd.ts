@@ -1,20 +1,20 @@
 import { exists } from '../../core/exists.js';
 import { runLimited } from '../../core/run-limited.js';
 
-/** What an installation asks of the host's service manager. Each call rejects if a unit does not do it. */
+/** The functions of the host's service manager that the installer uses. A call rejects if it fails for the unit. */
 export interface ServiceManager {
   reload(): Promise<unknown>;
   enable(unit: string): Promise<unknown>;
   disable(unit: string): Promise<unknown>;
   start(unit: string): Promise<unknown>;
   stop(unit: string): Promise<unknown>;
-  /** Sends a signal to the main process only. */
+  /** Sends a signal to the unit's main process only. */
   signal(unit: string, signal: 'INT'): Promise<unknown>;
 }
 
 const TIMEOUT_MS = 120_000;
 
-/** Returns the systemd of this host; null if it does not run here, as in most containers. */
+/** Returns the host's systemd; null if it does not run, as in most containers. */
 export async function systemd(): Promise<ServiceManager | null> {
   if (!(await exists('/run/systemd/system'))) return null;
   const systemctl = (...args: string[]) => runLimited('systemctl', args, { timeout: TIMEOUT_MS });

@@ -4,14 +4,14 @@ import { usedVersion } from './copy-package.js';
 import { type InstallOptions, unitNames, unlinkCommands } from './install.js';
 
 /**
- * Removes the platform from the host: its processes, what they host, units, commands and versions.
- * Data and settings stay, unless `isPurged`.
+ * Removes the platform from the host. This includes its processes, hosted applications, units, commands and versions,
+ * and with `isPurged` also data and settings.
  */
 export async function uninstall(options: InstallOptions, { isPurged }: { isPurged: boolean }): Promise<void> {
   const { root, dataDir, settingsFile, manager, paths, say } = options;
   const units = (await usedVersion(root)) === null ? [] : await unitNames(options);
   if (manager !== null) {
-    // INT makes the worker stop what it hosts.
+    // SIGINT makes the worker stop the applications that it hosts.
     if (units.length > 0) await manager.signal('ranvier-worker.service', 'INT').catch(() => undefined);
     for (const unit of units) await manager.stop(unit);
     for (const unit of units) await manager.disable(unit);

@@ -1,22 +1,22 @@
 import type { ProcfileLine } from '../../launcher/procfile.js';
 
-/** Where an installation is, and how it listens. */
+/** The folders, database and ports of an installation. */
 export interface Installation {
-  /** The folder of all versions; its link `current` names the one that runs. */
+  /** The folder with all versions; its symbolic link `current` points to the one in use. */
   root: string;
   dataDir: string;
   settingsFile: string;
   ports: { api: number; edge: number };
-  /** True if the platform brings its own PostgreSQL. */
+  /** True if the installation uses the embedded PostgreSQL. */
   isEmbedded: boolean;
 }
 
-/** The user of the processes that need no rights of root. */
+/** The user for the processes that do not need root. */
 export const SYSTEM_USER = 'ranvier';
 export const TARGET = 'ranvier.target';
 export const POSTGRES_UNIT = 'ranvier-postgres.service';
 
-/** What systemd takes away from a process that neither isolates nor administers anything. */
+/** systemd restrictions for processes that neither isolate applications nor administer the host. */
 const HARDENING = [
   ...['NoNewPrivileges=yes', 'PrivateTmp=yes', 'PrivateDevices=yes', 'ProtectHome=yes', 'ProtectSystem=strict'],
   ...['ProtectClock=yes', 'ProtectHostname=yes', 'ProtectKernelLogs=yes', 'ProtectKernelModules=yes'],
@@ -25,10 +25,10 @@ const HARDENING = [
   ...['SystemCallFilter=@system-service', 'UMask=0077'],
 ];
 const SOCKETS = 'RestrictAddressFamilies=AF_UNIX AF_INET AF_INET6 AF_NETLINK';
-/** Images of sites belong to the users of their services, and the socket of each replica to its user. */
+/** Needed because built sites and replicas' sockets belong to the Unix users of their services. */
 const EDGE_CAPABILITIES = 'CapabilityBoundingSet=CAP_DAC_OVERRIDE CAP_DAC_READ_SEARCH CAP_NET_BIND_SERVICE';
 
-/** Returns the units of systemd by their file names, for the processes of the package's Procfile. Pure. */
+/** Returns systemd units by file name, one for each process in the package's Procfile. Pure. */
 export function unitFiles(installation: Installation, processes: readonly ProcfileLine[]): Record<string, string> {
   const { ports, isEmbedded } = installation;
   const files: Record<string, string> = {
@@ -64,13 +64,13 @@ function service(installation: Installation, { name, command }: ProcfileLine): s
       `PartOf=${TARGET}`,
       `After=${['network-online.target', ...after].join(' ')}`,
       `Wants=${['network-online.target', ...after].join(' ')}`,
-      // While the database is away, systemd keeps restarting the process.
+      // systemd keeps restarting the process while the database is unavailable.
       'StartLimitIntervalSec=0',
     ],
     Service: [
       `WorkingDirectory=${root}/current/package`,
       `EnvironmentFile=${settingsFile}`,
-      // Otherwise the C library keeps freed memory: docs/how-to/install.md.
+      // Otherwise glibc keeps freed memory: docs/how-to/install.md.
       'Environment=MALLOC_ARENA_MAX=2 MALLOC_MMAP_THRESHOLD_=131072',
       `ExecStart=${command.replace(/^node /, `${root}/current/node `)}`,
       `SyslogIdentifier=ranvier-${name}`,
@@ -99,7 +99,7 @@ function partOf({ dataDir }: Installation, name: string): string[] {
     case 'edge':
       return [`ReadWritePaths=${dataDir}`, EDGE_CAPABILITIES, SOCKETS, ...HARDENING];
     default:
-      // Hosted applications outlive their worker, and count in its unit.
+      // Hosted applications outlive the worker that started them, but systemd counts them as part of its unit.
       return ['KillMode=process', 'Delegate=yes', 'TasksMax=infinity', 'OOMPolicy=continue', 'LimitNOFILE=1048576'];
   }
 }

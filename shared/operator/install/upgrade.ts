@@ -11,20 +11,20 @@ import { POSTGRES_UNIT } from './units.js';
 
 const DUMP_MS = 60 * 60_000;
 const KEPT_BACKUPS = 3;
-/** The worker comes first: it hands over what it runs while the API and the edge still work. */
+/** The worker is restarted first, so that it hands over its work while the API and the edge still run. */
 const UNITS = ['ranvier-worker.service', 'ranvier-api.service', 'ranvier-edge.service'];
 
 export interface UpgradeOptions extends InstallOptions {
   settings: Readonly<Record<string, string>>;
   manager: ServiceManager;
-  /** Resolves when the API of the new version is ready. */
+  /** Resolves once the API of the new version is ready. */
   ready: () => Promise<void>;
 }
 
 /**
- * Replaces the installed version by this one while applications and visitors stay connected.
- * Backs up the database, migrates it, and restarts worker, API and edge one after the other: each hands over what it
- * does, and systemd holds new connections meanwhile. Throws for an older version, before it changes anything.
+ * Replaces the installed version with this one. Applications keep running and visitors stay connected. Backs up the
+ * database, migrates it, and then restarts the worker, the API and the edge one after another. Each hands over its
+ * work, and systemd holds new connections in the meantime. Throws before any change if this version is older.
  */
 export async function upgrade(options: UpgradeOptions): Promise<void> {
   const { root, settings, manager, say, ready } = options;
@@ -58,7 +58,7 @@ export async function upgrade(options: UpgradeOptions): Promise<void> {
   say(`${after} runs, in place of ${before}`);
 }
 
-/** Returns why a version cannot replace another; null if it can. Pure. */
+/** Returns why a version cannot replace the installed one; null if it can. Pure. */
 export function reasonAgainst(before: string, after: string): string | null {
   if (semver.lt(after, before)) {
     return `${before} is installed, which is newer than ${after}, and its database cannot go back: restore a backup with the older version (docs/how-to/restore.md)`;
@@ -66,14 +66,15 @@ export function reasonAgainst(before: string, after: string): string | null {
   return null;
 }
 
-/** Backs up the database into DATA_DIR/upgrades, and returns the place. The last three are kept. */
+/** Backs up the database into DATA_DIR/upgrades and returns the backup's path. Keeps the last three backups. */
 async function backUp(options: UpgradeOptions, name: string): Promise<string> {
   const { dataDir, settings, manager, isEmbedded } = options;
   const folder = join(dataDir, 'upgrades');
   await mkdir(folder, { recursive: true, mode: 0o700 });
   const place = join(folder, name);
   if (isEmbedded) {
-    // A copy of the files is whole only if the server has ended. It takes seconds, in which visitors are still served.
+    // A copy of the files is consistent only while the server is stopped. That takes seconds, during which visitors are
+    // still served.
     await manager.stop(POSTGRES_UNIT);
     try {
       await cp(join(dataDir, 'postgres/data'), place, { recursive: true, preserveTimestamps: true });

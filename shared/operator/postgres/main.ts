@@ -5,7 +5,10 @@ import { createLogger } from '../../core/log.js';
 import { Lifecycle } from '../../core/process-lifecycle.js';
 import { startPostgres } from '../../launcher/postgres.js';
 
-/** Runs the embedded PostgreSQL of DATA_DIR as a process of its own, so that the platform's other processes may be restarted. */
+/**
+ * Runs the embedded PostgreSQL of DATA_DIR in its own process. The platform's other processes can then be restarted
+ * independently.
+ */
 const log = createLogger('postgres', 'info');
 const lifecycle = new Lifecycle(log, (code) => process.exit(code));
 lifecycle.watchSignals();

@@ -10,12 +10,12 @@ import { usedMb } from '../files/folder-size.js';
 
 const CONTENT = 'content';
 const KEY = 'key';
-/** Dependencies larger than this, in MB, are installed in each build and not copied. */
+/** Maximum size of copied dependencies, in MB. Larger ones are installed anew in each build. */
 const MAX_SIZE_MB = 1024;
 
 /**
- * A copy of a service's installed dependencies. It is made before the build, which may change them. It belongs to the
- * platform: no command of a tenant sees its folder.
+ * A copy of a service's installed dependencies. It is created before the build step, which may change them. It belongs
+ * to the platform, and tenants' commands cannot access its folder.
  */
 export class DependencyCopy {
   readonly #path: string;
@@ -35,9 +35,9 @@ export class DependencyCopy {
   }
 
   /**
-   * Replaces the copy by the folder of dependencies at `path`, relative to `app`, which is a real path. No command may
-   * run in `app` meanwhile. Afterwards `app` and the dependencies belong to root: a replica of the service runs as the
-   * user of its builds, and could otherwise put links there.
+   * Replaces the copy with the dependencies at `path`, which is relative to the real path `app`. No command may run in
+   * `app` meanwhile. Changes the owner of `app` and of the dependencies to root: replicas of the service run as the
+   * same user as its builds, and could otherwise put links there.
    */
   async keep(key: string, app: string, path: string, signal: AbortSignal): Promise<void> {
     const source = join(app, path);

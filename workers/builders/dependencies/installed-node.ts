@@ -11,7 +11,7 @@ const NAME = /^(?:@[\w.-]{1,100}\/)?[\w.-]{1,100}$/;
 export interface InstalledInput {
   /** Real path of the folder with the repository's files. No command may run in it meanwhile. */
   app: string;
-  /** The project's folder and the folder of the installation, relative to the repository. */
+  /** The project's folder and the folder in which its packages are installed, relative to the repository. */
   folders: string[];
 }
 
@@ -21,8 +21,8 @@ export interface InstalledNode {
 }
 
 /**
- * Finds the versions of Node.js that the installed packages and the most demanding framework need.
- * Only packages that package.json itself names are read.
+ * Finds the versions of Node.js that the installed packages and the most demanding framework need. Reads only the
+ * packages that package.json lists, not their dependencies.
  */
 export async function installedNode({ app, folders }: InstalledInput): Promise<InstalledNode> {
   const dependencies: Record<string, unknown> = {};

@@ -13,17 +13,17 @@ interface Deps extends DiscardDeps {
 }
 
 /**
- * Returns the folder that records where each service's dependencies are: in an image, or in a copy.
- * Names in it begin with the service's id.
+ * Returns the folder that records where each service's dependencies are: in an image, or in a copy. The names of its
+ * entries begin with the service's id.
  */
 export function dependenciesFolder(dataDir: string): string {
   return join(dataDir, 'dependencies');
 }
 
 /**
- * The dependencies of a service's last build, from which the next build copies if it would install the same (`key`). If
- * an application has no build step, its image serves as the source, since no tenant can change it; otherwise a copy is
- * kept. They are copied and not linked, because the next image must be independent.
+ * The dependencies that a service's last build installed. The next build copies them if it would install the same
+ * packages (same `key`). If an application has no build step, they are copied from its image, which no tenant can
+ * change; otherwise a separate copy is kept. They are not linked, because the next image must be independent.
  */
 export class KeptDependencies {
   readonly #deps: Deps;
@@ -37,9 +37,9 @@ export class KeptDependencies {
   }
 
   /**
-   * Copies the dependencies into a checkout, in which no command may run meanwhile.
-   * `path` is their folder, relative to `app` and to the image. Returns false if there are none for this key; then
-   * `path` is absent.
+   * Copies the dependencies into a checkout, in which no command may run meanwhile. `path` is the folder of the
+   * dependencies, relative to `app` and to the image. Returns false if there are none for this key, or if they cannot
+   * be copied.
    */
   async restore(key: string, app: string, path: string, signal: AbortSignal): Promise<boolean> {
     const source = (await this.#copy.find(key)) ?? (await this.#inImage(key, path));
@@ -52,7 +52,7 @@ export class KeptDependencies {
       // The repository may contain a folder at this path. An installation would replace it too.
       await removeTree(target, { signal });
       await runLimited('cp', ['-a', '--reflink=auto', '--', source, target], { signal, env: { PATH: SYSTEM_PATH } });
-      // A removal first renames the folder. An unchanged inode number after the copy proves that nothing was missing.
+      // A removal renames the source first. An unchanged inode number after the copy proves that the copy is complete.
       if ((await numberOf(source)) === before) {
         await touch(this.#file);
         await this.#copy.use();
@@ -67,8 +67,8 @@ export class KeptDependencies {
   }
 
   /**
-   * Keeps a copy of what was installed for this key. `app` belongs to root afterwards.
-   * Rejects only with the signal's reason: without a copy, the next build installs again.
+   * Keeps a copy of the dependencies that were installed for this key. Changes the owner of `app` to root. Rejects only
+   * with the signal's reason: without a copy, the next build installs again.
    */
   async keep(key: string, app: string, path: string, signal: AbortSignal): Promise<void> {
     try {
@@ -98,7 +98,7 @@ export class KeptDependencies {
     }
   }
 
-  /** Returns true if an image has dependencies of the service: its next build may then install nothing. */
+  /** Returns true if an image with the service's dependencies is recorded. The next build may then install nothing. */
   isNoted(): Promise<boolean> {
     return exists(this.#file);
   }

@@ -5,10 +5,10 @@ import { isRecord, isText, recordIn } from '../files/json-values.js';
 import { resolveInside, wholeInside } from '../files/project-files.js';
 import type { BuildPlan } from '../plan/plan-model.js';
 
-/** npm uses the first of these files that exists. */
+/** npm's lock files. npm uses the first one that exists. */
 export const LOCKS = ['npm-shrinkwrap.json', 'package-lock.json'];
 const FOLDER = 'node_modules/';
-/** What `npm ci` writes about the packages that it installed. */
+/** The file in which `npm ci` records the packages that it installed. */
 const INSTALLED = 'node_modules/.package-lock.json';
 /** Scripts of the project that an installation runs. Scripts that need all files of the project are not listed. */
 export const SCRIPTS = ['dependencies', 'preprepare', 'postprepare'];
@@ -16,8 +16,8 @@ export const SCRIPTS = ['dependencies', 'preprepare', 'postprepare'];
 type Packages = Readonly<Record<string, unknown>>;
 
 /**
- * Returns a digest of the files that decide what an installation by npm adds.
- * Returns null if something else may decide too: a script that runs, or a package without a checksum.
+ * Returns a digest of the files that determine which packages an installation adds. Returns null if they do not
+ * determine it completely: a script runs, or a package has no checksum.
  */
 export async function lockedInstall(
   app: string,
@@ -44,13 +44,16 @@ export async function lockedInstall(
 export interface InstallationInput {
   /** Real path of the folder with the repository's files. */
   app: string;
-  /** The folder of the installation, relative to `app`. */
+  /** The folder in which the install command runs, relative to `app`. */
   folder: string;
-  /** The folder with the installed packages, relative to `app`. */
+  /** The folder with the installed packages, relative to `folder`. */
   dependencies: string;
 }
 
-/** Returns true if every package that this host can use was installed. `npm ci` ignores failures of optional ones. */
+/**
+ * Returns true if every package that this host can use was installed. `npm ci` succeeds even if an optional package
+ * cannot be installed.
+ */
 export async function isInstalled({ app, folder, dependencies }: InstallationInput): Promise<boolean> {
   if (dependencies !== 'node_modules') return isFolder(app, posix.join(folder, dependencies));
   const read = (name: string) => wholeInside(app, posix.join(folder, name));
@@ -70,7 +73,7 @@ async function isFolder(app: string, path: string): Promise<boolean> {
   return found === join(app, path) && (await lstat(found)).isDirectory();
 }
 
-/** Fields of package.json, and of a package in a lock file, that name packages. */
+/** Fields of package.json, and of a package in a lock file, that list dependencies. */
 export const DEPENDENCY_FIELDS = ['dependencies', 'devDependencies', 'optionalDependencies', 'peerDependencies'];
 
 /** Returns the names of the packages that the project and its installed packages require. */
@@ -113,7 +116,7 @@ function excludes(list: unknown, name: string): boolean {
   return names.includes(`!${name}`) || (allowed.length > 0 && !allowed.includes(name) && !allowed.includes('any'));
 }
 
-/** Returns the packages of npm's lock file; null if it lists none, as a lock file of npm 6. */
+/** Returns the packages of npm's lock file; null if it has no such list, as in lock files of npm 6. */
 function packagesOf(text: string | undefined): Packages | null {
   const packages = recordIn(text)?.packages;
   return isRecord(packages) ? packages : null;

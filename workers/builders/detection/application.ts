@@ -1,7 +1,7 @@
 import type { PackageManifest } from '../files/package-manifest.js';
 import type { ProjectFiles } from '../files/project-files.js';
 
-/** A framework that `@netlify/build-info` or our own table found. */
+/** A framework that `@netlify/build-info` or our own table (`FRAMEWORKS`) has recognized. */
 export interface FoundFramework {
   /** The framework's id in build-info or in our table. */
   id: string;
@@ -10,7 +10,7 @@ export interface FoundFramework {
   version: string | null;
 }
 
-/** What is known about an application when the frameworks of `frameworks.ts` are compared with it. */
+/** The facts about an application by which rows of `FRAMEWORKS` are matched. */
 export interface Application {
   files: ProjectFiles;
   manifest: PackageManifest;
@@ -31,11 +31,11 @@ export interface Start {
   /** A file below the project that must exist after the build; null if the command needs no known file. */
   needs: string | null;
   /**
-   * A shorter command that runs in place of `command`: it starts fewer processes, or adds what the command needs. Null
+   * The command that runs in place of `command`, because it starts fewer processes or adds what `command` lacks. Null
    * if `command` itself runs.
    */
   direct?: string | null;
-  /** True if the command only serves what a build has written. */
+  /** True if the command only serves the output of a build. */
   isPreview?: boolean;
 }
 
@@ -43,7 +43,10 @@ export function dependsOn({ manifest }: Pick<Application, 'manifest'>, ...names:
   return names.some((name) => Object.hasOwn(manifest.dependencies, name));
 }
 
-/** Returns the text of the configuration file with this stem and any usual ending; '' if there is none. */
+/**
+ * Returns the text, without comments, of the configuration file `stem` with any usual extension. Returns '' if there is
+ * none.
+ */
 export function configText({ files }: Pick<Application, 'files'>, stem: string): string {
   for (const extension of ['ts', 'js', 'mjs', 'cjs', 'mts', 'cts']) {
     const text = files.text(`${stem}.${extension}`);
@@ -53,8 +56,8 @@ export function configText({ files }: Pick<Application, 'files'>, stem: string):
 }
 
 /**
- * Removes comments, because a commented line must not decide anything. A string with `//` loses its end, which does no
- * harm here.
+ * Removes lines that are comments, because settings that are commented out must not count. Comments at the end of a
+ * line remain.
  */
 export function withoutComments(text: string): string {
   return text

@@ -4,12 +4,12 @@ import type { FoundFramework } from './application.js';
 import { normal, type RepositoryTree } from './repository-tree.js';
 
 /**
- * build-info's degree of certainty for a framework that the folder's own package.json names. At lower degrees, only a
- * file's name suggests the framework.
+ * build-info's accuracy level for a framework that the folder's own package.json lists. At lower levels, only the name
+ * of a file suggests the framework.
  */
 const NAMED_BY_PACKAGE = 4;
 
-/** Shows the repository to build-info as `/`. Reads the bounded tree and never the disk. */
+/** A file system for build-info in which the repository is `/`. Reads the bounded file tree and never the disk. */
 class TreeFileSystem extends FileSystem {
   readonly #tree: RepositoryTree;
   readonly #text: (path: string) => Promise<string | undefined>;
@@ -23,7 +23,7 @@ class TreeFileSystem extends FileSystem {
     this.logger = { debug: silent, log: silent, error: silent, info: silent, warn: silent };
   }
 
-  // As if in a browser, build-info does not look into node_modules, which a checkout does not have.
+  // With the environment `browser`, build-info does not look into node_modules, which a checkout does not have.
   override getEnvironment(): ReturnType<FileSystem['getEnvironment']> {
     return 'browser' as ReturnType<FileSystem['getEnvironment']>;
   }
@@ -58,8 +58,8 @@ class TreeFileSystem extends FileSystem {
 }
 
 /**
- * Returns the frameworks that `@netlify/build-info` finds in a folder, the most significant first.
- * Only those whose package stands in the folder's own package.json count: build-info takes any config.json for Hugo.
+ * Returns the frameworks that `@netlify/build-info` finds in a folder, the most significant first. Returns only those
+ * whose package is in the folder's own package.json, because build-info takes any config.json as a sign of Hugo.
  */
 export async function findFrameworks(
   tree: RepositoryTree,

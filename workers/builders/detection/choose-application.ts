@@ -29,10 +29,9 @@ const BESIDE =
   /^(admin|backoffice|dashboard|studio|cms|docs?|documentation|storybook|design|blog|mobile|native|expo|ios|android|desktop|electron|extension|email|emails|mocks?|e2e|tests?|fixtures?|bench|benchmarks?|examples?|samples?|demos?|templates?|playground|sandbox|starters?|scripts|tools|cloudflare|vercel|netlify|deno)$/;
 
 /**
- * Chooses the application that a service without `rootDirectory` deploys.
- * The first rule that leaves one application decides: the scripts of the root, the name of the folder, the kind of the
- * service, then the order of a workspace. Returns null if several are left and the repository is no workspace: it is
- * then a collection without a main application.
+ * Chooses the application that a service without `rootDirectory` deploys. The first rule that leaves one application
+ * decides: the scripts of the root, the folder's name, the kind of service, then the order of the workspace. Returns
+ * null if several are left and the repository is not a workspace: it is then a collection without a main application.
  */
 export function chooseMain({ applications: all, kind, root }: ChoiceInput): Choice | null {
   const [only, ...others] = all;
@@ -83,8 +82,8 @@ function namesFor(kind: ServiceKind): readonly string[] {
 }
 
 /**
- * Returns the application whose folder has the likeliest of these names.
- * Returns null if none has one, or if several share it.
+ * Returns the application whose folder has the first of these names that occurs. Returns null if none occurs, or if
+ * several folders have this name.
  */
 function byName(applications: readonly FoundApplication[], names: readonly string[]): FoundApplication | null {
   for (const name of names) {

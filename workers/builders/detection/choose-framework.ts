@@ -4,8 +4,8 @@ import { FRAMEWORKS } from './frameworks.js';
 import { programsOf } from './script-words.js';
 
 /**
- * Returns the framework of an application. If the application uses a framework of our table that precedes the one that
- * build-info found, it is that row: our table lists frameworks before those that they contain.
+ * Returns the framework of an application. `FRAMEWORKS` lists a framework before those that it contains, so an earlier
+ * match there takes precedence over the one that build-info found.
  */
 export function chooseFramework(app: Application): FoundFramework | null {
   const ids = Object.keys(FRAMEWORKS);
@@ -20,7 +20,10 @@ export function chooseFramework(app: Application): FoundFramework | null {
   return { id: own, name: row?.name ?? own, version: /\d+(\.\d+){0,2}/.exec((range ?? '').slice(0, 100))?.[0] ?? null };
 }
 
-/** Returns the framework whose program a script calls. In a workspace, only the root package.json may name it. */
+/**
+ * Returns the framework whose program a script calls. Needed for workspaces, in which only the root's package.json may
+ * list the framework's package.
+ */
 function calledFramework({ framework, manifest }: Application): string | undefined {
   if (framework !== null) return undefined;
   const programs = new Set(Object.values(manifest.scripts).flatMap(programsOf));
@@ -29,12 +32,12 @@ function calledFramework({ framework, manifest }: Application): string | undefin
   return Object.entries(FRAMEWORKS).find(([, row]) => called(row))?.[0];
 }
 
-/** Returns true if the framework makes pages and has no server. */
+/** Returns true if the framework generates static pages and has no server. */
 export function onlyPages(app: Application, row: FrameworkRow | undefined): boolean {
   return row?.publish !== undefined && (row.starts?.(app).length ?? 0) === 0;
 }
 
-/** Returns true if the project depends on a library for servers. */
+/** Returns true if the project depends on a server library. */
 export function hasServer(app: Application): boolean {
   return Object.values(FRAMEWORKS).some(({ isLibrary, packages }) => isLibrary === true && dependsOn(app, ...packages));
 }

@@ -3,7 +3,7 @@ import { DEFAULT_CONFIGURATION } from '../../../shared/services/configuration.js
 import type { BuildPlan } from '../plan/plan-model.js';
 import { detectAndPlan, SeveralApplicationsError } from './detect-project.js';
 
-/** Describes what a service with only this address and folder would deploy. Throws `BuildError`. */
+/** Describes what a service with default settings would deploy from this folder. Throws `BuildError`. */
 export async function describeDetection(input: {
   app: string;
   rootDirectory: string;

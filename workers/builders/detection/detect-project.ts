@@ -35,9 +35,9 @@ export interface Detected {
 }
 
 /**
- * Finds the project that a service deploys, and plans its build.
- * If `rootDirectory` is empty and the repository's own folder is no application, uses the only application below it.
- * Throws `BuildError`, also if there are several.
+ * Finds the project that a service deploys, and plans its build. If `rootDirectory` is empty and the repository's own
+ * folder is not an application, uses the main application below it. Throws `BuildError`, for example if none of several
+ * applications is clearly the main one.
  */
 export async function detectAndPlan(
   input: DetectInput,
@@ -57,7 +57,7 @@ export async function detectAndPlan(
 }
 
 /**
- * Reads the project in `rootDirectory`. If that is the root of the repository or of a workspace, and no application
+ * Reads the project in `rootDirectory`. If that is the root of the repository or of a workspace, and not an application
  * itself, reads the main application below it.
  */
 export async function detectProject(
@@ -81,7 +81,7 @@ export async function detectProject(
   return { project: await chooseApplication(reader, applications, kind, project), applications };
 }
 
-/** A folder with one of these files is a project, whatever is below it, unless it belongs to a workspace. */
+/** A folder with one of these files is a project, regardless of its subfolders, unless it belongs to a workspace. */
 const OWN_FILES = ['Procfile', 'index.html'];
 
 function standsAlone({ app, files }: DetectedProject, containers: boolean): boolean {
@@ -90,7 +90,7 @@ function standsAlone({ app, files }: DetectedProject, containers: boolean): bool
   if (app !== null && (app.manifest.main !== null || isApplication(app))) return true;
   if (app !== null && ['start', 'build', 'dev', 'serve'].some((name) => app.manifest.scripts[name] !== undefined))
     return true;
-  // A program in a folder below belongs to the package.json of that folder, if there is one.
+  // An entry file in a subfolder that has a package.json belongs to that package.
   const isOwn = (file: string) => parentOf(file) === '' || !files.has(inFolder(parentOf(file), 'package.json'));
   const own = [...OWN_FILES, ...ENTRY_FILES.filter(isOwn), ...(containers ? ['Dockerfile'] : [])];
   return (
@@ -103,7 +103,7 @@ async function readerOf(app: string): Promise<ProjectReader> {
   return new ProjectReader(app, await readTree(app));
 }
 
-/** Thrown if a repository has several applications and nothing says which one is meant. */
+/** Thrown if a repository has several applications and none is clearly the main one. */
 export class SeveralApplicationsError extends BuildError {
   readonly applications: readonly FoundApplication[];
 
@@ -113,7 +113,7 @@ export class SeveralApplicationsError extends BuildError {
   }
 }
 
-/** Throws `SeveralApplicationsError` if nothing says which application is the main one. */
+/** Reads the main application. Throws `SeveralApplicationsError` if none is clearly the main one. */
 async function chooseApplication(
   reader: ProjectReader,
   applications: readonly FoundApplication[],
@@ -152,7 +152,7 @@ async function readFolder(
 ): Promise<DetectedProject> {
   const files = await reader.files(folder);
   const own = platformSettings(files, kind, '');
-  // Settings for other platforms that the repository's root gives for this folder.
+  // Settings for other platforms that the repository's root has for this folder.
   const above = root === undefined ? [] : platformSettings(root.files, kind, folder);
   const workspace = await reader.workspaceOf(folder);
   return {

@@ -10,14 +10,14 @@ import { PLATFORM_FILES, type PlatformSettings } from './platform-files.js';
 import { inFolder, type RepositoryTree } from './repository-tree.js';
 import { ancestors, packageFolders, relativeTo, toolOf, type Workspace, workspacePatterns } from './workspace.js';
 
-/** A folder of a repository, with everything that decides how it is built. */
+/** A folder of a repository, with everything that determines how it is built. */
 export interface DetectedProject {
   /** Relative to the repository; '' is the repository itself. */
   folder: string;
   files: ProjectFiles;
   /** Null if the folder has no package.json. */
   app: Application | null;
-  /** The workspace that the folder is the root or a package of; null if there is none. */
+  /** The workspace of which this folder is the root or a package; null if there is none. */
   workspace: Workspace | null;
   platforms: PlatformSettings[];
   /** Folders with an index.html, relative to the project; '.' is the project itself. */
@@ -27,8 +27,8 @@ export interface DetectedProject {
 }
 
 /**
- * Returns a project that has only files.
- * It has no workspace, no settings for other platforms, and no pages below.
+ * Returns a project that consists only of the given files. It has no workspace, no settings for other platforms, and no
+ * pages in subfolders.
  */
 export function plainProject(files: ProjectFiles): DetectedProject {
   const text = files.text('package.json');
@@ -38,10 +38,7 @@ export function plainProject(files: ProjectFiles): DetectedProject {
 }
 
 const SCRIPTS = ['ts', 'js', 'mjs', 'cjs', 'mts'];
-/**
- * Files whose content affects detection. Those listed with several endings are configurations in JavaScript or
- * TypeScript.
- */
+/** Files whose content affects detection. Those with several extensions are JavaScript or TypeScript configurations. */
 const CONFIGURATIONS = [
   ...['next', 'nuxt', 'astro', 'svelte', 'vite', 'react-router', 'eleventy'].flatMap((name) =>
     SCRIPTS.map((extension) => `${name}.config.${extension}`),
@@ -61,11 +58,13 @@ const CONFIGURATIONS = [
   ...PLATFORM_FILES,
 ];
 
-/** The most packages of a workspace that are read. Each is read to find the order in which packages are built. */
+/**
+ * Maximum number of packages of a workspace that are read. All are read to find the order in which packages are built.
+ */
 const MAX_PACKAGES = 300;
 const MAX_PAGES = 200;
 const EMPTY = readManifest('{}');
-/** How many files are read for one pattern of a language, such as `*.csproj`. */
+/** Maximum number of files that are read per file name pattern of a language, such as `*.csproj`. */
 const MAX_BY_PATTERN = 20;
 
 /**
@@ -78,7 +77,7 @@ function readFiles(names: Iterable<string>): string[] {
   return [...READ_FILES.filter((name) => !name.startsWith('*')), ...found.sort().slice(0, MAX_BY_PATTERN)];
 }
 
-/** Configuration → the package that reads it. */
+/** Name of a configuration file, without its extension → the package that reads the file. */
 const CONFIGURED: Readonly<Record<string, string>> = {
   'next.config': 'next',
   'nuxt.config': 'nuxt',
@@ -88,7 +87,10 @@ const CONFIGURED: Readonly<Record<string, string>> = {
   'vite.config': 'vite',
 };
 
-/** Keeps the frameworks that the application configures. An Nx root installs those of all applications. */
+/**
+ * Removes frameworks for which the application has no configuration file, unless it has none at all. The root of an Nx
+ * workspace installs the frameworks of all its applications.
+ */
 function configuredOnly(dependencies: PackageManifest['dependencies'], files: ProjectFiles): Record<string, string> {
   const stems = Object.keys(CONFIGURED).filter((stem) => SCRIPTS.some((end) => files.has(`${stem}.${end}`)));
   const own = stems.map((stem) => CONFIGURED[stem]);
@@ -97,7 +99,7 @@ function configuredOnly(dependencies: PackageManifest['dependencies'], files: Pr
   return Object.fromEntries(Object.entries(dependencies).filter(([name]) => !others.has(name)));
 }
 
-/** Adds frameworks that the package configures and lets the workspace's root install. */
+/** Adds frameworks for which the package has a configuration file and which the workspace's root installs. */
 function withConfigured(manifest: PackageManifest, files: ProjectFiles, workspace: Workspace | null): PackageManifest {
   const above = workspace?.manifest.dependencies ?? {};
   const configured = Object.entries(CONFIGURED).flatMap(([stem, name]) => {
@@ -142,8 +144,8 @@ export class ProjectReader {
   }
 
   /**
-   * Returns the folder's application; null without a package.json. Projects of Nx need none: they use what the
-   * workspace's root installs.
+   * Returns the folder's application; null if it has no package.json. An Nx project needs none, because it uses the
+   * packages that the workspace's root installs.
    */
   async application(
     folder: string,
@@ -185,7 +187,7 @@ export class ProjectReader {
     return null;
   }
 
-  /** Lists applications of Nx without their own package.json. The root installs their packages. */
+  /** Lists the folders of Nx projects. They may have no package.json, because the root installs their packages. */
   async #nxFolders(root: string, files: ProjectFiles): Promise<string[]> {
     if (!files.has('nx.json')) return [];
     return this.#tree.foldersWith('project.json', root).filter((folder) => folder !== root);

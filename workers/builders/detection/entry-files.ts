@@ -5,40 +5,40 @@ import { exists } from './node-build.js';
 import { commandUse, fileOf } from './start-scripts.js';
 
 /**
- * Files that `main` may name although they are not programs: styles, pages, sources in TypeScript, configurations of
+ * Files that `main` may name although they are not programs: style sheets, pages, TypeScript sources, configurations of
  * tools.
  */
 const NO_ENTRY =
   /\.(css|s[ac]ss|less|html?|json|md|vue|svelte|[cm]?tsx?)$|(^|\/)(gulpfile|gruntfile|[\w.-]{1,60}\.conf(ig)?)(\.[cm]?js)?$/i;
 
-/** Files that can be the entry if nothing names one. */
+/** Files that are tried as the entry file if package.json names none. */
 export const ENTRY_FILES = [
   ...['server.js', 'index.js', 'app.js', 'main.js', 'server.mjs', 'index.mjs', 'app.mjs', 'server.cjs', 'index.cjs'],
   ...['src/server.js', 'src/index.js', 'src/app.js', 'src/main.js', 'bin/www', 'server/index.js', 'server/server.js'],
 ];
 
-/** Entry files in TypeScript. */
+/** TypeScript files that are tried as the entry file. */
 const SOURCE_ENTRIES = ['server', 'index', 'app', 'main'].flatMap((name) => [`src/${name}.ts`, `${name}.ts`]);
 
 interface EntryInput {
   builds: boolean;
   /** True if the build does nothing but compile TypeScript. */
   compiles: boolean;
-  /** True if the project's framework makes pages and has no server. */
+  /** True if the project's framework generates pages and has no server. */
   buildsPages: boolean;
-  /** How the package manager runs a script: `npm run`. */
+  /** The command with which the package manager runs a script, such as `npm run`. */
   run: string;
 }
 
 /**
- * Returns `main`, a file with the usual name of an entry, or what the build makes of such a file.
- * If the sources are pages, they start no server.
+ * Returns ways to start the application. An entry point is `main` of package.json, a file with a usual name, or what
+ * such a file is compiled to. Leaves out source files of web pages, because they start no server.
  */
 export function entriesOf(app: Application, { builds, compiles, buildsPages, run }: EntryInput): Start[] {
   const { files, manifest } = app;
   const { main } = manifest;
   const isPlain = main !== null && /^[\w./@+-]+$/.test(main) && !NO_ENTRY.test(main);
-  // Without a server library, a file with the name of a server's entry may be a script of a page.
+  // Without a server library, a file such as `index.js` may be a script of a page.
   const isPage = files.has('index.html') && !hasServer(app);
   const maybe = (file: string) => {
     if (isPage) return /(^|\/)server(\.[cm]?js)?$/.test(file);
@@ -52,7 +52,7 @@ export function entriesOf(app: Application, { builds, compiles, buildsPages, run
   return [...starts, ...(compiles ? compiledEntries(app) : []), ...sourceEntry(app, run)];
 }
 
-/** Returns how to start a source file, which only bun can run without compiling it. */
+/** Returns how to start a source file with bun, which runs TypeScript directly. Empty for other package managers. */
 function sourceEntry(app: Application, run: string): Start[] {
   if (!run.startsWith('bun')) return [];
   const { main, module } = app.manifest;
@@ -62,8 +62,8 @@ function sourceEntry(app: Application, run: string): Start[] {
 }
 
 /**
- * Returns how to start an entry in TypeScript that no build compiles. An installed program that runs TypeScript starts
- * it; otherwise it is compiled first.
+ * Returns how to start a TypeScript entry file that no build compiles. Uses `tsx` or `ts-node` if the project depends
+ * on it; otherwise returns the files into which TypeScript compiles it.
  */
 export function unbuiltEntries(app: Application): Start[] {
   const runner = ['tsx', 'ts-node'].find((name) => dependsOn(app, name));
@@ -73,17 +73,17 @@ export function unbuiltEntries(app: Application): Start[] {
     : [{ command: `${runner} ${source}`, needs: source }];
 }
 
-/**
- * Returns the file in TypeScript that a script runs, or that has the usual name of an entry.
- * Returns null if there is none.
- */
+/** Returns the TypeScript file that a package script runs, or the first with a usual name; null if there is none. */
 function sourceOf({ files, manifest: { scripts, main } }: Application): string | null {
   const texts = ['dev', 'start:dev', 'watch', 'start'].map((name) => scripts[name]?.slice(0, 4096));
   const named = [...texts, main].flatMap((text) => TYPESCRIPT.exec(text ?? '')?.[0] ?? []);
   return [...named.map(normal), ...SOURCE_ENTRIES].find((file) => plain(file) && files.has(file)) ?? null;
 }
 
-/** Returns the files that TypeScript writes for the entry, in the folders that tsconfig.json names. */
+/**
+ * Returns how to start the files into which TypeScript compiles the entry file, in the output folder of tsconfig.json
+ * or in a usual one.
+ */
 function compiledEntries(app: Application): Start[] {
   const { files } = app;
   const source = sourceOf(app);
@@ -109,7 +109,8 @@ function normal(path: string): string {
 }
 
 /**
- * Returns the `dev` script without its watcher, if a plain command is left. Many small servers have no other script.
+ * Returns how to start the application by its script `serve`, `server` or `dev`, without a watcher. Many small servers
+ * have no other script.
  */
 export function developmentEntry(app: Application, run: string, notes: string[]): Start[] {
   for (const name of ['serve', 'server', 'dev']) {
@@ -120,7 +121,7 @@ export function developmentEntry(app: Application, run: string, notes: string[])
       notes.push(`Nothing is named "start"; the script ${name} is run without its watcher (${use.tool})`);
       return [{ command: use.command, needs: null }];
     }
-    // Without a server library, a `dev` script may only compile a package, so it is not a start.
+    // Without a server library, a `dev` script may only compile a package, so it is not used as a start.
     if (use.use === 'production' && (name !== 'dev' || hasServer(app))) {
       notes.push(`Nothing is named "start"; the script ${name} is run`);
       return [{ command: `${run} ${name}`, needs: fileOf(script, app.manifest.scripts) }];

@@ -1,8 +1,8 @@
 import type { BuildPlan } from '../plan/plan-model.js';
 
 /**
- * Returns the lines of a build's log about detection.
- * First what will be built and started and which settings change that, then what was passed over and why.
+ * Returns the lines about detection for a build's log. The first one says what will be built and started, and which
+ * settings change that. The others say what was not used, and why.
  */
 export function explain(plan: BuildPlan): string[] {
   const { type, runtime, startCommand, framework, build, publish, folders, explanation } = plan;

@@ -1,7 +1,7 @@
 import { type Application, dependsOn } from './application.js';
 import { commandsOf, nameOf, withoutPrefixes } from './script-words.js';
 
-/** Programs that serve the files of a folder → the package that has them. */
+/** Program that serves the files of a folder → the npm package that contains the program. */
 const FILE_SERVERS: Readonly<Record<string, string>> = {
   serve: 'serve',
   'http-server': 'http-server',
@@ -15,14 +15,14 @@ const VALUED = /^(-l|--listen|-p|--port|-c|--config|-H|--host|-a|-P|--proxy|-d|-
 export interface ServedFolder {
   /** The folder that is served, relative to the project; `.` is the project itself. */
   folder: string;
-  /** True if one page answers every path. */
+  /** True if one page is served for every path. */
   singlePage: boolean;
 }
 
 /**
- * Returns the folder of a command that only serves files, such as `npx serve dist`.
- * Returns null for other commands, and if the project installs the program. A replica has no registry from which to
- * fetch the program, so the platform publishes the folder instead.
+ * Returns the folder that a command serves if it only serves files, such as `npx serve dist`. The platform publishes
+ * the folder instead, because a replica cannot fetch the program from a registry. Returns null for other commands, and
+ * if the project depends on the program's package.
  */
 export function servedFolder(command: string, app: Pick<Application, 'manifest'>): ServedFolder | null {
   const words = withoutPrefixes(commandsOf(command).at(-1) ?? []);

@@ -16,21 +16,20 @@ export interface FoundApplication {
   name: string | null;
   /** The framework's name; null if none is known. */
   framework: string | null;
-  /**
-   * `files` if the application makes pages that need no server, `pages` if a server renders its pages, null if unknown.
-   */
+  /** `files` if the application generates pages and needs no server, `pages` if a server renders them; else null. */
   makes: 'files' | 'pages' | null;
 }
 
-/** At most this many folders are examined, and only to this depth unless a workspace names them. */
+/** Maximum number of folders that are examined. `DEEPEST` is their maximum depth, unless a workspace lists them. */
 const MAX_FOLDERS = 100;
 const DEEPEST = 3;
-/** Folders of demonstrations and tests. They count only if there is nothing else. */
+/** Folders of demonstrations and tests. They are used only if there are no other applications. */
 const SECONDARY =
   /(^|\/)(e2e|tests?|__tests__|spec|fixtures?|__fixtures__|examples?|samples?|demos?|playgrounds?|sandbox|templates?|bench(marks?)?|storybook|docs?|website|scripts|tools|configs?|[^/]+-(e2e|templates?|examples?))(\/|$)/;
 
 /**
- * A folder whose framework is Storybook shows the components of a library, and counts only if there is nothing else.
+ * The name of the framework Storybook, which shows the components of a library. Folders with it are used only if there
+ * are no other applications.
  */
 const STORYBOOK = 'Storybook';
 
@@ -56,14 +55,14 @@ export async function findApplications(
 function makesOf(app: Application): FoundApplication['makes'] {
   const framework = chooseFramework(app);
   const row = framework === null ? undefined : FRAMEWORKS[framework.id];
-  // Nitro always is a server, whatever other files it writes.
+  // Nitro always builds a server, whatever other files it writes.
   if (row?.publish === undefined || framework?.id === 'nitro') return PAGES.some(app.files.has) ? 'pages' : null;
   return onlyPages(app, row) && !hasServer(app) ? 'files' : 'pages';
 }
 
 /**
- * Configuration files that libraries do not have. They count because Nx runs these frameworks itself, so that the
- * `package.json` of an application need not have a script for them.
+ * Configuration files of frameworks that only applications have. Nx runs these frameworks itself, so an application's
+ * package.json may have no script that shows that it uses one.
  */
 const CONFIGURATION = /^(next|nuxt|astro|svelte|react-router|docusaurus|gatsby)[.-]config\.[cm]?[jt]s$/;
 
@@ -75,7 +74,7 @@ export function isApplication(app: Application): boolean {
   const { start } = manifest.scripts;
   if (app.nx !== null) return true;
   if (row !== undefined && row.isLibrary !== true) {
-    // A library may depend on the framework that it is for. An application has a page, or starts a server.
+    // A library may depend on one of these frameworks, too. Only an application has a page or starts a server.
     if (
       [
         'vite',
@@ -92,7 +91,8 @@ export function isApplication(app: Application): boolean {
     ) {
       return PAGES.some(files.has) || startsServer(app);
     }
-    // The framework makes no pages and starts no server, so only a program of the project can be an application.
+    // The framework neither generates pages nor starts a server, so only a program of the project can be an
+    // application.
     if (row.publish === undefined && row.starts?.(app).length === 0) return startsServer(app);
     const tool = (typeof row.build === 'string' ? row.build : '').split(' ')[0] ?? '';
     const calls = Object.values(manifest.scripts).some((script) => script.split(/\s+/).some((word) => word === tool));
@@ -114,7 +114,7 @@ function startsServer(app: Application): boolean {
   return says || ENTRY_FILES.some((file) => /server|app|www/.test(file) && app.files.has(file));
 }
 
-/** Frameworks whose source folders are known. */
+/** Frameworks whose sources are in one of `SOURCES`. */
 const PLACED = [
   'next',
   'nuxt',
@@ -131,17 +131,18 @@ const PLACED = [
 const SOURCES = ['src', 'app', 'pages', 'index.html', 'public', 'static', 'content', 'app.vue', 'app.json'];
 
 /**
- * Returns false for a folder that names a framework but has nothing to build. Its packages are for the folders below.
+ * Returns false for a folder that depends on a framework but has no sources to build. Its packages are then meant for
+ * its subfolders.
  */
 export function hasSources(app: Application): boolean {
   const framework = chooseFramework(app);
-  // The root of an Nx workspace installs the packages of all its applications, so they do not show that it is one
-  // itself.
+  // The root of an Nx workspace installs the packages of all its applications, so these packages do not prove that the
+  // root is an application itself.
   if (framework === null || !(PLACED.includes(framework.id) || app.files.has('nx.json'))) return true;
   return SOURCES.some(app.files.has) || app.files.names().some((name) => CONFIGURATION.test(name));
 }
 
-/** Commands that run scripts of a workspace's packages. */
+/** Matches commands that run scripts of a workspace's packages. */
 const DELEGATES =
   /\b(turbo|lerna|nx|workspaces?|workspace|foreach|concurrently|run-p|npm-run-all)\b|\s(--filter|-F|-w|-r|--recursive|--prefix|--cwd)\b/;
 
@@ -162,7 +163,7 @@ export function isOwnApplication({ app, files, platforms }: DetectedProject, kin
 }
 
 /**
- * Returns true if the root's build is the build of its packages. A framework that the root uses then serves another
+ * Returns true if the root's build script builds the packages. A framework that the root uses then serves another
  * purpose, such as documentation.
  */
 function handsOver(app: Application): boolean {

@@ -14,7 +14,7 @@ export const PACKAGES: ReadonlySet<string> = new Set(
 
 /**
  * Returns false if build-info cannot find a framework in this package.json. Loading build-info takes a fifth of a
- * second.
+ * second, which this check often saves.
  */
 export function mayUseFramework(packageJson: string): boolean {
   const value = parsePackage(packageJson);

@@ -1,14 +1,14 @@
 import type { Application, Start } from './application.js';
 
 /**
- * What the platform adds to `@netlify/build-info`'s knowledge of a framework: how it starts in production, and to which
- * folders it writes a site. A row's functions read only the application's own files.
+ * What the platform needs beyond the facts that `@netlify/build-info` has about a framework: how it starts in
+ * production, and to which folders it writes a site. The functions read only the application's own files.
  */
 export interface FrameworkRow {
   name: string;
   /** A project with one of these packages uses the framework. The first matching row counts. */
   packages: readonly string[];
-  /** Returns false if a project has these packages for a side purpose. If absent, the row always applies. */
+  /** Returns false if a project uses these packages only for a secondary purpose. If absent, the row always applies. */
   applies?: (app: Application) => boolean;
   /** The build command if package.json has no build script. */
   build?: string | ((app: Application) => string | null);
@@ -16,22 +16,25 @@ export interface FrameworkRow {
   buildInstead?: (app: Application) => string | null;
   /** Ways to start, the best first. The first one whose file exists after the build is used. */
   starts?: (app: Application) => Start[];
-  /** Folders of a site, in order of preference. */
+  /** Folders to which a site may be built, in order of preference. */
   publish?: (app: Application) => string[];
-  /** True if one page answers every path. */
+  /** Returns true if one page is served for every path. */
   singlePage?: (app: Application) => boolean;
   /** Returns true for start scripts that do not work in production although they start no development server. */
   replaces?: (app: Application, script: string) => boolean;
-  /** Variables of the build, and of the running application. */
+  /** Environment variables of the build. `environment` has those of the running application. */
   buildEnvironment?: (app: Application) => Record<string, string>;
   environment?: Record<string, string>;
-  /** True if the framework writes its entry for another platform, so that Node.js cannot run it. */
+  /** True if the framework's output is for another platform, so that Node.js cannot run it. */
   isForeign?: true;
-  /** True for a library of servers. It gives the project its name and decides nothing else. */
+  /**
+   * True for a server library, such as Express. A project with one is a server, but the library decides neither how it
+   * is built nor how it is started.
+   */
   isLibrary?: true;
 }
 
-/** Where the usual tools keep the page of an application. */
+/** Usual paths of an application's HTML page. */
 export const PAGES = ['index.html', 'public/index.html', 'src/index.html'];
 export const PORT = '$' + '{PORT:-3000}';
 export const yes = () => true;
@@ -39,10 +42,10 @@ export const start = (command: string, needs: string | null = null): Start => ({
 export const preview = (command: string, needs: string | null = null): Start => ({ command, needs, isPreview: true });
 export const vitePreview = (needs: string | null) => preview(`vite preview --host 0.0.0.0 --port ${PORT}`, needs);
 export const folder = (...folders: string[]) => ({ publish: () => folders });
-/** Returns the fields of a row for a single-page application, whose one page answers every path. */
+/** Returns the fields of a row for a single-page application, which serves one page for every path. */
 export const page = (...folders: string[]) => ({ publish: () => folders, singlePage: yes });
 
-/** Returns true for a path without special characters of a shell. */
+/** Returns true if a path has no characters that are special in a shell. */
 export function plain(path: string): boolean {
   return /^[\w./@-]+$/.test(path);
 }

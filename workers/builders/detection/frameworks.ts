@@ -2,11 +2,11 @@ import { type FrameworkRow, PORT, preview } from './framework-row.js';
 import { SERVER_FRAMEWORKS } from './server-frameworks.js';
 import { SITE_FRAMEWORKS } from './site-frameworks.js';
 
-/** Ordered: frameworks that contain others come first, libraries of servers last. */
+/** In order of precedence: frameworks that contain others come first, server libraries last. */
 export const FRAMEWORKS: Readonly<Record<string, FrameworkRow>> = {
   ...SERVER_FRAMEWORKS,
   ...SITE_FRAMEWORKS,
-  // Outside of Cloudflare, only the preview server can run such an application.
+  // Outside of Cloudflare, only the preview server can run a Workers application.
   workers: {
     name: 'Cloudflare Workers',
     packages: ['wrangler'],
@@ -36,9 +36,7 @@ export const FRAMEWORKS: Readonly<Record<string, FrameworkRow>> = {
   'socket.io': { name: 'Socket.IO', packages: ['socket.io', 'ws', 'h3', 'micro'], isLibrary: true },
 };
 
-/**
- * Packages of frameworks and build tools. On an unsuited version of Node.js they fail, where other packages only warn.
- */
+/** Packages of frameworks and build tools. They fail on an unsuitable version of Node.js; other packages only warn. */
 export const DEMANDING_PACKAGES: ReadonlySet<string> = new Set(
   Object.values(FRAMEWORKS).flatMap(({ packages, isLibrary }) => (isLibrary === true ? [] : packages)),
 );

@@ -1,7 +1,7 @@
 import type { PackageManifest } from '../files/package-manifest.js';
 import { commandsOf, MAX_LINE_LENGTH, nameOf, withoutPrefixes } from './script-words.js';
 
-/** Program → its package. People install these globally, or use them by `npx`. */
+/** Program → the package that contains it. These programs are often installed globally, or run with `npx`. */
 const TOOLS: Readonly<Record<string, string>> = {
   tsx: 'tsx',
   'ts-node': 'ts-node',
@@ -16,8 +16,9 @@ const TOOLS: Readonly<Record<string, string>> = {
 };
 
 /**
- * Returns commands that install the tools of a start command which `dependencies` do not name.
- * A replica has no registry from which `npx` could fetch them. A tool that another package brings is not installed.
+ * Returns commands that install those tools of a start command that `dependencies` do not list. Needed because a
+ * replica has no access to a registry from which `npx` could fetch them. A tool that another package installs is not
+ * installed again.
  */
 export function missingPrograms(
   command: string,

@@ -28,35 +28,32 @@ export interface NodeInput {
   platforms: readonly PlatformSettings[];
   /** The Procfile's command for this kind of service; null if there is none. */
   procfile: string | null;
-  /** How the package manager runs a script: `npm run`. */
+  /** The command with which the package manager runs a script, such as `npm run`. */
   run: string;
   /** The dependencies of the workspace's root, which its packages may use; absent outside of a workspace. */
   shared?: PackageManifest['dependencies'];
-  /** The range of Node.js versions that the project names; null if it names none. */
+  /** The range of Node.js versions that the project requires; null if it states none. */
   node: string | null;
 }
 
 /** How a Node.js project is built, and how the result is started or published. */
 export interface NodeDecision {
   framework: FoundFramework | null;
-  /** Commands that come before the build. */
+  /** Commands that run before the build. */
   prepare: string[];
   build: string | null;
-  /** Ways to start, the best first; empty if the result is only files. */
+  /** Ways to start, the best first; empty if the result is a static site. */
   starts: Start[];
-  /** Folders of a site below the project, in order of preference. */
+  /** Folders to which a site may be built, relative to the project, in order of preference. */
   publish: string[];
   singlePage: boolean;
   environment: Record<string, string>;
   buildEnvironment: Record<string, string>;
-  /** What was passed over and why, for the build's log. */
+  /** What was not used and why, for the build's log. */
   notes: string[];
 }
 
-/**
- * Decides how a project with a package.json is built. The caller applies the service's settings other than
- * `buildCommand`.
- */
+/** Decides how a project with a package.json is built. The caller applies the settings other than `buildCommand`. */
 export function decideNode(input: NodeInput): NodeDecision {
   const { app, settings, platforms, run } = input;
   const framework = chooseFramework(app);
@@ -173,7 +170,7 @@ function startsOf(input: NodeInput, row: FrameworkRow | undefined, builds: boole
   return last < 0 ? starts : starts.slice(0, last + 1);
 }
 
-/** Commands that are removed before a start: installing needs the network, and takes longer than a start may. */
+/** Install commands, which are not run before a start: they need the network, and take longer than a start may. */
 const INSTALLS = /^(npm (i|install|ci)|yarn( install)?|pnpm (i|install)|bower install)$/;
 
 function list(found: Start | null): Start[] {
@@ -199,7 +196,7 @@ function refusal(from: string, use: CommandUse): string {
   return `${from} runs a development server${tool}, which production does not run; set startCommand to run it all the same`;
 }
 
-/** Returns the script that serves a preview, for a project without anything better. */
+/** Returns the name of the script that runs a preview server; null if there is none. */
 export function previewScript({ manifest }: Application): string | null {
   return (
     ['preview', 'serve', 'start'].find((name) => {

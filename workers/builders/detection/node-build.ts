@@ -6,7 +6,7 @@ import type { FrameworkRow } from './framework-row.js';
 import { programsOf } from './script-words.js';
 import { RUNNERS } from './start-scripts.js';
 
-/** Names of build scripts, the best first. Some are the names that other platforms run. */
+/** Names of build scripts, in order of preference. Some are those that other hosting platforms run. */
 const BUILD_SCRIPTS = [
   'build',
   'heroku-postbuild',
@@ -20,7 +20,8 @@ const BUILD_SCRIPTS = [
 export const FINAL_SCRIPTS = ['prod', 'production'];
 
 /**
- * Returns the command that builds a project; null if it needs no build. `run` is how its package manager runs a script.
+ * Returns the command that builds a project; null if it needs no build. `run` is the command that runs a script, such
+ * as `npm run`.
  */
 export function buildOf(app: Application, row: FrameworkRow | undefined, run: string): string | null {
   if (app.nx !== null && app.manifest.scripts.build === undefined) return `nx run ${app.nx.name}:build`;
@@ -41,8 +42,8 @@ const PACKAGERS = new Set(
 );
 
 /**
- * Returns the script that calls the framework's own build; null if it is not needed.
- * It is needed if the script `build` only packs the library whose pages the framework shows.
+ * Returns the script that runs the framework's own build; null if `script` is to be used. The framework's build is
+ * needed if `script` only packages the library whose pages the framework shows.
  */
 function pagesScript(app: Application, command: string, script: string): string | null {
   const { scripts } = app.manifest;
@@ -69,8 +70,8 @@ const WITH_OLD_WEBPACK = {
 };
 
 /**
- * Returns the variable that lets Webpack 4 use its old hash function with OpenSSL 3. Older versions of Node.js refuse
- * the option in it.
+ * Returns the variable that lets webpack 4 use its old hash function with OpenSSL 3. Returns none for versions of
+ * Node.js before 17, which refuse the option.
  */
 export function legacyOpenssl({ manifest }: Application, node: string | null): Record<string, string> {
   if (node !== null && !semver().intersects(node, '>=17')) return {};
@@ -104,8 +105,8 @@ export function generatesClient(app: Application): boolean {
 }
 
 /**
- * Returns the package managers besides its own that the project calls. It calls them in `commands`, or in scripts that
- * always run. npm is always installed.
+ * Returns the package managers besides `own` that `commands` or always-run scripts call. Does not return npm, which is
+ * always installed.
  */
 export function otherManagers(app: Application, commands: readonly string[], own: string): ManagerName[] {
   const { scripts } = app.manifest;
@@ -126,7 +127,7 @@ function reachedFrom(scripts: Readonly<Record<string, string>>, names: readonly 
 
 const ENV_FILE = /(?:--env-file(?:=|\s+)|\benv-cmd\s+-f\s+)(?:\.\/)?(\.env[\w.-]{0,40})(?=\s|$|")/g;
 
-/** Returns the files of variables that a script needs and that are usually not committed. */
+/** Returns the `.env` files that scripts read and that are not in the repository. They are usually not committed. */
 export function missingEnvFiles({ manifest, files }: Application): string[] {
   const names = ['start', 'build', 'prebuild', 'prestart', 'start:prod'];
   const texts = names.map((name) => (manifest.scripts[name] ?? '').slice(0, 4096)).join('\n');
@@ -134,7 +135,7 @@ export function missingEnvFiles({ manifest, files }: Application): string[] {
   return [...new Set(found)].filter((file) => !files.has(file)).slice(0, 5);
 }
 
-/** Returns the command that compiles the file to start. Null if a build writes it or the repository has it. */
+/** Returns the command that compiles the file to start; null if the file exists or cannot be compiled. */
 export function compilation(app: Application, starts: readonly Start[], run: string): string | null {
   const needs = starts[0]?.needs ?? null;
   if (needs === null || exists(app, needs) || !app.files.has('tsconfig.json')) return null;
@@ -145,10 +146,7 @@ export function compilation(app: Application, starts: readonly Start[], run: str
   return dependsOn(app, 'typescript') ? 'tsc' : null;
 }
 
-/**
- * Returns true if the repository has the program. `path` may lack the file's ending, or name the folder of an index
- * file.
- */
+/** Returns true if the repository has the program. `path` may lack the extension, or name an index file's folder. */
 export function exists({ files }: Pick<Application, 'files'>, path: string): boolean {
   const name = path.replace(/^\.\//, '').replace(/\/$/, '');
   return ['', '.js', '.cjs', '.mjs', '/index.js', '/index.cjs', '/index.mjs'].some((end) => files.has(name + end));

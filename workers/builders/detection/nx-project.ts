@@ -3,8 +3,8 @@ import type { ProjectFiles } from '../files/project-files.js';
 import type { NxProject } from './application.js';
 
 /**
- * Returns the Nx project that a folder describes, if it is an application. `folder` is relative to the workspace.
- * The description is in project.json, or in the `nx` field of package.json.
+ * Returns the Nx project of a folder; null if it is not an application. `folder` is relative to the workspace. The
+ * project is described in project.json, or in the `nx` field of package.json.
  */
 export function nxProject(files: ProjectFiles, folder: string): NxProject | null {
   const value = recordIn(files.text('project.json')) ?? inPackage(recordIn(files.text('package.json')));
@@ -19,7 +19,7 @@ export function nxProject(files: ProjectFiles, folder: string): NxProject | null
   return { name, output: /^[\w./@-]{1,300}$/.test(path) ? [...up, path].join('/') : null };
 }
 
-/** Returns the Nx project in a package.json, which must say how the project is built or served. */
+/** Returns the Nx project that a package.json describes; null if it has no `build` or `serve` target. */
 function inPackage(manifest: Record<string, unknown> | null): Record<string, unknown> | null {
   const nx = manifest?.nx;
   const targets = isRecord(nx) && isRecord(nx.targets) ? nx.targets : {};

@@ -5,7 +5,7 @@ import { filled, isRecord } from '../files/json-values.js';
 import type { ProjectFiles } from '../files/project-files.js';
 import { parseToml, parseYaml } from '../files/yaml-and-toml.js';
 
-/** Settings that a repository has for another platform. The service's own configuration takes precedence. */
+/** Settings in a repository for another hosting platform. The service's own configuration takes precedence. */
 export interface PlatformSettings {
   file: string;
   buildCommand: string | null;
@@ -13,7 +13,7 @@ export interface PlatformSettings {
   publishDirectory: string | null;
   /** The application's folder, relative to the file's folder; null if it is the file's folder. */
   rootDirectory: string | null;
-  /** True if the index page answers every unknown path. */
+  /** True if the index page is served for every unknown path. */
   singlePage: boolean;
   /** True for platforms that only serve files. Their settings do not describe a server. */
   forSites: boolean;
@@ -32,7 +32,7 @@ type Reader = (
   about: { kind: ServiceKind; rootDirectory: string },
 ) => Partial<PlatformSettings>;
 
-/** The names of all files that are read. */
+/** Names of the other platforms' configuration files that are read. */
 export const PLATFORM_FILES = [
   'render.yaml',
   'railway.json',
@@ -53,8 +53,8 @@ const READERS: Readonly<Record<string, { forSites: boolean; read: Reader }>> = {
 };
 
 /**
- * Reads the settings for other platforms in a folder. `rootDirectory` is the service's. Throws `BuildError` if a file
- * cannot be read. Commands in app.json are not used.
+ * Reads a folder's settings for other platforms. `rootDirectory` is the service's. Throws `BuildError` if a file cannot
+ * be parsed. Commands in app.json are not used.
  */
 export function platformSettings(files: ProjectFiles, kind: ServiceKind, rootDirectory = ''): PlatformSettings[] {
   return Object.entries(READERS).flatMap(([file, { forSites, read }]) => {
@@ -134,10 +134,7 @@ function readNetlify({ build, redirects }: Record<string, unknown>, { rootDirect
   };
 }
 
-/**
- * Strips `base` from `publish`.
- * It should be relative to `base`, but many write it relative to the repository.
- */
+/** Strips `base` from the value of `publish`, which should be relative to `base` but is often not. */
 function withoutBase(path: string | null, base: string): string | null {
   return base !== '' && path?.startsWith(`${base}/`) ? path.slice(base.length + 1) : path;
 }
@@ -151,7 +148,7 @@ function readVercel({ buildCommand, outputDirectory, rewrites, routes }: Record<
   };
 }
 
-/** Returns true if a rule answers every path with the index page. */
+/** Returns true if a rule serves the index page for every path. */
 function toIndex(rule: Record<string, unknown>): boolean {
   const target = rule.to ?? rule.destination ?? rule.dest;
   const from = rule.from ?? rule.source ?? rule.src;

@@ -1,15 +1,15 @@
 import { type Application, dependsOn } from './application.js';
 
-/** Matches a start that puts the application into the background and exits: the replica would end. */
+/** Matches a PM2 command that starts the application in the background and exits, which would stop the replica. */
 const PM2 = /(^|[\s;&|])(?:npx )?pm2 (?:start|startOrRestart|startOrReload)\s+([^&|;\n]{1,1000})/;
 
-/** The start script that generators of Egg.js write. */
+/** Matches the start script that Egg.js generators write, which starts the application in the background. */
 const EGG = /^(?:[\w=]+\s)*egg-scripts start\b[^&|;\n]*\s--daemon\b/;
 
 /**
- * Returns the command with which PM2 or Egg.js stays in the foreground.
- * Returns null for a command that starts neither. PM2 has `pm2-runtime` for this. If the project does not depend on
- * PM2, Node.js runs the file itself.
+ * Returns a command that runs the application in the foreground, if PM2 or Egg.js starts it. For PM2, this is
+ * `pm2-runtime`; if the project does not depend on PM2, Node.js runs the file itself. Returns null for any other
+ * command.
  */
 export function withoutDaemon(command: string, app: Pick<Application, 'manifest'>): string | null {
   if (EGG.test(command.slice(0, 4096))) return command.replace(/\s--daemon\b/g, '');

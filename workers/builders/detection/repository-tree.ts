@@ -4,15 +4,15 @@ import { resolveInside } from '../files/project-files.js';
 
 export type EntryKind = 'file' | 'directory';
 
-/** Beyond this number of entries, deeper folders are not read: detection then knows less, but still works. */
+/** Maximum number of entries. If there are more, deeper folders are not read, and detection finds less. */
 const MAX_ENTRIES = 50_000;
 const DEEPEST = 8;
 /** Folders that do not affect how a project is built. */
 const SKIPPED = new Set(['node_modules', '.git', '.hg', '.svn', '.yarn', '.pnpm-store']);
 
 /**
- * The names of a repository's files and folders, up to a bound. Detection reads this tree instead of the disk. Paths
- * are relative to the repository, with `/` between their parts; '' is the repository itself.
+ * The names of a repository's files and folders, up to `MAX_ENTRIES`. Detection reads this tree instead of the disk.
+ * Paths are relative to the repository, with `/` as the separator; '' is the repository itself.
  */
 export class RepositoryTree {
   readonly #folders: ReadonlyMap<string, ReadonlyMap<string, EntryKind>>;
@@ -60,8 +60,8 @@ export class RepositoryTree {
 }
 
 /**
- * Reads the tree breadth first. A link counts as its target if that is inside of the repository; a linked folder is not
- * entered.
+ * Reads the tree breadth first. A symbolic link has the kind of its target if that is inside the repository; a linked
+ * folder is not entered.
  */
 export async function readTree(app: string): Promise<RepositoryTree> {
   const folders = new Map<string, Map<string, EntryKind>>();
@@ -107,13 +107,13 @@ export function normal(path: string): string {
   return end === '.' ? '' : end;
 }
 
-/** Returns the folder of a path; '' if that is the repository's own folder. */
+/** Returns the parent folder of a path; '' for the repository's own folder. */
 export function parentOf(path: string): string {
   const slash = path.lastIndexOf('/');
   return slash < 0 ? '' : path.slice(0, slash);
 }
 
-/** Returns `folder/name`, or `name` in the repository's own folder. */
+/** Joins a folder and a name. The folder '' is the repository's own. */
 export function inFolder(folder: string, name: string): string {
   return normal(folder === '' ? name : `${folder}/${name}`);
 }

@@ -1,4 +1,4 @@
-/** Programs whose first argument decides what they do. `''` stands for no argument, or for an option. */
+/** Programs whose first argument decides what they do. `''` matches no argument or an option, `'*'` any argument. */
 export const PROGRAMS: Readonly<Record<string, { development?: readonly string[]; preview?: readonly string[] }>> = {
   vite: { development: ['', 'dev', 'serve'], preview: ['preview'] },
   'rolldown-vite': { development: ['', 'dev', 'serve'], preview: ['preview'] },
@@ -66,14 +66,14 @@ export const PROGRAMS: Readonly<Record<string, { development?: readonly string[]
   'web-dev-server': { development: ['*'] },
   wds: { development: ['*'] },
   farm: { development: ['', 'start', 'dev'], preview: ['preview'] },
-  // File servers that no npm package brings.
+  // File servers that no npm package contains.
   caddy: { preview: ['run', 'start', 'file-server'] },
   nginx: { preview: [''] },
   gulp: { development: ['', 'watch', 'serve', 'dev', 'start', 'default', 'server'] },
   grunt: { development: ['', 'default', 'serve', 'watch', 'server', 'dev'] },
 };
 
-/** Options with which these programs are development servers, such as `nest start --watch`. */
+/** Options that make a program a development server, as in `nest start --watch`. */
 export const WATCHING = new Set(['--watch', '-w', '--serve', '--hot', '--live-reload', '--watchAll']);
 /** Programs that are development servers only with an option of `WATCHING`. */
 export const OPTION_DECIDES = new Set([

@@ -1,16 +1,18 @@
-/** Only this many commands of a line are read. */
+/** Maximum number of commands that are read from a line. */
 const MAX_COMMANDS = 50;
-/** Only this many characters of a line are read. */
+/** Maximum number of characters that are read from a line. */
 export const MAX_LINE_LENGTH = 4096;
 
 const EXECUTORS = new Set(['npx', 'bunx', 'pnpx', 'exec', 'env', 'cross-env', 'cross-env-shell', 'dotenv', 'dotenvx']);
 
-/** Returns the names of the programs that a script calls itself. */
+/** Returns the names of the programs that a script calls directly. */
 export function programsOf(script: string): string[] {
   return commandsOf(script).map((words) => nameOf(withoutPrefixes(words)[0] ?? ''));
 }
 
-/** Splits a line into its commands, each as its words. Quotes are dropped, because only programs' names count. */
+/**
+ * Splits a line into its commands, each as its words. Quotes are dropped, because only the names of programs are used.
+ */
 export function commandsOf(line: string): string[][] {
   return line
     .slice(0, MAX_LINE_LENGTH)
@@ -21,7 +23,7 @@ export function commandsOf(line: string): string[][] {
     .slice(0, MAX_COMMANDS);
 }
 
-/** Removes prefixes: `NODE_ENV=x npx --yes cross-env A=b next dev` → `next dev`. */
+/** Removes the words before a program: `NODE_ENV=x npx --yes cross-env A=b next dev` → `next dev`. */
 export function withoutPrefixes(words: readonly string[]): readonly string[] {
   let at = 0;
   for (; at < words.length; at++) {

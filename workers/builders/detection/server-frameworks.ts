@@ -127,7 +127,7 @@ export const SERVER_FRAMEWORKS: Readonly<Record<string, FrameworkRow>> = {
       return svelteIsStatic(app) ? [] : [server, vitePreview('.svelte-kit/output/server')];
     },
     publish: (app) => [property(configText(app, 'svelte.config'), 'pages') ?? 'build', 'build'],
-    // adapter-auto installs and uses adapter-node if it finds this variable of Google Cloud; it has no variable of its
+    // If adapter-auto finds this variable of Google Cloud, it installs and uses adapter-node. It has no setting of its
     // own for this.
     buildEnvironment: (app): Record<string, string> =>
       dependsOn(app, '@sveltejs/adapter-auto') ? { GCP_BUILDPACKS: 'node' } : {},
@@ -135,8 +135,8 @@ export const SERVER_FRAMEWORKS: Readonly<Record<string, FrameworkRow>> = {
   qwik: {
     name: 'Qwik',
     packages: ['@builder.io/qwik-city', '@builder.io/qwik', '@qwik.dev/router'],
-    // Without an adapter, Qwik has only the preview server. The program qwik calls the package manager that started it,
-    // so npx starts it.
+    // Without an adapter, Qwik has only the preview server. The program `qwik` calls the package manager with which it
+    // was started, so it is started with npx.
     buildInstead: (app) => (hasScript(app, 'build.server') ? null : 'npx qwik build preview'),
     starts: () => [
       start('node server/entry.express', 'server/entry.express.js'),

@@ -2,25 +2,28 @@ import { FOREVER_VALUED, OPTION_DECIDES, PROGRAMS, VALUED, WATCHERS, WATCHING } 
 import { commandsOf, MAX_LINE_LENGTH, nameOf, withoutPrefixes } from './script-words.js';
 
 /**
- * What a start command is for. Commands are cut into words, and each pattern is matched against one word, so that a
- * hostile script costs linear time.
+ * What a start command is used for. Commands are split into words, and each pattern is matched against one word, so
+ * that even a hostile script is read in linear time.
  */
 export type CommandUse =
   | { use: 'production' }
-  /** A watcher that restarts `command`, which production runs without watching. */
+  /** A watcher that restarts `command`. Production runs `command` without the watcher. */
   | { use: 'watched'; tool: string; command: string }
   /** A development server: it compiles on demand, or reloads pages. Never run in production. */
   | { use: 'development'; tool: string }
-  /** Serves what a build has written. Run if a project has nothing better. */
+  /** A preview server: it serves the output of a build. Run only if there is no other way to start the project. */
   | { use: 'preview'; tool: string };
 
 type Scripts = Readonly<Record<string, string>>;
 
-/** Scripts can call scripts: the greatest depth of such calls, and the greatest number followed for one command. */
+/**
+ * Scripts can call other scripts. Maximum depth of such calls, and maximum number of calls that are followed for one
+ * command.
+ */
 const DEEPEST = 5;
 const MAX_FOLLOWED = 50;
 
-/** Decides what a shell command, for example a start script, is for. */
+/** Decides what a shell command, for example a start script, is used for. */
 export function commandUse(command: string, scripts: Scripts, main: string | null = null): CommandUse {
   return useOf(command, { scripts, main, followed: { count: 0 } }, 0);
 }
@@ -38,7 +41,7 @@ function useOf(command: string, about: About, depth: number): CommandUse {
   if (development !== undefined) return development;
   const watched = uses.findIndex(({ use }) => use === 'watched');
   const found = uses[watched];
-  // A watcher beside other commands has no simple replacement, unless the others only run before it.
+  // A watcher among other commands cannot simply be removed, unless the other commands only run before it.
   if (found?.use === 'watched') {
     if (parts.length === 1) return found;
     const before = watched === parts.length - 1 ? stepsBefore(command) : null;
@@ -49,10 +52,7 @@ function useOf(command: string, about: About, depth: number): CommandUse {
   return uses.find(({ use }) => use === 'preview') ?? { use: 'production' };
 }
 
-/**
- * Returns the part of a shell line before its last command, if `&&` joins all its commands.
- * Returns null otherwise.
- */
+/** Returns the part of a shell line before its last command if `&&` joins all its commands; null otherwise. */
 function stepsBefore(line: string): string | null {
   if (line.length > MAX_LINE_LENGTH || /[;|\n"'`\\]|(?<!&)&(?!&)/.test(line)) return null;
   return line.slice(0, line.lastIndexOf('&&')).trim();
@@ -93,7 +93,7 @@ function useOfWords(all: readonly string[], about: About, depth: number): Comman
   return useOfProgram(program, rest);
 }
 
-/** Decides by the file's name: `node build/dev-server.js` is for developers. */
+/** Decides by the file's name: `node build/dev-server.js` starts a development server. */
 function useOfFile(rest: readonly string[]): CommandUse {
   const file = rest.find((word) => !word.startsWith('-')) ?? '';
   const name = (file.split('/').at(-1) ?? '').slice(0, 200).toLowerCase();
@@ -137,7 +137,9 @@ function follow(script: string, about: About, depth: number): CommandUse {
   return useOf(about.scripts[script] ?? '', about, depth + 1);
 }
 
-/** Decides for several scripts at once: if one of them is for developers, all are. */
+/**
+ * Decides for a program that runs several scripts at once. If one of the scripts is for development, the program is.
+ */
 function worst(words: readonly string[], about: About, depth: number): CommandUse {
   if (depth >= DEEPEST) return { use: 'production' };
   const names = words.map((word) => word.replace(/^npm:/, ''));
@@ -192,7 +194,7 @@ function withoutWatcher(tool: string, rest: readonly string[], { main }: About):
   return { use: 'watched', tool, command: [runner, ...(words.length > 0 ? words : [file])].join(' ') };
 }
 
-/** Adds `main` of package.json to a command that is only a program, such as `babel-node`; nodemon does so too. */
+/** Adds `main` of package.json to a command that is only a program, such as `babel-node`, as nodemon does. */
 function withEntry(command: readonly string[], main: string | null): string {
   const hasFile = command.slice(1).some((word) => /\.[cm]?[jt]sx?$|\//.test(word));
   return [...command, ...(hasFile || main === null || command.length > 1 ? [] : [main])].join(' ');
@@ -207,10 +209,7 @@ function isPlain(words: readonly string[]): boolean {
   return words.every((word) => /^[\w./@:=+-]+$/.test(word));
 }
 
-/**
- * Returns the file that a command such as `node dist/main` runs, relative to the project.
- * Returns null for other commands.
- */
+/** Returns the project's file that a command such as `node dist/main` runs. Returns null for other commands. */
 export function fileOf(command: string, scripts: Scripts): string | null {
   let words = commandsOf(command).at(-1) ?? [];
   for (let depth = 0; depth < DEEPEST; depth++) {

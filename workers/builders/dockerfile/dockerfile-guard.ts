@@ -9,25 +9,24 @@ export interface GuardOptions {
   ownPrefix: string | null;
 }
 
-/** Names of the platform's images in an engine begin with this. */
+/** The prefix of the names of the platform's images in an engine. */
 const OWN = 'ranvier/';
-/** Matches the name of a service's image anywhere in a text. Services have UUIDs. */
+/** Matches the name of a service's image, which contains the service's UUID, anywhere in a text. */
 const OWN_ANYWHERE = /(?:^|[^\w.-])ranvier\/[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}[:@]/im;
 /** Matches Docker's own frontend in a `syntax` directive. Every engine contains this frontend. */
 const USUAL_SYNTAX = /^(?:docker\.io\/)?docker\/dockerfile(?::[\w][\w.-]*)?(?:@sha256:[0-9a-f]{64})?$/;
 
 const MARK = '# The engine builds this with its own frontend.';
 
-/** Returns how many lines at the top of a guarded Dockerfile are the platform's own. */
+/** Returns the number of lines that `guardDockerfile` has added at the top of a Dockerfile. */
 export function guardedHeader(lines: readonly string[]): number {
   return lines.indexOf(MARK) + 1;
 }
 
 /**
- * Returns the Dockerfile that the engine gets.
- * It begins with a comment, so that the engine ignores a `syntax` directive: a frontend other than the engine's own
- * would not separate the caches of services. Throws `BuildError` if the Dockerfile asks for another frontend, or names
- * an image that the platform has built.
+ * Returns the Dockerfile to pass to the engine. It begins with a comment, so that the engine ignores a `syntax`
+ * directive: a frontend other than the engine's own would not separate the caches of services. Throws `BuildError` if
+ * the Dockerfile requests another frontend, or names an image that the platform has built.
  */
 export function guardDockerfile(text: string, options: GuardOptions): { text: string; notes: string[] } {
   const parsed = parseDockerfile(text);
@@ -45,7 +44,7 @@ export function guardDockerfile(text: string, options: GuardOptions): { text: st
   return { text: [...header, text.replace(/^\ufeff/, ''), ''].join('\n'), notes };
 }
 
-/** Returns the names of the variables that a Dockerfile declares. */
+/** Returns the names of the variables that a Dockerfile declares with `ARG`. */
 export function declaredArguments(text: string): Set<string> {
   const names = new Set<string>();
   for (const { name, rest } of parseDockerfile(text).instructions) {
@@ -54,7 +53,7 @@ export function declaredArguments(text: string): Set<string> {
   return names;
 }
 
-/** Returns the names of a Dockerfile's stages, in small letters. */
+/** Returns the names of a Dockerfile's stages, in lower case. */
 export function stagesOf(text: string): string[] {
   return parseDockerfile(text).instructions.flatMap((instruction) => stageOf(instruction) ?? []);
 }
@@ -63,14 +62,14 @@ function stageOf({ name, rest }: Instruction): string | undefined {
   return name === 'FROM' ? /\sAS\s+(\S+)\s*$/i.exec(rest)?.[1]?.toLowerCase() : undefined;
 }
 
-/** An image that a Dockerfile names, with the values of `ARG`s. */
+/** An image that a Dockerfile names. The values of `ARG`s are inserted in its name. */
 interface NamedImage {
   image: string;
-  /** True if the name may mean a stage instead: it is a plain word in `--from` or in a mount. */
+  /** True if the name may be that of a stage instead: it is a plain word in `--from` or in a mount. */
   isLikeStage: boolean;
 }
 
-/** Returns the images that a Dockerfile takes from elsewhere, without its own stages. Each name appears once. */
+/** Returns the images that a Dockerfile names, each once, without its own stages. */
 export function namedImages(text: string, buildArgs: GuardOptions['buildArgs']): NamedImage[] {
   const stages = new Set(['scratch', '']);
   const found = new Map<string, NamedImage>();

@@ -3,7 +3,7 @@ const SHELL = /^\s*SHELL\s+(\[.*\])\s*$/i;
 const HERE_DOCUMENT = /<<(-?)\s*(["']?)([A-Za-z_][A-Za-z0-9_]*)\2/;
 const COPY = /^\s*(?:COPY|ADD)\s+((?:--\S+\s+)*)((?:<<-?(["']?)[A-Za-z_][A-Za-z0-9_]*\3\s+)+)(\S+)\s*$/i;
 const USUAL_SHELL = ['/bin/sh', '-c'];
-/** The name of the build context that has the files of here-documents. */
+/** The name of the additional build context that contains the files of here-documents. */
 export const HERE_CONTEXT = 'ranvier-here-documents';
 
 /** A Dockerfile without here-documents, and the files of its context `HERE_CONTEXT`: path → content. */
@@ -13,9 +13,9 @@ export interface PlainDockerfile {
 }
 
 /**
- * Rewrites here-documents for buildah before 1.33 (in Debian 12), which does not know them.
- * A RUN becomes a list of words, and a COPY becomes a COPY from `HERE_CONTEXT`. The lines keep their numbers. A
- * here-document stays as it is if it names its own interpreter, or if its file needs variables of the Dockerfile.
+ * Rewrites here-documents for buildah before 1.33 (in Debian 12), which does not support them. A RUN gets the exec
+ * form, and a COPY becomes a COPY from `HERE_CONTEXT`. The lines keep their numbers. A here-document is left unchanged
+ * if it names its own interpreter, or if its content uses variables of the Dockerfile.
  */
 export function withoutHereDocuments(dockerfile: string): PlainDockerfile {
   const lines = dockerfile.split('\n');
@@ -40,14 +40,14 @@ interface Ends {
   withTabs: Places;
 }
 
-/** An instruction without here-documents. It replaces the lines up to `end`. */
+/** A rewritten instruction without here-documents. It replaces the lines up to and including `end`. */
 interface PlainInstruction extends PlainDockerfile {
   end: number;
 }
 
 /**
- * Returns the COPY of here-documents at a line as a COPY from `HERE_CONTEXT`.
- * Returns null if the line is no such COPY, or a document has no end.
+ * Rewrites a COPY of here-documents as a COPY from `HERE_CONTEXT`. Returns null if the line is not such a COPY, or if a
+ * here-document has no end or uses variables.
  */
 function copyOf(lines: readonly string[], index: number, ends: Ends): PlainInstruction | null {
   const [, flags = '', marks = '', , target] = COPY.exec(lines[index] ?? '') ?? [];
@@ -67,8 +67,8 @@ function copyOf(lines: readonly string[], index: number, ends: Ends): PlainInstr
 }
 
 /**
- * Returns the RUN with a here-document at a line as a list of words.
- * Returns null if the line is no such RUN, or the document has no end.
+ * Rewrites a RUN with a here-document in the exec form. Returns null if the line is not such a RUN, or if the
+ * here-document has no end or names its own interpreter.
  */
 function runOf(lines: readonly string[], index: number, ends: Ends, shell: readonly string[]): PlainInstruction | null {
   const [, flags = '', command = ''] = RUN.exec(lines[index] ?? '') ?? [];

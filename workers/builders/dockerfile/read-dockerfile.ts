@@ -13,7 +13,7 @@ export interface DockerfileInput {
   dockerfilePath: string;
   /** The stage that is built; empty for the last one. */
   dockerfileTarget: string;
-  /** A Dockerfile in place of that of the repository; empty for none. */
+  /** The text of a Dockerfile that is used instead of the repository's; empty for none. */
   dockerfileText: string;
   /** Variables of the build. The Dockerfile gets those that it declares by `ARG`. */
   variables: Record<string, string>;
@@ -30,7 +30,7 @@ export interface DockerfileBuild {
   notes: string[];
 }
 
-/** The name that a Dockerfile from outside of the context gets in the context. */
+/** The name, in the build context, of a Dockerfile that is not in the context. */
 const OUTSIDE = '.ranvier.Dockerfile';
 /** Builders accept these arguments without a declaration, and keep them out of an image's history. */
 export const PREDEFINED_ARGUMENT = /^(http|https|ftp|no|all)_proxy$/i;
@@ -64,7 +64,9 @@ export async function readDockerfile(input: DockerfileInput): Promise<Dockerfile
   };
 }
 
-/** Returns a Dockerfile of the repository, its path in the context, and what its own file leaves out. */
+/**
+ * Returns the repository's Dockerfile, its path in the context, and the text of its own `.dockerignore` file, if any.
+ */
 async function dockerfileOf(app: string, project: string, context: string, dockerfilePath: string) {
   const beside = await textInside(context, dockerfilePath);
   const path =
@@ -80,7 +82,7 @@ async function dockerfileOf(app: string, project: string, context: string, docke
 
 function assertStage(dockerfile: string, target: string): void {
   const stages = stagesOf(dockerfile);
-  // A number counts the stages.
+  // A numeric target is the index of a stage.
   const isStage = stages.includes(target.toLowerCase()) || /^\d+$/.test(target);
   if (!target || isStage) return;
   const has = stages.length === 0 ? 'names no stage' : `has: ${stages.join(', ')}`;

@@ -3,12 +3,12 @@ import type { Accounts, RegistryAccount } from '../../docker/registry-accounts.j
 import { BuildError } from '../../failures/explained-errors.js';
 import type { BuildRequest } from '../builder.js';
 
-/** Finds the account of a workspace's `registryId`; null if there is none. */
+/** Finds the credentials of a workspace's registry; null if there is no such registry. */
 export type FindAccount = (workspaceId: string, registryId: string) => Promise<RegistryAccount | null>;
 
 /**
- * Returns registry → account for the account that the configuration names; empty if it names none. Throws `BuildError`
- * if there is no such account.
+ * Returns the credentials of the configuration's `registryId`, by registry; empty if none is set. Throws `BuildError`
+ * if there is no such registry.
  */
 export async function accountsOf(
   { workspaceId, configuration }: BuildRequest,

@@ -3,9 +3,9 @@ import { streamFiles } from '../reader/read-files.js';
 import { type PackedContent, packFolders } from './pack-folders.js';
 
 /**
- * Packs a build context into a tar stream while the stream is read. A separate process reads the folders.
- * Links stay links and are not followed; owners and times are left out. The folders must not change meanwhile. A file
- * that cannot be packed ends the stream with a `BuildError`.
+ * Packs a build context into a tar stream while the stream is read. A separate process reads the folders. Symbolic
+ * links are kept and not followed; owners and times are left out. The folders must not change meanwhile. If a file
+ * cannot be packed, the stream fails with a `BuildError`.
  */
 export function packContext(content: PackedContent): Readable {
   return content.folders.length === 0 ? packFolders(content) : streamFiles('packContext', content);

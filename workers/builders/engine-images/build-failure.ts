@@ -8,7 +8,7 @@ const FAILED_COMMAND = [
   /process "(.*)" did not complete successfully: exit code: (\d+)/s,
 ];
 const SHELL = /^\/bin\/sh -c /;
-/** Generated Dockerfiles put this prefix before commands that install. */
+/** Generated Dockerfiles put this prefix before install commands. */
 const PREFIX = /^export NODE_ENV=development; /;
 const KILLED = 137;
 const UNAVAILABLE =
@@ -17,19 +17,18 @@ const FRAME =
   /^(failed to solve( with frontend \S+)?|failed to create LLB definition|rpc error: code = \w+ desc =|failed to compute cache key)[: ]+/i;
 
 const ENTITLEMENT = /\b(?:network\.host|security\.insecure|device) is not allowed|entitlement \S+ is not allowed/;
-/** Tenants can produce messages of any length, and the expressions above are slow on long ones. */
+/** Maximum length of a matched message. The expressions above are slow on longer ones, which tenants can produce. */
 const MAX_MESSAGE_LENGTH = 8192;
 
 export interface ExplainedBuild {
-  /** What names the base images, for messages: `the Dockerfile`, `BASE_IMAGES` or `the service`. */
+  /** The origin of the base images' names, for messages: `the Dockerfile`, `BASE_IMAGES` or `the service`. */
   origin: string;
 }
 
 /**
- * Explains to the person who deployed why a build failed.
- * Names the command, its exit code, `cause` (the most significant line of output) and `advice` (what to do about a
- * frequent failure), or the engine's message. If the engine did not answer, returns the error unchanged: it is a fault
- * of the platform.
+ * Returns an error that explains to the user why a build failed. It contains the command, its exit code, `cause` (the
+ * most significant line of output) and `advice` (what to do about a frequent failure), or the engine's message. If the
+ * engine did not respond, returns the error unchanged: it is a fault of the platform.
  */
 export function explainBuild(
   error: unknown,
@@ -67,7 +66,7 @@ export function explainBuild(
   return new BuildError(`the build failed: ${reason}`);
 }
 
-/** Returns the beginning and the end of a long message. The cause is in one of them. */
+/** Returns the beginning and the end of a long message. One of them contains the cause. */
 function bounded(message: string): string {
   const half = MAX_MESSAGE_LENGTH / 2;
   return message.length <= MAX_MESSAGE_LENGTH ? message : `${message.slice(0, half)} … ${message.slice(-half)}`;

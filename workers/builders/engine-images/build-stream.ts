@@ -3,9 +3,9 @@ import { type LineCutter, LineSplitter } from '../../sandbox/line-splitter.js';
 import { Status, type Vertex } from './buildkit-messages.js';
 
 export interface BuildEnd {
-  /** `sha256:…`; null if no image was made. */
+  /** `sha256:…`; null if no image was built. */
   imageId: string | null;
-  /** Why the build failed. The engine reports failures as events of its progress, while the call itself succeeds. */
+  /** Why the build failed. The engine reports failures as progress events, while the call itself succeeds. */
   error: string | null;
 }
 
@@ -15,7 +15,7 @@ export interface StreamOptions {
   cutter?: LineCutter;
 }
 
-/** Reads the progress of a build until it ends. */
+/** Reads the progress of a build until the build has finished. */
 export async function followBuild(
   stream: AsyncIterable<Buffer | string>,
   { onLine, cutter }: StreamOptions,
@@ -37,7 +37,7 @@ function imageIdOf(aux: unknown): string | null {
   return typeof id === 'string' ? id : null;
 }
 
-/** Turns BuildKit's traces into lines: the name of each step once, when it begins, and the step's output. */
+/** Turns BuildKit's traces into lines: the name of each step once, when the step starts, and the step's output. */
 class TraceLines {
   readonly #cutter: LineCutter | undefined;
   readonly #announced = new Set<string>();
@@ -52,7 +52,7 @@ class TraceLines {
   read(aux: unknown): string[] {
     if (typeof aux !== 'string') return [];
     const { vertexes, logs } = Status.decode(Buffer.from(aux, 'base64'));
-    // A step that ends may have its last output in the same message, so output is read before the end.
+    // A message may contain both the last output of a step and its completion, so output is read first.
     const begun = vertexes.filter((vertex) => !vertex.completed || vertex.cached).flatMap((v) => this.#announce(v));
     const output = logs.flatMap(({ vertex, msg }) => this.#splitter(vertex).push(msg));
     const ended = vertexes.filter((vertex) => vertex.completed).flatMap((v) => this.#end(v));

@@ -5,14 +5,13 @@ import { packContext } from './build-context.js';
 
 /** Every BuildKit refuses this Dockerfile as invalid, so the check leaves nothing behind. */
 const DOCKERFILE = 'FROM scratch\nNOTHING\n';
-/** An engine that is busy or was just started may fail the first attempts. */
+/** Number of attempts. An engine that is busy or was just started may fail the first ones. */
 const TRIES = 4;
 const PATIENCE_MS = 30_000;
 
 /**
- * Verifies that the engine builds with BuildKit. Throws `EngineError`.
- * The older builder must not build for tenants: it accepts a few hex digits as the id of an image, which may be another
- * tenant's.
+ * Verifies that the engine builds with BuildKit. Throws `EngineError`. The legacy builder must not build for tenants:
+ * it accepts a few hex digits as an image's id, which may be the id of another tenant's image.
  */
 export async function assertBuildkit({ streams, host }: Engine): Promise<void> {
   for (let tries = 1; tries <= TRIES; tries++) {
@@ -33,7 +32,7 @@ export async function assertBuildkit({ streams, host }: Engine): Promise<void> {
   );
 }
 
-/** Returns null if BuildKit handles the build, otherwise the reason why not. */
+/** Returns null if BuildKit handles the build, otherwise the reason for the failure. */
 async function tryBuild(streams: Engine['streams'], context: Readable, signal: AbortSignal): Promise<string | null> {
   const stream = await new Promise<Readable>((resolve, reject) => {
     streams.modem.dial(

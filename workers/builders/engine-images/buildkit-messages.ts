@@ -1,6 +1,6 @@
 import protobuf from 'protobufjs';
 
-/** The messages of BuildKit that the platform reads or writes, with the fields that it uses. Other fields are skipped. */
+/** BuildKit's protobuf messages that the platform reads or writes, with only the fields that it uses. */
 const { root } = protobuf.parse(`
   syntax = "proto3";
 
@@ -25,7 +25,7 @@ const { root } = protobuf.parse(`
   message HealthResponse { enum ServingStatus { UNKNOWN = 0; SERVING = 1; } ServingStatus status = 1; }
 `);
 
-/** Encodes and decodes one message. `decode` throws an `Error` for bytes that are no such message. */
+/** Encodes and decodes one message. `decode` throws an `Error` for bytes that are not such a message. */
 export interface MessageType<T> {
   encode(message: T): Buffer;
   decode(bytes: Uint8Array): T;
@@ -44,12 +44,12 @@ export interface Vertex {
   digest: string;
   name: string;
   cached: boolean;
-  /** Null until the step has begun. */
+  /** Null until the step has started. */
   started: object | null;
   completed: object | null;
 }
 
-/** A piece of a step's output, cut anywhere. */
+/** A chunk of a step's output. It may begin and end within a line. */
 export interface VertexLog {
   vertex: string;
   msg: Uint8Array;

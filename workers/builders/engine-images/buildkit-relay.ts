@@ -15,13 +15,13 @@ import { socketAddress } from '../../docker/docker-engine.js';
 export interface Relay {
   /** Why BuildKit could not be reached; null if it could, or if no connection was tried yet. */
   readonly fault: Error | null;
-  /** Ends every connection, and with them the builds that use them. */
+  /** Closes all connections, which aborts the builds that use them. */
   close(): void;
 }
 
 /**
- * The calls that a build makes. All others are refused: `DiskUsage`, `ListenBuildHistory` and the content store list
- * data of other services, `Prune` and `UpdateBuildHistory` change it.
+ * The gRPC calls that a build needs. All others are refused: `DiskUsage`, `ListenBuildHistory` and the content store
+ * list data of other services, and `Prune` and `UpdateBuildHistory` change such data.
  */
 const ALLOWED: ReadonlySet<string> = new Set([
   '/moby.buildkit.v1.Control/Info',
@@ -32,7 +32,7 @@ const ALLOWED: ReadonlySet<string> = new Set([
   '/grpc.health.v1.Health/Check',
 ]);
 const PERMISSION_DENIED = 7;
-/** The longest path of a Unix socket on macOS; Linux takes four bytes more. */
+/** Maximum length of a Unix socket's path on macOS; Linux allows four bytes more. */
 const MAX_SOCKET_PATH_BYTES = 103;
 const MAX_CONNECTIONS = 16;
 /**
@@ -43,9 +43,9 @@ const WINDOW_BYTES = 1024 * 1024;
 const SETTINGS = { initialWindowSize: WINDOW_BYTES, maxConcurrentStreams: 100 };
 
 /**
- * Listens on a Unix socket at `path` and passes the calls of a build on to BuildKit.
- * So a build can use BuildKit (`unix://…` or `tcp://…`) although its user may not open BuildKit's own socket. Calls
- * that a build does not need are answered with PERMISSION_DENIED. Throws if the path is too long for a socket.
+ * Listens on a Unix socket at `path` and forwards a build's calls to BuildKit. This lets a build use BuildKit
+ * (`unix://…` or `tcp://…`) although its user may not open BuildKit's own socket. Refuses calls that a build does not
+ * need with PERMISSION_DENIED. Throws if the path is too long for a socket.
  */
 export async function openRelay(path: string, host: string): Promise<Relay> {
   if (Buffer.byteLength(path) > MAX_SOCKET_PATH_BYTES) {
@@ -93,7 +93,7 @@ export async function openRelay(path: string, host: string): Promise<Relay> {
       else refuse(call, headers[':path'] ?? '');
     });
   });
-  // Ignored: connections of clients that do not speak HTTP/2 end here.
+  // Ignored: connections of clients that do not speak HTTP/2 fail here.
   server.on('sessionError', () => {});
   server.listen(path);
   await once(server, 'listening');
@@ -113,7 +113,7 @@ function refuse(call: ServerHttp2Stream, path: string): void {
   call.close(constants.NGHTTP2_NO_ERROR);
 }
 
-/** Carries one call in both directions, with its trailers and its end. */
+/** Forwards one call in both directions, with its trailers and the end of each stream. */
 function passOn(call: ServerHttp2Stream, headers: IncomingHttpHeaders, buildkit: ClientHttp2Session): void {
   if (buildkit.destroyed || buildkit.closed) {
     call.close(constants.NGHTTP2_CANCEL);

@@ -20,7 +20,7 @@ import {
   SecretResponse,
 } from './buildkit-messages.js';
 
-/** A connection over which BuildKit asks the platform for what a running build needs. */
+/** A connection over which BuildKit requests registry credentials and secrets for a running build. */
 export interface BuildkitSession {
   id: string;
   close(): void;
@@ -32,18 +32,18 @@ const HEALTH = '/grpc.health.v1.Health/Check';
 /** The host names under which BuildKit asks for the credentials of Docker Hub. */
 const HUB = /^(registry-1|index|auth)\.docker\.io$/;
 
-/** What the platform gives to a build on request. */
+/** The registry credentials and secrets that a build may request. */
 export interface SessionOffer {
-  /** Registry accounts, for base images. */
+  /** Registry credentials, with which base images are pulled. */
   accounts: Accounts;
-  /** Secret mounts: id → value. They enter neither layers nor history nor cache keys. */
+  /** Secret mounts: id → value. They do not become part of layers, history or cache keys. */
   secrets: Readonly<Record<string, string>>;
 }
 
 /**
- * Opens a session that answers requests for accounts and secrets, and health checks.
- * The session of the Docker client (dockerode) is not used: it gives one account to every registry that asks, answers
- * no health check, and stays open after a build was cancelled.
+ * Opens a session that responds to requests for credentials and secrets, and to health checks. Used in place of the
+ * session of the Docker client (dockerode), which sends the same credentials to every registry, does not respond to
+ * health checks, and stays open after a build was cancelled.
  */
 export async function openBuildkitSession(
   { streams }: Engine,
@@ -104,7 +104,7 @@ function method<Q, A>(path: string, request: MessageType<Q>, response: MessageTy
   };
 }
 
-/** Returns a handler that answers with the result of `respond`, or with NOT_FOUND if that is null. */
+/** Returns a handler that responds with the result of `respond`, or with NOT_FOUND if that is null. */
 function answer<Q, A>(respond: (request: Q) => A | null) {
   return (call: ServerUnaryCall<Q, A>, callback: sendUnaryData<A>) => {
     const response = respond(call.request);
@@ -117,7 +117,7 @@ function secretOf(secrets: SessionOffer['secrets'], id: string): { data: Buffer 
   return Object.hasOwn(secrets, id) ? { data: Buffer.from(secrets[id] ?? '') } : null;
 }
 
-/** Returns an empty answer if there is no account: BuildKit then asks the registry anonymously. */
+/** Returns an empty response if there are no credentials: BuildKit then uses the registry anonymously. */
 function credentialsOf(accounts: Accounts, host: string): { username?: string; secret?: string } {
   const account = accounts.get(HUB.test(host) ? 'docker.io' : host);
   return account === undefined ? {} : { username: account.username, secret: account.password };

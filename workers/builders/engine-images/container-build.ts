@@ -33,15 +33,15 @@ export interface ContainerBuilderOptions {
   config: Pick<Config, 'dataDir' | 'buildEnvironment' | 'baseImages' | 'secretsKey'>;
   log: Logger;
   engine: Engine;
-  /** Builds repositories without a Dockerfile. If it is null, the platform writes a Dockerfile for them. */
+  /** Builds images from repositories without a Dockerfile; if it is null, the platform writes a Dockerfile for them. */
   railpack: Railpack | null;
   sandbox: Sandbox;
   source: RepositorySource;
   images: EngineImageStore;
-  /** Builds sites, which are only files. */
+  /** Builds static sites, whose images are folders. */
   sites: Builder;
   findAccount: FindAccount;
-  /** Chooses the versions of the tools that generated Dockerfiles install. */
+  /** Chooses the versions of the tools to install in generated Dockerfiles. */
   toolchains: Pick<ToolchainStore, 'choose'>;
 }
 
@@ -85,7 +85,7 @@ export class ContainerBuild {
     });
   }
 
-  /** Stores the configured image under a name of the platform's own. */
+  /** Pulls the configured image and stores it under a name of the platform's own. */
   async adopt(): Promise<BuiltImage> {
     return this.#limit.within('taking over the image', async () => {
       const { engine, images } = this.#options;
@@ -177,7 +177,7 @@ export class ContainerBuild {
     return this.#keep(imageId, 'railpack', '');
   }
 
-  /** Returns the settings that all builds in the engine share. */
+  /** Returns the settings of a build in the engine. Those in `build` replace the defaults. */
   async #engineBuild(build: Partial<EngineBuild>): Promise<Omit<EngineBuild, 'context'>> {
     const { config } = this.#options;
     if (this.#request.clearCache) await this.#context.log('Builds without any cache, because clearCache is set');

@@ -6,9 +6,8 @@ import type { BuildContext, Builder, BuildRequest } from '../builder.js';
 import { ContainerBuild, type ContainerBuilderOptions } from './container-build.js';
 
 /**
- * Makes images in a container engine.
- * It uses a repository's Dockerfile, Railpack, a detected plan, or an existing image. `sites` builds a repository
- * that is only files.
+ * Creates a builder of images in a container engine. It uses a repository's Dockerfile, Railpack, a detected build
+ * plan, or an existing image. `sites` builds static sites.
  */
 export function createContainerBuilder(options: ContainerBuilderOptions): Builder {
   return {
@@ -23,7 +22,7 @@ export function createContainerBuilder(options: ContainerBuilderOptions): Builde
   };
 }
 
-/** Builds an image of a repository. Returns undefined if the repository is only files. */
+/** Builds an image from a repository. Returns undefined if the repository is a static site. */
 async function buildRepository(
   options: ContainerBuilderOptions,
   request: BuildRequest,

@@ -7,22 +7,22 @@ import { type PackagedName, packageOf, type ToolVersion } from '../toolchains/to
 
 export interface DockerfileInput {
   plan: BuildPlan;
-  /** Tools that are installed in these versions, even if the base image has others. */
+  /** The tools to install, in these versions, even if the base image contains other versions. */
   tools: readonly ToolVersion<PackagedName>[];
-  /** Runtime → image. `auto` is for projects without a known language, and runs compiled programs. */
+  /** Runtime → base image. `auto` is used for projects without a known language, and to run compiled programs. */
   baseImages: Readonly<Record<string, string>>;
   /** Names of the variables that the build may see. Their values are given as build arguments. */
   variables: readonly string[];
-  /** True if the context has a folder `certificates`. */
+  /** True if the build context has a folder `certificates`. */
   certificates: boolean;
   /** The prefix of this service's caches on the engine; null if the builder cannot keep caches. */
   cacheName: string | null;
   port: number;
-  /** Labels of the build stage, whose images stay in the engine besides the result. */
+  /** Labels of the build stage, whose images remain in the engine in addition to the result. */
   labels: Readonly<Record<string, string>>;
 }
 
-/** Paths in a container. In the context, the repository's files are below `app/`. */
+/** Paths in a container. In the build context, the repository's files are below `app/`. */
 const APP = '/app';
 export const CERTIFICATES = '/opt/ranvier/certificates';
 const TOOLS = '/opt/ranvier/tools';
@@ -31,10 +31,9 @@ const CACHES = '/opt/ranvier/caches';
 const USER = 10001;
 
 /**
- * Writes the Dockerfile of a plan.
- * One stage installs and builds; the final stage holds its result and runs as an unprivileged user. Manifests are
- * copied first, so that unchanged dependencies are not installed again. Only the build stage has arguments, so that
- * they do not enter the image's history. Throws `BuildError`.
+ * Writes the Dockerfile for a build plan. One stage installs and builds; the final stage contains its result and runs
+ * as an unprivileged user. Manifests are copied first, so that unchanged dependencies are not installed again. Only the
+ * build stage has arguments, so that they do not become part of the image's history. Throws `BuildError`.
  */
 export function writeDockerfile(input: DockerfileInput): string {
   return [...buildStage(input), '', ...finalStage(input), ''].join('\n');
@@ -104,7 +103,10 @@ function finalStage(input: DockerfileInput): string[] {
   ];
 }
 
-/** Returns a shell program that chooses between several starts. Only the container knows which files were built. */
+/**
+ * Returns a shell script that chooses between several start commands. Only in the container is it known which files
+ * were built.
+ */
 export function startInContainer({ starts, startCommand }: Pick<BuildPlan, 'starts' | 'startCommand'>): string {
   const choices = starts.slice(1).some(({ needs }) => needs !== starts[0]?.needs) ? starts : [];
   const tests = choices.flatMap(({ command, needs }) => {
@@ -120,16 +122,17 @@ function inShell(command: string): string {
 }
 
 /**
- * Returns the command that installs tools below TOOLS with the base image's npm.
- * Node.js comes last, because the base image's npm may not run on another Node.js. The binaries are for the engine's
- * processor, which may differ from the worker's.
+ * Returns the command that installs tools below TOOLS with the base image's npm. Node.js is installed last, because the
+ * base image's npm may not run on another version. The binaries are for the processor of the engine's host, which may
+ * differ from the worker's.
  */
 function installTools(tools: readonly ToolVersion<PackagedName>[]): string {
   const npm = 'npm install --ignore-scripts --no-audit --no-fund --no-save --no-package-lock';
   const commands = [...tools.filter(({ name }) => name !== 'node'), ...tools.filter(({ name }) => name === 'node')].map(
     (tool) => {
       const { name, programs } = packageOf(tool, { platform: 'linux', arch: '$ARCH', avx2: true });
-      // Before this command, $BUN is set to bun's build for the processor: the baseline build if it lacks AVX2.
+      // Before this command, $BUN is set to bun's build for the processor. On x64, this is the baseline build, which
+      // needs no AVX2.
       const wanted = tool.name === 'bun' ? '@oven/bun-linux-$BUN' : name;
       if (programs === null) return `${npm} --global --prefix ${TOOLS} "${wanted}@${tool.version}"`;
       const links = Object.entries(programs).map(
@@ -147,10 +150,12 @@ function run(flags: readonly string[], command: string): string {
   return `RUN ${[...flags, JSON.stringify(['/bin/sh', '-c', command])].join(' ')}`;
 }
 
-/** Returns mounts for the folders that frameworks keep between builds, at the places where their tools write. */
+/**
+ * Returns cache mounts for the folders that frameworks keep between builds, at the paths to which their tools write.
+ */
 function keptMounts({ plan, cacheName }: DockerfileInput): string[] {
   const folder = projectFolder(plan.folders.build);
-  // The options of an instruction cannot quote every path. Such a project gets no mounts.
+  // Some paths cannot be quoted in the options of an instruction. A project in such a folder gets no cache mounts.
   if (cacheName === null || !/^[\w./-]+$/.test(folder)) return [];
   return plan.keptFolders.map(
     (kept) => `--mount=type=cache,id=${cacheName}-${keptName(kept)},target=${folder}/${kept},sharing=locked`,
@@ -182,7 +187,7 @@ function projectFolder(project: string): string {
   return project === '' ? APP : `${APP}/${project}`;
 }
 
-/** Escapes the special characters of a path, because COPY reads names as patterns. */
+/** Escapes the special characters of a path, because COPY interprets names as patterns. */
 function contextPath(project: string, name: string): string {
   return `app/${project === '' ? '' : `${project}/`}${name}`.replace(/[\\*?[\]]/g, '\\$&').replace(/\$/g, '\\$');
 }

@@ -11,44 +11,44 @@ import { followBuild } from './build-stream.js';
 import { type BuildkitSession, openBuildkitSession } from './buildkit-session.js';
 
 /**
- * A build by the engine's BuildKit. The older builder is never used: it accepts the id of another tenant's image as a
- * name.
+ * A build by the engine's BuildKit. The legacy builder is never used, because it accepts the id of another tenant's
+ * image as a name.
  */
 export interface EngineBuild {
-  /** The context as a tar stream. The build reads it to its end, or destroys it. */
+  /** The build context as a tar stream. The build reads it completely, or destroys it. */
   context: Readable;
   /** The Dockerfile's path in the context. */
   dockerfile: string;
   /** The stage that is built; '' for the last one. */
   target: string;
-  /** What names the base images, for messages: `the Dockerfile`, `BASE_IMAGES` or `the service`. */
+  /** The origin of the base images' names, for messages: `the Dockerfile`, `BASE_IMAGES` or `the service`. */
   origin: string;
   buildArgs: Readonly<Record<string, string>>;
   /** Secrets that commands may mount: id → value. */
   secrets: Readonly<Record<string, string>>;
   labels: Readonly<Record<string, string>>;
   noCache: boolean;
-  /** Accounts at registries, for base images. */
+  /** Registry credentials, with which base images are pulled. */
   accounts: Accounts;
-  /** Separates the caches that commands mount: no build can name a cache of another namespace. */
+  /** The namespace of the caches that commands mount. No build can name a cache of another namespace. */
   cacheNamespace: string;
-  /** The memory that the plan allows a build, in MB. */
+  /** The memory that the build may use, in MB. */
   memoryMb: number;
 }
 
-/** The size limit of all build arguments: they become part of a URL, and engines refuse longer URLs. */
+/** Maximum total size of the build arguments. They become part of a URL, and engines refuse longer URLs. */
 const MAX_ARGUMENT_BYTES = 512 * 1024;
 /** Build arguments that change how BuildKit itself works, such as its frontend. */
 const RESERVED = /^BUILDKIT_/i;
 
 /**
- * Builds one image and returns its id. Writes output to the log.
- * An abort of `context.signal` also ends the build in the engine. Throws `BuildError` with the command and its cause.
+ * Builds one image and returns its id. Writes output to the log. An abort of `context.signal` also stops the build in
+ * the engine. Throws a `BuildError` with the failed command and its cause.
  */
 export async function buildInEngine(engine: Engine, build: EngineBuild, context: BuildContext): Promise<string> {
   const output = new CommandOutput(context);
   let session: BuildkitSession | undefined;
-  // The error if a file cannot be packed. The request then ends too, and this error is the cause to report.
+  // The error if a file cannot be packed. The request then fails too, and this error is the cause to report.
   let unpackable: unknown;
   build.context.on('error', (error) => {
     unpackable ??= error;
@@ -88,9 +88,9 @@ export function cacheNamespace(secretsKey: Sensitive, serviceId: string): string
 }
 
 /**
- * Returns a host name that every command of a build gets in its `/etc/hosts`.
- * The key of a command's layer then contains the name. Without it, services of different tenants would share layers,
- * because the key leaves out what a command reads from secrets and proxies.
+ * Returns a host name that is added to `/etc/hosts` for every command of a build. The cache key of the command's layer
+ * then contains the name. Without it, services of different tenants would share layers, because the cache key leaves
+ * out what a command reads from secrets and proxies.
  */
 function layerMark(namespace: string): string {
   return `cache-${createHash('sha256').update(namespace).digest('hex').slice(0, 40)}.invalid`;

@@ -11,7 +11,7 @@ import { type ImageStore, isYoungImage, type StoredImage } from '../builder.js';
 interface KeptImage {
   /** 64 hex digits: the digest of the registry's manifest, or the image's id if there is no registry. */
   digest: string;
-  /** A name that never comes to mean another image. */
+  /** A name that always refers to this image. */
   reference: string;
   sizeBytes: number;
 }
@@ -25,10 +25,10 @@ interface KeepOptions {
 export interface EngineImageStoreOptions {
   engine: Engine;
   registry: Registry | null;
-  /** Marks the images of this installation. A sweep removes no others. */
+  /** The value of the labels that identify this installation's images. A sweep removes no others. */
   installationId: string;
   log: Logger;
-  /** Milliseconds since the epoch. */
+  /** Returns the current time in milliseconds since the epoch. */
   now?: (() => number) | undefined;
 }
 
@@ -37,13 +37,13 @@ const CACHE_LABEL = 'ranvier.cache';
 const CACHES_KEPT = '720h';
 const TAG_LENGTH = 24;
 
-/** Images in a container engine, named `ranvier/<serviceId>`, below the registry's prefix if there is a registry. */
+/** Images in a container engine, named `ranvier/<serviceId>`, with the registry's prefix if there is a registry. */
 export class EngineImageStore implements ImageStore {
   readonly #engine: Engine;
   readonly #registry: Registry | null;
   readonly #log: Logger;
   readonly #now: () => number;
-  /** Labels that mark this installation's images (`image`), and the other images that builds leave (`cache`). */
+  /** Labels of this installation's images (`image`), and of the other images that its builds leave behind (`cache`). */
   readonly labels: { image: Record<string, string>; cache: Record<string, string> };
   /** The prefix of the platform's images in the registry; null if there is no registry. */
   readonly ownPrefix: string | null;
@@ -76,7 +76,7 @@ export class EngineImageStore implements ImageStore {
     }
   }
 
-  /** Names a built image, and pushes it if there is a registry. Throws `BuildError`. */
+  /** Tags a built image, and pushes it if there is a registry. Throws `BuildError`, for example if it is too large. */
   async keep(imageId: string, serviceId: string, { signal, limitBytes, log }: KeepOptions): Promise<KeptImage> {
     const { Size: sizeBytes } = await this.#engine.calls.getImage(imageId).inspect();
     if (sizeBytes > limitBytes) {
@@ -125,7 +125,7 @@ export class EngineImageStore implements ImageStore {
     return removed;
   }
 
-  /** Removes nameless images that emptied caches left more than 30 days ago. Returns their number. */
+  /** Removes untagged images that builds left behind more than 30 days ago. Returns their number. */
   async removeOldCaches(): Promise<number> {
     const [label = ''] = labelFilters(this.labels.cache);
     const filters = JSON.stringify({ label: [label], dangling: ['true'], until: [CACHES_KEPT] });
@@ -137,7 +137,7 @@ export class EngineImageStore implements ImageStore {
     return this.#engine.calls.listImages({ filters: JSON.stringify({ label: labelFilters(labels) }) });
   }
 
-  /** Removes the platform's names of an image. The engine deletes an image together with its last name. */
+  /** Removes the platform's tags from an image. The engine deletes an image when its last tag is removed. */
   async #remove({ Id: id, RepoTags }: ImageInfo): Promise<boolean> {
     const found = await unlessGone(this.#engine.calls.getImage(id).inspect());
     if (!found) return false;
@@ -156,7 +156,7 @@ export class EngineImageStore implements ImageStore {
   }
 }
 
-/** What a sweep knows about an unwanted image. */
+/** What a sweep needs to know about an unwanted image to decide whether to remove it. */
 export interface UnwantedImage {
   id: string;
   names: readonly string[];
@@ -165,8 +165,8 @@ export interface UnwantedImage {
 }
 
 /**
- * Returns the names that a sweep removes from an unwanted image.
- * Young images stay, and so do images with only foreign names. An image without any name is removed by its id.
+ * Returns the names that a sweep removes from an unwanted image. Returns none for a young image, and leaves names that
+ * are not the platform's. An image without any name is removed by its id.
  */
 export function namesToRemove(image: UnwantedImage, ownPrefix: string | null, now: number): string[] {
   if (isYoungImage(image.storedAt, now)) return [];

@@ -7,12 +7,12 @@ import { BuildError } from '../../failures/explained-errors.js';
 import { streamFiles } from '../reader/read-files.js';
 import { unusable } from './rename-archive.js';
 
-/** The errors of opening a missing file, a link or a socket. */
+/** Error codes of opening a missing file, a symbolic link or a socket. */
 const NO_FILE = ['ENOENT', 'ELOOP', 'ENXIO'];
 
 /**
- * Loads the image of an archive in the format of `docker save`, with `name` as its only name.
- * The archive is not trusted: its own names could be those of other images. Throws `BuildError`.
+ * Loads the image from an archive in the format of `docker save`, with `name` as its only name. The archive is not
+ * trusted: its own names could be those of other images. Throws `BuildError`.
  */
 export async function loadImage({ streams }: Engine, path: string, name: string, abortSignal: AbortSignal) {
   const file = await openArchive(path);

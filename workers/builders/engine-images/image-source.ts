@@ -9,8 +9,9 @@ import { packContext } from './build-context.js';
 import { buildInEngine, type EngineBuild } from './engine-build.js';
 
 /**
- * Pulls the image with the deployment's digest, and adds the platform's label. Returns its id.
- * The label makes the platform keep, push and remove the image like a built one. Throws `BuildError`.
+ * Pulls the image with the deployment's digest, and adds the platform's label. Returns the id of the labelled image.
+ * Because of the label, the platform keeps, pushes and removes the image like one that it has built. Throws
+ * `BuildError`.
  */
 export async function adoptImage(
   engine: Engine,

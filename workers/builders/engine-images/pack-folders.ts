@@ -7,15 +7,15 @@ import { type Headers, type Pack, pack } from 'tar-stream';
 import { BuildError } from '../../failures/explained-errors.js';
 import { createDockerignore, type PathFilter } from '../files/path-filter.js';
 
-/** The content of a build context: folders of this host, and files made for the build. */
+/** The content of a build context: folders of this host, and files that are generated for the build. */
 export interface PackedContent {
-  /** `at` is the folder's place in the context, '' for its top; `ignore` has the patterns of a .dockerignore. */
+  /** `at` is the folder's path in the context, '' for the root; `ignore` has the patterns of a .dockerignore. */
   folders: { at: string; path: string; ignore?: string[] }[];
   /** Paths in the context → contents. They replace files from the folders. */
   files: Readonly<Record<string, string | { base64: string }>>;
 }
 
-/** All files get this time, so that the engine's cache of steps depends on their content only. */
+/** The modification time of all files. It is fixed, so that the engine's layer cache depends only on their content. */
 const MTIME = new Date(0);
 
 /** Returns the content as a tar stream; see `packContext`. */

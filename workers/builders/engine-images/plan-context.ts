@@ -32,10 +32,7 @@ export interface PlanContextInput {
   labels: Record<string, string>;
 }
 
-/**
- * Returns what an engine needs to build a plan.
- * These are the Dockerfile, the files, and variables as arguments of the build stage.
- */
+/** Returns the build context, the build arguments and the cache cleaner for a build plan. */
 export async function planContext(input: PlanContextInput): Promise<PlannedBuild> {
   const { plan, request, config, app } = input;
   const { variables, certificates } = await platformVariables(config.buildEnvironment);
@@ -68,8 +65,8 @@ export async function planContext(input: PlanContextInput): Promise<PlannedBuild
 }
 
 /**
- * Returns the platform's variables for builds.
- * If a value is the path of a file, that file becomes part of the build stage. Folders are left out.
+ * Returns the platform's variables for builds. If a value is the path of a file, the file is copied into the build
+ * stage. If it is the path of a folder, the variable is left out.
  */
 async function platformVariables(buildEnvironment: Config['buildEnvironment']): Promise<{
   variables: Record<string, string>;

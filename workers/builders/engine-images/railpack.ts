@@ -25,7 +25,7 @@ export interface RailpackBuild {
   sandbox: Sandbox;
   request: BuildRequest;
   context: BuildContext;
-  /** The end of the time limit for the whole build, in milliseconds since the epoch. */
+  /** When the time limit for the whole build expires, in milliseconds since the epoch. */
   deadline: number;
   folder: string;
   /** The folder with the repository's files. `project` is the project's folder below it. */
@@ -33,17 +33,17 @@ export interface RailpackBuild {
   project: string;
   /** The namespace of this service's caches in BuildKit, which no other service can guess. */
   cacheKey: string;
-  /** The folder that the program keeps between builds of this service. */
+  /** The folder of this service's caches, which is kept between builds. */
   cache: string;
   name: string;
-  /** If null, Railpack finds a start command. */
+  /** If null, Railpack chooses the start command. */
   startCommand: string | null;
   buildEnvironment: Config['buildEnvironment'];
 }
 
 /**
- * Finds out whether Railpack builds on this host, which needs its program and `BUILDKIT_HOST`.
- * Returns null if the platform writes Dockerfiles instead. Throws `ConfigError` if `BUILDKIT_HOST` is set but unusable.
+ * Returns Railpack if this host has its binary and `BUILDKIT_HOST` is set. Returns null if the platform writes
+ * Dockerfiles instead. Throws `ConfigError` if `BUILDKIT_HOST` is set but Railpack cannot be used.
  */
 export async function findRailpack(
   { railpack: { buildkitHost, searchPath } }: Pick<Config, 'railpack'>,
@@ -99,8 +99,8 @@ export async function buildByRailpack({ program, buildkitHost }: Railpack, build
   await writeScript(join(tools, 'docker'), `exec cat >${quote(archive)}`);
   await writeScript(
     join(tools, 'railpack'),
-    // Railpack keeps downloaded tools in /tmp/railpack only, and every sandbox has its own /tmp. So the path is a link
-    // into the cache.
+    // Railpack keeps downloaded tools only in /tmp/railpack, and every sandbox has its own /tmp. This path is therefore
+    // a link into the cache.
     `mkdir -p ${quote(cache)}/railpack && ln -s ${quote(cache)}/railpack /tmp/railpack`,
     `exec ${quote(program)} "$@" ${railpackArguments(build, names).map(quote).join(' ')}`,
   );
@@ -137,8 +137,8 @@ export async function buildByRailpack({ program, buildkitHost }: Railpack, build
 }
 
 /**
- * Returns Railpack's arguments. Variables are passed by name: their values are in the environment, which no list of
- * processes shows.
+ * Returns Railpack's arguments. Variables are passed by name; their values are in the environment, which is not visible
+ * in a list of processes.
  */
 function railpackArguments({ request, name, startCommand, cacheKey }: RailpackBuild, variables: string[]): string[] {
   const buildCommand = request.configuration.buildCommand.trim();

@@ -7,13 +7,13 @@ import { errorMessage } from '../../../shared/core/error-registry.js';
 import { BuildError } from '../../failures/explained-errors.js';
 
 const MANIFEST = '/manifest.json';
-/** Files that can name images besides the manifest. They are left out, so that every engine reads the manifest. */
+/** Files besides the manifest that can name images. They are left out, so that every engine reads the manifest. */
 const LEFT_OUT = ['/repositories', '/index.json', '/oci-layout'];
 const MAX_MANIFEST_BYTES = 1024 * 1024;
 
 /**
- * Copies an archive and gives its first image `name` as its only name.
- * Keeps only regular files, so that no link leads out of it. A damaged archive ends the stream with a `BuildError`.
+ * Copies an image archive, and makes `name` the only name of its first image. Copies only regular files, so that no
+ * link leads out of the archive. If the archive is damaged, the stream fails with a `BuildError`.
  */
 export function renameArchive(archive: Readable, name: string): Readable {
   const output = pack();

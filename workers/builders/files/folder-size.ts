@@ -1,15 +1,14 @@
 import { runLimited } from '../../../shared/core/run-limited.js';
 import { SYSTEM_PATH } from '../../core/command-wrappers.js';
 
-/** If measuring takes longer, in milliseconds, the folder counts as having too many files. */
+/** Time limit for measuring a folder, in milliseconds. After it, the folder counts as having too many files. */
 const MEASURE_MS = 20_000;
 
 /** A folder with more files counts as too large to keep. */
 const MAX_FILES = 500_000;
 
 /**
- * Returns the space that a folder takes, in MB; null if it has too many files.
- * Rejects if it cannot be measured.
+ * Returns the disk space that a folder uses, in MB; null if it has too many files. Rejects if it cannot be measured.
  */
 export async function usedMb(folder: string, maxFiles = MAX_FILES): Promise<number | null> {
   try {

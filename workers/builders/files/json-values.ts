@@ -1,4 +1,4 @@
-/** Returns true for a text that is not blank. */
+/** Returns true for a string that is not blank. */
 export function isText(value: unknown): value is string {
   return typeof value === 'string' && value.trim() !== '';
 }
@@ -8,7 +8,7 @@ export function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** Returns the object in a text of JSON; null if the text holds no object or is no JSON. */
+/** Parses a JSON object. Returns null if the text is not valid JSON or not an object. */
 export function recordIn(text: string | undefined): Record<string, unknown> | null {
   try {
     const value: unknown = JSON.parse(text ?? '');
@@ -18,7 +18,7 @@ export function recordIn(text: string | undefined): Record<string, unknown> | nu
   }
 }
 
-/** Returns a text without surrounding blanks; null for a blank text and for any other value. */
+/** Returns a string without surrounding white space; null for a blank string and for any other value. */
 export function filled(value: unknown): string | null {
   return isText(value) ? value.trim() : null;
 }

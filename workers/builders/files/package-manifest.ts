@@ -9,18 +9,18 @@ export interface PackageManifest {
   raw: Readonly<Record<string, unknown>>;
   name: string | null;
   main: string | null;
-  /** The field `module`: the entry as an ES module. Projects of bun name its source here. */
+  /** The field `module`: the entry file as an ES module. Projects that use bun name its source file here. */
   module: string | null;
   scripts: Readonly<Record<string, string>>;
   /** All kinds of dependencies: name → version range. */
   dependencies: Readonly<Record<string, string>>;
-  /** Patterns for the folders of the workspace's packages; null if the package is no workspace root. */
+  /** Patterns for the folders of the workspace's packages; null if the package is not a workspace root. */
   workspaces: readonly string[] | null;
 }
 
 const MAX_PATTERNS = 200;
 
-/** Parses the text of a package.json. Throws `BuildError` if it is no JSON object. */
+/** Parses the text of a package.json. Throws `BuildError` if it is not a JSON object. */
 export function parsePackage(text: string, path = 'package.json'): Record<string, unknown> {
   let value: unknown;
   try {
@@ -37,7 +37,7 @@ export function manifestOf(files: ProjectFiles): PackageManifest {
   return readManifest(files.text('package.json') ?? '{}');
 }
 
-/** Reads a package.json. Values of a wrong type are left out. Throws `BuildError` if it is no JSON object. */
+/** Reads a package.json. Values of a wrong type are left out. Throws `BuildError` if it is not a JSON object. */
 export function readManifest(text: string, path = 'package.json'): PackageManifest {
   const raw = parsePackage(text, path);
   const groups = ['peerDependencies', 'optionalDependencies', 'devDependencies', 'dependencies'];
@@ -53,8 +53,8 @@ export function readManifest(text: string, path = 'package.json'): PackageManife
 }
 
 /**
- * Returns the dependencies that an installation adds by itself, and the fields that override them. Values may be of any
- * type.
+ * Returns the dependencies that npm installs, and the fields that override their versions. Leaves out peer
+ * dependencies. Values may be of any type.
  */
 export function installedPackages({ raw }: Pick<PackageManifest, 'raw'>): Record<string, unknown> {
   const groups = ['dependencies', 'devDependencies', 'optionalDependencies', 'resolutions', 'overrides', 'pnpm'];

@@ -7,7 +7,7 @@ import { isBelow } from '../../sandbox/sandbox-plan.js';
 import { type LockedEngines, npmEngines, pnpmEngines } from '../toolchains/locked-engines.js';
 import { VERSION_FILES } from '../toolchains/version-files.js';
 
-/** A project's files as detection sees them: their names, and the content of those that tell how to build it. */
+/** The files of a project that detection uses: their names, and the content of those that determine how it is built. */
 export interface ProjectFiles {
   /** Returns true if the project has a file or folder of this name or relative path, down to a limited depth. */
   has(name: string): boolean;
@@ -15,20 +15,20 @@ export interface ProjectFiles {
   text(name: string): string | undefined;
   /** Returns the names in the project's folder itself. */
   names(): string[];
-  /** Returns the names in a folder below; empty for an unknown folder. */
+  /** Returns the names in a subfolder; empty for an unknown folder. */
   below(folder: string): string[];
   /** Package → the versions of Node.js that it requires, as the lock file records them (`engines`). */
   engines: LockedEngines;
 }
 
-/** Returns the part of a configuration that decides how a project is built. It contains no secret. */
+/** Returns the part of a configuration that determines how a project is built. It contains no secret. */
 export function projectOf(configuration: ServiceConfiguration, kind: ServiceKind) {
   const { rootDirectory, runtime, buildMethod, sourceType, buildCommand, startCommand } = configuration;
   return { rootDirectory, kind, settings: { runtime, buildMethod, sourceType, buildCommand, startCommand } };
 }
 
 const TOLD = ['package.json', 'Procfile'];
-/** Files that tell which tools a project uses, and which versions. */
+/** Files that show which tools a project uses, and which versions. */
 const TOOL_FILES = [
   '.nvmrc',
   '.node-version',
@@ -38,10 +38,10 @@ const TOOL_FILES = [
   '.yarnrc.yml',
   'pnpm-workspace.yaml',
 ];
-/** These lock files state their format in their first lines. */
+/** Lock files of which only the beginning is read, which states the format. */
 const LOCK_FILES = ['pnpm-lock.yaml', 'yarn.lock'];
 const LOCK_HEAD = 64 * 1024;
-/** Larger lock files are not read for facts about packages. */
+/** Maximum number of bytes that are read from a lock file. */
 const MAX_LOCK_BYTES = 16 * 1024 * 1024;
 const MAX_TOLD_BYTES = 1024 * 1024;
 
@@ -86,7 +86,8 @@ async function lockedEngines(folder: string): Promise<LockedEngines> {
 }
 
 /**
- * Returns a small file's text; undefined if it is missing or a link to it leads out of the folder. Throws `BuildError`.
+ * Returns a small file's text; undefined if it is missing or if a link leads out of the folder. Throws `BuildError` if
+ * it is too large.
  */
 export async function textInside(folder: string, name: string): Promise<string | undefined> {
   const path = await resolveInside(folder, name);
@@ -99,8 +100,7 @@ export async function textInside(folder: string, name: string): Promise<string |
 }
 
 /**
- * Returns the text of any file.
- * Returns undefined if it is missing or too large, or if a link leads out of the folder.
+ * Returns the text of a file. Returns undefined if it is missing or too large, or if a link leads out of the folder.
  */
 export async function wholeInside(folder: string, name: string): Promise<string | undefined> {
   const text = await headInside(folder, name, MAX_LOCK_BYTES);
@@ -108,8 +108,7 @@ export async function wholeInside(folder: string, name: string): Promise<string 
 }
 
 /**
- * Returns the first bytes of a file as text.
- * Returns undefined if it is missing or a link leads out of the folder.
+ * Returns the first bytes of a file as text. Returns undefined if it is missing, or if a link leads out of the folder.
  */
 async function headInside(folder: string, name: string, bytes: number): Promise<string | undefined> {
   const path = await resolveInside(folder, name);
@@ -151,13 +150,13 @@ export async function folderInside(root: string, path: string, what: string): Pr
 export const OUTSIDE = Symbol('outside');
 /** Nothing exists at the path, and the path stays inside of the folder. */
 export const MISSING = Symbol('missing');
-/** Linux follows at most this many links in one path. */
+/** Maximum number of links that Linux follows in one path. */
 const MAX_LINKS = 40;
 
 /**
- * Returns the real path of a path below `root`, which must be a real path.
- * This code follows links itself, part by part, and reads nothing outside of `root`: the answer must not reveal what is
- * on this host. The folder must not change meanwhile.
+ * Returns the real path of a path below `root`, which must be a real path. Follows links itself, name by name, and
+ * reads nothing outside `root`: the result must not reveal which files this host has. The folder must not change
+ * meanwhile.
  */
 export async function resolveInside(root: string, path: string): Promise<string | typeof OUTSIDE | typeof MISSING> {
   if (path.includes('\0')) return MISSING;
@@ -191,7 +190,7 @@ export async function resolveInside(root: string, path: string): Promise<string 
 
 const NAMED = 20;
 
-/** Returns a list for errors: `the folder has: a, b and 3 more`. */
+/** Returns a folder's content for an error message: `the folder has: a, b and 3 more`. */
 export async function contents(folder: string): Promise<string> {
   const entries = await readdir(folder, { withFileTypes: true });
   const names = entries.map((entry) => `${entry.name}${entry.isDirectory() ? '/' : ''}`).sort();

@@ -8,14 +8,14 @@ const yaml = lazily(() => createRequire(import.meta.url)('yaml') as typeof Yaml)
 const toml = lazily(() => createRequire(import.meta.url)('smol-toml') as typeof Toml);
 
 /**
- * Parses YAML that a tenant has written. Throws if the text is no YAML.
- * The number of aliases is bounded: an alias may stand for a large part of the text, which may itself contain aliases.
+ * Parses YAML that a tenant has written. Throws if the text is not valid YAML. Limits the number of aliases, because
+ * nested aliases can expand to a very large value.
  */
 export function parseYaml(text: string): unknown {
   return yaml().parse(text, { maxAliasCount: 100, logLevel: 'error' }) as unknown;
 }
 
-/** Parses TOML. Throws if the text is no TOML. */
+/** Parses TOML. Throws if the text is not valid TOML. */
 export function parseToml(text: string): unknown {
   return toml().parse(text);
 }

@@ -5,7 +5,7 @@ import { node } from './node.js';
 
 /** Scripts that build assets, the best first. The last two come from Laravel's older templates. */
 const SCRIPTS = ['build', 'heroku-postbuild', 'production', 'prod'];
-/** Package → how its configuration's name begins, and the command that builds if no script does. */
+/** Package, prefix of its configuration file's name, and the build command if package.json has no build script. */
 const BUNDLERS = [
   ['vite', 'vite.config.', 'vite build'],
   ['webpack', 'webpack.config.', 'webpack --mode production'],
@@ -19,7 +19,7 @@ interface AssetsOptions {
 }
 
 /**
- * Adds to a plan the steps by which Node.js builds assets in the same folder. Packages are installed with the package
+ * Adds steps to a plan that build assets with Node.js in the same folder. Packages are installed with the package
  * manager of package.json, and assets are built before the language's own build. Returns the plan unchanged if
  * package.json builds nothing. Throws `BuildError` if package.json is invalid.
  */

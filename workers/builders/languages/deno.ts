@@ -39,8 +39,8 @@ export const deno: Language = {
         languageWish(files, 'deno', [versionFile(files, '.dvmrc'), versionFile(files, '.deno-version')]),
       ),
       install: hasConfiguration || hasPackage ? ['deno install'] : [],
-      // With a package.json, or a configuration that asks for it, packages are in node_modules, and more files decide
-      // the installation.
+      // With a package.json, or with a configuration that requires it, packages are in node_modules, and the
+      // installation depends on more files.
       manifests:
         hasPackage || /"(nodeModulesDir|vendor|workspace|links|patch)"/.test(configurationOf(files))
           ? null
@@ -72,7 +72,9 @@ function configurationOf(files: ProjectFiles): string {
   return CONFIGURATIONS.map((name) => files.text(name)).find((text) => text !== undefined) ?? '';
 }
 
-/** Returns task → command. Empty for a configuration that Deno would refuse: Deno itself reports what is wrong. */
+/**
+ * Returns the command of each task. Empty for a configuration that Deno refuses, because Deno itself reports the fault.
+ */
 function tasksOf(files: ProjectFiles): ReadonlyMap<string, string> {
   const plain = configurationOf(files)
     .replace(/("(?:\\.|[^"\\\n])*")|\/\/[^\n]*|\/\*[\s\S]*?\*\//g, '$1')

@@ -7,11 +7,11 @@ import { EMPTY_PLAN, type Language, type LanguagePlan } from './language.js';
 
 const PUBLISHED = '.ranvier/app';
 const PROJECT = /\.(cs|fs|vb)proj$/;
-/** In a solution with several projects, a project with such a name is the application. */
+/** Matches the usual name of the application's project in a solution with several projects. */
 const SERVER_NAME = /(^|[.\s_-])(web|api|server|app|host|site)$|(web|api|server|app|host|site)$/i;
 const TEST_NAME = /tests?$|\.tests?\.|benchmarks?$/i;
 
-/** .NET projects: in C#, F# or Visual Basic, or the application of a solution. */
+/** .NET projects in C#, F# or Visual Basic. For a solution, its application is built. */
 export const dotnet: Language = {
   runtime: 'dotnet',
   marks: ['*.csproj', '*.fsproj', '*.sln'],
@@ -30,7 +30,7 @@ export const dotnet: Language = {
         ? `ASPNETCORE_URLS="\${ASPNETCORE_URLS:-http://0.0.0.0:$PORT}" dotnet ${quoted(`${PUBLISHED}/${assemblyOf(project, text)}.dll`)}`
         : null,
       startAdvice: 'set rootDirectory to the folder of the project that is the application',
-      // Lets a newer runtime run a project that was made for an older one.
+      // Lets a newer runtime run a project that was built for an older one.
       environment: { DOTNET_ROLL_FORWARD: 'Major', DOTNET_CLI_TELEMETRY_OPTOUT: '1', DOTNET_NOLOGO: '1' },
       buildEnvironment: { DOTNET_SKIP_FIRST_TIME_EXPERIENCE: '1', MSBUILDDISABLENODEREUSE: '1' },
       caches: { NUGET_PACKAGES: 'nuget', DOTNET_CLI_HOME: 'dotnet' },
@@ -38,7 +38,7 @@ export const dotnet: Language = {
   },
 };
 
-/** Returns the project in the folder, or the application of its solution; null if neither is certain. */
+/** Returns the project file in the folder, or that of the solution's application; null if it is ambiguous. */
 function projectOf(files: ProjectFiles): string | null {
   const own = files.names().filter((name) => PROJECT.test(name));
   if (own.length > 0) return only(own);
@@ -70,7 +70,7 @@ function quoted(path: string): string {
   return /^[\w./-]+$/.test(path) ? path : `'${path.replaceAll("'", `'\\''`)}'`;
 }
 
-/** Returns the SDK that global.json names, otherwise one for the project's target framework. */
+/** Returns the SDK that global.json names, otherwise the minimum for the project's target framework. */
 function versionOf(files: ProjectFiles, project: string | null): LanguageWish {
   const named = languageWish(files, 'dotnet', [globalVersion(files)]);
   if (named.wish !== null) return named;
@@ -93,7 +93,7 @@ function globalVersion(files: ProjectFiles): NamedVersion | null {
     .toLowerCase();
   const until: Readonly<Record<string, string>> = {
     disable: `${version}`,
-    // In a version such as 8.0.302, the hundreds of the last number are the feature band.
+    // In a version such as 8.0.302, the hundreds digit of the last number is the feature band.
     patch: `>=${version} <${major}.${minor}.${(Math.floor(Number(patch) / 100) + 1) * 100}`,
     feature: `>=${version} <${major}.${Number(minor) + 1}`,
     minor: `>=${version} <${Number(major) + 1}`,

@@ -5,7 +5,7 @@ import { wishesFor } from '../toolchains/version-wish.js';
 import { withAssets } from './assets.js';
 import { EMPTY_PLAN, type Language, type LanguagePlan } from './language.js';
 
-/** Elixir projects, recognised by mix.exs. A Phoenix application becomes a release of Mix. */
+/** Elixir projects, recognised by mix.exs. A Phoenix application is built as a Mix release. */
 export const elixir: Language = {
   runtime: 'elixir',
   marks: ['mix.exs'],

@@ -5,7 +5,7 @@ import { wishesFor } from '../toolchains/version-wish.js';
 import { EMPTY_PLAN, type Language, type LanguagePlan } from './language.js';
 
 const BINARY = '.ranvier/app';
-/** If `cmd` holds several programs, the first of these names is the server. */
+/** If `cmd` has several programs, the one with the first of these names is the server. */
 const SERVER_NAMES = ['server', 'web', 'api', 'app', 'main', 'http'];
 
 /** Go modules. The main package becomes one binary. */
@@ -22,7 +22,8 @@ export const go: Language = {
       ...EMPTY_PLAN,
       versions: wishesFor(languageWish(files, 'go', [versionOf(files)])),
       install: isVendored || isAlone ? [] : ['go mod download'],
-      // If a module is replaced by a folder of the repository, the files in it decide the installation too.
+      // If a module is replaced by a folder of the repository, the installation also depends on the files in that
+      // folder.
       manifests:
         /=>\s*\./.test(files.text('go.mod') ?? '') || files.has('go.work')
           ? null
@@ -30,7 +31,7 @@ export const go: Language = {
       build: [`go build -o ${BINARY} ${mainPackage(files)}`],
       start: `./${BINARY}`,
       startAdvice: 'keep the main package in the root directory or below cmd',
-      // Without tables for debuggers (-w) the linker needs about half of the time.
+      // Without debug tables (-w), the linker takes about half the time.
       buildEnvironment: { GOFLAGS: '-buildvcs=false -modcacherw -ldflags=-w', GOTOOLCHAIN: 'local' },
       caches: { GOCACHE: 'go-build', GOMODCACHE: 'go-mod' },
     };

@@ -4,9 +4,9 @@ export QUARKUS_HTTP_HOST="\${QUARKUS_HTTP_HOST:-0.0.0.0}" MICRONAUT_SERVER_PORT=
 `;
 
 /**
- * Starts the jar that a build has made.
- * Quarkus's jar comes first, then the first by name that holds no sources or documentation and is no part of another
- * jar. If several are left, starts the first one with a main class.
+ * A shell script that starts the jar of a build. Prefers the jar of Quarkus. Otherwise, skips jars that contain only
+ * sources, documentation or tests, and jars that are part of another jar. If several are left, starts the first one
+ * with a main class.
  */
 export const JAR_PROGRAM = `for jar in target/quarkus-app/quarkus-run.jar build/quarkus-app/quarkus-run.jar */target/quarkus-app/quarkus-run.jar */build/quarkus-app/quarkus-run.jar; do
   [ ! -f "$jar" ] || exec java -jar "$jar"
@@ -27,7 +27,7 @@ fi
 [ $# -gt 0 ] || { echo 'The build has made no jar in target, build/libs or a folder below: set startCommand to what starts the application' >&2; exit 1; }
 exec java -jar "$1"`;
 
-/** Starts the script that the task installDist of Gradle has made. */
+/** A shell script that runs the start script that Gradle's task `installDist` has generated. */
 export const SCRIPT_PROGRAM = `for script in build/install/*/bin/* app/build/install/*/bin/* */build/install/*/bin/*; do
   case "$script" in *.bat) continue ;; esac
   [ ! -f "$script" ] || exec sh "./$script"

@@ -7,21 +7,21 @@ import { JAR_PROGRAM, LISTEN, SCRIPT_PROGRAM } from './java-start.js';
 import { EMPTY_PLAN, type Language, type LanguagePlan } from './language.js';
 
 const GRADLE_FILES = ['build.gradle', 'build.gradle.kts', 'settings.gradle', 'settings.gradle.kts'];
-/** The folder that `gradle init` creates for the application. */
+/** The build files in the folder that `gradle init` creates for the application. */
 const APP_FILES = ['app/build.gradle', 'app/build.gradle.kts'];
 /** Names of source files that have the main method in a project without a build tool. */
 const ENTRY_FILES = ['Main', 'App', 'Application', 'Server'].flatMap((name) => [`${name}.java`, `src/${name}.java`]);
 const CLASSES = '.ranvier/classes';
 const SKIP_TESTS = '-DskipTests -Dmaven.javadoc.skip=true';
-/** Keeps Maven's repository between builds. Options in the project's `.mvn/maven.config` apply too. */
+/** Maven's options. They keep its repository between builds. Options in the project's `.mvn/maven.config` apply too. */
 const MAVEN = `-B -ntp -Dmaven.repo.local="$MAVEN_REPOSITORY" ${SKIP_TESTS}`;
-/** Maven plugins that make a jar with everything it needs. */
+/** Matches Maven plugins that build a jar with all its dependencies. */
 const WHOLE_JARS =
   /<artifactId>(spring-boot|quarkus|micronaut|maven-shade|maven-assembly|helidon|wildfly-jar)-?[\w-]*plugin</;
 
 type Steps = Pick<LanguagePlan, 'tools' | 'build' | 'start' | 'startProgram' | 'caches'> & { wish: LanguageWish[] };
 
-/** Java and Kotlin: Maven, Gradle, or source files alone. */
+/** Java and Kotlin projects, built with Maven, with Gradle, or by the compiler alone. */
 export const java: Language = {
   runtime: 'java',
   marks: ['pom.xml', 'build.gradle', 'build.gradle.kts'],
@@ -30,7 +30,7 @@ export const java: Language = {
     ...['.java-version', '.sdkmanrc', 'system.properties', 'gradle/libs.versions.toml'],
   ],
   matches: (files) => ['pom.xml', ...GRADLE_FILES, ...ENTRY_FILES].some(files.has),
-  // If such a project also has a package.json, plugins of Maven or Gradle build its assets.
+  // If a project with these files also has a package.json, plugins of Maven or Gradle build its assets.
   leads: (files) => ['pom.xml', ...GRADLE_FILES].some(files.has),
   plan(files): LanguagePlan {
     const { wish, ...steps } = stepsOf(files);
@@ -39,7 +39,7 @@ export const java: Language = {
       ...steps,
       versions: wishesFor(versionOf(files), ...wish),
       startAdvice: 'keep a Main.java in the root directory',
-      // Bounds the heap by the plan's memory. By default, the virtual machine uses a quarter of it.
+      // Limits the heap to three quarters of the plan's memory. The virtual machine's default is a quarter.
       environment: { JAVA_TOOL_OPTIONS: '-XX:MaxRAMPercentage=75' },
     };
   },
@@ -85,7 +85,9 @@ function gradle(files: ProjectFiles): Steps {
   };
 }
 
-/** Returns the Gradle task whose result can be started. In `text`, a catalog of versions may name the plugins. */
+/**
+ * Returns the Gradle task whose result can be started. `text` includes the version catalog, which may name the plugins.
+ */
 function taskOf(text: string): { task: string; makesScript: boolean } {
   if (/org\.springframework\.boot\b/.test(text)) return { task: 'bootJar', makesScript: false };
   if (/io\.ktor\.plugin\b/.test(text)) return { task: 'buildFatJar', makesScript: false };
@@ -96,7 +98,7 @@ function taskOf(text: string): { task: string; makesScript: boolean } {
   return isApplication ? { task: 'installDist', makesScript: true } : { task: 'assemble', makesScript: false };
 }
 
-/** Builds source files without a build tool, with the jars of the folder lib. */
+/** Builds source files without a build tool, with the jars in the folder `lib`. */
 function plain(files: ProjectFiles): Steps {
   const entry = ENTRY_FILES.find(files.has) ?? 'Main.java';
   const folder = /^\s*package\s+([\w.]{1,200})\s*;/m.exec(files.text(entry) ?? '')?.[1];
@@ -114,7 +116,7 @@ function plain(files: ProjectFiles): Steps {
   };
 }
 
-/** Returns the build tool that the host needs. If the repository has a wrapper, the wrapper fetches the build tool. */
+/** Returns the build tool that the host needs; none if the repository has a wrapper, which fetches the tool. */
 function builtBy(name: 'maven' | 'gradle', command: string, hasWrapper: boolean, files: ProjectFiles) {
   if (hasWrapper) return { tools: [], wish: [] };
   const advice = `install it (Debian: apt-get install ${name}), or add its wrapper to the repository`;
@@ -122,14 +124,14 @@ function builtBy(name: 'maven' | 'gradle', command: string, hasWrapper: boolean,
 }
 
 /**
- * Returns the start command and the program that runs it. Spring Boot, Quarkus and Micronaut take their port from
- * variables; other programs read PORT.
+ * Returns the start command, and a shell script that runs it. The script also sets the port variables of Spring Boot,
+ * Quarkus and Micronaut; other programs must read PORT themselves.
  */
 function started(start: string, choice: string): Pick<Steps, 'start' | 'startProgram'> {
   return { start, startProgram: `${LISTEN}${choice === '' ? `exec ${start}` : choice}` };
 }
 
-/** Returns the version that a file names, otherwise the lowest for which the project is compiled. */
+/** Returns the version that a file names, otherwise the minimum version for which the project is compiled. */
 function versionOf(files: ProjectFiles): LanguageWish {
   const named = languageWish(files, 'java', [
     modern(versionFile(files, '.java-version')),

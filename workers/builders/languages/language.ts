@@ -8,21 +8,22 @@ export interface LanguagePlan {
   /** The tools that the platform installs, in versions that the project names. */
   versions: ToolWishes;
   install: string[];
-  /** The files that alone decide what `install` does; null if `install` may need the whole project. */
+  /** The files that completely determine what `install` does; null if `install` may need the whole project. */
   manifests: string[] | null;
   /**
    * The folder, relative to the project's, that holds everything that `install` adds; null if there is none. The next
    * build may copy this folder if no manifest has changed.
    */
   dependencies: string | null;
-  /** Commands that complete the installation in each build, even if its dependencies were copied. */
+  /** Commands that complete the installation. Each build runs them, also if it copied `dependencies` from the last. */
   prepare?: string[];
   /** Commands to run if `configuration.buildCommand` is empty. */
   build: string[];
   /** The start command; null if nothing in the repository names one. */
   start: string | null;
   /**
-   * A shell program that runs in place of `start` and does more than users need to see; absent if `start` itself runs.
+   * A shell script that runs in place of `start`, which is only shown to users because it is simpler. Absent if `start`
+   * itself runs.
    */
   startProgram?: string;
   /** The package manager that runs the project's scripts; '' if it has none. */
@@ -71,8 +72,8 @@ export interface Language {
   /** True if the project is in this language although it has a package.json, which then builds its assets. */
   leads?(files: ProjectFiles): boolean;
   /**
-   * `files` are the files of the folder in which packages are installed. If the project is a package of a workspace,
-   * `project` are the project's own files. Throws `BuildError` if these files are invalid.
+   * Returns the plan of a project. `files` are the files of the folder in which packages are installed. If the project
+   * is a package of a workspace, `project` are the project's own files. Throws `BuildError` if these files are invalid.
    */
   plan(files: ProjectFiles, project?: ProjectFiles): LanguagePlan;
 }

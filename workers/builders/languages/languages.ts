@@ -13,8 +13,8 @@ import { rust } from './rust.js';
 import { shell } from './shell.js';
 
 /**
- * The order matters: many projects contain a Python script, but few Python projects contain a package.json. A shell
- * script decides only if nothing else does.
+ * In order of precedence: many projects contain a Python script, but few Python projects contain a package.json. A
+ * shell script counts only if no other language is recognised.
  */
 export const LANGUAGES: readonly Language[] = [node, deno, go, rust, ruby, php, elixir, java, dotnet, python, shell];
 
@@ -35,5 +35,5 @@ export function languageNamed(runtime: string): Language | null {
 /** The files by which projects are recognised: `package.json, go.mod`. */
 export const MARKS: readonly string[] = LANGUAGES.flatMap((language) => language.marks);
 
-/** Files whose text decides how a project is built. */
+/** Files whose text determines how a project is built. */
 export const READ_FILES: readonly string[] = [...new Set(LANGUAGES.flatMap((language) => language.reads))];

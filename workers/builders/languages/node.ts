@@ -65,7 +65,7 @@ export const node: Language = {
   },
 };
 
-/** Package that tests use → the variable that keeps its installation from downloading a browser. */
+/** Package that tests use → the variable that prevents its installation from downloading a browser. */
 const BROWSERS: Readonly<Record<string, readonly [variable: string, value: string]>> = {
   cypress: ['CYPRESS_INSTALL_BINARY', '0'],
   playwright: ['PLAYWRIGHT_SKIP_BROWSER_DOWNLOAD', '1'],
@@ -73,7 +73,10 @@ const BROWSERS: Readonly<Record<string, readonly [variable: string, value: strin
   chromedriver: ['CHROMEDRIVER_SKIP_DOWNLOAD', 'true'],
 };
 
-/** Skips browsers for tests. An application that depends on the package itself may need its browser. */
+/**
+ * Returns the variables that skip the download of browsers for tests. A browser is downloaded if its package is in
+ * `dependencies`, because the application itself may need it.
+ */
 function withoutBrowsers(dependencies: Readonly<Record<string, unknown>>): Record<string, string> {
   const unused = Object.entries(BROWSERS).filter(([name]) => dependencies[name] === undefined);
   return Object.fromEntries(unused.map(([, variable]) => variable));

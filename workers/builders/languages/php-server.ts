@@ -1,14 +1,14 @@
 /**
- * Paths that a PHP project's web server refuses: hidden files except `/.well-known/`, and what Composer keeps in the
- * project. nginx, Caddy and PHP's own server understand this expression.
+ * Paths that a PHP project's web server refuses: hidden files except `/.well-known/`, and files of Composer. nginx,
+ * Caddy and PHP all accept this regular expression.
  */
 const HIDDEN = '/\\.([^w]|w[^e]|w?$)|^/vendor/.*\\.php$|^/(composer\\.(json|lock|phar)|auth\\.json)$';
 
 /**
- * Returns a shell program that serves a PHP project from `root` on PORT.
- * `root` is below the current folder. It runs php-fpm of PHP's version behind nginx or Caddy if the host has them,
- * otherwise PHP's own server. The program ends if one of these servers ends. On TERM it completes the running requests
- * first. It writes only below TMPDIR.
+ * Returns a shell script that serves a PHP project from `root` on PORT. `root` is relative to the current folder. The
+ * script runs php-fpm of PHP's version behind nginx or Caddy if the host has them, otherwise PHP's built-in server. It
+ * exits if one of these servers exits. On SIGTERM, it completes the requests in progress first. It writes only below
+ * TMPDIR.
  */
 export function phpServer(root: string): string {
   return `root="$PWD${root === '.' ? '' : `/${root}`}"\n${PROGRAM}`;

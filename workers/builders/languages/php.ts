@@ -9,7 +9,7 @@ import { withAssets } from './assets.js';
 import { EMPTY_PLAN, type Language, type LanguagePlan } from './language.js';
 import { phpServer } from './php-server.js';
 
-/** Folders that a web server may publish, the best first, if they have an index.php. */
+/** Folders that a web server publishes if they contain an index.php, in order of preference. */
 const ROOTS = ['public', 'web', 'webroot', 'html', 'htdocs', 'public_html', 'www', '.'];
 /** Composer plugins that change nothing outside of the packages' folder. */
 const HARMLESS_PLUGINS = ['symfony/runtime', 'symfony/flex', 'php-http/discovery', 'pestphp/pest-plugin'];
@@ -18,7 +18,6 @@ const COMPOSER = program('composer', 'install Composer (Debian: apt-get install 
 
 type Manifest = Readonly<Record<string, unknown>>;
 
-/** PHP projects, recognised by composer.json or index.php. */
 export const php: Language = {
   runtime: 'php',
   marks: ['composer.json', 'index.php'],
@@ -57,8 +56,8 @@ function rootOf(files: ProjectFiles): string | null {
 }
 
 /**
- * Installs packages once for an unchanged lock file.
- * Each build then runs what depends on the project's own files: its scripts, and the list of its classes.
+ * Returns an installation that is repeated only if the lock file changes. `prepare` has the commands that each build
+ * runs, because they depend on the project's own files: scripts, and the generation of the class list.
  */
 function installation(
   files: ProjectFiles,
@@ -105,8 +104,8 @@ function versionOf(files: ProjectFiles, { require }: Manifest): LanguageWish {
 }
 
 /**
- * Shell commands before Laravel starts: without a key it answers no request, and by default it keeps sessions in a
- * database.
+ * Shell commands that run before Laravel starts. They provide defaults for what is not configured: a key, without which
+ * Laravel serves no request, and a session store other than a database.
  */
 const LARAVEL = `mkdir -p storage/logs storage/framework/cache/data storage/framework/sessions storage/framework/views bootstrap/cache
 if [ -z "$APP_KEY" ] && ! grep -q '^APP_KEY=.' .env 2>/dev/null; then

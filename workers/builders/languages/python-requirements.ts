@@ -2,11 +2,11 @@ import type { ProjectFiles } from '../files/project-files.js';
 
 /** Lock files whose versions pip must use. */
 export const LOCKS = ['uv.lock', 'poetry.lock', 'pdm.lock'];
-/** Files that an installation writes: the packages to install, and the versions that pip must use. */
+/** Files that an installation writes: the list of packages to install, and the versions that pip must use. */
 const LIST = '.python_packages.txt';
 const PINS = '.python_packages.lock';
 
-/** Programs for Python 3.11 and later. Each is one line, because a Dockerfile passes them as variables. */
+/** Programs for Python 3.11 and later. Each is one line, because it is passed as a variable in a Dockerfile. */
 const PROGRAMS = {
   /**
    * Prints name==version for each package from an index. Leaves out packages that the lock file lists in several
@@ -30,7 +30,7 @@ const PROGRAMS = {
     'tables = {n: v if isinstance(v, dict) else {"version": v} for n, v in poetry.items() if n.lower() != "python"}',
     'print(*file.get("project", {}).get("dependencies", []), *[line(n, v) for n, v in tables.items() if not v.get("optional")], sep="\\n")',
   ].join('; '),
-  /** Prints what a Pipfile.lock pins, otherwise what the Pipfile names. */
+  /** Prints the packages that Pipfile.lock pins, otherwise those that the Pipfile lists. */
   LIST_PIPFILE: [
     'import json, os, tomllib',
     'packages = json.load(open("Pipfile.lock"))["default"] if os.path.exists("Pipfile.lock") else tomllib.load(open("Pipfile", "rb")).get("packages", {})',
@@ -46,8 +46,8 @@ export interface PythonInstallation {
 }
 
 /**
- * Returns the commands by which pip installs what the project names, in the versions of its lock file.
- * `pip` is the command up to its arguments.
+ * Returns the pip commands that install a project's dependencies, in the versions of its lock file. `pip` is the
+ * beginning of each command.
  */
 export function pythonInstallation(files: ProjectFiles, pip: string): PythonInstallation {
   if (files.has('requirements.txt')) return plain(`${pip} -r requirements.txt`);
@@ -60,7 +60,8 @@ export function pythonInstallation(files: ProjectFiles, pip: string): PythonInst
     const pinned = lock === undefined ? pip : `${pip} -c ${PINS}`;
     return using([
       ...(lock === undefined ? [] : [['LIST_LOCKED', ` ${lock} >${PINS}`] as const]),
-      // A project that is no package cannot be installed. Its dependencies are written to a list and installed from it.
+      // A project that is not a package cannot be installed. Its dependencies are written to a list and installed from
+      // it.
       ...(isPackage ? [`${pinned} .`] : [['LIST_PROJECT', ` >${LIST}`] as const, `${pinned} -r ${LIST}`]),
     ]);
   }

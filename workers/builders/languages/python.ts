@@ -20,7 +20,7 @@ export const python: Language = {
   runtime: 'python',
   marks: DEPENDENCY_FILES,
   reads: [...DEPENDENCY_FILES, '.python-version', 'runtime.txt', ...START_FILES],
-  // Beside manage.py, a package.json only builds assets for Django's pages.
+  // In a project with manage.py, a package.json only builds assets for Django's pages.
   leads: (files) => files.has('manage.py'),
   matches: (files) =>
     DEPENDENCY_FILES.some((name) => files.has(name)) || files.names().some((name) => name.endsWith('.py')),
@@ -44,7 +44,7 @@ export const python: Language = {
         PIP_DISABLE_PIP_VERSION_CHECK: '1',
         PIP_NO_INPUT: '1',
         PIP_PROGRESS_BAR: 'off',
-        // With this variable, compiled files contain a hash and no time, so that equal sources give equal images.
+        // With this variable, compiled files contain a hash instead of a time, so that equal sources give equal images.
         SOURCE_DATE_EPOCH: '315532800',
       },
       caches: { PIP_CACHE_DIR: 'pip' },
@@ -53,7 +53,8 @@ export const python: Language = {
 };
 
 /**
- * Returns the versions that a project names. The range that a library declares is only a minimum for an application.
+ * Returns the versions that a project requests. `requires-python`, which is meant for libraries, is optional for an
+ * application.
  */
 function versionsOf(files: ProjectFiles): (NamedVersion | null)[] {
   const minimum = versionIn(files, 'pyproject.toml', /^requires-python\s*=\s*["']([^"'\n]{1,80})["']/m);
@@ -67,8 +68,8 @@ function versionsOf(files: ProjectFiles): (NamedVersion | null)[] {
 }
 
 /**
- * Returns the files that decide an installation; null if other files may decide it too. They may if requirements name
- * other files of the project, or if the project itself is installed as a package.
+ * Returns the files that determine an installation; null if it may depend on other files. It may if requirements refer
+ * to other files of the project, or if the project itself is installed as a package.
  */
 function manifestsOf(files: ProjectFiles): string[] | null {
   const text = files.text('requirements.txt');

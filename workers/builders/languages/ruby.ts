@@ -52,7 +52,7 @@ export const ruby: Language = {
         LANG: 'C.UTF-8',
         RACK_ENV: 'production',
         APP_ENV: 'production',
-        // Without this setting, each thread keeps freed memory that others could use.
+        // Without this setting, each thread keeps freed memory that other threads could use.
         MALLOC_ARENA_MAX: '2',
         ...(install.length > 0 ? bundlerEnvironment(files) : {}),
         ...(isRails ? { RAILS_ENV: 'production', RAILS_LOG_TO_STDOUT: '1', RAILS_SERVE_STATIC_FILES: '1' } : {}),
@@ -71,7 +71,7 @@ export const ruby: Language = {
 
 /**
  * SECRET_KEY_BASE_DUMMY lets Rails build without its secret; older versions need some SECRET_KEY_BASE. The other
- * variables skip what scripts have already built.
+ * variables skip steps that scripts have already done.
  */
 const RAILS_BUILD = {
   SECRET_KEY_BASE_DUMMY: '1',
@@ -86,7 +86,7 @@ function bundlerEnvironment(files: ProjectFiles): Record<string, string> {
     BUNDLE_PATH: GEMS,
     BUNDLE_WITHOUT: 'development:test',
     ...(files.has('Gemfile.lock') ? { BUNDLE_DEPLOYMENT: '1' } : {}),
-    // A configuration in the repository belongs to its author's machine, and would override these variables.
+    // A Bundler configuration in the repository belongs to its author's machine, and would override these variables.
     BUNDLE_APP_CONFIG: GEMS,
     // Uses the installed Bundler instead of installing the one that wrote the lock file. Bundler before 2.6 does so for
     // any value of BUNDLER_VERSION.
@@ -95,18 +95,15 @@ function bundlerEnvironment(files: ProjectFiles): Record<string, string> {
   };
 }
 
-/**
- * Returns the commands that install the gems. `isExact` is true if Gemfile and lock file alone decide what is
- * installed.
- */
+/** Returns the commands that install the gems. `isExact` is true if only Gemfile and lock file determine the result. */
 function installation(files: ProjectFiles): { install: string[]; isExact: boolean } {
   const gemfile = uncommented(files.text('Gemfile') ?? '');
   const lock = files.text('Gemfile.lock');
   if (!/^[ \t]*(gem|gemspec|eval_gemfile|instance_eval|eval|require_relative)\b/m.test(gemfile))
     return { install: [], isExact: false };
   const isVendored = files.has('vendor/cache');
-  // Gems that were vendored on another platform may not cover this platform, so the registry is tried next. Removes the
-  // packed gems, so that they are not copied to the next build.
+  // Gems that were vendored on another platform may not cover this platform, so the registry is tried next. The
+  // downloaded .gem files are removed, so that they are not copied to the next build.
   const install = `${isVendored ? 'bundle install --local || bundle install' : 'bundle install'} && rm -rf ${GEMS}/ruby/*/cache`;
   if (lock !== undefined && !runsHere(lock)) {
     const add = `BUNDLE_DEPLOYMENT=false bundle lock ${isVendored ? '--local ' : ''}--add-platform ${PLATFORM}`;
@@ -118,13 +115,16 @@ function installation(files: ProjectFiles): { install: string[]; isExact: boolea
 
 const PLATFORM = `${process.arch === 'arm64' ? 'aarch64' : 'x86_64'}-linux`;
 
-/** Returns true if the lock file was written for this platform, or for all. */
+/** Returns true if the lock file was written for this platform, or for all platforms. */
 function runsHere(lock: string): boolean {
   const platforms = /^PLATFORMS\n((?: {2}\S.*\n?)+)/m.exec(lock.replace(/\r/g, ''))?.[1]?.trim().split(/\s+/) ?? [];
   return platforms.length === 0 || ['ruby', PLATFORM, `${PLATFORM}-gnu`].some((name) => platforms.includes(name));
 }
 
-/** Returns the names of the locked gems, or of those in the Gemfile. Adds `rackup` if a gem has that program. */
+/**
+ * Returns the names of the locked gems, or of those in the Gemfile. Adds `rackup` if the locked version of rack
+ * contains that program.
+ */
 function gemsOf(files: ProjectFiles): ReadonlySet<string> {
   const lock = files.text('Gemfile.lock') ?? '';
   const locked = [...lock.matchAll(/^ {4}([\w.-]+) \(([^)]*)\)/gm)];
@@ -183,7 +183,7 @@ function startOf(files: ProjectFiles, gems: ReadonlySet<string>, isRails: boolea
   return entry === undefined ? null : `${run}ruby ${entry}`;
 }
 
-/** Rails does not start without a secret. A generated secret lets it start, and the log says what that means. */
+/** Adds a generated secret to the start command: Rails does not start without one. The log names the consequences. */
 function withSecret(start: string): string {
   const keys = ['config/master.key', 'config/credentials/production.key'].map((file) => `[ ! -e ${file} ]`);
   const missing =

@@ -50,7 +50,7 @@ function versionsOf(files: ProjectFiles): (NamedVersion | null)[] {
   return [...named, minimum && { text: `>=${minimum.text}`, source: 'rust-version in Cargo.toml', optional: true }];
 }
 
-/** Returns the binary to build. Throws `BuildError` if there are several and nothing says which one is the server. */
+/** Returns the name of the binary to build. Throws `BuildError` if there are several and none is clearly the server. */
 function binaryOf(files: ProjectFiles): string | null {
   const text = files.text('Cargo.toml') ?? '';
   const defaultRun = /^\s*default-run\s*=\s*"([\w-]{1,100})"/m.exec(text)?.[1];
@@ -73,7 +73,10 @@ function binaryOf(files: ProjectFiles): string | null {
   return membersBinary(files, text);
 }
 
-/** Returns the only member of a workspace that has a main program. */
+/**
+ * Returns the member of a workspace that has a main program. Throws `BuildError` if there is none, or if none of
+ * several is clearly the server.
+ */
 function membersBinary(files: ProjectFiles, text: string): string | null {
   if (!/^\[workspace\]/m.test(text))
     throw new BuildError('Cargo.toml has no binary: add a src/main.rs, or set buildCommand and startCommand');

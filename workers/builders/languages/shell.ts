@@ -1,10 +1,10 @@
 import { EMPTY_PLAN, type Language } from './language.js';
 
 const SCRIPTS = ['start.sh', 'run.sh'];
-/** Files that are recognised later: pages, and Node.js programs without a package.json. */
+/** Files of projects that are recognised later: sites, and Node.js programs without a package.json. */
 const OTHERS = /\.(html?|[cm]?[jt]s)$/;
 
-/** A shell script that starts something, for a project that nothing else identifies. */
+/** Projects that a shell script starts and that are not recognised otherwise. */
 export const shell: Language = {
   runtime: 'shell',
   marks: SCRIPTS,

@@ -18,8 +18,8 @@ import { type ImageTask, pull, runImageTools, storeImage, UNPACK_LAYOUT } from '
 import { type ImageConfig, writeDockerFormat } from './oci-layout.js';
 
 /**
- * The beginning of both scripts. Their arguments are the folder of inputs, and the storage that is kept for the next
- * build.
+ * The beginning of the scripts `BUILD` and `UNPACK`. Their arguments are the folder of inputs and the storage folder,
+ * which is kept for the next build.
  */
 const PREPARE = `
 set -e
@@ -32,8 +32,8 @@ run() { buildah --root "$storage/images" --runroot /run/buildah --storage-driver
 `;
 
 /**
- * Builds with buildah and writes the image's id into the storage. The inputs contain the images that the Dockerfile
- * names. Further arguments go to `buildah build`.
+ * Builds an image with buildah and writes its id into the storage folder. The inputs contain the images that the
+ * Dockerfile names. Further arguments are passed to `buildah build`.
  */
 const BUILD = `${PREPARE}
 while read -r format folder name; do
@@ -51,7 +51,7 @@ const UNPACK = `${PREPARE}
 run push --quiet --disable-compression --signature-policy "$inputs/policy.json" localhost/built oci:layout:image
 ${UNPACK_LAYOUT}
 `;
-/** The path of the folder of inputs inside of the build. */
+/** The path of the folder of inputs inside the build's sandbox. */
 const INPUTS = `${TOOLS_PATH}/inputs`;
 const REGISTRIES = 'unqualified-search-registries = ["docker.io"]\nshort-name-mode = "permissive"\n';
 const POLICY = '{ "default": [{ "type": "insecureAcceptAnything" }] }\n';
@@ -139,8 +139,8 @@ async function writeInputs(
 }
 
 /**
- * Copies the images that the Dockerfile names, with the service's account at their registry. Lists the names that the
- * build uses.
+ * Pulls the images that the Dockerfile names into the inputs, with the service's registry credentials. Lists their
+ * names in the file `bases`.
  */
 async function copyBases(
   task: ImageTask,

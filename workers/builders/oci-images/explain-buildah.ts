@@ -6,9 +6,8 @@ const INTERNAL = / &imagebuilder\.Step\{.*$/s;
 const ORIGINAL = /Original:("(?:[^"\\]|\\.)*")/;
 
 /**
- * Returns what went wrong in a Dockerfile, with the line and its text.
- * `dockerfile` is the text that buildah got, `cause` its last line of output. Returns null if `cause` names no
- * instruction.
+ * Returns a message about a failed instruction of a Dockerfile, with its line number and text. `dockerfile` is the text
+ * that was passed to buildah, `cause` the last line of buildah's output. Returns null if `cause` names no instruction.
  */
 export function explainBuildah(dockerfile: string, cause: string): string | null {
   const [, quoted = '', said = ''] = AT_STEP.exec(cause) ?? [];

@@ -23,11 +23,14 @@ import { manifestOf, type UnpackedConfig } from './image-manifest.js';
 import { configOf, digestOf, type Healthcheck, type ImageConfig } from './oci-layout.js';
 import type { RegistryClient } from './registry-client.js';
 
-/** The file beside an unpacked image with the image's configuration and its size in MB. */
+/** The file next to an unpacked image, with the image's configuration and its size in MB. */
 const IMAGE_FILE = 'image.json';
 const GRACE_MS = 2000;
 const MAX_VOLUMES = 100;
-/** Unpacks `layout`. `umoci unpack` would read each file again to make a list of digests that is not needed here. */
+/**
+ * A shell script that unpacks `layout` into `bundle`. It does not use `umoci unpack`, which would read each file again
+ * to generate a list of digests that is not needed here.
+ */
 export const UNPACK_LAYOUT = `mkdir bundle
 umoci raw unpack --image layout:image bundle/rootfs
 umoci raw runtime-config --image layout:image --rootfs bundle/rootfs bundle/config.json`;
@@ -43,7 +46,7 @@ export interface ImageBuilderOptions {
   findAccount: FindAccount;
 }
 
-/** One build of an image with a root file system of its own. */
+/** One build of an image that has its own root file system. */
 export interface ImageTask {
   options: ImageBuilderOptions;
   request: BuildRequest;
@@ -52,7 +55,7 @@ export interface ImageTask {
   folder: BuildFolder;
 }
 
-/** Copies the image that the configuration names, with the deployment's digest. Throws `BuildError`. */
+/** Pulls and stores the image that the configuration names, with the deployment's digest. Throws `BuildError`. */
 export async function adoptImage(task: ImageTask): Promise<BuiltImage> {
   const { options, request, context, limit, folder } = task;
   const { image, pinned } = requestedImage(request);
@@ -73,9 +76,8 @@ export async function adoptImage(task: ImageTask): Promise<BuiltImage> {
 }
 
 /**
- * Copies an image into a new layout.
- * Throws `ImageUnavailableError`, and `SourceError` if its registry is at a private address, unless an operator has
- * named that registry for an account.
+ * Copies an image from its registry into a new OCI layout. Throws `ImageUnavailableError`, and `SourceError` if the
+ * registry is at a private address and there are no credentials for it.
  */
 export async function pull(
   { options, limit }: Pick<ImageTask, 'limit'> & { options: Pick<ImageBuilderOptions, 'registry' | 'allowLocal'> },
@@ -92,15 +94,15 @@ export async function pull(
 }
 
 interface ToolRun extends Pick<Partial<SandboxSpec>, 'writable' | 'tools' | 'env'> {
-  /** What the command does, for the message of a failure. */
+  /** What the command does, for error messages. */
   what: string;
-  /** Returns a better message than the output's last line; null if there is none. */
+  /** Returns a clearer error message than the last line of output; null if there is none. */
   explain?: (cause: string) => string | null;
 }
 
 /**
- * Runs a command of the image programs in a folder, as root of a user namespace. The command gets the network and the
- * limits of the build. Throws `BuildError` if it fails.
+ * Runs a shell command that uses the image tools in a folder, as root of a user namespace. The command gets the network
+ * and the limits of the build. Throws `BuildError` if it fails.
  */
 export async function runImageTools(
   { options, request, context, limit }: ImageTask,
@@ -108,7 +110,7 @@ export async function runImageTools(
   command: string,
   { what, explain, env = {}, ...folders }: ToolRun,
 ): Promise<void> {
-  // Only the folder itself gets the new owner: its content may have links into the store of layers.
+  // Only the owner of the folder itself is changed: its content may include hard links into the store of layers.
   await chown(directory, firstImageUser(), firstImageUser());
   const output = new CommandOutput(context);
   const spec = { ...imageSandbox(request, directory), ...folders, command, cwd: '', env, imageTools: true as const };
@@ -129,7 +131,7 @@ export async function runImageTools(
 interface Unpacking {
   digest: string;
   runtime: string;
-  /** Makes `layout` and `bundle` in an empty folder. Returns the image's HEALTHCHECK, which the layout may lack. */
+  /** Creates `layout` and `bundle` in an empty folder. Returns the image's HEALTHCHECK, which the layout may lack. */
   unpack: (directory: string) => Promise<Healthcheck | null>;
 }
 
@@ -155,7 +157,7 @@ export async function storeImage(task: ImageTask, { digest, runtime, unpack }: U
   return built;
 }
 
-/** Makes the folders that VOLUME names, as container engines do. A path with a link in it stays as it is. */
+/** Creates the folders that VOLUME names, as container engines do. Skips a path that contains a link or a file. */
 async function makeVolumes(rootfs: string, volumes: string[]): Promise<void> {
   for (const volume of volumes.slice(0, MAX_VOLUMES)) {
     let path = rootfs;
@@ -170,7 +172,7 @@ async function makeVolumes(rootfs: string, volumes: string[]): Promise<void> {
   }
 }
 
-/** Describes an unpacked image. `bundle` holds what umoci wrote, and configuration and size in `IMAGE_FILE`. */
+/** Describes an unpacked image. `bundle` contains the output of umoci, and `IMAGE_FILE`. */
 async function describe(
   { request }: ImageTask,
   bundle: string,
@@ -179,12 +181,12 @@ async function describe(
   const [unpacked, image] = await Promise.all(
     ['config.json', IMAGE_FILE].map(async (name) => JSON.parse(await readFile(join(bundle, name), 'utf8'))),
   );
-  // A deployment of an earlier version has no arguments.
+  // Deployments of earlier versions of the platform have no `startArguments`.
   const { startCommand, startArguments = [] } = request.configuration;
   const starts = { startCommand: startCommand.trim(), startArguments };
   const manifest = manifestOf(image as ImageConfig, unpacked as UnpackedConfig, { runtime, ...starts });
   const limitMb = storageMb(request);
-  // Images that earlier versions stored have no size.
+  // Images that earlier versions of the platform stored have no size.
   const sizeMb: number | null = image.sizeMb === undefined ? await usedMb(join(bundle, 'rootfs')) : image.sizeMb;
   if (sizeMb === null) throw new BuildError('the image has too many files; remove what it does not need');
   if (sizeMb > limitMb) {

@@ -2,7 +2,9 @@ import type { ImageHealthCheck, ImageManifest } from '../../../shared/images/mod
 import { BuildError } from '../../failures/explained-errors.js';
 import type { Healthcheck, ImageConfig } from './oci-layout.js';
 
-/** What umoci writes beside an unpacked image. umoci finds the user's numeric ids in the image's own files. */
+/**
+ * The configuration that umoci writes for an unpacked image. umoci reads the user's numeric ids from the image's files.
+ */
 export interface UnpackedConfig {
   process: {
     user: { uid: number; gid: number; additionalGids?: number[] };
@@ -20,13 +22,13 @@ interface ManifestOptions {
 /** Node.js's name of an architecture → the name in images. */
 const ARCHITECTURES: Readonly<Record<string, string>> = { x64: 'amd64', arm64: 'arm64' };
 
-/** Docker's defaults for a check: interval and timeout in milliseconds, and the number of tolerated failures. */
+/** Docker's defaults for a health check: interval and timeout in milliseconds, and the number of tolerated failures. */
 const CHECK_MS = 30_000;
 const CHECK_RETRIES = 3;
 
 /**
  * Returns how an unpacked image is started. `startCommand` replaces the image's own command, `startArguments` its CMD.
- * Throws `BuildError` if the image is for another architecture, or if nothing names a command.
+ * Throws `BuildError` if the image is for another architecture, or if there is no command.
  */
 export function manifestOf(
   image: ImageConfig,
@@ -62,7 +64,7 @@ export function manifestOf(
   };
 }
 
-/** Returns an image's check, with Docker's defaults for missing values; null if there is no check. */
+/** Returns an image's health check, with Docker's defaults for missing values; null if there is none. */
 function healthCheckOf({ Test, Interval, Timeout, Retries }: Healthcheck): ImageHealthCheck | null {
   const [how, ...words] = Test ?? [];
   const args = how === 'CMD-SHELL' ? ['/bin/sh', '-c', words.join(' ')] : words;
@@ -71,7 +73,7 @@ function healthCheckOf({ Test, Interval, Timeout, Retries }: Healthcheck): Image
   return { args, intervalMs: time(Interval), timeoutMs: time(Timeout), retries: Math.max(1, Retries || CHECK_RETRIES) };
 }
 
-/** Returns the number of `80/tcp` or `80`, and nothing for other protocols. */
+/** Returns the port of `80/tcp` or `80`, and nothing for other protocols. */
 function tcpPort(text: string): number[] {
   const [, port] = /^(\d{1,5})(?:\/tcp)?$/.exec(text) ?? [];
   return port === undefined ? [] : [Number(port)];

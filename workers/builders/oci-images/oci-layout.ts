@@ -22,17 +22,14 @@ export async function digestOf(layout: string): Promise<string> {
   return hexOf((await imageOf(layout)).digest);
 }
 
-/**
- * Returns the names of the blobs that a layout's image needs.
- * These are its manifest, its configuration and its layers.
- */
+/** Returns the digests of the blobs of a layout's image: its manifest, configuration and layers. */
 export async function blobsOf(layout: string, read: (digest: string) => Promise<Buffer>): Promise<string[]> {
   const manifest = await digestOf(layout);
   const { config, layers } = JSON.parse(String(await read(manifest))) as { config: Descriptor; layers: Descriptor[] };
   return [...new Set([manifest, ...[config, ...layers].map(({ digest }) => hexOf(digest))])];
 }
 
-/** The parts of an image's configuration that decide how it is started. */
+/** The parts of an image's configuration that determine how it is started. */
 export interface ImageConfig {
   os?: string;
   architecture?: string;
@@ -50,7 +47,7 @@ export interface ImageConfig {
   rootfs?: object;
 }
 
-/** HEALTHCHECK in Docker's format; the OCI format has none. Times are in nanoseconds; 0 stands for the default. */
+/** HEALTHCHECK in Docker's format; the OCI format has none. Times are in nanoseconds; 0 means the default. */
 export interface Healthcheck {
   /** `["CMD", program, argument…]`, `["CMD-SHELL", command line]` or `["NONE"]`. */
   Test?: string[] | null;
@@ -59,7 +56,7 @@ export interface Healthcheck {
   Retries?: number;
 }
 
-/** Returns the configuration of the image of a layout. */
+/** Returns the configuration of a layout's image. */
 export async function configOf(layout: string): Promise<ImageConfig> {
   return readBlob(layout, hexOf((await manifestIn(layout)).config.digest));
 }
@@ -73,9 +70,9 @@ async function readBlob<T>(layout: string, digest: string): Promise<T> {
 }
 
 /**
- * Writes a layout's image in Docker's format into the new folder, as `dir:` of skopeo and buildah.
- * `text` is the image's own configuration. Returns false and writes nothing if this configuration has none of
- * HEALTHCHECK, SHELL and ONBUILD, which only Docker's format keeps, or if its layers differ from the layout's.
+ * Writes a layout's image in Docker's format into a new folder. Skopeo and buildah read it as `dir:`. `text` is the
+ * image's own configuration. Returns false and writes nothing if this configuration has none of HEALTHCHECK, SHELL and
+ * ONBUILD, which only Docker's format keeps, or if its layers differ from the layout's.
  */
 export async function writeDockerFormat(layout: string, folder: string, text: string): Promise<boolean> {
   const { config = {}, rootfs } = JSON.parse(text) as ImageConfig;

@@ -11,12 +11,12 @@ import type { RegistryAccount } from '../../docker/registry-accounts.js';
 import { explainPull, PullError } from '../../failures/pull-error.js';
 import { blobsOf } from './oci-layout.js';
 
-/** An upper bound, in milliseconds. The deployment's own time limit usually ends a copy sooner. */
+/** Time limit for a copy, in milliseconds. The deployment's own time limit usually stops a copy sooner. */
 const COPY_MS = 60 * 60_000;
 const COPY_LIMITS = { memoryBytes: 2 * 1024 ** 3, processorSeconds: 3600 };
-/** Layers that no image has used for this time are removed, in milliseconds. */
+/** How long layers may be unused before they are removed, in milliseconds. */
 const UNUSED_MS = 30 * 24 * 60 * 60_000;
-/** skopeo's name of the folder with blobs. */
+/** The name that skopeo gives to the folder of blobs. */
 const BLOBS = 'sha256';
 const LOOPBACK = /^(?:localhost|127(?:\.\d+){3}|\[::1\])(?::\d+)?$/;
 
@@ -27,16 +27,13 @@ export class RegistryClient {
   readonly #folder: string;
   readonly #environment: Readonly<Record<string, string>>;
 
-  /**
-   * Layers of all images are kept in a folder of DATA_DIR. Variables of BUILD_ENV, such as a proxy, apply to registries
-   * too.
-   */
+  /** Layers of all images are kept in DATA_DIR. Variables of BUILD_ENV, such as a proxy, apply to registries too. */
   constructor({ dataDir, buildEnvironment }: Pick<Config, 'dataDir' | 'buildEnvironment'>) {
     this.#folder = join(dataDir, 'layers');
     this.#environment = buildEnvironment;
   }
 
-  /** Returns the digest to which a name resolves now: 64 hex digits. Throws `PullError`. */
+  /** Returns the digest, 64 hex digits, to which an image name currently resolves. Throws `PullError`. */
   async resolve(name: string, account: RegistryAccount | undefined, signal?: AbortSignal): Promise<string> {
     const manifest = await this.#skopeo(name, account, signal, (flags) => [
       'inspect',
@@ -48,8 +45,8 @@ export class RegistryClient {
   }
 
   /**
-   * Returns an image's own configuration for this machine's architecture. Throws `PullError`.
-   * If the image has Docker's format, the configuration of its copy lacks HEALTHCHECK, SHELL and ONBUILD.
+   * Returns an image's own configuration for this machine's architecture. Throws `PullError`. If the image has Docker's
+   * format, the configuration in its OCI copy lacks HEALTHCHECK, SHELL and ONBUILD.
    */
   config(name: string, account: RegistryAccount | undefined, signal: AbortSignal): Promise<string> {
     return this.#skopeo(name, account, signal, (flags) => [
@@ -78,7 +75,7 @@ export class RegistryClient {
     }
   }
 
-  /** Removes layers that were unused for 30 days, and what interrupted copies left. */
+  /** Removes layers that were unused for 30 days, and files that interrupted copies left behind. */
   async sweep(): Promise<void> {
     await removeOld(join(this.#folder, BLOBS), UNUSED_MS);
     await removeOld(this.#folder, 2 * COPY_MS, BLOBS);

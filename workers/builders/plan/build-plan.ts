@@ -10,10 +10,7 @@ import { planNode } from './node-plan.js';
 import type { BuildCapabilities, BuildPlan, Settings } from './plan-model.js';
 import { givenStart, lineOfProcfile, NoApplicationError, noStart, shared } from './plan-parts.js';
 
-/**
- * The languages with a default base image (BASE_IMAGES). For every other language, a repository's Dockerfile is
- * preferred.
- */
+/** The languages with a default base image (BASE_IMAGES). For all others, a repository's Dockerfile is preferred. */
 const IMAGED: readonly string[] = ['node', 'python', 'go'];
 
 /**
@@ -50,8 +47,8 @@ function planProject(
 }
 
 /**
- * Returns true if files are published and nothing runs, because of the settings or because there is only a page. The
- * plan of a Node.js project may show later that it is a site as well.
+ * Returns true if the project is a static site, because of its settings or because it has only pages. The plan of a
+ * Node.js project may show later that it is a site as well.
  */
 function isSite(project: DetectedProject, kind: ServiceKind, settings: Settings): boolean {
   const { runtime, buildMethod } = settings;
@@ -62,7 +59,7 @@ function isSite(project: DetectedProject, kind: ServiceKind, settings: Settings)
 }
 
 /**
- * Returns true if the Dockerfile decides what the project is. It decides if the settings ask for it, or if no other
+ * Returns true if the project is to be built from its Dockerfile. This is so if the settings ask for it, or if no other
  * file shows what the project is.
  */
 export function wantsDockerfile(files: ProjectFiles, kind: ServiceKind, settings: Settings): boolean {
@@ -74,13 +71,13 @@ export function wantsDockerfile(files: ProjectFiles, kind: ServiceKind, settings
   return language === null || !IMAGED.includes(language.runtime);
 }
 
-/** Decides as `wantsDockerfile` does, for a host that builds every language without images. */
+/** Decides like `wantsDockerfile`, for a host that builds every language without images. */
 export function decidesHere(files: ProjectFiles, kind: ServiceKind, settings: Settings): boolean {
   if (!wantsDockerfile(files, kind, settings)) return false;
   return asksForDockerfile(settings) || languageOf(files) === null;
 }
 
-/** Returns true if the settings ask for the Dockerfile. */
+/** Returns true if the settings explicitly require the Dockerfile. */
 export function asksForDockerfile({ runtime, buildMethod }: Pick<Settings, 'runtime' | 'buildMethod'>): boolean {
   return buildMethod === 'dockerfile' || runtime === 'docker';
 }
@@ -98,7 +95,10 @@ function chooseLanguage(files: ProjectFiles, { runtime }: Settings): Language | 
   return runtime === 'auto' || runtime === 'static' ? languageOf(files) : languageNamed(runtime);
 }
 
-/** Returns true for a server in one file, without a package.json. Scripts of pages can have the same names. */
+/**
+ * Returns true for a server in one file, without a package.json. If the project has HTML pages, only a file named
+ * `server` counts, because files such as `app.js` may be scripts of these pages.
+ */
 function isScript({ files, pages }: DetectedProject, { runtime, startCommand }: Settings): boolean {
   if (runtime !== 'auto' || startCommand.trim() !== '' || files.has('Procfile')) return false;
   if (LANGUAGES.some((language) => language !== node && language.matches(files))) return false;
@@ -130,7 +130,10 @@ function processPlan(
   };
 }
 
-/** Returns the plan of a site. If nothing builds it, nothing is installed: its files are published as they are. */
+/**
+ * Returns the plan of a static site. If it has no build command, nothing is installed and its files are published as
+ * they are.
+ */
 function filesPlan(project: DetectedProject, kind: ServiceKind, plan: LanguagePlan, settings: Settings): BuildPlan {
   if (!isRouted(kind)) throw new BuildError(`a static site cannot be a ${kind} service; its kind is static or web`);
   const said = project.platforms.find(({ buildCommand }) => buildCommand !== null)?.buildCommand ?? null;

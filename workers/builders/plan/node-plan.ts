@@ -64,16 +64,13 @@ export function planNode(project: DetectedProject, kind: ServiceKind, settings: 
   };
 }
 
-/** Returns the project's folders that are kept for its next build, relative to the folder of the build. */
+/** Returns the project's folders that are kept for its next build, relative to the folder in which the build runs. */
 function keptBelow(folders: readonly string[], { build, project }: BuildPlan['folders']): string[] {
   const below = posix.relative(build, project);
   return folders.map((folder) => posix.join(below, folder));
 }
 
-/**
- * Adds the start of a preview server, which serves what a build has written. If there is no preview server, the pages
- * are published.
- */
+/** Adds the start of a preview server, which serves the output of a build, unless that output can be published. */
 function addPreview(starts: Start[], { build, publish }: NodeDecision, { app }: DetectedProject, run: string): void {
   const script = app === null || build === null || publish.length > 0 ? null : previewScript(app);
   if (script !== null) starts.push({ command: `${run} ${script}`, needs: null, isPreview: true });
@@ -109,10 +106,7 @@ function nodeSteps(
   };
 }
 
-/**
- * Returns the folders with the programs of the project and then of its workspace.
- * They are relative to where a command runs.
- */
+/** Returns the program folders of the project and then of its workspace, relative to where a command runs. */
 function searchPathOf({ folder, workspace }: DetectedProject, { searchPath }: LanguagePlan): string[] {
   if (workspace === null || workspace.folder === folder) return searchPath;
   const below = workspace.folder === '' ? folder : folder.slice(workspace.folder.length + 1);

@@ -25,13 +25,13 @@ export interface BuildPlan
   build: string[];
   /** Where the commands of `install` and `build` run, and where the application starts; relative to the repository. */
   folders: { install: string; build: string; project: string };
-  /** Folders of workspace packages that the project does not need, relative to the folder of the installation. */
+  /** Folders of workspace packages on which the project does not depend, relative to `folders.install`. */
   unneeded?: readonly string[];
   /** Empty for a static site. Otherwise the first of `starts`. */
   startCommand: string;
   /** Ordered by preference: the first one whose file exists after the build is used. */
   starts: Start[];
-  /** The command that the Procfile runs before each release; absent if it names none. */
+  /** The `release` command of the Procfile, which runs before each release; absent if there is none. */
   releaseCommand?: string;
   /** What is published if the project is a site, or if no start can be used; null if files are never published. */
   publish: PublishPlan | null;
@@ -41,9 +41,9 @@ export interface BuildPlan
 }
 
 export interface PublishPlan {
-  /** Folders below the project, the best first. Used if `publishDirectory` has its default value. */
+  /** Folders to publish, relative to the project, the best first. Used if `publishDirectory` has its default value. */
   folders: string[];
-  /** True if one page answers every path. */
+  /** True if one page is served for every path. */
   singlePage: boolean;
   /** Folders that had an index.html before the build, relative to the project. */
   pages: string[];

@@ -4,7 +4,7 @@ import type { ProjectFiles } from '../files/project-files.js';
 import type { LanguagePlan } from '../languages/language.js';
 import type { Settings } from './plan-model.js';
 
-/** Returns the part of a language's plan that every build plan copies. */
+/** Returns the fields of a language's plan that every build plan has. */
 export function shared({
   start: _start,
   startProgram: _startProgram,
@@ -29,7 +29,7 @@ export function procfileCommand(files: ProjectFiles, kind: ServiceKind): string 
   return lineOfProcfile(files, procfileLine(kind));
 }
 
-/** Returns the command in this line of the Procfile; null if there is no such line. */
+/** Returns the command of a Procfile entry, such as `web`; null if there is no such entry. */
 export function lineOfProcfile(files: ProjectFiles, line: string): string | null {
   return new RegExp(`^${line}:[ \\t]*(\\S.*)$`, 'm').exec(files.text('Procfile') ?? '')?.[1]?.trim() ?? null;
 }
@@ -38,10 +38,10 @@ function procfileLine(kind: ServiceKind): string {
   return kind === 'worker' || kind === 'cron' ? kind : 'web';
 }
 
-/** Thrown if a folder is no application. A folder below may be one. */
+/** Thrown if a folder is not an application. A subfolder may be one. */
 export class NoApplicationError extends BuildError {}
 
-/** Returns the error for a project in which nothing says how to start it. */
+/** Returns the error for a project whose start command is unknown. */
 export function noStart(plan: LanguagePlan, kind: ServiceKind, notes: readonly string[] = []): BuildError {
   const line = procfileLine(kind);
   return new NoApplicationError(

@@ -6,8 +6,8 @@ import type { Input, OperationName, Output, StreamInput, StreamName } from './re
 import { endReader, giveBack, MEMORY_MB, type Reader, startReader, takeReader } from './reader-pool.js';
 
 /**
- * Timeout of operations that only read what decides a build, in milliseconds. Operations on all files have the build's
- * time limit.
+ * Timeout, in milliseconds, of operations that read only the files that determine a build. Operations on all files have
+ * the build's own time limit.
  */
 const DECIDE_MS = 60_000;
 const UNBOUNDED: readonly string[] = ['sealTree', 'filterPaths'];
@@ -18,21 +18,21 @@ interface Answer {
   output?: unknown;
   error?: string;
   explained?: boolean;
-  /** True if the process exits now, because the request used much memory. */
+  /** True if the process exits after this response, because the request used much memory. */
   last?: boolean;
 }
 
 export interface ReadOptions {
-  /** Ends the operation and its process at once. */
+  /** Aborts the operation and kills its process at once. */
   signal: AbortSignal;
-  /** After this time the operation fails, in milliseconds. */
+  /** Time limit for the operation, in milliseconds. */
   timeoutMs?: number;
 }
 
 /**
- * Runs an operation on a tenant's files in another process: costly files cannot block the worker. The process has 1 GiB
- * of memory, and a minute unless the operation works on all files. Throws `BuildError` if the files are the cause,
- * which includes exceeding these limits. An abort rejects with the signal's reason.
+ * Runs an operation on a tenant's files in another process, to protect the worker from costly files. The process has 1
+ * GiB of memory, and a minute unless the operation works on all files. Throws `BuildError` if the files are the cause,
+ * for example because a limit was exceeded. An abort rejects with the signal's reason.
  */
 export async function readFiles<N extends OperationName>(
   name: N,
@@ -53,9 +53,9 @@ export async function readFiles<N extends OperationName>(
 }
 
 /**
- * Runs an operation that answers with a stream, in a process of its own. Otherwise like `readFiles`.
- * A failure destroys the stream with the error. If the caller destroys the stream, the process ends. `source` becomes
- * the operation's standard input.
+ * Runs an operation whose result is a stream, in a process of its own. A failure destroys the stream with the error. If
+ * the caller destroys the stream, the process is killed. `source` is passed to the operation's standard input.
+ * Otherwise like `readFiles`, but without a time limit.
  */
 export function streamFiles<N extends StreamName>(
   name: N,
@@ -73,7 +73,7 @@ export function streamFiles<N extends StreamName>(
     try {
       const exit = once(child, 'exit');
       exit.catch(() => undefined);
-      // If the source fails, its error explains more than the end of the reading process.
+      // If the source fails, its error explains more than the exit of the reading process.
       const feeding = source ? pipeline(source, child.stdin as Writable).catch(ignoreBrokenPipe) : undefined;
       const passing = pipeline(child.stdout as Readable, output, { end: false });
       await Promise.all([ask(reader, { name, input }, ends, undefined), passing, feeding]);
@@ -130,8 +130,8 @@ async function endOf(child: Reader['child']): Promise<unknown> {
 }
 
 /**
- * Returns the error for a process that ended without an answer.
- * Node.js aborts itself with SIGABRT when its heap is full. The system sends SIGKILL when memory runs out.
+ * Returns the error for a process that exited without a response. Node.js aborts itself with SIGABRT when its heap is
+ * full. The system sends SIGKILL when memory runs out.
  */
 function unanswered(late: boolean, timeoutMs: number | undefined, end: unknown): Error {
   if (late)
@@ -163,7 +163,7 @@ function nextLine(stream: Readable): Promise<string | null> {
         settle(() => reject(new BuildError('the files of the repository describe too much; make them smaller')));
     };
     stream.on('data', onData).on('end', onEnd).on('close', onEnd).on('error', onEnd);
-    // The stream was paused after the last answer.
+    // The stream was paused after the last response.
     stream.resume();
     // A stream that has already ended emits no further event.
     if (stream.readableEnded || stream.destroyed) onEnd();

@@ -5,21 +5,24 @@ import { fileURLToPath } from 'node:url';
 import { DIES_WITH_WORKER, findWrappers, SYSTEM_PATH } from '../../core/command-wrappers.js';
 
 const MAIN = fileURLToPath(new URL('./reader-process.js', import.meta.url));
-/** The heap of one reading process, in MiB. */
+/** Maximum heap size of a reader process, in MiB. */
 export const MEMORY_MB = 1024;
-/** At most this many idle processes wait for a request, for this time in milliseconds. An idle platform has none. */
+/**
+ * Maximum number of idle reader processes. Each is killed after `IDLE_MS` milliseconds without a request, so that an
+ * idle platform has none.
+ */
 const MAX_IDLE = 2;
 const IDLE_MS = 10_000;
 /**
- * With one busy process per processor, a further process would only slow the others down, so a request waits for one of
- * them. A further process is started if none has answered for `PATIENCE_MS`, which is about what
- * a start takes, or if the request has waited for `MAX_WAIT_MS`.
+ * If one process per processor is busy, a further process would only slow the others down, so a request waits for one
+ * of them. A further process is started if none has responded for `PATIENCE_MS`, which is about as long as a start
+ * takes, or if the request has waited for `MAX_WAIT_MS`.
  */
 const MAX_BUSY = availableParallelism();
 const PATIENCE_MS = 100;
 const MAX_WAIT_MS = 10 * PATIENCE_MS;
 
-/** A process that reads what tenants wrote. It answers one request at a time, of any tenant. */
+/** A process that reads tenants' files. It handles one request at a time; the next can be for another tenant. */
 export interface Reader {
   child: ChildProcess;
   requests: Writable;
@@ -29,15 +32,15 @@ export interface Reader {
 let wrapper: Promise<string[]> | null = null;
 const idle: { reader: Reader; timer: NodeJS.Timeout }[] = [];
 let warming: Promise<void> | null = null;
-/** Processes that answer requests now, and the requests that wait, in order. */
+/** The processes that are handling requests, and the requests that wait for a process, in order. */
 const busy = new Set<Reader>();
 const waiters: ((reader: Reader | null) => void)[] = [];
-/** When a process last answered, on the clock of `performance.now()`. */
+/** When a process last responded, on the clock of `performance.now()`. */
 let answeredAt = 0;
 
 /**
- * Starts a process. `stdin` and `stdout` are pipes for operations that answer with a stream.
- * `prepared` names what the process loads before its first request.
+ * Starts a reader process. `stdin` and `stdout` are pipes for operations with streams. `prepared` names the modules
+ * that the process loads before its first request.
  */
 export async function startReader(
   stdin: 'ignore' | 'pipe' = 'ignore',
@@ -60,12 +63,12 @@ export async function startReader(
   child.on('error', () => undefined);
   lowerPriority(child.pid);
   const requests = child.stdio[4] as Writable;
-  // Ignored: if the process has ended, no answer comes, which the caller notices.
+  // Ignored: if the process has exited, the caller notices that no response arrives.
   requests.on('error', () => undefined);
   return { child, requests, answers: child.stdio[3] as Readable };
 }
 
-/** Returns an idle process, or a new one. The caller gives it back, or ends it with `endReader`. */
+/** Returns an idle process, or a new one. The caller must pass it to `giveBack` or to `endReader`. */
 export async function takeReader(): Promise<Reader> {
   if (idle.length === 0 && warming !== null) await warming;
   const reader = takeIdle() ?? (busy.size >= MAX_BUSY ? await nextFree() : null) ?? (await startReader());
@@ -84,7 +87,7 @@ function takeIdle(): Reader | null {
   return null;
 }
 
-/** Resolves to the next process that is given back; null if that takes too long. */
+/** Resolves to the next process that becomes free; null if that takes too long. */
 function nextFree(): Promise<Reader | null> {
   const begun = performance.now();
   return new Promise((resolve) => {
@@ -108,20 +111,20 @@ function nextFree(): Promise<Reader | null> {
 }
 
 /**
- * Returns how much longer a request waits, in milliseconds.
- * It has waited for `waitedMs`, and no process has answered for `quietMs`.
+ * Returns how much longer a request waits for a process, in milliseconds. Returns 0 if a new one is to be started. The
+ * request has waited for `waitedMs`, and no process has responded for `quietMs`.
  */
 export function patienceLeft({ waitedMs, quietMs }: { waitedMs: number; quietMs: number }): number {
   return Math.ceil(Math.max(0, Math.min(PATIENCE_MS - quietMs, MAX_WAIT_MS - waitedMs)));
 }
 
-/** Ends a process that gets no further request. */
+/** Kills a process that must not get another request. */
 export function endReader(reader: Reader): void {
   busy.delete(reader);
   reader.child.kill('SIGKILL');
 }
 
-/** Takes back a process that has answered and may be asked again. */
+/** Makes a process available for the next request. Kills it if enough processes are idle. */
 export function giveBack(reader: Reader): void {
   answeredAt = performance.now();
   busy.delete(reader);
@@ -145,10 +148,7 @@ export function giveBack(reader: Reader): void {
   idle.push({ reader, timer });
 }
 
-/**
- * Starts a process before its first request, unless one is idle.
- * A start takes longer than most requests.
- */
+/** Starts a process ahead of its first request, unless one is idle. Starting one takes longer than most requests. */
 export function warmReader(): void {
   if (idle.length > 0 || warming !== null) return;
   warming = startReader('ignore', 'ignore', ['detection'])
@@ -163,7 +163,7 @@ function hasEnded({ child }: Reader): boolean {
   return child.pid === undefined || child.exitCode !== null || child.signalCode !== null || child.killed;
 }
 
-/** Decides whether this process waits for the reader before it exits. */
+/** Sets whether this process waits for the reader before it exits. */
 function hold({ child, requests, answers }: Reader, holds: boolean): void {
   for (const part of [child, requests, answers] as { ref?(): void; unref?(): void }[]) {
     if (holds) part.ref?.();
@@ -176,6 +176,6 @@ function lowerPriority(pid: number | undefined): void {
   try {
     if (pid !== undefined) setPriority(pid, constants.priority.PRIORITY_BELOW_NORMAL);
   } catch {
-    // The process has ended, or the system does not allow another priority.
+    // The process has exited, or the system does not allow another priority.
   }
 }

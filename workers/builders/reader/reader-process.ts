@@ -7,13 +7,13 @@ import { BuildError } from '../../failures/explained-errors.js';
 import { OPERATIONS, STREAMS } from './reader-operations.js';
 
 /**
- * The process that reads what tenants wrote. Each line of descriptor 4 is a request, each line of descriptor 3 its
- * answer, both in JSON. A stream goes to standard output, and the process exits after it. With the argument `detection`
- * it loads the code for detection before its first request.
+ * The reader process, which reads tenants' files. Each line of file descriptor 4 is a request, and each line of file
+ * descriptor 3 its response, both in JSON. A stream is written to standard output, and the process exits after it. With
+ * the argument `detection`, it loads the code for detection before its first request.
  */
 const CHANNEL = 3;
 const REQUESTS = 4;
-/** A process that has grown beyond this exits after its answer, in bytes. */
+/** Maximum memory of a process that is used again, in bytes. A larger process exits after its response. */
 const MAX_REUSED_BYTES = 256 * 1024 ** 2;
 
 type Operation = (input: unknown) => unknown;

@@ -67,8 +67,8 @@ export class FolderImageStore implements ImageStore {
   async putBundle(folder: string, digest: string): Promise<void> {
     await mkdir(this.#images, { recursive: true, mode: 0o700 });
     const path = this.pathOf(digest);
-    // The new time keeps sweeps from removing the image. If another build stores the same content at this moment,
-    // either copy is right.
+    // The new modification time keeps sweeps from removing the image. If another build stores the same content at the
+    // same time, it does not matter which copy is kept.
     await touch(folder);
     while (!(await touch(path)) && !(await renamed(folder, path)));
   }
@@ -104,9 +104,8 @@ export class FolderImageStore implements ImageStore {
 }
 
 /**
- * Returns what a sweep does with an entry of the images' folder.
- * It removes images that are unwanted and not young, and discards what an earlier removal has moved aside. Times are in
- * milliseconds since the epoch.
+ * Returns what a sweep does with an entry of the image folder. It removes unwanted images that are not young, and
+ * discards folders that an earlier removal has moved aside. Times are in milliseconds since the epoch.
  */
 export function imageAction(
   name: string,

@@ -19,9 +19,9 @@ import { isBelow } from '../../sandbox/sandbox-plan.js';
 import { isFrameworkCache } from '../toolchains/framework-caches.js';
 
 export interface SealOptions {
-  /** The largest allowed size of the content. */
+  /** Maximum size of the content. */
   limitBytes: number;
-  /** The path of the folder in the build's sandbox. Absolute links to it are made relative. */
+  /** The path of the folder in the build's sandbox. Absolute symbolic links into it are made relative. */
   seenAs: string;
 }
 
@@ -31,16 +31,16 @@ export interface SealedTree {
   sizeBytes: number;
 }
 
-/** The number of entries that are processed at the same time. A folder can have very many. */
+/** Number of entries that are processed at the same time. Limited, because a folder can have very many. */
 const BATCH = 32;
 const READ_WHOLE = 1024 * 1024;
-/** The largest number of files, folders and links of an image. */
+/** Maximum number of files, folders and links in an image. */
 const MAX_ENTRIES = 1_000_000;
 
 /**
- * Turns a folder that a tenant's commands have filled into an image, and returns its digest.
- * Removes repository data and build caches, sets modes to 0755 or 0644, and breaks hard links. Throws `BuildError` for
- * links that lead out, for sockets, pipes and devices, and for content beyond the limit. No process may still use the
+ * Turns a folder with the result of a tenant's commands into an image, and returns its digest. Removes repository data
+ * and build caches, sets modes to 0755 or 0644, and breaks hard links. Throws `BuildError` for symbolic links that lead
+ * out of the folder, for sockets, pipes and devices, and for content beyond the limit. No process may still use the
  * folder.
  */
 export async function sealTree(folder: string, options: SealOptions): Promise<SealedTree> {

@@ -1,12 +1,12 @@
-/** At most this many of the files that a page names are looked for. */
+/** Maximum number of files named by a page that are looked for. */
 const MAX_FILES = 20;
-/** The largest number of folders in a base path; `/docs/shop` has 2. */
+/** Maximum number of folders in a base path; `/docs/shop` has 2. */
 const DEEPEST = 3;
 const FILE = /\s(?:src|href)\s{0,5}=\s{0,5}["']?(\/[\w./@+-]{1,300}\.(?:m?js|css))(?=["'?#\s>])/gi;
 
 /**
- * Returns the folder, such as `/shop`, below which a built page expects its site. Returns '' for the address itself.
- * `exists` tells whether the published folder has a file.
+ * Returns the base path, such as `/shop`, under which a built page expects its site; '' for the root. `exists` tells
+ * whether the published folder has a file.
  */
 export async function baseOfPage(page: string, exists: (path: string) => Promise<boolean>): Promise<string> {
   const paths = [...page.matchAll(FILE)].map(([, path = '']) => path).filter((path) => !path.startsWith('//'));
@@ -20,7 +20,7 @@ export async function baseOfPage(page: string, exists: (path: string) => Promise
   return bases.size === 1 ? only : '';
 }
 
-/** Returns the first folders of a path that must be dropped to find the file; null if it is nowhere. */
+/** Returns the leading folders of a path that must be dropped to find the file; null if it is not found. */
 async function missingFolders(path: string, exists: (path: string) => Promise<boolean>): Promise<string | null> {
   const parts = path.slice(1).split('/');
   if (parts.some((part) => part === '' || part === '.' || part === '..')) return null;

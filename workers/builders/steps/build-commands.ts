@@ -11,20 +11,20 @@ import { CommandOutput } from './command-output.js';
 import { checkKey, isKnown, remember } from './tool-checks.js';
 
 /**
- * The least memory of a build, in MB. Compilers need more than small plans give a running service, and bundlers of
- * larger applications need more than 2 GB, which small hosts do not have.
+ * Minimum memory of a build, in MB. Compilers need more than small plans give a running service, and bundlers of larger
+ * applications need more than 2 GB, which small hosts do not have.
  */
 const MIN_MEMORY_MB = totalmem() >= 7.5 * 1024 ** 3 ? 4096 : 2048;
 const PIDS = 1024;
 const GRACE_MS = 2000;
-/** Every build's sandbox has a name with this prefix. */
+/** The prefix of the id of every build's sandbox. */
 export const BUILD_SANDBOX = 'build-';
 
 export interface CommandSetting {
   sandbox: Sandbox;
   request: BuildRequest;
   context: BuildContext;
-  /** The end of the time limit for the whole build, in milliseconds since the epoch. */
+  /** When the time limit for the whole build expires, in milliseconds since the epoch. */
   deadline: number;
   /** The folder with the repository's files. `cwd` is the folder below it in which commands run. */
   app: string;
@@ -132,8 +132,8 @@ export class Commands {
 }
 
 /**
- * Returns the sandbox of a build's first command. It can be made before the command is known. `app` as in
- * `CommandSetting`.
+ * Returns the sandbox of a build's first command. It can be prepared before the command is known. `app` is the folder
+ * with the repository's files.
  */
 export function firstSandbox(request: BuildRequest, app: string): SandboxBase {
   return baseOf(request, app, 1);
@@ -159,12 +159,15 @@ function baseOf(request: BuildRequest, app: string, number: number): SandboxBase
   };
 }
 
-/** Returns the largest size of an image that the service's plan allows, in MB. No file of a build may be larger. */
+/** Returns the maximum size of an image under the service's plan, in MB. No file of a build may be larger. */
 export function storageMb({ configuration }: Pick<BuildRequest, 'configuration'>): number {
   return (planOf(configuration.plan).storageGb ?? 1) * 1024;
 }
 
-/** Puts folders of the project first in the PATH. They are relative, because an image can be in any folder. */
+/**
+ * Puts folders of the project first in the PATH of a command. They are relative to the folder in which the command
+ * runs, because an image can be in any folder.
+ */
 export function inSearchPath(folders: readonly string[], command: string): string {
   if (folders.length === 0) return command;
   return `export PATH="${folders.map((folder) => `$PWD/${folder}:`).join('')}$PATH"; ${command}`;
@@ -177,8 +180,8 @@ export function buildMemoryMb({ configuration }: Pick<BuildRequest, 'configurati
 
 /**
  * Returns NODE_OPTIONS of a build. The heap gets three quarters of the build's memory, so that JavaScript collects
- * garbage before the kernel kills it.
- * The plan's options follow, then the service's own: the last ones win.
+ * garbage before the kernel kills it. The plan's options follow, then the service's own: the last value of an option
+ * takes effect.
  */
 export function heapOptions(
   request: Pick<BuildRequest, 'configuration' | 'environment'>,

@@ -4,7 +4,7 @@ import { didNotFinish } from './build-commands.js';
 
 /** The time limit of a build (`timeoutSeconds`), combined with the build's own signal. */
 export class TimeLimit {
-  /** The end of the time limit, in milliseconds since the epoch. */
+  /** When the time limit expires, in milliseconds since the epoch. */
   readonly deadline: number;
   /** Aborts at the deadline, or when the build is interrupted. */
   readonly signal: AbortSignal;
@@ -22,9 +22,8 @@ export class TimeLimit {
   }
 
   /**
-   * Runs a part of the build.
-   * Throws a `BuildError` that names the part if the time limit ends it. Rejects with the signal's reason if the build
-   * is interrupted.
+   * Runs a part of the build. Throws a `BuildError` that names the part if the time limit expires. Rejects with the
+   * signal's reason if the build is interrupted.
    */
   async within<T>(what: string, work: () => Promise<T>): Promise<T> {
     try {

@@ -4,12 +4,14 @@ import { ADVICE_LINES, adviceFor, FIRST_LINES, plain } from '../../failures/fail
 import type { FailureFacts } from '../../failures/known-failure.js';
 import type { BuildContext } from '../builder.js';
 
-/** After this number of lines, only the last lines of a command's output reach the log. */
+/** After this number of lines, only the last lines of a command's output are logged. */
 const MAX_LINES = 20_000;
 const LAST_LINES = 20;
-/** After this number of characters, only the last lines of the output reach the log. A line may have 16,384. */
+/**
+ * After this number of characters, only the last lines of the output are logged. A line has at most 16,384 characters.
+ */
 const MAX_CHARACTERS = 32 * 1024 * 1024;
-/** Output beyond the bounds is read in steps of this size. A pause after each step leaves time for other work. */
+/** Maximum size of a chunk. Longer output is read in several, with a pause after each for other work. */
 const STEP = { lines: 1000, characters: 1024 * 1024 };
 const PAUSE_MS = 20;
 
@@ -26,22 +28,22 @@ const BOILERPLATE = [
   /ELIFECYCLE/,
   /^info Visit https?:/,
   /^make: \*\*\*/,
-  // Yarn's summary, and the details below its line with the package.
+  // Yarn's summary lines, and the indented details below the line that names the failed package.
   /^➤ YN0000: . (Failed|Done)|^➤ YN0035: │ {2,}/,
-  // Turborepo's line with the failed task, which follows the task's own output.
+  // Turborepo's line about the failed task, which follows the task's own output.
   /exited \(\d{1,3}\)$|^Failed:\s/,
 ];
 const TELLING = /error|fail|cannot|could not|not found|exception|fatal|denied|missing|invalid|unexpected|refused/i;
 const MAX_CAUSE_LENGTH = 500;
 
-/** Passes a command's output to the build log, within bounds. Keeps the last lines for the error message. */
+/** Passes a command's output to the build log, up to a limit. Keeps the last lines for the error message. */
 export class CommandOutput {
   readonly #context: BuildContext;
   #lines = 0;
   #characters = 0;
   #written = 0;
   #step = { lines: 0, characters: 0 };
-  /** Kept because some programs print the cause first, and then their usage. */
+  /** The first lines, kept because some programs print the cause first, and then their usage. */
   readonly #first: string[] = [];
   readonly #last = new LastLines(ADVICE_LINES);
 

@@ -23,7 +23,7 @@ interface Known {
 const ADVICE = 'run the installation of your package manager on your machine, and commit the lock file that it writes';
 
 /**
- * Errors of a command that uses git, for example for a version that a page shows. A build has only the files of its
+ * Matches errors of a command that uses git, for example to show a version on a page. A build has only the files of its
  * commit, and no history.
  */
 const ASKS_GIT = /fatal: not (?:in )?a git (?:repository|directory)/;
@@ -70,17 +70,17 @@ const INSTALLATIONS: readonly Known[] = [
   },
 ];
 
-/** Errors about platform-specific programs that npm omits from a lock file which it writes on another platform. */
+/**
+ * Matches errors about missing packages for this platform. npm omits them from a lock file that it writes on another
+ * platform.
+ */
 const LEFT_OUT =
   /npm has a bug related to optional dependencies|Cannot find native binding|Cannot find module.{0,100}[-.]linux-|(?:lightningcss|tailwindcss-oxide|swc|esbuild)\S{0,40}linux\S{0,40}.{0,60}(?:not found|Cannot find)|The package "@esbuild\/linux/i;
 
-/**
- * Returns another way to install after `command` failed with these last lines of output.
- * Returns null if none is known.
- */
+/** Returns another way to install after `command` failed with these last lines of output; null if none. */
 export function installRecovery(command: string, output: readonly string[]): Recovery | null {
   for (const { shows, instead, note, ownHeaders = false } of INSTALLATIONS) {
-    // Skips warnings, because npm warns about conflicts that it has solved.
+    // Skips warnings, because npm warns about conflicts that it has resolved.
     if (!output.some((line) => !/^npm warn\b/i.test(line) && shows.test(line.slice(0, 400)))) continue;
     const other = instead(command);
     if (other !== null) return { command: other, note, ownHeaders };
@@ -89,9 +89,9 @@ export function installRecovery(command: string, output: readonly string[]): Rec
 }
 
 /**
- * Returns a shell command that hides the packages in these folders until the installation ends. Every package manager
- * skips a folder without a package.json, even if a lock file lists it. The package manager's own filter is no
- * substitute, because it may have to read all packages first.
+ * Returns a shell command that hides the packages in these folders during an installation. Every package manager skips
+ * a folder without a package.json, even if a lock file lists it. The package manager's own filter is not used, because
+ * it may have to read all packages first.
  */
 export function hidePackages(folders: readonly string[]): string {
   const aside = '.package.json.aside';
@@ -102,20 +102,20 @@ export function hidePackages(folders: readonly string[]): string {
   return `put_back() { ${move(aside, 'package.json')}; }; trap put_back EXIT; ${move('package.json', aside)}; `;
 }
 
-/** How package managers and packages' scripts name the Node.js version that they need. The first group is the range. */
+/**
+ * Match the messages in which package managers and install scripts name the Node.js version that they need. The first
+ * capturing group is the range.
+ */
 const WANTS_NODE: readonly RegExp[] = [
   /Expected version:? "?([^"]{1,100}?)"?(?:\. Got|$)/,
   /Required: \{"node":"([^"]{1,100})"/,
   /Node\.js version "?(>=?\s?\d[\d.]{0,12})"? is required/,
 ];
-/** Compilations that fail because Node.js has changed since the package was written. */
+/** Matches errors of compilations that fail because Node.js has changed since the package was written. */
 const OLD_NATIVE =
   /no (?:matching function|member named)\b.{0,200}\bv8::|['‘]class v8::|\bnan(?:_\w{1,40})?\.h:\d+|#error "?C\+\+17 or later required/;
 
-/**
- * Returns the Node.js version to use after an installation failed with this output.
- * Returns null if the output names none.
- */
+/** Returns the Node.js version to use after an installation failed with this output; null if unknown. */
 export function nodeRecovery(output: readonly string[]): VersionWish | null {
   for (const line of output) {
     const short = line.slice(0, 400);
@@ -140,8 +140,8 @@ export interface BuildRecovery {
 }
 
 /**
- * Returns what helps a build command that failed with this output; null if nothing is known.
- * `install` holds the commands that have installed.
+ * Returns what may help after a build command failed with this output; null if nothing is known. `install` has the
+ * commands of the installation.
  */
 export function buildRecovery(install: readonly string[], output: readonly string[]): BuildRecovery | null {
   const shows = (expression: RegExp) => output.some((line) => expression.test(line.slice(0, 400)));

@@ -11,11 +11,14 @@ import { commandsWith, type StepsSetting } from './step-commands.js';
 export interface Installed {
   /** The folders of the tools that the application needs: the given ones, or others. */
   tools: string[];
-  /** True if the plan's own commands installed, with the given tools. */
+  /** True if the plan's own commands installed the packages, with the given tools. */
   asPlanned: boolean;
 }
 
-/** Installs, and installs again with other tools if the packages need them. `commands` run the rest of the build. */
+/**
+ * Installs the packages, and installs them again with other tools if the packages need these. `commands` is to run the
+ * rest of the build.
+ */
 export async function installWithTools(
   setting: StepsSetting,
   plan: BuildPlan,
@@ -42,10 +45,10 @@ export async function installWithTools(
 }
 
 /**
- * Returns the tools to use instead of the given ones; null if these fit. They change if the project names no Node.js
- * version and an installed package, or a failed installation's output, excludes the present one. They also change if a
- * framework excludes the version that the project names. Some lock files do not show such needs before the
- * installation.
+ * Returns the tools to use instead of the given ones; null if these fit. Other tools are needed if the project requests
+ * no Node.js version and an installed package, or the output of a failed installation, excludes the current one. They
+ * are also needed if a framework excludes the version that the project requests. Some lock files do not show such
+ * requirements before the installation.
  */
 async function otherTools(
   setting: StepsSetting,
@@ -112,8 +115,9 @@ interface InstallOptions {
 }
 
 /**
- * Installs dependencies and development dependencies. Returns true if no other command had to run.
- * Builds need development dependencies, even if NODE_ENV is set differently for the application.
+ * Runs an install command, and a replacement if the command fails for a known reason. Returns true if no replacement
+ * had to run. Installs development dependencies too, because builds need them, even if NODE_ENV is set differently for
+ * the application.
  */
 export async function installOne(commands: Commands, command: string, options: InstallOptions): Promise<boolean> {
   const { context, headers, tried = [], preparation = '' } = options;

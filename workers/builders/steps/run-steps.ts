@@ -60,12 +60,12 @@ interface Installation {
   isCopied: boolean;
 }
 
-/** Gives the repository's files to the service's user, whose commands may change them. */
+/** Makes the service's user the owner of the repository's files, because its commands may change them. */
 async function giveToService({ app, request, limit }: StepsSetting): Promise<void> {
   await limit.within('the checkout', () => ownDirectory(app, request.userNumber, limit.signal));
 }
 
-/** Keeps a copy of what was installed, before commands of this build change it. */
+/** Keeps a copy of the installed dependencies before commands of this build change them. */
 async function keepInstalled(setting: StepsSetting, plan: BuildPlan, key: string): Promise<void> {
   const { limit, kept } = setting;
   if (!(await isInstalled(setting, plan))) return;
@@ -75,9 +75,8 @@ async function keepInstalled(setting: StepsSetting, plan: BuildPlan, key: string
 }
 
 /**
- * Returns the key of an installation.
- * It covers the files, variables and tools, and the state of this host's programs. Returns null if the installation may depend on
- * more.
+ * Returns the key of an installation. It covers the files, variables and tools, and the state of this host's programs.
+ * Returns null if the installation may depend on anything else.
  */
 async function installKey(setting: StepsSetting, plan: BuildPlan, tools: readonly string[]): Promise<string | null> {
   const { locked, toolchains } = setting;
@@ -101,7 +100,10 @@ async function isInstalled({ app, limit }: StepsSetting, { folders, dependencies
   return readFiles('isInstalled', input, { signal: limit.signal });
 }
 
-/** Checks for the tools only if a command failed or none ran: a command that succeeded has found them. */
+/**
+ * Runs the commands of a plan. Checks for the required tools only if a command failed or none ran, because a command
+ * that succeeded has found them.
+ */
 async function withTools(
   setting: StepsSetting,
   plan: BuildPlan,

@@ -44,8 +44,8 @@ export function commandsWith(setting: StepsSetting, plan: BuildPlan, tools: read
 }
 
 /**
- * Returns the environment of a build. The service's variables take precedence. Only those of the platform's variables
- * are passed that are meant for builds.
+ * Returns the environment of a build. The service's variables take precedence. Of the platform's variables, only those
+ * for builds are passed.
  */
 export function environmentOf(
   { config, request, cache }: StepsSetting,

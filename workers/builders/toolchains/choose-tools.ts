@@ -30,9 +30,9 @@ const RUNS_ON: readonly (readonly [ManagerName, string, string])[] = [
 ];
 
 /**
- * Chooses the exact versions of the tools that have to be installed.
- * Uses the platform's own Node.js and npm if the project accepts them. Otherwise takes the newest version that fits; of
- * Node.js, one with long-term support if possible. Throws `BuildError` if no version fits.
+ * Chooses the exact versions of the tools that have to be installed. Uses the platform's own Node.js and npm if the
+ * project accepts them. Otherwise chooses the newest matching version, for Node.js one with long-term support if
+ * possible. Throws `BuildError` if no version matches.
  */
 export async function chooseTools(wishes: ToolWishes, own: OwnTools, versionsOf: VersionsOf): Promise<ChosenTool[]> {
   if (wishes.node === null && wishes.manager === null) return [];
@@ -62,8 +62,8 @@ async function chooseNode(
 }
 
 /**
- * Returns the wanted versions of Node.js on which the project's package manager runs. If there are none, ignores the
- * package manager.
+ * Restricts the requested versions of Node.js to those on which the project's package manager runs. If none is left,
+ * the package manager's versions replace an optional request, and are ignored otherwise.
  */
 function nodeFor(wish: VersionWish | null, manager: ChosenTool | null): VersionWish | null {
   const needed = RUNS_ON.find(
@@ -94,7 +94,7 @@ async function chooseManager(
   }
 }
 
-/** Returns the npm that came with a version of Node.js. Returns null if the platform's own npm runs on that version. */
+/** Returns the npm that was shipped with a version of Node.js; null if the platform's own npm runs on it. */
 async function npmFor({ version }: ChosenTool, { npm }: OwnTools, versionsOf: VersionsOf): Promise<ChosenTool | null> {
   if (npm !== null && semver.satisfies(version, npm.node)) return null;
   const major = semver.major(version);
@@ -143,7 +143,7 @@ export function newestVersion(name: ToolName, versions: readonly string[], wish:
   );
 }
 
-/** Returns the newest version that is no prerelease; null if there is none. */
+/** Returns the newest version that is not a prerelease; null if there is none. */
 export function newestOf(versions: readonly string[]): string | null {
   return semver.rsort(versions.filter((version) => semver.prerelease(version) === null))[0] ?? null;
 }

@@ -2,7 +2,7 @@ import { dirname, join } from 'node:path';
 import { quote } from '../../core/quote.js';
 import type { PackageManifest } from '../files/package-manifest.js';
 
-/** Dependency → the folder in which it keeps results for the next build. `*` stands for every project. */
+/** Dependency → the folder in which it keeps results for the next build. `*` means every project. */
 const FOLDERS: readonly (readonly [dependency: string, folder: string])[] = [
   ['*', 'node_modules/.cache'],
   ['next', '.next/cache'],
@@ -18,7 +18,7 @@ const FOLDERS: readonly (readonly [dependency: string, folder: string])[] = [
  */
 const MADE_ANEW = ['node_modules/.vite', 'node_modules/.vite-temp'];
 
-/** The assets that the Rails pipeline has compiled. */
+/** The folder in which the Rails pipeline keeps compiled assets. */
 export const RAILS_CACHE = 'tmp/cache/assets';
 
 /** Matches the paths of cache folders at any depth of a project. Images are built without them. */
@@ -38,8 +38,8 @@ export function keptName(folder: string): string {
 }
 
 /**
- * Returns a shell command that links kept folders into the project, run as the build's user.
- * An existing folder stays. Sealing the image removes the links.
+ * Returns a shell command that links kept folders into the project, run as the build's user. An existing folder is not
+ * replaced. Sealing the image removes the links.
  */
 export function linkKept(folders: readonly string[], cache: string): string {
   if (folders.length === 0) return '';

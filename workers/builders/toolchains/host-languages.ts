@@ -2,7 +2,7 @@ import { resultOf } from '../../../shared/core/run-limited.js';
 import { OWN_PATH } from '../../core/own-programs.js';
 import { type LanguageName, languageTool } from './language-tools.js';
 
-/** How long a found version is remembered, in milliseconds. A missing language is looked for each time. */
+/** How long a found version is cached, in milliseconds. A missing language is looked for each time. */
 const KNOWN_MS = 10 * 60_000;
 const PROBE_TIMEOUT_MS = 30_000;
 

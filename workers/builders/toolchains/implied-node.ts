@@ -6,8 +6,8 @@ import { intersection, type VersionWish } from './version-wish.js';
 
 /**
  * Package → its first major version that runs on all newer versions of Node.js, and the newest Node.js on which older
- * majors surely run. For example, webpack 4 uses a hash that OpenSSL 3 lacks, and packages of that time use files that
- * others do not export.
+ * major versions reliably run. For example, webpack 4 uses a hash function that OpenSSL 3 lacks, and packages of that
+ * time import files that other packages no longer export.
  */
 const OLD: Readonly<Record<string, readonly [fixed: number, node: number]>> = {
   'node-sass': [5, 14],
@@ -24,8 +24,8 @@ const OLD: Readonly<Record<string, readonly [fixed: number, node: number]>> = {
 const OWN_MAJOR = 20;
 
 /**
- * Returns the Node.js version that a project's packages need, if it names none itself.
- * Returns null if any will do. `dependencies` are those of package.json, `engines` what the lock file records about
+ * Returns the Node.js version that a project's packages need, for a project that requests none. Returns null if any
+ * version will do. `dependencies` are those of package.json, `engines` the requirements that the lock file records for
  * them.
  */
 export function impliedNode(
@@ -43,10 +43,7 @@ export function impliedNode(
 
 const RUNS_TYPESCRIPT = /(?:^|[\s;&|])node\s+((?:-[\w=:./-]+\s+)*)[\w./-]+\.[cm]?ts(?=$|[\s;&|])/;
 
-/**
- * Returns a Node.js version that runs TypeScript directly, if the project's start script does that.
- * Returns null otherwise.
- */
+/** Returns a Node.js version that runs TypeScript directly. Returns null if the start script needs none. */
 export function scriptNode(scripts: unknown): VersionWish | null {
   const all = isRecord(scripts) ? scripts : {};
   const name = isText(all.start) ? 'start' : 'dev';
@@ -64,8 +61,8 @@ export function bothWishes(first: VersionWish | null, second: VersionWish | null
 }
 
 /**
- * Returns the versions of Node.js on which the project's most demanding framework runs.
- * Returns null if none is known. Versions newer than the framework knows count too: upper bounds are rarely meant.
+ * Returns the versions of Node.js on which the project's most demanding framework runs. Returns null if none is known.
+ * Includes versions above the framework's upper bound, because upper bounds are rarely intended.
  */
 export function frameworkNode(
   dependencies: Readonly<Record<string, unknown>>,
@@ -81,10 +78,10 @@ export function frameworkNode(
 }
 
 /**
- * Decides the version of Node.js. What a project names takes precedence over what its packages need, because package
- * managers only warn about that.
- * A framework fails on versions that it does not support, so its versions narrow those that the project names, and
- * replace them if none is left. A range in `engines` is often only a lower bound; old packages narrow it.
+ * Decides the version of Node.js. The version that a project names takes precedence over those that its packages need,
+ * because package managers only warn about the latter. A framework fails on versions that it does not support, so its
+ * versions restrict those that the project names, and replace them if none is left. A range in `engines` is often only
+ * a minimum, so old packages restrict it.
  */
 export function wishedNode(
   named: VersionWish | null,
@@ -111,7 +108,7 @@ function oldest(dependencies: Readonly<Record<string, unknown>>): { name: string
 }
 
 /**
- * Returns true if a range means a version before this major one. A range without an upper bound means the newest
+ * Returns true if a range selects a version below this major version. A range without an upper bound selects the newest
  * version.
  */
 function isBelow(range: string, major: number): boolean {
@@ -120,7 +117,7 @@ function isBelow(range: string, major: number): boolean {
   return least !== null && least.major < major;
 }
 
-/** Returns the package whose lowest Node.js version is the highest. Upper bounds are rarely meant, and are ignored. */
+/** Returns the package with the highest minimum version of Node.js. Ignores upper bounds, which are rarely intended. */
 function mostDemanding(names: readonly string[], engines: LockedEngines) {
   const found = names.flatMap((name) => {
     const range = Object.hasOwn(engines, name) ? engines[name] : undefined;

@@ -2,9 +2,9 @@
 interface LanguageTool {
   /** The language's name in messages. */
   shown: string;
-  /** The command that prints the version that the host has. */
+  /** The command that prints the host's version. */
   probe: readonly [program: string, ...args: string[]];
-  /** Finds the version in what the command prints. */
+  /** Finds the version in the command's output. */
   version: RegExp;
   /** The Debian packages that contain the language; '' if there are none. */
   packages: string;

@@ -29,9 +29,8 @@ function wishOf({ text, source, optional, lowest }: NamedVersion, shown: string)
 }
 
 /**
- * Converts a version range of another language to semver, such as `~> 3.1`, `^8.1|^8.2`, `==3.11.*`.
- * An exact version stands for all later ones of its minor version, which only fix bugs. Returns null if the text names
- * no version.
+ * Converts a version range of another language to semver, such as `~> 3.1`, `^8.1|^8.2`, `==3.11.*`. An exact version
+ * also allows later patch versions, which only fix bugs. Returns null if the text is not a range.
  */
 export function rangeOf(text: string): string | null {
   const plain = text

@@ -3,7 +3,9 @@ import { isRecord, isText } from '../files/json-values.js';
 /** Package → the versions of Node.js that it requires. */
 export type LockedEngines = Readonly<Record<string, string>>;
 
-/** Returns the engines of the project's direct dependencies from npm's lock file; {} if there are none. */
+/**
+ * Returns the Node.js versions that the top-level packages of npm's lock file require. Returns {} if there are none.
+ */
 export function npmEngines(text: string): LockedEngines {
   let lock: unknown;
   try {
@@ -21,7 +23,10 @@ export function npmEngines(text: string): LockedEngines {
   return found;
 }
 
-/** Returns the engines in pnpm's lock file. If a package has several versions, the last and newest one counts. */
+/**
+ * Returns the Node.js versions that packages in pnpm's lock file require. If a package has several versions, the last
+ * and newest one counts.
+ */
 export function pnpmEngines(text: string): LockedEngines {
   const found: Record<string, string> = {};
   let name: string | undefined;

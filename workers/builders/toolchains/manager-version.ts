@@ -11,10 +11,7 @@ import { intersection, type ManagerName, type VersionWish, versionWish } from '.
 const NAMES: readonly string[] = ['npm', 'pnpm', 'yarn', 'bun'];
 const FIELD = 'packageManager in package.json';
 
-/**
- * The lock files of each package manager. npm comes last: its lock file is often left over from one accidental
- * installation.
- */
+/** The lock files of each package manager. npm comes last: its lock file is often left over from one installation. */
 const LOCKS: readonly (readonly [ManagerName, readonly string[]])[] = [
   ['pnpm', ['pnpm-lock.yaml']],
   ['bun', ['bun.lock', 'bun.lockb']],
@@ -49,15 +46,15 @@ export function managerName(files: ProjectFiles, manifest: PackageManifest): Man
   return others.find((name) => isRecord(volta) && isText(volta[name])) ?? onlyEngine(engines) ?? 'npm';
 }
 
-/** Returns the only manager that `engines` allows: one other than npm, if npm is not allowed. */
+/** Returns the package manager that `engines` names, if it does not name npm. */
 function onlyEngine(engines: unknown): ManagerName | undefined {
   if (!isRecord(engines) || (isText(engines.npm) && semver().validRange(engines.npm) !== null)) return undefined;
   return (['pnpm', 'yarn', 'bun'] as const).find((name) => isText(engines[name]));
 }
 
 /**
- * Returns the version of the package manager that a folder names, or that can read its lock file.
- * Returns null if unknown. Throws `BuildError` if a text names no version.
+ * Returns the package manager version that a folder requests, or one that can read its lock file. Returns null if
+ * unknown. Throws `BuildError` if a requested version is invalid.
  */
 export function managerWish(files: ProjectFiles, manifest: PackageManifest, name: ManagerName): VersionWish | null {
   return pinned(files, manifest, name) ?? bounded(files, manifest, name);
@@ -109,9 +106,9 @@ function pnpmFormat(files: ProjectFiles): VersionWish | null {
 }
 
 /**
- * Decides between pnpm 9 and 10, which write the same format. Version 9 is the safer choice: it runs the install
- * scripts of dependencies.
- * Only version 10 reads settings from pnpm-workspace.yaml, and it hashes patches in another way.
+ * Returns true if a folder needs pnpm 10 instead of pnpm 9, which writes the same lock file format. Version 9 is the
+ * safer choice, because it runs the install scripts of dependencies. Only version 10 reads settings from
+ * pnpm-workspace.yaml, and it hashes patches differently.
  */
 function usesNewerPnpm(files: ProjectFiles, lock: string): boolean {
   if (/^patchedDependencies:\n(?: {2}.*\n)*? {4}hash: [0-9a-f]{64}$/m.test(lock)) return true;
@@ -132,10 +129,7 @@ function yarnFormat(files: ProjectFiles): VersionWish | null {
   return { range: number <= 5 ? '2.x' : number <= 7 ? '3.x' : '>=4', source };
 }
 
-/**
- * Returns the yarn release in the repository, and its version if the file's name shows it.
- * Returns null if there is none.
- */
+/** Returns the yarn release in the repository, with its version if the name shows it; null if none. */
 export function yarnPath(files: ProjectFiles): { version: string | null; source: string } | null {
   const modern = readYaml(files.text('.yarnrc.yml'), '.yarnrc.yml').yarnPath;
   const [path, source] = isText(modern)
@@ -162,7 +156,10 @@ function readYaml(text: string | undefined, name: string): Record<string, unknow
   }
 }
 
-/** Splits `packageManager`. Drops Corepack's hash, because the registry's integrity check replaces it. */
+/**
+ * Splits the field `packageManager` into name and version. Drops Corepack's hash, because the registry's integrity
+ * check replaces it.
+ */
 function field({ raw }: PackageManifest): { name: ManagerName; version: string } | null {
   const given = isText(raw.packageManager) ? raw.packageManager.trim() : '';
   const at = given.indexOf('@');

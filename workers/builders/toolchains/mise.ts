@@ -11,7 +11,7 @@ const LIST_TIMEOUT_MS = 60_000;
 const INSTALL_TIMEOUT_MS = 30 * 60_000;
 const LIMITS = { memoryBytes: 4 * 1024 ** 3, processorSeconds: 3600 };
 
-/** Thrown if mise could not list or install. The message ends with mise's own reason. */
+/** Thrown if mise could not list or install versions. The message ends with mise's own reason. */
 export class MiseError extends Error {}
 
 export interface MiseOptions {
@@ -81,7 +81,7 @@ function lastLine(text: string): string {
     .split('\n')
     .map((line) => line.replace(/^mise ERROR /, '').trim())
     .filter((line) => line !== '');
-  // mise's last line only points to an option that shows more, so a line about an error is preferred.
+  // mise's last line only mentions an option that shows more, so a line about an error is preferred.
   return (lines.find((line) => /error|fail|not found/i.test(line)) ?? lines.at(-1) ?? 'no reason was given').slice(
     0,
     300,

@@ -2,13 +2,13 @@ import { realpath } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { exists } from '../../../shared/core/exists.js';
 
-/** Makes native modules compile with the headers beside the Node.js in the PATH. */
+/** A shell command that makes native modules compile with the headers next to the Node.js in the PATH. */
 export const USE_HEADERS =
   'export npm_config_nodedir="$(dirname "$(dirname "$(readlink -f "$(command -v node)")")")"; ';
 
 /**
- * Returns true if the build's Node.js has its headers beside it.
- * `tools` are the folders of the tools that the platform installed for the project.
+ * Returns true if the build's Node.js has its headers next to it. `tools` are the folders of the tools that the
+ * platform installed for the project.
  */
 export async function hasHeaders(tools: readonly string[], own = process.execPath): Promise<boolean> {
   for (const program of [...tools.map((folder) => join(folder, 'bin/node')), own]) {

@@ -12,10 +12,9 @@ export interface Folder {
 }
 
 /**
- * Returns the Node.js version that a project names; null if it names none. Throws `BuildError` if a text names no
- * version.
- * A pin (volta, .nvmrc, .node-version, .tool-versions, mise.toml) takes precedence over a range (devEngines, engines),
- * and the project over the root of its workspace.
+ * Returns the Node.js version that a project requests; null if it requests none. Throws `BuildError` if a requested
+ * version is invalid. A pin (volta, .nvmrc, .node-version, .tool-versions, mise.toml) takes precedence over a range
+ * (devEngines, engines), and the project over the root of its workspace.
  */
 export function nodeWish(project: Folder, root: Folder | null = null): VersionWish | null {
   const folders = root === null ? [project] : [project, root];
@@ -49,10 +48,7 @@ export function devEngine({ raw }: PackageManifest, kind: 'runtime' | 'packageMa
   return (Array.isArray(given) ? given : [given]).filter(isRecord);
 }
 
-/**
- * Returns the version of the entry with this name.
- * Returns null if there is no such entry or it names no version.
- */
+/** Returns the version of the entry with this name. Returns null if the entry or its version is missing. */
 export function namedVersion(entries: readonly Record<string, unknown>[], name: string): string | null {
   const version = entries.find((entry) => entry.name === name)?.version;
   return isText(version) ? version : null;

@@ -13,7 +13,7 @@ const PACKAGE = /^(@[a-z0-9-]+\/)?[a-z0-9][a-z0-9._-]*$/;
 const VERSION = /^\d+\.\d+\.\d+(-[0-9A-Za-z.-]+)?$/;
 const NOT_THERE = ['E404', 'ETARGET', 'ENOVERSIONS'];
 
-/** Thrown if the registry did not answer as expected. Another try may succeed. */
+/** Thrown if the registry could not be reached or its response was unexpected. A retry may succeed. */
 export class RegistryFault extends Error {
   constructor(message: string) {
     super(message);
@@ -35,7 +35,7 @@ interface NpmAnswer {
 }
 
 /**
- * The npm registry as this host's npm reaches it: with the worker's ~/.npmrc and the variables that builds get. Install
+ * Accesses the npm registry through this host's npm, with the worker's ~/.npmrc and the environment of builds. Install
  * scripts never run.
  */
 export class NpmRegistry {
@@ -59,8 +59,8 @@ export class NpmRegistry {
   }
 
   /**
-   * Installs one version of a package below `<folder>/node_modules`. Resolves to false if the registry lacks it. Throws
-   * `BuildError` if the package is not for this host, and `RegistryFault`.
+   * Installs one version of a package below `<folder>/node_modules`. Resolves to false if the registry does not have
+   * it. Throws `BuildError` if the package is not for this host's platform, and `RegistryFault` if the registry fails.
    */
   async install(name: string, version: string, folder: string, signal: AbortSignal): Promise<boolean> {
     const exact = `${checked(name, PACKAGE)}@${checked(version, VERSION)}`;

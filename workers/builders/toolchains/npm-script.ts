@@ -12,14 +12,14 @@ export interface NpmPackage {
 
 /** Matches `npm start`, `npm run start` and the like, without further arguments. */
 const RUNS_SCRIPT = /^npm (?:(start)|run(?:-script)? ([\w:.-]+))$/;
-/** Larger commands are left to npm. */
+/** Maximum length of a generated command. If it would be longer, npm itself runs the script. */
 const MAX_COMMAND_LENGTH = 64 * 1024;
 
 /**
- * Returns the shell command that does what `npm start` or `npm run <script>` does, without npm itself.
- * One npm per replica would take half a second at each start and stay in memory. The script's `pre` and `post`
- * scripts run too, and all three have npm's variables and search path. Returns null if the command has another form,
- * names no script, or becomes too long.
+ * Returns the shell command that does what `npm start` or `npm run <script>` does, without npm. An npm process would
+ * take half a second at each start of a replica and then stay in memory. The script's `pre` and `post` scripts run too,
+ * and all three have npm's variables and search path. Returns null if the command has another form, names no script, or
+ * becomes too long.
  */
 export function scriptCommand(command: string, pkg: NpmPackage): string | null {
   const [, start, name = start] = RUNS_SCRIPT.exec(command.trim()) ?? [];
@@ -80,11 +80,14 @@ function collect(values: object, prefix: string, found: Record<string, string>):
   }
 }
 
-/** Commands that begin with such a word run no program, or more than one. */
+/** Matches keywords and builtins of the shell. A command that begins with one runs no program, or more than one. */
 const OWN_WORDS =
   /^(\.|:|\[|\{|!|alias|break|case|cd|command|continue|echo|eval|exec|exit|export|false|for|getopts|hash|if|kill|local|printf|pwd|read|readonly|return|set|shift|test|time|times|trap|true|type|ulimit|umask|unset|until|wait|while)$/;
 
-/** Puts `exec` before the program of a script that is one plain command. So no shell stays in memory. */
+/**
+ * Puts `exec` before the program of a script that is one plain command. The program then replaces the shell, which
+ * would otherwise stay in memory.
+ */
 export function inPlace(script: string): string {
   if (/[;&|<>()`\n\r#]/.test(script)) return script;
   const [, assignments = '', program = ''] =

@@ -23,7 +23,7 @@ async function ownNpm(): Promise<OwnTools['npm']> {
   return null;
 }
 
-/** Describes this host, as far as packages depend on it. */
+/** Returns the facts about this host by which packages are chosen. */
 export async function thisMachine(): Promise<Machine> {
   const { platform, arch } = process;
   const flags = platform === 'linux' ? await readFile('/proc/cpuinfo', 'latin1').catch(() => '') : ' avx2 ';
@@ -31,8 +31,8 @@ export async function thisMachine(): Promise<Machine> {
 }
 
 /**
- * Returns what a base image of Node.js contains, as far as its name tells.
- * For example, `node:22-bookworm-slim` has some version 22, and the npm that came with it.
+ * Returns the tools in a base image of Node.js, as far as the image's tag shows them. For example,
+ * `node:22-bookworm-slim` contains some version 22, and the npm that was shipped with it.
  */
 export function toolsOfImage(image: string): OwnTools {
   const version = /:v?(\d+(?:\.\d+){0,2})(?=[-@]|$)/.exec(image)?.[1];

@@ -10,7 +10,7 @@ export interface PackageManager {
   /** The version that the project names or needs; null if any will do. */
   wish: VersionWish | null;
   install: string;
-  /** Variables of the build and of the running application, because scripts are started with the package manager. */
+  /** Variables of the build and also of the running application, whose scripts the package manager starts. */
   environment: Record<string, string>;
   /** Variables of the build only. */
   buildEnvironment: Record<string, string>;
@@ -36,7 +36,7 @@ const MANIFESTS = [
 const FURTHER = ['.yarn', 'binding.gyp', 'patches', 'pnpm-workspace.yaml', '.pnpmfile.cjs', '.pnp.cjs'];
 const INSTALL_SCRIPTS = ['preinstall', 'install', 'postinstall', 'prepare', 'prepublish'];
 
-/** Corepack must not replace the versions that the platform installed. */
+/** Keeps Corepack from replacing the versions that the platform installed. */
 const COREPACK = {
   COREPACK_ENABLE_AUTO_PIN: '0',
   COREPACK_ENABLE_DOWNLOAD_PROMPT: '0',
@@ -45,9 +45,9 @@ const COREPACK = {
 };
 
 /**
- * Decides which package manager installs a project, in which version, and how.
- * In a workspace, the files are those of its root. An installation that would change the lock file fails. Throws
- * `BuildError` if a text names no version.
+ * Decides which package manager installs a project, in which version, and how. In a workspace, the files are those of
+ * its root. An installation that would change the lock file fails. Throws `BuildError` if a requested version is
+ * invalid.
  */
 export function packageManagerOf(files: ProjectFiles, manifest: PackageManifest): PackageManager {
   const name = managerName(files, manifest);
@@ -82,7 +82,7 @@ export function packageManagerOf(files: ProjectFiles, manifest: PackageManifest)
 
 const NOTHING_SPECIAL = { environment: {}, buildEnvironment: {} };
 const NPM_CACHES = { npm_config_cache: 'npm' };
-/** Keeps pnpm from replacing itself by the version in package.json, and from installing when the application starts. */
+/** Keeps pnpm from replacing itself with the version in package.json, and from installing at an application's start. */
 const PNPM = Object.fromEntries(
   [
     ['manage_package_manager_versions', 'false'],
@@ -142,10 +142,7 @@ export function managerTools({ name }: Pick<PackageManager, 'name'>): Tool[] {
   return name === 'npm' ? [program('npm', 'install npm')] : [];
 }
 
-/**
- * Returns the files that alone decide what an installation does.
- * Returns null if it may need the whole project.
- */
+/** Returns the files that completely determine an installation. Returns null if it may need the whole project. */
 export function installManifests(files: ProjectFiles, manifest: PackageManifest): string[] | null {
   return installsAlone(files, manifest) ? MANIFESTS.filter(files.has) : null;
 }

@@ -4,7 +4,7 @@ import semver from 'semver';
 import { ownPostgres } from '../../../shared/core/postgres-package.js';
 import { runLimited } from '../../../shared/core/run-limited.js';
 
-/** Copies the platform's own package if it has this version, so that no registry is needed. Returns false otherwise. */
+/** Copies the platform's own PostgreSQL package, without a registry. Returns false if it has another version. */
 export async function copyOwnPostgres(
   version: string,
   fresh: string,
@@ -27,7 +27,7 @@ export function isOfMajor(version: string, major: string): boolean {
   return String(semver.major(version)) === major;
 }
 
-/** Returns the newest version of a major version; null if there is none. */
+/** Returns the newest of those versions that belong to a major version; null if there is none. */
 export function newestOfMajor(versions: readonly string[], major: string): string | null {
   return semver.rsort(versions.filter((version) => isOfMajor(version, major)))[0] ?? null;
 }

@@ -1,7 +1,7 @@
 import semver from 'semver';
 import { parseInstalledName } from './tool-packages.js';
 
-/** Variable of npm → names of the same setting in other package managers, which ignore npm's. */
+/** npm variable → names of the same setting in other package managers, which ignore npm's variable. */
 const OTHERS: Readonly<Record<string, readonly string[]>> = {
   npm_config_registry: ['YARN_NPM_REGISTRY_SERVER', 'pnpm_config_registry'],
   npm_config_cafile: ['YARN_HTTPS_CA_FILE_PATH', 'pnpm_config_cafile'],
@@ -25,7 +25,7 @@ export function registryEnvironment(
   if (certificates === undefined) return found;
   found.YARN_HTTPS_CA_FILE_PATH ??= certificates;
   const node = tools.map(parseInstalledName).find((tool) => tool?.name === 'node');
-  // Node.js before 7.3 does not know NODE_EXTRA_CA_CERTS, but npm has a setting for the same purpose.
+  // Node.js before 7.3 does not support NODE_EXTRA_CA_CERTS, but npm has a setting for the same purpose.
   if (node != null && semver.lt(node.version, '7.3.0')) found.npm_config_cafile ??= certificates;
   return found;
 }

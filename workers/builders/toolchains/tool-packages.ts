@@ -34,7 +34,8 @@ const MODERN_YARN = '@yarnpkg/cli-dist';
 
 /**
  * The package of each tool, and its programs. The packages listed here contain the official binaries of Node.js, bun
- * and pnpm 12. The packages `node`, `bun` and `pnpm` 12 would only fetch them by an install script, and none runs here.
+ * and pnpm 12. The packages `node`, `bun` and `pnpm` 12 only fetch them in an install script, and install scripts never
+ * run here.
  */
 const PACKAGES: Readonly<
   Record<PackagedName, { of: (machine: Machine) => string; programs: ToolPackage['programs'] }>
@@ -49,7 +50,7 @@ const PACKAGES: Readonly<
   yarn: { of: () => 'yarn', programs: null },
 };
 
-/** Returns the package that contains a tool in a version. */
+/** Returns the npm package that contains this version of a tool. */
 export function packageOf({ name, version }: ToolVersion<PackagedName>, machine: Machine): ToolPackage {
   const major = semver.major(version);
   if (name === 'yarn' && major >= 2) return { name: MODERN_YARN, programs: null };
@@ -60,7 +61,7 @@ export function packageOf({ name, version }: ToolVersion<PackagedName>, machine:
   return { name: of(machine), programs };
 }
 
-/** Returns the packages whose versions are the versions of a tool. */
+/** Returns the npm packages that list the versions of a tool: two for yarn, otherwise one. */
 export function listedIn(name: PackagedName, machine: Machine): string[] {
   return [PACKAGES[name].of(machine), ...(name === 'yarn' ? [MODERN_YARN] : [])];
 }

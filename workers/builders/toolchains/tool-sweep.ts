@@ -1,13 +1,14 @@
-/** A tool that no image needs is removed after this time without use, in milliseconds. */
+/** How long a tool that no image needs may be unused before it is removed, in milliseconds. */
 const UNUSED_MS = 14 * 24 * 60 * 60_000;
-/** At most this many tools stay besides those that images need. */
+/** Maximum number of tools that are kept although no image needs them. */
 const MAX_UNWANTED = 20;
-/** A tool that was used within this time may belong to a running build, in milliseconds. */
+/** A tool that was used within this time, in milliseconds, may belong to a running build and is not removed. */
 const BUSY_MS = 24 * 60 * 60_000;
 
 /**
- * Returns the installed tools that a sweep removes, the longest unused first. These are tools that no image needs, if
- * they were unused for two weeks or if there are more than 20 of them. Times are in milliseconds since the epoch.
+ * Returns the installed tools that a sweep removes. These are tools that no image needs, if they were unused for two
+ * weeks, or if there are more than 20 of them and they were unused for a day. Times are in milliseconds since the
+ * epoch.
  */
 export function toolsToRemove(
   tools: readonly { name: string; usedAt: number }[],

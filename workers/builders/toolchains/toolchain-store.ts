@@ -35,10 +35,10 @@ import {
 import { toolsToRemove } from './tool-sweep.js';
 import type { LanguageWish, ToolWishes, VersionWish } from './version-wish.js';
 
-/** The list of a package's versions is fetched again after this time, in milliseconds. */
+/** How long the list of a package's versions is cached, in milliseconds. */
 const LIST_MS = 60 * 60_000;
 const TRIAL_MS = 30_000;
-/** Folders of unfinished installations are removed after this time, in milliseconds. */
+/** Age at which folders of unfinished installations are removed, in milliseconds. */
 const UNFINISHED_MS = 60 * 60_000;
 const UNFINISHED = 'new-';
 
@@ -48,14 +48,14 @@ export interface ToolchainStoreOptions {
   dataDir: string;
   log: Logger;
   registry: Pick<NpmRegistry, 'versions' | 'install'>;
-  /** This host and its own tools, unless a test sets others. */
+  /** By default, this host and its own tools. Tests set others. */
   machine?: Machine;
   own?: OwnTools;
   /** Variables that mise gets: proxies, mirrors and certificates. */
   environment?: Readonly<Record<string, string>>;
 }
 
-/** Creates the store of this host. Uses the proxies, registry and certificates that builds get. */
+/** Creates the toolchain store of this host. Uses the proxies, registry and certificates that builds get. */
 export function createToolchains({ dataDir, buildEnvironment, log }: ToolchainsOptions): ToolchainStore {
   const registry = new NpmRegistry({ buildEnvironment, folder: join(dataDir, 'toolchains') });
   return new ToolchainStore({ dataDir, log, registry, environment: buildEnvironment });
@@ -68,8 +68,8 @@ export interface ToolchainsOptions {
 }
 
 /**
- * The tools that projects name. Each version is installed once into `DATA_DIR/toolchains/<name>-<version>`, with its
- * programs in `bin`. Builds and replicas see these folders read-only.
+ * The tools that projects request. Each version is installed once into `DATA_DIR/toolchains/<name>-<version>`, with its
+ * programs in `bin`. Builds and replicas have read-only access to these folders.
  */
 export class ToolchainStore {
   readonly #options: ToolchainStoreOptions;
@@ -84,14 +84,14 @@ export class ToolchainStore {
     this.#folder = join(options.dataDir, 'toolchains');
   }
 
-  /** Returns the folder of an installed tool, whether or not it exists. Throws if the text names no tool. */
+  /** Returns the folder of a tool, whether or not it exists. Throws if `name` is not an `installedName`. */
   pathOf(name: string): string {
     if (parseInstalledName(name) === null) throw new Error(`"${name}" is no name of a tool`);
     return join(this.#folder, name);
   }
 
   /**
-   * Chooses the versions that a project wants, installs missing ones, and returns their names, Node.js first. Throws
+   * Chooses the versions that a project requests, installs missing ones, and returns their names, Node.js first. Throws
    * `BuildError` for a version that does not exist, and `RegistryFault` if the registry cannot be reached.
    */
   async provide(wishes: ToolWishes, context: ProvideContext): Promise<string[]> {
@@ -166,21 +166,22 @@ export class ToolchainStore {
     });
   }
 
-  /** Chooses, from the versions in the registry, those that a project wants. Throws as `provide` does. */
+  /** Chooses the versions that a project requests from those in the registry. Throws as `provide` does. */
   async choose(wishes: ToolWishes, own: OwnTools, signal: AbortSignal): Promise<ChosenTool[]> {
     const faults: RegistryFault[] = [];
     try {
       return await chooseTools(wishes, own, (name) => this.#versionsOf(name, signal, faults));
     } catch (error) {
-      // If the registry did not answer, it is unknown whether a version would fit, so the registry's fault is thrown.
+      // If the registry did not respond, it is unknown whether a version would match, so the registry's fault is
+      // thrown.
       throw error instanceof BuildError && faults[0] ? faults[0] : error;
     }
   }
 
   /**
-   * Installs a PostgreSQL server of this major version and returns its name. Throws as `provide` does.
-   * Prefers the platform's own; otherwise takes the registry's newest, or this host's newest if the registry cannot be
-   * reached.
+   * Installs a PostgreSQL server of this major version and returns its name. Throws as `provide` does. Prefers the
+   * platform's own version; otherwise installs the newest one in the registry, or uses the newest one on this host if
+   * the registry cannot be reached.
    */
   async providePostgres(major: string, context: ProvideContext): Promise<string> {
     const own = await ownPostgres();
@@ -200,7 +201,7 @@ export class ToolchainStore {
     return installedName(tool);
   }
 
-  /** Installs the tools of a release again if they were removed. Throws as `provide` does. */
+  /** Returns the folders of a release's tools. Reinstalls any that were removed. Throws as `provide` does. */
   async restore(names: readonly string[], signal: AbortSignal): Promise<string[]> {
     const context = { signal, log: async (line: string) => this.#options.log.info(line) };
     for (const name of names) {
@@ -211,7 +212,9 @@ export class ToolchainStore {
     return names.map((name) => this.pathOf(name));
   }
 
-  /** Removes tools that no image needs and that were unused for long. Returns their number. */
+  /**
+   * Removes the tools that `toolsToRemove` returns, and unfinished installations. Returns the number of removed tools.
+   */
   async sweep(isWanted: (name: string) => boolean): Promise<number> {
     const { dataDir, log } = this.#options;
     const now = Date.now();
@@ -307,7 +310,8 @@ export class ToolchainStore {
       await chmod(target, 0o755);
       await symlink(relative(join(fresh, 'bin'), target), join(fresh, 'bin', command));
     }
-    // Independent of the worker's umask: services' users read and execute the files, and only the platform writes them.
+    // Sets modes independently of the worker's umask: users of services may read and execute the files, and only the
+    // platform may write them.
     await runLimited('chmod', ['-R', 'u=rwX,go=rX', '--', fresh], { signal });
     if (wanted.programs !== null) await this.#tryOut(tool, join(fresh, 'bin'), signal);
   }
@@ -350,7 +354,7 @@ export class ToolchainStore {
   }
 }
 
-/** Returns the commands of a package. */
+/** Returns the commands of a package: name → file in the package. */
 async function programsOf(folder: string): Promise<Record<string, string>> {
   const { name, bin }: Record<string, unknown> = JSON.parse(await readFile(join(folder, 'package.json'), 'utf8'));
   if (isText(bin) && isText(name)) return { [name.split('/').at(-1) ?? name]: bin };

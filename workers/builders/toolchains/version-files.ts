@@ -3,18 +3,14 @@ export interface NamedVersion {
   text: string;
   source: string;
   /**
-   * True if the host's own version will do when no other is available: the file names a minimum on which compilers do
-   * not insist.
+   * True if the host's own version is used when no other is available. Set for a minimum that compilers do not enforce.
    */
   optional?: boolean;
-  /**
-   * True if the lowest matching major version is installed when the host's own does not match: the file names a
-   * minimum.
-   */
+  /** True if the lowest matching major version is installed when the host's own does not match. Set for a minimum. */
   lowest?: boolean;
 }
 
-/** The texts of a project's files by their names; undefined for a missing file. */
+/** Access to the texts of a project's files by their names; undefined for a missing file. */
 interface Texts {
   text(name: string): string | undefined;
 }
@@ -39,8 +35,8 @@ export function versionIn(files: Texts, file: string, pattern: RegExp, source = 
 }
 
 /**
- * Returns a tool's version from `.tool-versions`, otherwise from `mise.toml`; null if neither has it.
- * The tool may have any of `names`.
+ * Returns a tool's version from `.tool-versions`, otherwise from `mise.toml`; null if neither has it. The tool may be
+ * listed under any of `names`.
  */
 export function generalVersion(files: Texts, names: readonly string[]): NamedVersion | null {
   const name = `(?:${names.join('|')})`;

@@ -15,13 +15,13 @@ export interface VersionWish {
   newest?: boolean;
   /** True if the platform's own version is used when no version satisfies the range. */
   optional?: boolean;
-  /** True if the lowest matching major version is meant, and not the newest one. */
+  /** True if the lowest matching major version is to be chosen, and not the newest one. */
   lowest?: boolean;
-  /** Which version the project names, if a framework needs another one: `.nvmrc asks for Node.js 18`. */
+  /** The project's own request, if a framework needs another version: `.nvmrc asks for Node.js 18`. */
   overrules?: string;
 }
 
-/** The tools that a project names, before versions are chosen. */
+/** The tools that a project requests, before versions are chosen. */
 export interface ToolWishes {
   /** The wanted version of Node.js; null if the project names none. */
   node: VersionWish | null;
@@ -47,7 +47,7 @@ export function wishesFor(...languages: LanguageWish[]): ToolWishes {
   return { ...NO_WISHES, languages };
 }
 
-/** Longer texts do not name a version. The bound also limits the work of semver's expressions. */
+/** Maximum length of a text that names a version. It also limits the time that semver's regular expressions take. */
 const MAX_LENGTH = 200;
 const NEWEST = /^(node|latest|current|stable)$/i;
 const ANY = /^(lts(\/\*)?|--lts|system|\*|x|default)$/i;

@@ -5,8 +5,8 @@ import { errorMessage } from '../../../shared/core/error-registry.js';
 const TIMEOUT_MS = 10_000;
 
 /**
- * Thrown if Caddy's admin API cannot be reached or refused a request. `absent`: nothing listens there, so Caddy does
- * not run. `interrupted`: Caddy closed the connection before it read the request, which happens when a new
+ * Thrown if Caddy's admin API cannot be reached or refused a request. `absent`: nothing listens there, so Caddy is not
+ * running. `interrupted`: Caddy closed the connection before it read the request, which happens when a new
  * configuration replaces its listener.
  */
 export class CaddyError extends Error {
@@ -21,7 +21,7 @@ export class CaddyError extends Error {
 const TRIES = 5;
 const TRY_AGAIN_MS = 50;
 
-/** Runs work that is safe to repeat, and repeats it after an interruption. */
+/** Runs an action that is safe to repeat, and retries it after an interruption. */
 export async function uninterrupted<T>(action: () => Promise<T>): Promise<T> {
   for (let tries = 1; ; tries++) {
     try {
@@ -53,7 +53,7 @@ export class AdminApi {
   /** Returns the value at a path of the API; null if there is none. */
   async get(path: string): Promise<unknown> {
     const { status, text } = await uninterrupted(() => this.#call('GET', path));
-    // The API answers 400 for a path below a missing value, and 404 for an unknown id.
+    // The API responds with 400 for a path below a missing value, and with 404 for an unknown id.
     if (status === 400 || status === 404) return null;
     if (status !== 200) throw refused('GET', path, status, text);
     return JSON.parse(text || 'null');
@@ -76,7 +76,7 @@ export class AdminApi {
         method,
         headersTimeout: TIMEOUT_MS,
         bodyTimeout: TIMEOUT_MS,
-        // A new configuration replaces the API's own listener, so each request uses a new connection.
+        // A new configuration replaces the API's own listener, so connections are not reused.
         reset: true,
         ...this.#options,
         ...(body === undefined
@@ -93,7 +93,7 @@ export class AdminApi {
   }
 }
 
-/** Returns the path of a `unix://` address, or null. */
+/** Returns the path of a `unix://` address; null for other addresses. */
 export function socketPathOf(url: string): string | null {
   return /^unix:\/\/(.*)/.exec(url)?.[1] ?? null;
 }

@@ -6,14 +6,12 @@ import { type AdminApi, CaddyError, uninterrupted } from './admin-api.js';
 import type { ConfigPart } from './config-part.js';
 
 const POLL_INTERVAL_MS = 2_000;
-/**
- * A restart loses the configuration once. If this many consecutive checks find it lost, another process overwrites it.
- */
+/** After this many consecutive losses, another process must be overwriting the configuration. A restart causes one. */
 const FOUGHT_OVER = 3;
 
 /**
  * Reconciles the edge's parts of Caddy's configuration, and changes nothing else in it. If Caddy loses them (after a
- * restart, or with another configuration), they are written again within seconds.
+ * restart, or because another configuration was loaded), they are written again within seconds.
  */
 export class ConfigKeeper {
   readonly #api: AdminApi;
@@ -32,7 +30,7 @@ export class ConfigKeeper {
     this.#log = log;
   }
 
-  /** Writes what is missing or different, then checks on a timer. Throws `CaddyError` if the first write fails. */
+  /** Writes missing or different parts, then checks on a timer. Throws `CaddyError` if the first write fails. */
   async start(): Promise<void> {
     await uninterrupted(() => this.#ensure());
     this.#watch = this.#keep();
@@ -68,7 +66,7 @@ export class ConfigKeeper {
     }
   }
 
-  /** Compares every part, and writes what is missing or different. May be repeated. */
+  /** Compares every part, and writes those that are missing or different. Safe to repeat. */
   async #ensure(): Promise<void> {
     for (const part of this.#parts) {
       const place = part.id === undefined ? configPath(part.path) : `/id/${part.id}`;
@@ -95,7 +93,7 @@ export class ConfigKeeper {
     return this.#api.write('PUT', configPath([...path.slice(0, known), key]), missing);
   }
 
-  /** Returns how many of the path's keys exist. */
+  /** Returns how many of the path's leading keys exist. */
   async #depth(path: readonly string[]): Promise<number> {
     for (let known = path.length; known > 0; known--) {
       if ((await this.#api.get(configPath(path.slice(0, known)))) !== null) return known;

@@ -1,13 +1,13 @@
 /** One value that the edge writes into Caddy's configuration. */
 export interface ConfigPart {
-  /** The keys that lead to the value. */
+  /** The keys of the path to the value. */
   path: readonly string[];
-  /** Set if the value is an element of a list at `path`: the element with this `@id`. */
+  /** Present if the value is an element of the list at `path`: the element's `@id`. */
   id?: string;
-  /** True for an element that comes last in its list, so that other elements match first. */
+  /** True for an element that must be last in its list, so that other elements match first. */
   last?: boolean;
-  /** Null if the path must have no value. */
+  /** The value; null if nothing must be at the path. */
   value: unknown;
-  /** Returns true if the edge wrote the current value and may replace it. If absent, every value may be replaced. */
+  /** Returns true if the current value is the edge's and may be replaced. If absent, any value may be replaced. */
   ours?: (present: unknown) => boolean;
 }

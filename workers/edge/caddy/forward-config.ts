@@ -1,9 +1,9 @@
 import { READY_PATH } from './readiness-gate.js';
 
 export interface EdgeSockets {
-  /** The socket that accepts requests. */
+  /** The socket for visitors' requests. */
   edge: string;
-  /** The socket that answers whether the edge accepts requests. */
+  /** The socket of the gate, which reports whether the edge accepts requests. */
   gate: string;
 }
 
@@ -17,22 +17,22 @@ const CONNECTION = 'Ranvier-Connection';
 
 type Json = Record<string, unknown>;
 
-/** How long a request waits while no edge process runs, in milliseconds. */
+/** How long a request waits while no edge process is running, in milliseconds. */
 const TRY_MS = 10_000;
 const TRY_AGAIN_MS = 50;
 /**
- * How long Caddy keeps an idle connection to the edge, in milliseconds. The edge keeps it longer: if the edge closed
- * first, a request could arrive on a closing connection.
+ * How long Caddy keeps an idle connection to the edge, in milliseconds. The edge keeps it longer: if the edge closed it
+ * first, a request could be sent on a closing connection.
  */
 const KEEP_ALIVE_MS = 30_000;
 /**
- * Caddy waits this much longer for an answer than the edge waits for replicas, so that the edge's error page comes
- * before Caddy's. In milliseconds.
+ * How much longer Caddy waits for a response than the edge waits for replicas, in milliseconds. Thus visitors get the
+ * edge's error page, not Caddy's.
  */
 const MARGIN_MS = 60_000;
-/** Requests that Caddy's HTTP client repeats by itself if a kept connection was closed meanwhile. */
+/** Matches requests that Caddy's HTTP client itself retries if a kept connection was closed meanwhile. */
 const REPEATABLE = { method: ['GET', 'HEAD', 'OPTIONS'], not: [{ header: { 'Content-Length': ['*'] } }] };
-/** Matches no request, so that Caddy sends none to the edge twice. */
+/** Matches no request, so that Caddy never sends a request to the edge twice. */
 const NEVER = { method: ['NEVER'] };
 
 /** Returns the routes that pass every request to the edge process. */
@@ -55,9 +55,9 @@ function toEdge({ sockets, timeouts }: ForwardSettings): Json {
 }
 
 /**
- * Makes a request wait until the gate reports that the edge accepts requests. Caddy 2.6 loses a request's body when a
- * connection to the edge is refused, and its HTTP client does not repeat a request that the edge may have seen. An edge
- * that shuts down closes its gate first.
+ * Returns a handler that holds a request until the gate reports that the edge accepts requests. Caddy 2.6 loses a
+ * request's body when a connection to the edge is refused, and its HTTP client does not repeat a request that the edge
+ * may have received. An edge that shuts down closes its gate first.
  */
 function throughGate(settings: ForwardSettings): Json {
   return {
@@ -68,9 +68,9 @@ function throughGate(settings: ForwardSettings): Json {
 }
 
 /**
- * Hides the client's `Connection` header from Caddy.
- * Caddy removes every header that `Connection` names, also end-to-end ones. The edge process has stricter rules, so it
- * gets the client's `Connection` and all headers. Caddy passes an upgrade on only if `Connection` asks for it here.
+ * Hides the client's `Connection` header from Caddy. Caddy removes every header that `Connection` names, even
+ * end-to-end headers. The edge process has stricter rules, so it gets the client's `Connection` and all headers. Caddy
+ * forwards an upgrade only if `Connection` asks for it here.
  */
 function hideConnection(): Json[] {
   const set = (name: string, value: string) => ({ handler: 'headers', request: { set: { [name]: [value] } } });
@@ -81,7 +81,7 @@ function headerValue(header: string): string {
   return `{http.request.header.${header}}`;
 }
 
-/** Returns a handler that passes Caddy's own requests (about a certificate, for example) to the gate. */
+/** Returns a handler that forwards Caddy's own requests, for example about a certificate, to the gate. */
 export function gateProxy(socket: string): Json {
   return {
     handler: 'reverse_proxy',
@@ -100,7 +100,7 @@ function transport(answerMs: number): Json {
   };
 }
 
-/** Returns settings with which Caddy repeats only refused connections, for a limited time. */
+/** Returns settings with which Caddy retries only refused connections, for a limited time. */
 function waiting(): Json {
   return {
     retries: TRY_MS / TRY_AGAIN_MS,

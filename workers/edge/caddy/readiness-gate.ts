@@ -2,26 +2,29 @@ import { createServer, type Server } from 'node:http';
 import { MAX_HEADER_BYTES } from '../proxy/replicas/replica-connections.js';
 import type { RouteTable } from '../route-table.js';
 
-/** The path that answers 204 while the edge accepts requests. */
+/** The path that responds with 204 while the edge accepts requests. */
 export const READY_PATH = '/.ranvier/ready';
-/** The path that answers, with `?domain=`, 200 if that host is served and resolves to this platform, otherwise 404. */
+/**
+ * The path that responds to `?domain=` with 200 if that host is served and resolves to this platform, otherwise 404.
+ */
 export const HOST_PATH = '/.ranvier/host';
 
-/** Longer than Caddy keeps an idle connection. */
+/** How long the gate keeps an idle connection, in milliseconds: longer than Caddy does. */
 const KEEP_ALIVE_MS = 65_000;
-/** How long `close` waits for connections without a request. */
+/** How long `close` waits for connections without a request, in milliseconds. */
 const CLOSE_MS = 1_000;
 
 /**
- * Answers Caddy's own questions: whether the edge accepts requests now, and whether Caddy should get a certificate for
- * a host. Its separate socket lets an edge that shuts down refuse new requests while it still serves accepted ones.
+ * Responds to Caddy's own requests: whether the edge accepts requests now, and whether Caddy should obtain a
+ * certificate for a host. Because its socket is separate, an edge that shuts down can refuse new requests while it
+ * still serves accepted ones.
  */
 export class Gate {
   readonly #server: Server;
   #table: RouteTable = new Map();
 
   constructor() {
-    // Caddy's question carries all headers of the waiting request, so it may be longer than a request.
+    // Caddy's request to the gate carries all headers of the waiting request, so it may be longer than that request.
     const options = { maxHeaderSize: 2 * MAX_HEADER_BYTES, keepAliveTimeout: KEEP_ALIVE_MS };
     this.#server = createServer(options, (req, res) => {
       res.shouldKeepAlive &&= this.#server.listening;
@@ -43,7 +46,7 @@ export class Gate {
     });
   }
 
-  /** Answers the requests that have arrived, then closes. */
+  /** Responds to the requests that have arrived, then closes. */
   async close(): Promise<void> {
     if (!this.#server.listening) return;
     const timer = setTimeout(() => this.#server.closeAllConnections(), CLOSE_MS);

@@ -9,7 +9,7 @@ const SERVER_PATH = ['apps', 'http', 'servers', 'ranvier'];
 const REDIRECT_PATH = ['apps', 'http', 'servers', 'ranvier_redirect'];
 
 export interface ServerSettings {
-  /** The platform domain: hosts below it are services. */
+  /** The platform domain. Its subdomains are services. */
   domain: string;
   port: number;
   tls: EdgeTls | null;

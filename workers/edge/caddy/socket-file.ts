@@ -2,14 +2,14 @@ import { chmod, mkdir, rename, rm, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { unlessAbsent } from '../../../shared/core/exists.js';
 
-/** Lets the folder's owner and group connect. Caddy may run as a member of that group. */
+/** Allows the folder's owner and group to connect. Caddy may run as a member of that group. */
 const SOCKET_MODE = 0o660;
 const FOLDER_MODE = 0o700;
 const WRITABLE_BY_OTHERS = 0o002;
 
 /**
- * The path at which Caddy finds an edge process's Unix socket. The next edge process replaces the socket in one step,
- * so that every connection reaches the old or the new process.
+ * The path at which Caddy finds an edge process's Unix socket. The next edge process replaces the socket atomically, so
+ * that every connection reaches either the old or the new process.
  */
 export class SocketFile {
   readonly path: string;
@@ -20,8 +20,8 @@ export class SocketFile {
   }
 
   /**
-   * Lets `listen` bind the socket, and publishes it. If its folder is missing, creates it for its owner only. Throws if
-   * other users may write to the folder: they could put their own socket there.
+   * Has `listen` bind the socket, then publishes it at the path. If the folder is missing, creates it for its owner
+   * only. Throws if other users may write to the folder, because they could put their own socket there.
    */
   async publish(listen: (path: string) => Promise<void>): Promise<void> {
     const folder = dirname(this.path);
@@ -34,8 +34,8 @@ export class SocketFile {
         `everybody may write to ${folder}, and so answer Caddy in place of the edge: chmod o-w ${folder}, or set EDGE_SOCKET_DIR to another folder`,
       );
     }
-    // The server binds another path first: when it closes, Node.js removes the path that it bound, and `path` may
-    // belong to another process by then.
+    // The server binds another path first: when it closes, Node.js removes the path that it bound, and by then `path`
+    // may belong to another process.
     const bound = `${this.path}.${process.pid}`;
     await rm(bound, { force: true });
     await listen(bound);
@@ -49,7 +49,7 @@ export class SocketFile {
     return this.#inode !== null && (await inodeAt(this.path)) === this.#inode;
   }
 
-  /** Stops accepting new connections. Open ones stay. */
+  /** Stops accepting new connections. Open ones are kept. */
   async withdraw(): Promise<void> {
     if (await this.isOurs()) await rm(this.path, { force: true });
   }

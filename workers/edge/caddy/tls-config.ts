@@ -3,7 +3,7 @@ import type { ConfigPart } from './config-part.js';
 import { gateProxy } from './forward-config.js';
 import { HOST_PATH } from './readiness-gate.js';
 
-/** How visitors reach services over HTTPS. Null stands for Caddy's default. */
+/** How visitors reach services over HTTPS. Null means Caddy's default. */
 export type EdgeTls = NonNullable<Config['edgeTls']>;
 
 const AUTHORITY = 'ranvier';
@@ -12,9 +12,9 @@ const POLICY_ID = 'ranvier-certificates';
 const DOMAINS_POLICY_ID = 'ranvier-domain-certificates';
 
 /**
- * Makes Caddy get a service's certificate at the first handshake. So new services do not change the configuration.
- * Before it gets one, Caddy asks whether the service exists. Caddy can ask over TCP only, so the question goes to
- * Caddy's own port for redirects to HTTPS, on which no other process can listen while Caddy runs.
+ * Makes Caddy obtain a service's certificate at the first handshake. Thus new services do not change the configuration.
+ * Before it obtains one, Caddy asks whether the service exists. Caddy can ask over TCP only, so it asks at its own port
+ * for redirects to HTTPS, on which no other process can listen while Caddy is running.
  */
 export function certificateParts(tls: EdgeTls, domain: string, port: number): ConfigPart[] {
   const internal = tls.certificates === 'internal';
@@ -23,8 +23,8 @@ export function certificateParts(tls: EdgeTls, domain: string, port: number): Co
     on_demand: true,
   };
   const ofServices = { '@id': POLICY_ID, subjects: [`*.${domain}`], ...common };
-  // Without subjects, the policy is for every name that no earlier policy covers. Caddy asks before it gets a
-  // certificate.
+  // Without subjects, the policy applies to every name that no earlier policy covers. Caddy asks the gate before it
+  // obtains a certificate.
   const ofDomains = { '@id': DOMAINS_POLICY_ID, ...common };
   const authority = {
     path: ['apps', 'pki', 'certificate_authorities', AUTHORITY],
@@ -49,8 +49,8 @@ function acmeIssuer(tls: EdgeTls, port: number): Record<string, unknown> {
     ...(email === null ? {} : { email }),
     ...(authority === null ? {} : { ca: authority }),
     ...(authorityRoot === null ? {} : { trusted_roots_pem_files: [authorityRoot] }),
-    // The authority connects to ports 80 and 443. If these are forwarded to other ports of this host, Caddy must answer
-    // there.
+    // The certificate authority connects to ports 80 and 443. If these are forwarded to other ports of this host, Caddy
+    // must respond to the challenges there.
     challenges: { http: { alternate_port: port }, 'tls-alpn': { alternate_port: tls.port } },
   };
 }
@@ -59,7 +59,7 @@ function isOurQuestion(present: unknown): boolean {
   return typeof present === 'string' && present.endsWith(HOST_PATH);
 }
 
-/** Redirects HTTP to HTTPS, and passes Caddy's own questions to the gate. */
+/** Redirects HTTP to HTTPS, and forwards Caddy's own requests to the gate. */
 export function redirectConfig(port: number, tlsPort: number, gate: string): Record<string, unknown> {
   const location = `https://{http.request.host}${tlsPort === 443 ? '' : `:${tlsPort}`}{http.request.uri}`;
   return {

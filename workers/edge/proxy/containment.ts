@@ -8,25 +8,22 @@ export type EdgeCounters = Pick<EdgeFigures, 'failedExchanges' | 'closedConnecti
 export interface ContainmentOptions {
   log: Logger;
   counters: EdgeCounters;
-  /** Fields of log lines about the exchange: its host and request id. */
+  /** Fields for log lines about the exchange: its host and request id. */
   labels: Record<string, string>;
-  /** Ends the exchange. May be called several times, and must not rely on the exchange's state. */
+  /** Aborts the exchange. May be called several times, and must not rely on the exchange's state. */
   end: (error: unknown) => void;
 }
 
 const current = new AsyncLocalStorage<Containment>();
-/**
- * Asynchronous contexts make every request a tenth more expensive. They are switched off after this time without use.
- */
+/** How long asynchronous contexts stay enabled while unused, in milliseconds. They slow requests by 10 %. */
 const CONTEXTS_OFF_MS = 10_000;
 let contexts = 0;
 let off: NodeJS.Timeout | null = null;
 
 /**
- * Keeps an exception of one exchange within that exchange: logs it with the request's id, counts it, and ends the
- * exchange. Callbacks of the exchange go through `guard`, or their caller guards them. An exception that escapes
- * reaches `containUncaught`, which finds the exchange by the socket of the event, or by the asynchronous context of
- * `run`.
+ * Contains an exception of one exchange: logs it with the request's id, counts it, and aborts only that exchange.
+ * Callbacks of the exchange are wrapped by `guard`, or their caller guards them. An exception that escapes reaches
+ * `containUncaught`, which finds the exchange by the socket of the event, or by the asynchronous context of `run`.
  */
 export class Containment {
   readonly #options: ContainmentOptions;
@@ -37,8 +34,8 @@ export class Containment {
   }
 
   /**
-   * Runs work that uses libraries with their own callbacks. Everything that the work starts, timers included, belongs
-   * to this exchange until `ended`.
+   * Runs code that uses libraries with their own callbacks. Everything that it starts, timers included, belongs to this
+   * exchange until `ended` is called.
    */
   run<T>(work: () => T): T {
     if (!this.#hasContext) contexts += 1;
@@ -48,7 +45,7 @@ export class Containment {
     return current.run(this, work);
   }
 
-  /** Called when the exchange has ended. */
+  /** Must be called when the exchange has ended. */
   ended(): void {
     if (!this.#hasContext) return;
     this.#hasContext = false;
@@ -56,7 +53,7 @@ export class Containment {
     if (contexts === 0) off = setTimeout(() => current.disable(), CONTEXTS_OFF_MS).unref();
   }
 
-  /** Returns the callback in a form that never throws. */
+  /** Wraps a callback so that it never throws. */
   guard<A extends unknown[]>(callback: (...args: A) => void): (...args: A) => void {
     return (...args) => {
       try {
@@ -67,7 +64,7 @@ export class Containment {
     };
   }
 
-  /** Logs and counts the error and ends the exchange. Never throws. */
+  /** Logs and counts the error and aborts the exchange. Never throws. */
   caught(error: unknown, message = 'the edge failed on a request'): void {
     const { log, counters, labels, end } = this.#options;
     counters.failedExchanges += 1;
@@ -80,21 +77,16 @@ export class Containment {
   }
 }
 
-/**
- * What handles an exception of a socket's event. Keys are the socket, and the objects that Node.js passes to its own
- * callbacks.
- */
+/** Handlers of exceptions in sockets' events. Keys are the socket, and objects that Node.js passes to callbacks. */
 const owners = new WeakMap<object, (error: unknown) => void>();
 
-/** Sends exceptions that escape from this socket's events, or from requests on it, to `caught`. */
+/** Has exceptions from this socket's events, or from requests on it, handled by `caught`. */
 export function ownSocket(socket: Socket, caught: (error: unknown) => void): void {
   owners.set(socket, caught);
   if ('_handle' in socket && isObject(socket._handle)) owners.set(socket._handle, caught);
 }
 
-/**
- * Returns the handler of the current event. `resource` is its handle, its parser, or what was passed to a later tick.
- */
+/** Returns the handler for the current event. `resource` is its handle, its parser, or an object for a later tick. */
 function ownerOf(resource: object): ((error: unknown) => void) | undefined {
   const later = 'args' in resource && Array.isArray(resource.args) ? resource.args : [];
   for (const given of [resource, ...later]) {
@@ -115,12 +107,14 @@ function isObject(value: unknown): value is object {
 }
 
 /**
- * Handles `uncaughtException` and `unhandledRejection`.
- * Ends the exchange of the error and returns true. Returns false if the error belongs to no exchange. Node.js warns
- * that a process is in an unknown state after an uncaught exception, so an error outside of exchanges (route table,
- * PostgreSQL) still ends the process in order, and it is started again. But everything that a visitor or an application
- * can cause belongs to a socket or a `Containment`, and an exchange owns only its two sockets, which are destroyed with
- * it. Ending the process instead would let one application stop all others at will, which is the greater damage.
+ * Handles `uncaughtException` and `unhandledRejection`. Aborts the exchange in which the error occurred and returns
+ * true. Returns false if the error belongs to no exchange.
+ *
+ * Node.js warns that a process is in an unknown state after an uncaught exception. So an error outside exchanges (route
+ * table, PostgreSQL) still stops the process in order, and it is started again. But everything that a visitor or an
+ * application can cause belongs to a socket or a `Containment`, and an exchange owns only its two sockets, which are
+ * destroyed with it. If such an error stopped the process, one application could stop all others at will, which is the
+ * greater damage.
  */
 export function containUncaught(error: unknown): boolean {
   const containment = current.getStore();

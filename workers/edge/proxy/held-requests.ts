@@ -1,30 +1,26 @@
 import type { Route } from '../route-table.js';
 import type { Exchange } from './exchange.js';
 
-/** The most requests of one service that wait on one edge (design, section 8). */
+/** Maximum number of a service's requests that one edge holds (design, section 8). */
 const MAX_HELD = 1_000;
 
-/** What happens with a request that waits. */
 interface Held {
   exchange: Exchange;
   /** The route that had no replica for the request. */
   route: Route;
   timer: NodeJS.Timeout;
-  /** Answers the request, because its service has a replica again. */
+  /** Handles the request again, because its service has a replica again. */
   resume: () => void;
-  /** Answers the request, because it has waited for the longest allowed time. */
+  /** Responds to the request with an error, because it has been held for the maximum time. */
   giveUp: () => void;
 }
 
-/** Returns true if requests on this route wait for a replica. */
+/** Returns true if requests on this route are held while no replica is available. */
 export function holds({ target }: Route): boolean {
   return target.type !== 'static' && target.holds === true;
 }
 
-/**
- * Requests that wait while the one replica of a service is replaced. Their bodies stay unread, so that clients hold
- * back what they have not sent yet.
- */
+/** Requests held while a service's only replica is replaced. Bodies are not read, so that clients pause sending. */
 export class HeldRequests {
   readonly #holdMs: number;
   readonly #byService = new Map<string, Set<Held>>();
@@ -37,7 +33,7 @@ export class HeldRequests {
     return [...this.#byService.values()].reduce((sum, held) => sum + held.size, 0);
   }
 
-  /** Lets a request wait. Returns false if `MAX_HELD` requests of its service wait already. */
+  /** Holds a request. Returns false if `MAX_HELD` requests of its service are already held. */
   hold(exchange: Exchange, route: Route, { resume, giveUp }: Pick<Held, 'resume' | 'giveUp'>): boolean {
     const { serviceId } = route;
     const held = this.#byService.get(serviceId) ?? new Set();
@@ -56,10 +52,7 @@ export class HeldRequests {
     return true;
   }
 
-  /**
-   * Answers the waiting requests whose route has changed, unless it still has no replica. `routeOf` returns the current
-   * route of a host.
-   */
+  /** Resumes the held requests whose route has changed, unless it has no replica. `routeOf` returns a host's route. */
   wake(routeOf: (host: string) => Route | undefined): void {
     for (const [serviceId, held] of this.#byService) {
       for (const entry of [...held]) {
@@ -70,7 +63,7 @@ export class HeldRequests {
     }
   }
 
-  /** Answers all waiting requests, because the edge ends. */
+  /** Responds to all held requests, because the edge is closing. */
   close(): void {
     for (const [serviceId, held] of this.#byService) {
       for (const entry of [...held]) this.#end(serviceId, entry, entry.giveUp);

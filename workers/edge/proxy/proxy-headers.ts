@@ -1,14 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 
-/** Headers that concern a single connection (RFC 9110, 7.6.1), and `expect`, which the edge itself answers. */
+/** Headers that concern a single connection (RFC 9110, 7.6.1), and `expect`, to which the edge itself responds. */
 export const HOP_BY_HOP = new Set(
   `connection keep-alive proxy-connection proxy-authenticate proxy-authorization transfer-encoding te trailer upgrade
   expect http2-settings`.split(/\s+/),
 );
 /**
- * Headers by which a proxy tells an application about the client and its request. Only the edge sets them. Clients' own
- * are dropped, because frameworks read an address, a scheme or a path from them.
+ * Headers by which a proxy informs an application about the client and its request. Only the edge sets them. Those that
+ * clients send are dropped, because frameworks trust the address, scheme or path in them.
  */
 const PROXY_HEADERS = new Set(
   `forwarded x-real-ip x-client-ip x-cluster-client-ip client-ip x-host x-scheme x-url-scheme x-script-name x-rewrite-url
@@ -19,8 +19,8 @@ function isProxyHeader(name: string): boolean {
   return PROXY_HEADERS.has(name) || name.startsWith('x-forwarded') || name.startsWith('x-original-');
 }
 /**
- * End-to-end headers that `Connection` cannot remove (RFC 9110, 7.6.1 forbids naming them there). A proxy in front may
- * have added one, such as a credential, and an application relies on it.
+ * End-to-end headers that `Connection` cannot remove (RFC 9110, 7.6.1 forbids listing them there). A proxy in front may
+ * have added one, such as a credential, on which an application relies.
  */
 const END_TO_END = new Set(
   `age allow api-key authorization baggage cookie cookie2 date depth destination dnt early-data etag expires from host
@@ -29,10 +29,7 @@ const END_TO_END = new Set(
   strict-transport-security timeout traceparent tracestate true-client-ip upgrade-insecure-requests user-agent vary via
   warning www-authenticate`.split(/\s+/),
 );
-/**
- * Matches families of end-to-end headers: conditions, representation, caches, CORS, fetch metadata, and what proxies
- * add.
- */
+/** Matches groups of end-to-end headers: conditional, representation, caching, CORS, fetch metadata, proxy headers. */
 const END_TO_END_PREFIX =
   /^(accept|access-control|alt-|authentication|cache-|cdn-|cf-|clear-site|content-|cross-origin|device-|digest|dpop|fastly-|forwarded|grpc-|if-|permissions-|referrer-|repr-|sec-|server-|signature|timing-|want-|x-amz|x-api|x-auth|x-client|x-content|x-correlation|x-csrf|x-forwarded|x-frame|x-goog|x-http-method|x-original|x-real|x-request|x-requested|x-token|x-trace|x-user|x-xsrf)/;
 
@@ -53,16 +50,15 @@ export function hostOf(req: IncomingMessage): string {
   return (req.headers.host ?? '').toLowerCase().replace(/:\d*$/, '').replace(/\.$/, '');
 }
 
-/** The client that sent a request. */
 export interface Client {
-  /** An IPv4 address that arrived over IPv6 appears as IPv4. */
+  /** An IPv4-mapped IPv6 address is given as IPv4. */
   address: string;
   protocol: 'http' | 'https';
 }
 
 /**
- * Returns the socket's peer, or with `behindProxy` the client that the trusted proxy names.
- * The proxy names it in its `X-Forwarded` headers.
+ * Returns the client of a request: the socket's peer or, with `behindProxy`, the proxy's client. The trusted proxy
+ * names its client in the `X-Forwarded` headers.
  */
 export function clientOf(req: IncomingMessage, behindProxy: boolean): Client {
   const forwarded = behindProxy ? req.headers['x-forwarded-for'] : undefined;
@@ -74,8 +70,8 @@ export function clientOf(req: IncomingMessage, behindProxy: boolean): Client {
 }
 
 /**
- * Returns why a request must not be passed on; null if it may.
- * The HTTP parser has already refused malformed framing. This finds what two implementations could read differently.
+ * Returns why a request must not be forwarded; null if it may be. The HTTP parser has already refused malformed
+ * framing. This finds what two HTTP implementations could interpret differently.
  */
 export function ambiguity(req: IncomingMessage): string | null {
   const encoding = req.headers['transfer-encoding'];
@@ -113,8 +109,8 @@ export function upstreamHeaders(req: IncomingMessage, client: Client, requestId:
   for (let i = 0; i + 1 < rawHeaders.length; i += 2) {
     const name = rawHeaders[i] ?? '';
     const lower = name.toLowerCase();
-    // CGI-like servers cannot tell X_Forwarded_For from X-Forwarded-For, nor Content_Length from Content-Length, so
-    // both are treated alike.
+    // CGI-like servers cannot distinguish X_Forwarded_For from X-Forwarded-For, nor Content_Length from Content-Length,
+    // so both spellings are treated alike.
     const canonical = lower.includes('_') ? lower.replaceAll('_', '-') : lower;
     if (HOP_BY_HOP.has(canonical) || isProxyHeader(canonical) || named.has(lower)) continue;
     if (canonical === 'content-length' && canonical !== lower) continue;
@@ -125,7 +121,7 @@ export function upstreamHeaders(req: IncomingMessage, client: Client, requestId:
   return headers;
 }
 
-/** The values that `Connection` nearly always has. */
+/** The most common values of `Connection`, parsed in advance. */
 const COMMON_TOKENS: ReadonlyMap<string, ReadonlySet<string>> = new Map([
   ['', new Set<string>()],
   ['keep-alive', new Set(['keep-alive'])],

@@ -1,7 +1,7 @@
 /**
- * Removes the `Domain` of a `Set-Cookie` value, unless it names exactly the answering host.
- * With a wider domain, the browser would send one service's cookie to all others below the platform's domain. Without a
- * domain it keeps the cookie for the host.
+ * Removes the `Domain` attribute from a `Set-Cookie` value, unless it is exactly the responding host. With a wider
+ * domain, the browser would send one service's cookie to all others below the platform's domain. Without a domain it
+ * keeps the cookie for the host.
  */
 export function withoutForeignDomain(cookie: string, host: string): string {
   const [pair = '', ...attributes] = cookie.split(';');
@@ -9,8 +9,8 @@ export function withoutForeignDomain(cookie: string, host: string): string {
 }
 
 /**
- * Returns true if an attribute is a `Domain` other than the host. Browsers split at the first `=`, ignore case, and
- * ignore one leading dot.
+ * Returns true if an attribute is a `Domain` other than the host. Like browsers, splits at the first `=`, ignores case,
+ * and ignores one leading dot.
  */
 function isForeignDomain(attribute: string, host: string): boolean {
   const [name = '', ...rest] = attribute.split('=');
@@ -19,8 +19,8 @@ function isForeignDomain(attribute: string, host: string): boolean {
 }
 
 /**
- * Returns the text in lower case, without characters that browsers strip from parts of a cookie.
- * These are whitespace and control characters.
+ * Returns the text in lower case, without the padding that browsers strip from parts of a cookie. This is whitespace
+ * and control characters.
  */
 function trimmed(text: string): string {
   let start = 0;

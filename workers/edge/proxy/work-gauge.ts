@@ -7,7 +7,7 @@ export class Gauge {
     return this.#value;
   }
 
-  /** Adds one to the gauge. The first call of the returned function subtracts it again. */
+  /** Increments the count. The first call of the returned function decrements it again. */
   enter(): () => void {
     this.add();
     let left = false;

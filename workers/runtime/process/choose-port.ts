@@ -1,33 +1,30 @@
 import type { ListeningSocket } from '../../sandbox/listening-sockets.js';
 
-/** Where an application listens, and where it should. */
+/** The ports on which an application listens, and those on which it should. */
 export interface ObservedPorts {
   sockets: readonly ListeningSocket[];
-  /** The port that it was given as PORT. */
+  /** The port in its variable PORT. */
   wanted: number;
   configured: number;
   exposed?: readonly number[];
-  /** How long it has listened on other ports only, in milliseconds. */
+  /** How long it has listened only on other ports, in milliseconds. */
   elsewhereMs: number;
 }
 
 export type PortChoice =
   | { type: 'use'; port: number }
-  /** Use the first of these ports that answers HTTP, otherwise the first. */
+  /** Use the first of these ports that responds to HTTP. If none does, use the first. */
   | { type: 'ask'; ports: number[] }
   /** The application listens nowhere, or may still start to listen on PORT. */
   | { type: 'wait' };
 
-/**
- * How long to wait before another port is used, in milliseconds: some applications first open a port for debugging or
- * metrics.
- */
+/** Delay before a port other than PORT is used, in milliseconds. Some applications open a debug port first. */
 const SETTLE_MS = 2_000;
 const MAX_PORTS = 16;
 
 /**
- * Decides which port of an application takes its requests.
- * The order is PORT, a port that the image exposes, the configured one, the lowest that answers HTTP.
+ * Decides which of an application's ports gets its requests. The order of preference is PORT, a port that the image
+ * exposes, the configured port, the lowest port that responds to HTTP.
  */
 export function choosePort({ sockets, wanted, configured, exposed = [], elsewhereMs }: ObservedPorts): PortChoice {
   const ports = portsOf(sockets);
@@ -47,16 +44,16 @@ export function portsOf(sockets: readonly ListeningSocket[]): number[] {
   return [...new Set(sockets.map(({ port }) => port))].sort((a, b) => a - b);
 }
 
-/** How connections from outside reach a port of a namespace. */
+/** How connections from outside reach a port in a network namespace. */
 export type PortWay =
-  /** The application listens on an address that can be reached. */
+  /** The application listens on a reachable address. */
   | { type: 'direct' }
-  /** The application listens on an IPv4 loopback address: addresses are translated. */
+  /** The application listens on an IPv4 loopback address: NAT leads there. */
   | { type: 'translate'; address: string }
-  /** The application listens on IPv6 loopback only, or on another address: a relay passes connections on. */
+  /** The application listens on IPv6 loopback only, or on another address: a relay forwards connections. */
   | { type: 'relay' };
 
-/** Decides how a port is reached at `address`, the namespace's own. */
+/** Decides how to reach a port at `address`, which is the namespace's own. */
 export function wayTo(sockets: readonly ListeningSocket[], port: number, address: string): PortWay {
   const own = sockets.filter((socket) => socket.port === port).map((socket) => socket.address);
   if (own.some((listening) => ['0.0.0.0', '::', address].includes(listening))) return { type: 'direct' };

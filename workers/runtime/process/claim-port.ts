@@ -18,8 +18,8 @@ export type PortDeps = Pick<ProcessRuntimeDeps, 'db' | 'config' | 'hostId' | 'sa
 };
 
 /**
- * Claims a replica for this host and returns its port; null if it listens on none.
- * Resolves to `lost` if the replica need not be started any more. Throws `ReleaseError` if no port is free.
+ * Claims a replica for this host and returns its port; null if it listens on none. Resolves to `lost` if the replica
+ * must not be started any more. Throws `ReleaseError` if no port is free.
  */
 export async function claimWithPort(
   deps: PortDeps,
@@ -28,7 +28,7 @@ export async function claimWithPort(
 ): Promise<number | null | 'lost'> {
   for (let tries = 0; tries < PORT_TRIES; tries++) {
     const port = await portFor(deps, row, spec);
-    // With its own network, port and address are recorded together once the sandbox exists.
+    // In a network of its own, port and address are recorded together once the sandbox exists.
     const hostPort = deps.sandbox.network ? null : port;
     const claim = await claimReplica(deps.db, row, hostPort);
     if (claim === 'lost') return 'lost';
@@ -40,8 +40,8 @@ export async function claimWithPort(
 }
 
 /**
- * Returns the port of a new attempt; null for the attempt of a run. A database's server keeps the port that
- * applications know.
+ * Returns the port for a new attempt; null for the attempt of a run. A database server keeps its port, because
+ * applications have it in their variables.
  */
 async function portFor(deps: PortDeps, row: ReplicaRow, spec: ReleaseSpec): Promise<number | null> {
   if (isDataKind(spec.kind)) return dataServicesOf(deps).claimPort(spec, await usedPorts(deps));
@@ -49,7 +49,7 @@ async function portFor(deps: PortDeps, row: ReplicaRow, spec: ReleaseSpec): Prom
   return deps.sandbox.network ? spec.configuration.port : freePort(deps.config.runtimePorts, await takenPorts(deps));
 }
 
-/** Returns what prepares database servers. Throws `ReleaseError` if this worker runs none. */
+/** Returns this worker's `DataServices`. Throws `ReleaseError` if this worker runs no databases. */
 export function dataServicesOf({ data }: Pick<ProcessRuntimeDeps, 'data'>): DataServices {
   if (!data) throw new ReleaseError('this worker runs no databases');
   return data;
@@ -60,7 +60,7 @@ async function usedPorts({ db, hostId }: PortDeps): Promise<TakenPorts> {
   return { inUse: rows.flatMap((other) => other.port ?? []), resting };
 }
 
-/** Databases keep their ports while they are stopped. */
+/** Returns the ports that a replica must not use. Databases keep theirs while they are stopped. */
 async function takenPorts(deps: PortDeps): Promise<Set<number>> {
   const { inUse, resting } = await usedPorts(deps);
   return new Set([...inUse, ...resting, ...((await deps.data?.reservedPorts()) ?? [])]);

@@ -1,12 +1,12 @@
-/** Everything that the rules depend on. */
+/** What the firewall rules depend on. */
 export interface FirewallState {
   table: string;
-  /** Written into the table's comment. When this folder is gone, another installation removes the table. */
+  /** Stored in the table's comment. When this folder no longer exists, another installation removes the table. */
   dataDir: string;
   /**
-   * The ports of replicas, each with the user that may listen on it. Null means no user: the port was released, but an
-   * edge may still send visitors there. Every hosted process may connect to an `open` port, because its database asks
-   * for a password.
+   * Replicas' ports, each with the user that may listen on it. Null means that no user may: the port was released, but
+   * an edge may still send visitors there. Every hosted process may connect to an `open` port, because its database
+   * requires a password.
    */
   ports: readonly { port: number; uid: number | null; open?: boolean }[];
   /** The edge's users, which may connect to every hosted port. */
@@ -18,17 +18,17 @@ export interface FirewallState {
 export const TABLE_PREFIX = 'ranvier_';
 
 /**
- * The addresses at which clouds give a machine its credentials. Most are link-local; Azure and Alibaba have their own,
- * and AWS and Google have IPv6 addresses. Some clouds have name servers there, so port 53 stays open.
+ * The addresses of cloud metadata services, which hand out a machine's credentials. Most are link-local; Azure and
+ * Alibaba use others, and AWS and Google have IPv6 addresses. Some clouds have DNS servers there, so port 53 stays
+ * open.
  */
 const METADATA_IPV4 = ['169.254.0.0/16', '168.63.129.16', '100.100.100.200'];
 const METADATA_IPV6 = ['fe80::/10', 'fd00:ec2::254', 'fd20:ce::254'];
 
 /**
- * Returns the nft script that replaces the table.
- * Only the edge and the application itself can connect to a replica's port, and only over loopback. Only the
- * application's user can accept connections there: if another process listens on the port of an ended application, its
- * answers to new connections are dropped.
+ * Returns the nft script that replaces the table. Only the edge and the application itself can connect to a replica's
+ * port, and only over loopback. Only the application's user can accept connections there: if another process listens on
+ * the port of a stopped application, its replies to new connections are dropped.
  */
 export function rulesOf({ table, dataDir, ports, edgeUsers, hostedUsers }: FirewallState): string {
   const hosted = `meta skuid ${hostedUsers.first}-${hostedUsers.last}`;
@@ -36,7 +36,7 @@ export function rulesOf({ table, dataDir, ports, edgeUsers, hostedUsers }: Firew
   const hostedButNotDns = `${hosted} meta l4proto { tcp, udp } th dport != 53`;
   const elements = (items: string[]) => (items.length === 0 ? '' : `elements = { ${items.join(', ')} }`);
   const sorted = [...ports].sort((a, b) => a.port - b.port);
-  // If the folder's name cannot be quoted, the table gets no comment, and no other platform removes it.
+  // If the folder's name cannot be quoted, the table gets no comment, and no other installation removes it.
   const comment = /^[\w./ -]{1,120}$/.test(dataDir) ? `comment "${dataDir}"` : '';
   return `
 table inet ${table}

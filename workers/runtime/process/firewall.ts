@@ -13,7 +13,7 @@ type Deps = Pick<ProcessRuntimeDeps, 'db' | 'config' | 'log' | 'hostId' | 'sandb
 
 /**
  * An nftables table that decides who may connect to hosted ports, and what hosted processes may not reach. It is always
- * replaced as a whole, so that it is complete again after another program flushed it or a worker was killed. Without
+ * replaced as a whole, so that it is complete even after another program flushed it or a worker was killed. Without
  * root, separate users for services, or `nft`, there are no rules, and the log explains the consequence.
  */
 export class Firewall {
@@ -21,7 +21,7 @@ export class Firewall {
   #table = '';
   #users: readonly number[] = [];
   #usable: boolean | null = null;
-  /** The current rules: '' for none, null if unknown. */
+  /** The current rules: '' if there are none, null if unknown. */
   #applied: string | null = null;
   #work: Promise<void> = Promise.resolve();
 
@@ -30,8 +30,8 @@ export class Firewall {
   }
 
   /**
-   * Sets the rules for the `replicas` and `resting_ports` tables; with `always` even if they have not changed. Never
-   * rejects.
+   * Sets the rules that follow from the tables `replicas` and `resting_ports`. With `always`, sets them even if they
+   * have not changed. Never rejects.
    */
   apply(always = false): Promise<void> {
     this.#work = this.#work
@@ -46,7 +46,7 @@ export class Firewall {
     return this.#work;
   }
 
-  /** Removes the rules if no replica of this host has a port. Never rejects. */
+  /** Removes the rules if no replica on this host has a port. Never rejects. */
   async close(): Promise<void> {
     await this.#work;
     if (!this.#applied) return;
@@ -92,7 +92,7 @@ export class Firewall {
     return `${TABLE_PREFIX}${tokenOf(await realpath(this.#deps.config.dataDir))}`;
   }
 
-  /** Prepares the table's name and the edge's users. Returns false if this host can have no rules. */
+  /** Determines the table's name and the edge's users. Returns false if this host supports no rules. */
   async #prepare(): Promise<boolean> {
     const { config, log, sandbox } = this.#deps;
     const cause = await this.#hindrance();
@@ -124,14 +124,14 @@ export class Firewall {
   }
 }
 
-/** Returns the numbers of those users that exist, and of root and the platform's own user. */
+/** Returns the ids of those users that exist, and of root and the platform's own user. */
 export async function usersOf(names: readonly string[]): Promise<number[]> {
   const lines = (await readFile('/etc/passwd', 'utf8')).split('\n').map((line) => line.split(':'));
   const named = lines.filter(([name = '', , uid = '']) => names.includes(name) || names.includes(uid));
   return [...new Set([0, process.getuid?.() ?? 0, ...named.map(([, , uid]) => Number(uid))])].sort((a, b) => a - b);
 }
 
-/** Removes the tables of installations whose data folder is gone. */
+/** Removes the tables of installations whose data folder no longer exists. */
 async function removeAbandonedTables(token: string): Promise<void> {
   for (const { token: other, comment: dataDir } of await foreignTables(TABLE_PREFIX, token)) {
     if (dataDir.startsWith('/') && !(await exists(dataDir))) await removeTable(`${TABLE_PREFIX}${other}`);

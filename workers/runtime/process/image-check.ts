@@ -5,15 +5,13 @@ import type { ImageProbe } from '../readiness-probe.js';
 import type { ReleaseSpec } from '../runtime-driver.js';
 import { processOf, sandboxIdOf } from './replica-sandbox.js';
 
-/**
- * A check that has not passed yet is repeated after this time, in milliseconds, unless the image's interval is shorter.
- */
+/** Interval between checks until the first one passes, in milliseconds, unless the image's interval is shorter. */
 const STARTING_MS = 1_000;
 const MAX_SAID = 300;
 
 type Inside = Pick<Sandbox, 'exec'>;
 
-/** Runs the HEALTHCHECK of a replica's image once. Resolves to '' if it passes, and otherwise to the reason. */
+/** Runs the HEALTHCHECK of a replica's image once. Resolves to '' if it passes, otherwise to the reason. */
 export async function checkImage(sandbox: Inside, row: ReplicaRow, { image }: ReleaseSpec): Promise<string> {
   const { process, workingDirectory } = image.manifest;
   if (process?.healthCheck === undefined) return '';
@@ -29,7 +27,7 @@ export async function checkImage(sandbox: Inside, row: ReplicaRow, { image }: Re
 }
 
 /**
- * Runs the HEALTHCHECK of an image in one attempt of a replica. It runs in the background, because it may take as long
+ * Runs the HEALTHCHECK of an image for one attempt of a replica. It runs in the background, because it may take as long
  * as the image allows.
  */
 export class ImageCheck implements ImageProbe {

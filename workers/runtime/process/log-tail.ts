@@ -12,19 +12,19 @@ import { OutputStore } from '../output-store.js';
 import type { RuntimeLogs } from '../replica-runtime-deps.js';
 
 const CHUNK_BYTES = 64 * 1024;
-/** One call of `follow` reads at most this many chunks, so that other replicas get their turn. */
+/** Maximum number of chunks that one call of `follow` reads, so that other replicas get their turn. */
 const CHUNKS_AT_ONCE = 32;
-/** The most bytes that one UTF-16 unit has in UTF-8. */
+/** Maximum number of bytes of one UTF-16 code unit in UTF-8. */
 const MAX_CHARACTER_BYTES = 3;
-/** If an application is this far ahead of the log, the middle of its output is left out, and a line says so. */
+/** If the unread output of an application exceeds this, its middle is left out, and a line in the log says so. */
 const MAX_BACKLOG = { bytes: 64 * 1024 * 1024, lines: 100_000 };
 const KEPT_OF_BACKLOG = { bytes: 1024 * 1024, lines: 2000 };
-/** The disk space of copied output is freed in steps of this size. */
+/** The disk space of copied output is freed in portions of this size. */
 const RECLAIM_BYTES = 8 * 1024 * 1024;
 const BLOCK = 4096;
 const NEWLINE = 0x0a;
 
-/** Copies one replica's output file to the log, starting at the mark in its row. */
+/** Copies one replica's output file to the log, starting at the mark in its database row. */
 export class LogTail {
   readonly #file: string;
   readonly #masker: Masker;
@@ -45,8 +45,8 @@ export class LogTail {
   }
 
   /**
-   * Copies new output to the log. `final` means that the process has ended: everything is copied, even an incomplete
-   * last line. Returns false if another process has moved the mark; this tail must then not be used any more.
+   * Copies new output to the log. `final` means that the process has exited: everything is copied, even an incomplete
+   * last line. Returns false if another process has moved the mark; this object must then not be used any more.
    */
   async follow(final: boolean): Promise<boolean> {
     const file = await unlessAbsent(open(this.#file, 'r'));
@@ -87,8 +87,8 @@ export class LogTail {
   }
 
   /**
-   * Starts again at the beginning, because the file is shorter than the mark: the application truncated it, or the
-   * platform did because of its size.
+   * Starts again at the beginning of the file, because it is shorter than the mark: the application truncated it, or
+   * the platform did because of its size.
    */
   #startOver(): Promise<boolean> {
     this.#reclaimed = 0;
@@ -97,13 +97,13 @@ export class LogTail {
 
   /**
    * Frees the disk space of copied output by punching a hole at the beginning of the file. Truncating the file would
-   * lose what the application writes at that moment.
+   * lose what the application writes at the same time.
    */
   async #reclaim(): Promise<void> {
     const end = this.#offset - (this.#offset % BLOCK);
     if (process.platform !== 'linux' || end - this.#reclaimed < RECLAIM_BYTES) return;
     const args = ['--punch-hole', '--offset', '0', '--length', String(end), this.#file];
-    // If the tool or the file system does not support this, the space is freed when the replica stops.
+    // If the tool or the file system does not support this, the space is freed when the replica is stopped.
     await resultOf('fallocate', args);
     this.#reclaimed = end;
   }
@@ -115,23 +115,23 @@ async function read(file: FileHandle, offset: number, length: number): Promise<B
 }
 
 /**
- * Returns true if too much output waits.
- * In bytes, or in lines, assuming that all lines are as short as this chunk's.
+ * Returns true if the unread output exceeds the limit of bytes or of lines. The number of unread lines is estimated
+ * from the average line length of this chunk.
  */
 function isTooFarAhead(chunk: Buffer, ahead: number): boolean {
   if (ahead > MAX_BACKLOG.bytes) return true;
-  // A chunk with fewer bytes than the limit of lines cannot exceed that limit.
+  // The output has at most as many lines as bytes.
   if (ahead <= MAX_BACKLOG.lines) return false;
   let lines = 0;
   for (let at = chunk.indexOf(NEWLINE); at >= 0; at = chunk.indexOf(NEWLINE, at + 1)) lines += 1;
   return (lines / chunk.length) * ahead > MAX_BACKLOG.lines;
 }
 
-/** Returns the offset of the last lines, which are kept when a backlog is dropped. */
+/** Returns the offset of the last lines, which are kept when the rest of a backlog is dropped. */
 async function keptFrom(file: FileHandle, offset: number, size: number): Promise<number> {
   const start = Math.max(offset, size - KEPT_OF_BACKLOG.bytes);
   const rest = await read(file, start, size - start);
-  // The first line is incomplete and could be half of a secret, so keeping starts at the next one.
+  // The first line is incomplete and could be half of a secret, so the kept output starts at the next one.
   const first = rest.indexOf(NEWLINE) + 1;
   let at = rest.length;
   for (let lines = 0; lines <= KEPT_OF_BACKLOG.lines && at > first; lines++) at = rest.lastIndexOf(NEWLINE, at - 1);
@@ -149,7 +149,7 @@ function endOfLines(chunk: Buffer, lines: number): number {
   return end;
 }
 
-/** Returns the length of a chunk's complete lines, in bytes. An overlong line counts up to where it can be cut. */
+/** Returns the length of a chunk's complete lines, in bytes. An overlong line counts as far as it can be split off. */
 function completeBytes(chunk: Buffer, cutter: LineCutter): number {
   const end = chunk.lastIndexOf(0x0a);
   if (end >= 0) return end + 1;
@@ -159,8 +159,8 @@ function completeBytes(chunk: Buffer, cutter: LineCutter): number {
 }
 
 /**
- * Returns the number of bytes that decode to this many characters.
- * Invalid UTF-8 has no fixed length, so the number is searched for.
+ * Returns the number of bytes that decode to this many characters. Uses a binary search, because invalid UTF-8
+ * sequences vary in length.
  */
 function bytesOf(chunk: Buffer, characters: number): number {
   let [low, high] = [0, chunk.length];

@@ -12,23 +12,20 @@ const ANSWER_MS = 1_000;
 /** Polling interval in the host's network, in milliseconds. Each poll searches all sockets of the host. */
 const POLL_INTERVAL_MS = 500;
 /**
- * Polling interval in a network of its own, in milliseconds. For each poll the kernel walks through its table of all
- * connections of the host, which takes 10 ms of processor time.
+ * Polling interval in a replica's own network, in milliseconds. For each poll the kernel walks its table of all the
+ * host's connections, which takes 10 ms of CPU time.
  */
 const INSIDE_POLL_INTERVAL_MS = 100;
-/** Timeout for the start of a relay, in milliseconds. */
+/** How long to wait for a relay to start, in milliseconds. */
 const RELAY_START_MS = 2_000;
 
-/**
- * Finds the port on which one attempt of an application listens, and makes it reachable if the replica has its own
- * network.
- */
+/** Finds the port on which an attempt listens. Makes it reachable if the replica has its own network. */
 export class PortFinder {
   readonly #sandbox: Sandbox;
   #elsewhereSince: number | null = null;
-  /** The first poll waits too: an application that has just been started seldom listens yet. */
+  /** Time of the last poll. The first poll waits too, because a newly started application seldom listens yet. */
   #lookedAt = Date.now();
-  /** The ports that were made reachable, as JSON; '' if none yet. */
+  /** The ports that are reachable, as JSON; '' if none is yet. */
   #opened = '';
   /** The port that the last poll found. */
   #found: number | null = null;
@@ -37,7 +34,7 @@ export class PortFinder {
     this.#sandbox = sandbox;
   }
 
-  /** Returns the port that takes the application's requests; null as long as it is not known. */
+  /** Returns the port for the application's requests; null while it is not known. */
   async find(row: ReplicaRow, spec: ReleaseSpec): Promise<number | null> {
     if (row.pid === null) return null;
     const wanted = row.given_port ?? spec.configuration.port;
@@ -49,7 +46,7 @@ export class PortFinder {
     return this.#found;
   }
 
-  /** Chooses among the ports on which the application listens, and makes the chosen one reachable. */
+  /** Chooses one of the ports on which the application listens, and makes it reachable. */
   async #choose(row: ReplicaRow, spec: ReleaseSpec, sockets: readonly ListeningSocket[]): Promise<number | null> {
     const wanted = row.given_port ?? spec.configuration.port;
     const elsewhereMs = this.#elsewhere(portsOf(sockets), wanted);
@@ -71,8 +68,8 @@ export class PortFinder {
   }
 
   /**
-   * Returns the port on which an application in the host's network listens if nothing listens on the assigned one.
-   * Returns null as long as it is not known.
+   * Returns the port on which an application in the host's network listens instead of the assigned one. Returns null
+   * while it is not known.
    */
   async findOnHost(row: ReplicaRow, spec: ReleaseSpec): Promise<number | null> {
     if (row.port === null || Date.now() - this.#lookedAt < POLL_INTERVAL_MS) return null;
@@ -90,12 +87,12 @@ export class PortFinder {
 
   /** Returns true if a port in the application's own network already accepts connections. */
   async #isReachable(address: string, port: number): Promise<boolean> {
-    // A rootless network's forwarded port accepts every connection, even if nothing listens behind it.
+    // The forwarded port of a rootless network accepts every connection, even if nothing listens behind it.
     if (this.#opened !== '' || this.#sandbox.allNetworks?.level === 'rootless') return false;
     return (await checkHealth({ address, port, path: '', host: '' })).healthy;
   }
 
-  /** Returns how long the application has listened on other ports only, in milliseconds. */
+  /** Returns how long the application has listened only on other ports, in milliseconds. */
   #elsewhere(ports: readonly number[], wanted: number): number {
     if (ports.length === 0 || ports.includes(wanted)) this.#elsewhereSince = null;
     else this.#elsewhereSince ??= Date.now();
@@ -103,8 +100,8 @@ export class PortFinder {
   }
 
   /**
-   * Returns the first port that answers HTTP, otherwise the first. A rootless network is reached through one port at a
-   * time.
+   * Returns the first port that responds to HTTP; the first one if none does. In a rootless network, ports are tried
+   * one after another, because only one can be forwarded at a time.
    */
   async #answeringInside(row: ReplicaRow, ports: readonly number[]): Promise<number> {
     const network = this.#sandbox.allNetworks;
@@ -115,13 +112,13 @@ export class PortFinder {
     return ports[0] ?? 0;
   }
 
-  /** Returns the first port that answers HTTP, otherwise the first. */
+  /** Returns the first port that responds to HTTP; the first one if none does. */
   async #answering(address: string, ports: readonly number[]): Promise<number> {
     const answers = await Promise.all(ports.map((port) => answersHttp(address, port)));
     return ports[Math.max(0, answers.indexOf(true))] ?? 0;
   }
 
-  /** Makes ports reachable at the replica's address. The first one is also reachable at PORT. */
+  /** Makes ports reachable at the replica's address. A single port is also reachable under the number in PORT. */
   async #open(
     row: ReplicaRow,
     spec: ReleaseSpec,
@@ -151,7 +148,7 @@ export class PortFinder {
   }
 }
 
-/** Waits until something listens on these ports of the address, for at most `RELAY_START_MS`. */
+/** Waits until sockets listen on all these ports of the address, for at most `RELAY_START_MS`. */
 async function listening(pid: number | null, address: string, ports: readonly number[]): Promise<void> {
   const deadline = Date.now() + RELAY_START_MS;
   while (pid !== null && Date.now() < deadline) {
@@ -161,7 +158,7 @@ async function listening(pid: number | null, address: string, ports: readonly nu
   }
 }
 
-/** Returns true if a server answers with any HTTP response. Never rejects. */
+/** Returns true if the port sends any HTTP response. Never rejects. */
 async function answersHttp(address: string, port: number): Promise<boolean> {
   const status = await statusOf({ address, port, path: '/', host: `${address}:${port}` }, ANSWER_MS);
   return typeof status === 'number';

@@ -35,7 +35,7 @@ class ProcessHost implements ReplicaHost {
   readonly isMeasuredByAll = false;
   readonly #deps: ProcessRuntimeDeps & { firewall: Firewall; volumes: ServiceVolumes };
   readonly #logShare = new HostAllowance();
-  /** The names and addresses that were last written for neighbours. */
+  /** The host names and addresses that were last written for the replicas' private networks. */
   #ready: string | null = null;
 
   constructor(deps: ProcessRuntimeDeps) {
@@ -46,13 +46,13 @@ class ProcessHost implements ReplicaHost {
     return new ProcessController(this.#deps, id, wake, this.#logShare);
   }
 
-  /** Returns true if a second replica fits: as much memory as its plan allows is free. */
+  /** Returns true if the host has as much free memory as the replica's plan allows. */
   async hasRoom(row: ReplicaRow): Promise<boolean> {
     const { configuration } = await this.#deps.loadRelease(row.deployment_id, row.run_id);
     return planOf(configuration.plan).memoryMb * MEGABYTE <= freemem();
   }
 
-  /** Writes the names of neighbours again if the set of ready replicas has changed. */
+  /** Rewrites the host names in private networks if the set of ready replicas has changed. */
   async observe(rows: readonly ReplicaRow[]): Promise<void> {
     const network = this.#deps.sandbox.allNetworks;
     if (!network) return;
@@ -63,12 +63,12 @@ class ProcessHost implements ReplicaHost {
       await network.publish(addresses);
       this.#ready = addresses.join();
     } catch (error) {
-      // The replicas are reconciled anyway, and the next pass writes the names.
+      // Do not reject, so that the replicas are reconciled anyway. The next pass retries.
       this.#deps.log.warn({ err: error }, `the names of neighbours were not written: ${errorMessage(error)}`);
     }
   }
 
-  /** Ends the processes and removes the folders of replicas that have no row, and sets the firewall rules again. */
+  /** Kills processes and removes folders of replicas without a database row, and sets the firewall rules again. */
   async sweep(rows: () => Promise<readonly ReplicaRow[]>): Promise<void> {
     await this.#deps.firewall.apply(true);
     const ended = await this.#deps.sandbox.sweep(async () => {
@@ -118,7 +118,7 @@ class ProcessHost implements ReplicaHost {
     return new ReplicaFiles({ dataDir: this.#deps.config.dataDir, log: this.#deps.log }, id);
   }
 
-  /** Stops the processes. The rows stay wanted, so the next supervisor starts them again. */
+  /** Stops the processes. Their desired state stays `running`, so the next supervisor starts them again. */
   async end(rows: readonly ReplicaRow[]): Promise<void> {
     const { db, sandbox, config } = this.#deps;
     await Promise.all(

@@ -14,19 +14,19 @@ export type HealthFinding =
   | 'none'
   /** Another process of this host listens on the replica's port. */
   | 'portLost'
-  /** The database server has not answered at all for too long. */
+  /** The database server has not responded for too long. */
   | 'silent';
 
 /**
- * Returns true if the application listens. A connection proves nothing: a rootless network's forwarded port accepts
- * every one.
+ * Returns true if the application listens on the port. Connecting would not tell: in a rootless network, the forwarded
+ * port accepts every connection.
  */
 async function listensInside({ pid }: ReplicaRow, port: number | null): Promise<boolean> {
   const sockets = pid === null ? null : await socketsOfNamespace(pid);
   return sockets?.some((socket) => socket.port === port) ?? false;
 }
 
-/** Checks the health of one attempt to run a replica as a process, and finds the port on which it listens. */
+/** Checks the health of one attempt of a replica that runs as a process, and finds the port on which it listens. */
 export class ReplicaHealth {
   readonly #deps: PortDeps;
   readonly #probe: ReadinessProbe;
@@ -70,12 +70,12 @@ export class ReplicaHealth {
     return 'none';
   }
 
-  /** In its own network the replica's port is free, but the application may have chosen another one. */
+  /** Checks a replica in its own network. Its port is free there, but the application may have chosen another one. */
   async #checkOwnNetwork(row: ReplicaRow, spec: ReleaseSpec): Promise<HealthFinding> {
     if (Date.now() < this.#probe.nextCheckAt) return 'none';
     let port = row.port;
     const network = this.#deps.sandbox.allNetworks;
-    // A port that opens after this search becomes reachable at the next one.
+    // If the port opens after this search, the next search makes it reachable.
     let isFound = true;
     if (row.state === 'starting' && port !== null) {
       const found = await this.#ports.find(row, spec);

@@ -7,16 +7,13 @@ import { LogTail } from './log-tail.js';
 import type { ProcessRuntimeDeps } from './replica-sandbox.js';
 
 /**
- * The wait between a change of the file and its copy, in milliseconds: short after a pause, longer during continuous
- * output.
+ * The shortest and the longest delay between a change of the file and its copy, in milliseconds. It is short after a
+ * pause, and longer during continuous output.
  */
 const FIRST_MS = 8;
 const LAST_MS = 250;
 
-/**
- * Returns the wait before the next copy, in milliseconds. `sinceMs` is the time since the last copy, which came after
- * `waitMs`.
- */
+/** Returns the delay before the next copy, in milliseconds. The last one was `sinceMs` ago and waited `waitMs`. */
 export function nextWaitMs(sinceMs: number, waitMs: number): number {
   return sinceMs > waitMs * 2 ? FIRST_MS : Math.min(LAST_MS, waitMs * 2);
 }
@@ -24,11 +21,11 @@ export function nextWaitMs(sinceMs: number, waitMs: number): number {
 interface Options {
   release: RetainedRelease;
   share: HostAllowance;
-  /** The row as the last reconciliation saw it; null if there was none. */
+  /** The database row at the last reconciliation; null if there was none. */
   current: () => ReplicaRow | null;
 }
 
-/** Copies one replica's output to the log: soon after its file has changed, and when a reconciliation asks for it. */
+/** Copies one replica's output to the log: soon after the file has changed, and on each reconciliation. */
 export class ReplicaOutput {
   readonly #deps: Pick<ProcessRuntimeDeps, 'db' | 'logs'>;
   readonly #file: string;
@@ -47,7 +44,7 @@ export class ReplicaOutput {
     this.#options = options;
   }
 
-  /** True if changes of the file are noticed. If not, only reconciliations copy the output. */
+  /** True if changes of the file are noticed. Otherwise only reconciliations copy the output. */
   get isWatched(): boolean {
     return this.#watcher !== null;
   }
@@ -62,7 +59,7 @@ export class ReplicaOutput {
       });
       this.#watcher.on('error', () => this.close());
     } catch {
-      // Watching fails if there is no file yet, or if the system allows no more watches.
+      // Watching fails if the file does not exist yet, or if the system's limit of watches is reached.
     }
   }
 
@@ -72,17 +69,17 @@ export class ReplicaOutput {
   }
 
   /**
-   * Copies new output. `final` means that the process has ended. Returns false if another supervisor has moved the mark
-   * meanwhile; the next row that is read has the new mark.
+   * Copies new output to the log. `final` means that the process has exited. Returns false if another supervisor has
+   * advanced the stored offset meanwhile; the caller must read the row again.
    */
   follow(row: ReplicaRow, final: boolean): Promise<boolean> {
-    // A reconciliation and a change of the file may call this at the same time.
+    // A reconciliation and a change of the file may call this at the same time, so copies are chained.
     const mine = this.#copying.then(() => this.#copy(row, final));
     this.#copying = mine.catch(() => undefined);
     return mine;
   }
 
-  /** Copies until nothing has changed since the last copy. Failures are left to the next reconciliation. */
+  /** Copies until nothing has changed since the last copy. If a copy fails, the next reconciliation retries. */
   async #followChanges(): Promise<void> {
     if (this.#following) return;
     this.#following = true;
@@ -91,7 +88,7 @@ export class ReplicaOutput {
       await sleep(this.#waitMs, undefined, { ref: false });
       this.#hasChanged = false;
       const row = this.#options.current();
-      // If the process has ended meanwhile, a reconciliation copies the rest.
+      // If the process has exited meanwhile, a reconciliation copies the rest.
       const runs = this.isWatched && row !== null && row.pid !== null && row.desired === 'running';
       if (runs) await this.follow(row, false).catch(() => undefined);
       this.#copiedAt = performance.now();

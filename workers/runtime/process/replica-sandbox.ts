@@ -11,37 +11,34 @@ import type { ReplicaRuntimeDeps } from '../replica-runtime-deps.js';
 import type { ReleaseSpec } from '../runtime-driver.js';
 import { startingCpu } from './decide-process-replica.js';
 
-/** The dependencies of the process runtime. */
+/** Dependencies of the process runtime. */
 export interface ProcessRuntimeDeps extends ReplicaRuntimeDeps {
   sandbox: Sandbox;
   toolchains: Pick<ToolchainStore, 'restore'>;
-  /** Prepares database servers; absent or null if this worker runs none. */
+  /** Prepares database servers; absent or null if this worker runs no databases. */
   data?: DataServices | null;
 }
 
-/** Prefix of replicas' sandboxes. The supervisor ends those without a row. */
+/** Id prefix of replicas' sandboxes. The supervisor kills those without a database row. */
 export const REPLICA_SANDBOX = 'replica-';
 
-/** Returns the name of the sandbox of one attempt to run a replica. */
+/** Returns the id of the sandbox of one attempt to run a replica. */
 export function sandboxIdOf({ id, restarts }: Pick<ReplicaRow, 'id' | 'restarts'>): string {
   return `${REPLICA_SANDBOX}${id}-${restarts}`;
 }
 
-/**
- * Stands for a process that was not recorded. Its sandbox can still be ended, because its processes carry the sandbox's
- * id.
- */
+/** Used for a process that was not recorded. Its sandbox can still be killed: processes carry the sandbox's id. */
 export const UNRECORDED: DetachedProcess = { pid: 0, startedAt: '' };
 
-/** Returns the process recorded in a replica's row. */
+/** Returns the process that is recorded in a replica's database row. */
 export function processOf(row: ReplicaRow): DetachedProcess {
   return { pid: row.pid ?? UNRECORDED.pid, startedAt: row.pid_started ?? UNRECORDED.startedAt };
 }
 
-/** Timeout for installing removed tools again, in milliseconds. A starting replica waits for it. */
+/** Timeout for reinstalling removed tools, in milliseconds. A starting replica waits for it. */
 const RESTORE_MS = 5 * 60_000;
 
-/** Returns the folders of a release's tools. Installs removed ones again. */
+/** Returns the folders of a release's tools. Reinstalls any that were removed. */
 export function toolsOf(
   { image }: Pick<ReleaseSpec, 'image'>,
   toolchains: ProcessRuntimeDeps['toolchains'],
@@ -51,7 +48,7 @@ export function toolsOf(
   return tools.length === 0 ? Promise.resolve([]) : toolchains.restore(tools, signal);
 }
 
-/** The least grace period of a database server, in milliseconds, in which it writes its data. */
+/** Minimum grace period of a database server, in milliseconds, because it must write its data. */
 const SERVER_GRACE_MS = 30_000;
 
 /** Returns the grace period of a replica, in milliseconds. */
@@ -59,16 +56,14 @@ export function graceMsOf({ volume_id }: Pick<ReplicaRow, 'volume_id'>, stopGrac
   return Math.max(stopGraceSeconds * 1000, volume_id === null ? 0 : SERVER_GRACE_MS);
 }
 
-/**
- * Returns the folder that a release's commands see as their own. For an image with a process this is the image's root.
- */
+/** Returns the folder that a release's commands see as their own. For an image with a process, this is its root. */
 export function imageFolder(dataDir: string, { image }: Pick<ReleaseSpec, 'image'>): string {
   return join(dataDir, 'images', image.digest, ...(image.manifest.process === undefined ? [] : ['rootfs']));
 }
 
 /**
- * Returns the part of a sandbox's specification that an image with a process adds.
- * Throws `ReleaseError` if this host cannot run it.
+ * Returns the part of a sandbox's specification for an image with a process; empty for other images. Throws
+ * `ReleaseError` if this host cannot run it.
  */
 export function processOfImage({ image }: Pick<ReleaseSpec, 'image'>, sandbox: Sandbox): Pick<SandboxSpec, 'process'> {
   const { process } = image.manifest;
@@ -77,7 +72,7 @@ export function processOfImage({ image }: Pick<ReleaseSpec, 'image'>, sandbox: S
   return { process };
 }
 
-/** Returns the sandbox of one attempt to run a replica. `directory` is its working folder. */
+/** Returns the sandbox specification for one attempt of a replica. `directory` is its working folder. */
 export function replicaSandbox(
   row: ReplicaRow,
   spec: ReleaseSpec,
@@ -102,7 +97,7 @@ export function replicaSandbox(
     ...(row.run_id === null ? {} : { isRun: true }),
     limits: { memoryMb: plan.memoryMb, cpu: cpuAtStart(row, plan.cpu), pids: plan.pids },
     ...(port === null ? {} : { port }),
-    // Only replicas answer at the service's name.
+    // Only replicas are reachable under the service's name, not runs.
     network: {
       ...{ scope: scopeOf(spec), use: 'application' },
       ...(row.run_id === null ? { hostName: spec.slug, alias: spec.alias ?? '' } : { hostName: '' }),
@@ -111,8 +106,8 @@ export function replicaSandbox(
 }
 
 /**
- * Returns the cores at the start. Only a first start gets more than the plan: an application that keeps ending would
- * always use more.
+ * Returns how many cores to allow at the start. Only a first start gets more than the plan: otherwise an application
+ * that keeps crashing would always use more.
  */
 function cpuAtStart({ ready_at, run_id }: ReplicaRow, cpu: number): number {
   return ready_at === null && run_id === null ? startingCpu(cpu, availableParallelism()) : cpu;

@@ -4,7 +4,7 @@ import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 
 const CONNECT_MS = 5_000;
-/** Longer output is cut to its end, in bytes. */
+/** Maximum size of a command's output, in bytes. Only the end of longer output is kept. */
 const MAX_OUTPUT_BYTES = 1024 * 1024;
 
 export interface AgentAddress {
@@ -13,7 +13,7 @@ export interface AgentAddress {
   token: string;
 }
 
-/** Thrown if a command failed, or the connection broke before it ended. */
+/** Thrown if a command failed, or if the connection broke before it ended. */
 class AgentError extends Error {
   constructor(message: string) {
     super(message);
@@ -22,8 +22,8 @@ class AgentError extends Error {
 }
 
 /**
- * Runs a command at an agent, with `input` as its standard input, and returns what it printed.
- * Throws `AgentError`, and the signal's reason if it is aborted.
+ * Runs a command at an agent, with `input` as its standard input. Returns its output. Throws `AgentError`, or the
+ * signal's reason if it is aborted.
  */
 export async function callAgent(
   { host, port, token }: AgentAddress,
@@ -47,10 +47,10 @@ export async function callAgent(
     }
     return Buffer.concat(chunks).toString('utf8');
   })();
-  // The answer may reject while the input is still being sent.
+  // The result may reject while the input is still being sent.
   answer.catch(() => undefined);
   try {
-    // The input is read only over an open connection: if nothing listens yet, the caller tries again with it.
+    // Read the input only once connected: if nothing listens yet, the caller retries with the same input.
     await once(socket, 'connect');
     socket.write(`${token}\n${command}\n`);
     if (input === undefined) socket.end();

@@ -12,7 +12,7 @@ import { LABELS, NANOSECONDS, type replicaService, type SwarmContext } from './s
 import type { SwarmView } from './swarm-view.js';
 import { leastBusyNode, onNode } from './task-placement.js';
 
-/** The volumes of a service, and the node that has them. */
+/** The volumes of a service, and the node that stores them. */
 export interface NodeVolumes {
   serviceId: string;
   nodeId: string;
@@ -21,7 +21,7 @@ export interface NodeVolumes {
 
 /**
  * Returns the volumes that a replica or an attempt mounts; null for none. The first release chooses their node, which
- * never changes. Throws `ReleaseError` while an operation works on them, and an ordinary error if no node takes tasks.
+ * never changes. Throws `ReleaseError` while an operation holds them, and an ordinary error if no node accepts tasks.
  */
 export async function volumesToMount(
   db: Db,
@@ -29,7 +29,7 @@ export async function volumesToMount(
   row: Pick<ReplicaRow, 'service_id' | 'run_id' | 'volume_id'>,
   { kind, configuration, image }: Pick<ReleaseSpec, 'kind' | 'configuration' | 'image'>,
 ): Promise<NodeVolumes | null> {
-  // A release that began before the service had a volume mounts none.
+  // A release from before the service had a volume mounts none.
   if (isDataKind(kind) || (row.run_id === null && row.volume_id === null)) return null;
   const serviceId = row.service_id;
   const volumes = await listVolumes(db, serviceId);
@@ -42,7 +42,7 @@ export async function volumesToMount(
   return { serviceId, nodeId, volumes };
 }
 
-/** Returns a Swarm service with volumes mounted, on the node that has them. */
+/** Returns a Swarm service that mounts the volumes, on the node that stores them. */
 export function withVolumes(
   service: ReturnType<typeof replicaService>,
   { serviceId, nodeId, volumes }: NodeVolumes,
@@ -54,7 +54,7 @@ export function withVolumes(
     Type: 'volume' as const,
     Source: volumeName(id),
     Target,
-    // A new volume begins with the image's files at that path, and with their owner.
+    // Docker fills a new volume with the image's files at that path, including their owner.
     VolumeOptions: { Labels, DriverConfig: { Name: 'local', Options: {} } },
   }));
   return {

@@ -7,19 +7,18 @@ interface Deps {
   installation: string;
 }
 
-/** A new network is kept this long, in milliseconds: services that will join it are not visible yet. */
+/** Minimum age before a network is removed, in milliseconds: services that will join it may not exist yet. */
 const YOUNG_MS = 10 * 60_000;
 
 /**
- * Names the network of a release.
- * It is that of the environment, in which services reach each other by name. Without an environment, or with private
- * networking off, it is the service's own.
+ * Returns the scope that determines the network of a release. It is the environment, in which services reach each other
+ * by name. Without an environment, or with private networking off, it is the service.
  */
 export function networkScope({ serviceId, environmentId, configuration }: ReleaseSpec): string {
   return environmentId !== null && configuration.privateNetworking ? environmentId : serviceId;
 }
 
-/** Creates a release's overlay network unless it exists, and returns its name. */
+/** Creates a release's overlay network if it does not exist, and returns its name. */
 export async function ensureNetwork({ engine, installation }: Deps, spec: ReleaseSpec): Promise<string> {
   const scope = networkScope(spec);
   const name = `ranvier-${scope}`;
@@ -37,7 +36,7 @@ export async function ensureNetwork({ engine, installation }: Deps, spec: Releas
   return name;
 }
 
-/** Removes our unused networks. */
+/** Removes this installation's unused networks. */
 export async function sweepNetworks({ engine, installation }: Deps): Promise<void> {
   const networks = await engine.calls.listNetworks({ filters: { label: [`${LABELS.installation}=${installation}`] } });
   for (const { Id, Created } of networks) {

@@ -17,19 +17,22 @@ interface Deps {
   registry: Registry | null;
 }
 
-/** Larger than any official image. */
+/** Maximum size of a server image, in bytes. No official image is that large. */
 const MAX_IMAGE_BYTES = 8 * 1024 ** 3;
 
 function imageName({ dataImages }: Deps['config'], kind: DataKind, version: string): string {
   return dataImages[kind].replaceAll('{version}', version);
 }
 
-/** Returns the platform's own account if the image is in the platform's registry. */
+/** Returns the platform's own registry credentials if the image is in the platform's registry. */
 function accountFor(name: string, registry: Registry | null): RegistryAccount | undefined {
   return registry !== null && name.startsWith(`${registry.prefix}/`) ? registry.auth : undefined;
 }
 
-/** Provides the images of servers that run in containers. The engine pulls what it lacks; other nodes pull from the platform's registry. */
+/**
+ * Provides the images of database servers that run in containers. The engine pulls missing images; other nodes pull
+ * from the platform's registry.
+ */
 export function createSwarmDataBuilder(
   config: Pick<Config, 'dataImages' | 'docker'>,
   engine: Engine,

@@ -2,18 +2,18 @@ import { ADMIN_USER, postgresSettings } from '../../../shared/data/model.js';
 import type { DataKind } from '../../../shared/services/model.js';
 import { quote } from '../../core/quote.js';
 
-/** Where servers, and tasks that work on their files, mount the volume. */
+/** Where the volume is mounted in servers, and in tasks that work on their files. */
 export const VOLUME = '/volume';
 /** Exit code of a server that refuses to start. It prints the reason first. */
 export const REFUSED_CODE = 78;
 /** Prefix of the printed reason. */
 export const REFUSED = 'ranvier: the server is not started: ';
-/** A file that allows a server to initialize its data. Only `volumeScript` writes it, once in a service's life. */
+/** A file whose presence allows a server to initialize its data. Only `volumeScript` creates it, once per service. */
 const FRESH = 'fresh';
-/** How long a server waits until an earlier one on its volume has ended, in seconds. */
+/** How long a server waits for an earlier one to release its volume, in seconds. */
 const LOCK_SECONDS = 60;
 
-/** The user that runs servers. PostgreSQL's official image has it; redis needs no name. */
+/** The user that runs servers. PostgreSQL's official image defines it; redis does not need a named user. */
 export const SERVER_USER: Readonly<Record<DataKind, string>> = { postgres: 'postgres', redis: '999:999' };
 
 /** Returns the content of the marker that names a volume's service. */
@@ -21,7 +21,7 @@ export function markerOf(serviceId: string): string {
   return JSON.stringify({ service: serviceId });
 }
 
-/** Prepares a new volume, as root. The server initializes its data itself, so that the files belong to its user. */
+/** Prepares a new volume, as root. The server initializes its data itself, so that its user owns the files. */
 export function volumeScript(kind: DataKind, serviceId: string): string {
   return [
     'set -e',
@@ -35,8 +35,8 @@ export function volumeScript(kind: DataKind, serviceId: string): string {
 }
 
 /**
- * Empties a volume, as root; that of a database (`locked`) once its server's last process has ended. Not every busybox has
- * `find -delete`.
+ * Empties a volume, as root. With `locked`, first waits for a database server's last process to exit. Does not use
+ * `find -delete`, which not every busybox has.
  */
 export function emptyScript({ locked }: { locked: boolean }): string {
   const lock = locked ? `exec 9<. && flock -w ${LOCK_SECONDS} 9 && ` : '';
@@ -44,8 +44,8 @@ export function emptyScript({ locked }: { locked: boolean }): string {
 }
 
 /**
- * Refuses a volume of another service, and locks it.
- * The kernel holds the lock until the server's last process has ended, even if the swarm starts the next task earlier.
+ * Returns shell lines that refuse another service's volume, and lock the volume. The kernel holds the lock until the
+ * server's last process has exited, even if the swarm starts the next task earlier.
  */
 function lockVolume(serviceId: string): string[] {
   return [
@@ -62,7 +62,9 @@ function lockVolume(serviceId: string): string[] {
 const NO_DATA = `refuse 'its volume has no data; restore a backup'`;
 const HBA = 'host all all all scram-sha-256';
 
-/** Runs PostgreSQL. INT is a fast shutdown. `$ADMIN_PASSWORD` is the password of the platform's superuser. */
+/**
+ * Returns the script that runs PostgreSQL. SIGINT is a fast shutdown. `$ADMIN_PASSWORD` is the superuser's password.
+ */
 export function postgresScript(serviceId: string, { planId, version }: { planId: string; version: string }): string {
   const settings = { ...postgresSettings(planId), port: '5432', listen_addresses: '*' };
   const options = Object.entries(settings).map(([name, value]) => `-c ${quote(`${name}=${value}`)}`);
@@ -80,13 +82,13 @@ export function postgresScript(serviceId: string, { planId, version }: { planId:
     `[ -f $D/PG_VERSION ] || ${NO_DATA}`,
     `[ "$(cat $D/PG_VERSION)" = ${version} ] || refuse "its data was written by version $(cat $D/PG_VERSION), and the service is of version ${version}"`,
     `printf '%s\\n' ${quote(HBA)} >$D/pg_hba.conf`,
-    // This script holds the lock, so the server that wrote this file has ended.
+    // This script holds the lock, so the server that wrote this file has exited.
     'rm -f $D/postmaster.pid',
     `exec postgres -D $D ${options.join(' ')}`,
   ].join('\n');
 }
 
-/** Runs redis or valkey, whichever the image has, with the configuration in `$CONFIGURATION`. */
+/** Returns the script that runs redis or valkey, whichever the image has. The configuration is in `$CONFIGURATION`. */
 export function redisScript(serviceId: string): string {
   return [
     ...lockVolume(serviceId),

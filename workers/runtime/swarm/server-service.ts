@@ -9,9 +9,9 @@ import { postgresScript, redisScript, SERVER_USER, VOLUME, volumeScript } from '
 import { describeService, LABELS, MEGABYTE, NANOSECONDS, replicaService, type SwarmContext } from './service-spec.js';
 import { onNode } from './task-placement.js';
 
-/** The least grace period of a server, or of another process with a volume, in seconds, in which it writes its data. */
+/** Minimum grace period of a process with a volume, in seconds, because it must write its data. */
 export const SERVER_GRACE_SECONDS = 30;
-/** Grace period of work on a volume's files, in nanoseconds. */
+/** Grace period of a task that works on a volume's files, in nanoseconds. */
 const WORK_GRACE_NS = 2 * 10 ** 9;
 const WORK_MEMORY_MB = 256;
 
@@ -19,7 +19,7 @@ export interface DataRelease extends ReleaseSpec {
   kind: DataKind;
 }
 
-/** Returns the name on its node of a volume, or of a database's volume, whose id is the service's. */
+/** Returns the name of a Docker volume. A database's volume has the id of its service. */
 export function volumeName(id: string): string {
   return `ranvier-${id}`;
 }
@@ -32,7 +32,7 @@ function volumeMount(serviceId: string, { installation }: SwarmContext) {
 
 type ServerRow = Pick<DataServerRow, 'version' | 'node_id'>;
 
-/** Returns the Swarm service of a database's server. It runs only on the node that has the volume. */
+/** Returns the Swarm service for a database server. It runs only on the node with the volume. */
 export function serverService(
   spec: DataRelease,
   replicaId: string,
@@ -71,7 +71,7 @@ export function serverService(
   };
 }
 
-/** Returns the size of /dev/shm. For parallel queries PostgreSQL needs more than Docker's 64 MB. */
+/** Returns the size of /dev/shm. For parallel queries, PostgreSQL needs more than Docker's default of 64 MB. */
 function sharedMemoryBytes(spec: DataRelease): number {
   return Math.floor(limitsOf(spec.kind, spec.configuration.plan).memoryMb / 4) * MEGABYTE;
 }
@@ -106,7 +106,7 @@ export function emptyService(
   return workService(spec, context, work);
 }
 
-/** Returns the task that works on a volume's files as the server's user. `token` grants access. */
+/** Returns the task that works on a volume's files as the server's user. Only callers with `token` can use it. */
 export function agentService(
   spec: DataRelease,
   name: string,
@@ -121,9 +121,9 @@ export function agentService(
 interface VolumeWork {
   name: string;
   command: string;
-  /** If absent, any node of the region with room for the server. */
+  /** The node to run on. If absent, any node of the region with room for the server. */
   nodeId?: string;
-  /** If absent, root. */
+  /** The user; root if absent. */
   user?: string;
   port?: number;
   environment?: Record<string, string>;
@@ -141,17 +141,17 @@ function workService(spec: ReleaseSpec, context: SwarmContext, work: VolumeWork)
         ...service.TaskTemplate.ContainerSpec,
         User: user,
         Mounts: [volumeMount(spec.serviceId, context)],
-        // An agent's shell ignores TERM, and nothing of this work is worth waiting for.
+        // The shell of an agent ignores SIGTERM, and this work can be interrupted without harm.
         StopGracePeriod: WORK_GRACE_NS,
       },
       ...(nodeId === undefined
         ? {}
         : {
-            // A task beside the server must not need room that the node does not have.
+            // Reserve nothing: a task next to the server must not need room that the node does not have.
             Resources: { Limits: { MemoryBytes: WORK_MEMORY_MB * MEGABYTE } },
             Placement: { Constraints: [onNode(nodeId)] },
           }),
-      // In the network, only the server has the service's name.
+      // No alias: only the server is reachable under the service's name.
       Networks: [{ Target: context.network }],
     },
   };

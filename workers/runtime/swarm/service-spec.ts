@@ -12,20 +12,20 @@ export const LABELS = {
   replica: 'ranvier.replica',
   command: 'ranvier.command',
   network: 'ranvier.network',
-  /** The service whose volume a task uses. Its node never changes. */
+  /** The service whose volume a task uses. Such a task always runs on the node with the volume. */
   volume: 'ranvier.volume',
 } as const;
 
 export const NANOSECONDS = 1e9;
 export const MEGABYTE = 1024 * 1024;
-/** Swarm waits this long before it replaces a task that ended, in milliseconds. */
+/** How long Swarm waits before it replaces an ended task, in milliseconds. */
 export const RESTART_DELAY_MS = 2_000;
 /**
- * The part of a plan's CPU that is reserved: others may use idle time. Memory in use cannot be taken back, so all of it
- * is reserved.
+ * The share of a plan's CPU that is reserved: others may use idle CPU time. Memory is reserved in full, because used
+ * memory cannot be taken back.
  */
 const RESERVED_CPU = 0.25;
-/** With these a task could forge packets and make devices, which no application needs. */
+/** With these capabilities a task could forge packets and create devices, which no application needs. */
 const DROPPED_CAPABILITIES = ['CAP_NET_RAW', 'CAP_MKNOD'];
 const RUN_ONCE = { Condition: 'none', MaxAttempts: 0 };
 const LOG_OPTIONS = { 'max-size': '10m', 'max-file': '3' };
@@ -37,10 +37,10 @@ export interface SwarmContext {
 }
 
 /**
- * Returns the Swarm service of one replica. `constraints` are added to the placement.
- * Each replica is a service, because Swarm chooses which task of a service ends when it is scaled down, even if an edge
- * still sends requests to it. With separate services, a replica drains first and the others are not touched. Swarm
- * keeps each service running without our workers, on another node if its own is lost.
+ * Returns the Swarm service for one replica. `constraints` are added to the placement. Each replica is a service of its
+ * own. If it were a task of a larger service, Swarm would choose which task to stop on scaling down, even one to which
+ * an edge still sends requests. With separate services, a replica drains first and the others are not touched. Swarm
+ * keeps each service running without our workers, and on another node if its own is lost.
  */
 export function replicaService(
   spec: ReleaseSpec,
@@ -60,8 +60,8 @@ export function replicaService(
 }
 
 /**
- * Returns the Swarm service of one attempt of a run.
- * Unlike a replica's, its task is not restarted, and it has neither a port nor the service's name.
+ * Returns the Swarm service for one attempt of a run. Unlike a replica's task, its task is not restarted,
+ * publishes no port, and cannot be reached under a name.
  */
 export function attemptService(spec: ReleaseSpec, replicaId: string, runId: string, context: SwarmContext) {
   const environment = { ...spec.environment, RANVIER_RUN_ID: runId };
@@ -70,7 +70,7 @@ export function attemptService(spec: ReleaseSpec, replicaId: string, runId: stri
   return { ...service, TaskTemplate: { ...service.TaskTemplate, Networks, RestartPolicy: RUN_ONCE } };
 }
 
-/** Returns the port on which the container listens; null if it listens on none. An application gets it as PORT. */
+/** Returns the port on which the container listens; null for none. An application gets it as PORT. */
 export function containerPort({ kind, configuration }: Pick<ReleaseSpec, 'kind' | 'configuration'>): number | null {
   if (isDataKind(kind)) return portOf(kind);
   return listensOnPort(kind) ? configuration.port : null;
@@ -83,14 +83,14 @@ export interface ServiceOptions {
   command: string;
   /** Arguments of the image's ENTRYPOINT, in place of its CMD, if `command` is ''; empty or absent for those of CMD. */
   args?: readonly string[];
-  /** The port of the container to which a port of the node leads; null or absent for none. */
+  /** The container's port to publish on the node; null or absent for none. */
   port?: number | null;
-  /** True if Swarm starts another task when one has ended. */
+  /** True if Swarm replaces an ended task. */
   isRestarted?: boolean;
   constraints?: readonly string[];
 }
 
-/** Returns a Swarm service with the image, the environment, the limits and the network of a release. */
+/** Returns a Swarm service with the image, environment, limits and network of a release. */
 export function describeService(spec: ReleaseSpec, context: SwarmContext, options: ServiceOptions) {
   const { configuration, image } = spec;
   const { command, args = [], port = null, isRestarted = false, constraints = [] } = options;
@@ -113,7 +113,7 @@ export function describeService(spec: ReleaseSpec, context: SwarmContext, option
         ...(image.manifest.workingDirectory === '' ? {} : { Dir: image.manifest.workingDirectory }),
         Env: environmentOf(spec),
         Labels: labels,
-        // The init process reaps orphans and forwards signals, which not every image's own first process does.
+        // The init process reaps orphans and forwards signals. Not every image's own process does.
         Init: true,
         CapabilityDrop: DROPPED_CAPABILITIES,
         StopGracePeriod: context.stopGraceSeconds * NANOSECONDS,
@@ -128,8 +128,8 @@ export function describeService(spec: ReleaseSpec, context: SwarmContext, option
       LogDriver: { Name: 'json-file', Options: LOG_OPTIONS },
     },
     Mode: { Replicated: { Replicas: 1 } },
-    // Virtual addresses and ingress need IPVS, which not every kernel has. The edge balances itself, so a port of the
-    // node suffices.
+    // Virtual IPs and the ingress network need IPVS, which not every kernel has. The edge balances the load itself, so
+    // a port published on the node suffices.
     EndpointSpec: {
       Mode: 'dnsrr',
       ...(port === null ? {} : { Ports: [{ Protocol: 'tcp', TargetPort: port, PublishMode: 'host' }] }),
@@ -149,9 +149,8 @@ function environmentOf(spec: ReleaseSpec): string[] {
 }
 
 /**
- * Returns a template whose result is the text itself.
- * Swarm runs each variable as a Go template, in the managers and on the node, and a short one can ask for more steps
- * than the engine ever finishes.
+ * Returns a Go template that evaluates to the text itself. Swarm evaluates each variable as a Go template, on the
+ * managers and on the node. A tenant's template, even a short one, could keep the engine busy forever.
  */
 function literal(text: string): string {
   return text.replaceAll('{{', '{{"{{"}}');

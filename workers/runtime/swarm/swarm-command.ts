@@ -16,7 +16,7 @@ import { followOutput, type Output, readOutput } from './task-output.js';
 
 /** Polling interval, in milliseconds. */
 const POLL_MS = 250;
-/** Added to the command's grace period, in milliseconds: Swarm needs some seconds to end a task. */
+/** Added to the command's grace period, in milliseconds: Swarm needs some seconds to stop a task. */
 const STOP_SLACK_MS = 10_000;
 
 interface CommandOptions {
@@ -25,19 +25,19 @@ interface CommandOptions {
   onLine: (line: string) => Promise<void>;
 }
 
-/** A service whose only task runs to its end. */
+/** A service with a single task that runs once. */
 export interface OneTask {
   name: string;
   command: string;
   describe: (context: SwarmContext) => CreateServiceOptions;
 }
 
-/** What running single tasks needs. */
+/** Dependencies of running single tasks. */
 export type CommandDeps = Pick<SwarmRuntimeDeps, 'engine' | 'registry' | 'installation' | 'config' | 'log'>;
 
 /**
- * Runs a task to its end, removes its service, and returns the task. Throws `ReleaseError` if it fails, and the signal's reason if it
- * is aborted.
+ * Runs a task until it ends, removes its service, and returns the task. Throws `ReleaseError` if the task fails, or the
+ * signal's reason if it is aborted.
  */
 export async function runTask(
   deps: CommandDeps,
@@ -92,7 +92,7 @@ class TaskRun {
     throw this.#failure(await taskEnd(this.#deps.engine, ended, memoryMb));
   }
 
-  /** Ends the task if it runs. Resolves when it has ended, or when the grace period is over. */
+  /** Stops the task if it is running. Resolves when it has ended, or when the grace period is over. */
   async remove(): Promise<void> {
     const { engine, config } = this.#deps;
     const service = await unlessGone(engine.calls.getService(this.#task.name).inspect());
@@ -106,7 +106,7 @@ class TaskRun {
     }
   }
 
-  /** Waits until the task passes the test. Throws `ReleaseError` at the deadline (milliseconds since the epoch). */
+  /** Waits until `good` accepts the task. Throws `ReleaseError` at the deadline (milliseconds since the epoch). */
   async #until(good: (task: SwarmTask) => boolean, deadline: number): Promise<SwarmTask> {
     for (;;) {
       const filters = { service: [this.#task.name] };
@@ -124,7 +124,7 @@ class TaskRun {
     return `was not started within ${this.#deps.config.releaseTimeoutSeconds} s: ${reason}`;
   }
 
-  /** Follows the output until the task has ended: the stream does not end with the task. */
+  /** Follows the output until the task has ended. Polls the task too, because the output stream stays open. */
   async #follow(taskId: string, deadline: number): Promise<void> {
     const over = new AbortController();
     const signal = AbortSignal.any([over.signal, this.#options.signal]);
@@ -141,7 +141,7 @@ class TaskRun {
     try {
       for await (const output of followOutput(this.#deps.engine, taskId, this.#mark, signal)) await this.#take(output);
     } catch (error) {
-      // `run` reads the missing part after the task has ended.
+      // `run` reads the missing output after the task has ended.
       if (!signal.aborted) this.#deps.log.debug({ taskId, err: error }, 'the output of a command cannot be followed');
     }
   }

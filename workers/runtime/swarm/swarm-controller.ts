@@ -20,12 +20,12 @@ import { refusalOf, taskEnd } from './task-end.js';
 import { TaskLog } from './task-log.js';
 import { startingPlacement } from './task-placement.js';
 
-/** Polling interval of a replica whose task is about to change, in milliseconds. */
+/** Polling interval for a replica whose task is about to change, in milliseconds. */
 const CHANGING_MS = 250;
-/** A replica without a port is ready after this time, in milliseconds: a busy swarm reports the end of a task late. */
+/** Minimum time before a replica without a port is ready, in milliseconds: a busy swarm reports a task's end late. */
 const SETTLED_MS = 3_000;
 
-/** Reconciles one replica that runs as a Swarm service: applies what `decideSwarmReplica` decides from the observed swarm. */
+/** Reconciles one replica that runs as a Swarm service: applies what `decideSwarmReplica` decides. */
 export class SwarmController implements ReplicaController {
   readonly #deps: SwarmRuntimeDeps;
   readonly #id: string;
@@ -62,7 +62,7 @@ export class SwarmController implements ReplicaController {
     if (row.desired === 'running') {
       this.#memory = { ...this.#memory, drained: false, scaledSince: null, overSince: null };
     }
-    // A new attempt loads its release when it is created.
+    // A new attempt loads its release when its service is created.
     const spec = row.state === 'pending' ? null : await this.#release.readable(row);
     const observed = { row, view: this.#view(), spec, memory: this.#memory };
     for (const action of decideSwarmReplica(observed, now)) await this.#apply(row, action);
@@ -133,10 +133,7 @@ export class SwarmController implements ReplicaController {
     }
   }
 
-  /**
-   * Creates the service. Rejects with a fault of the platform, such as an unreachable engine; the supervisor then tries
-   * again.
-   */
+  /** Creates the service. Rejects on a fault of the platform, such as an unreachable engine, and is then retried. */
   async #create(row: ReplicaRow): Promise<void> {
     try {
       const spec = await this.#release.readAnew(row);
@@ -182,7 +179,7 @@ export class SwarmController implements ReplicaController {
     return new ReadinessProbe(this.#deps, { settledMs: SETTLED_MS, probe: this.#deps.data.health });
   }
 
-  /** Ends a server that does not answer. Swarm starts it again. */
+  /** Stops a database server that does not respond. Swarm starts it again. */
   async #endSilent(row: ReplicaRow): Promise<void> {
     const { db, config, data } = this.#deps;
     const service = this.#view().serviceOf(row.id);
@@ -212,7 +209,8 @@ export class SwarmController implements ReplicaController {
   }
 
   /**
-   * Returns null without a task, or if the release cannot be read: its secrets could then not be masked in the output.
+   * Returns the log of the replica's task. Null without a task, or if the release cannot be read: secrets in the output
+   * could then not be masked.
    */
   async #logOf(row: ReplicaRow): Promise<TaskLog | null> {
     const spec = await this.#release.readable(row);
@@ -224,7 +222,7 @@ export class SwarmController implements ReplicaController {
   }
 }
 
-/** Returns null for a task whose container never ran. */
+/** Returns the exit code of a task; null if its container never ran. */
 function exitCodeOf({ Status: { State: state, ContainerStatus: container } }: SwarmTask): number | null {
   return container?.ExitCode ?? (state === 'complete' ? 0 : null);
 }

@@ -42,10 +42,10 @@ export interface SwarmDataDeps extends CommandDeps {
   keyring: Keyring;
   /** The swarm's id as a host. */
   hostId: string;
-  /** The node of the engine that this worker uses. */
+  /** The swarm node of this worker's engine. */
   ownNode: string;
   toolchains: Pick<ToolchainStore, 'providePostgres' | 'restore'>;
-  /** The servers that this worker's host can run. Copies are checked with them. */
+  /** The database servers that this worker's host can run, with which backups are checked. */
   servers: HostServers;
   loadRelease: (deploymentId: string, runId: null) => Promise<ReleaseSpec>;
   liveRelease: (serviceId: string) => Promise<string | null>;
@@ -54,7 +54,7 @@ export interface SwarmDataDeps extends CommandDeps {
 /** Timeout of a task that prepares or empties a volume, in milliseconds from its start. */
 const VOLUME_WORK_MS = 10 * 60_000;
 const TOOLS_MS = 5 * 60_000;
-/** Within this time, in milliseconds, the engine removes the container that used a volume. */
+/** How long to wait for the engine to remove the container that used a volume, in milliseconds. */
 const RELEASED_MS = 20_000;
 const POLL_MS = 500;
 
@@ -62,7 +62,7 @@ type RemovableVolume = Pick<DataServerRow, 'id' | 'node_id' | 'node_name' | 'nod
 
 /**
  * The databases of a swarm. A volume stays on the node on which the swarm first prepared it, and its server runs only
- * there. Everything else goes through the published port of the server, or of a task beside it.
+ * there. All access goes through the published port of the server, or of a task next to it.
  */
 export class SwarmData implements SwarmServers {
   readonly #deps: SwarmDataDeps;
@@ -157,7 +157,7 @@ export class SwarmData implements SwarmServers {
     );
   }
 
-  /** Removes deleted volumes, and then their records by `forget`. Returns how many. */
+  /** Removes deleted volumes, then deletes their records with `forget`. Returns how many were removed. */
   async #removeEach(
     volumes: readonly RemovableVolume[],
     { locked, forget }: { locked: boolean; forget: (db: Db, id: string) => Promise<void> },
@@ -166,7 +166,7 @@ export class SwarmData implements SwarmServers {
     let removed = 0;
     for (const volume of volumes) {
       try {
-        // Every worker of the swarm sweeps. Without the hold, each would end the others' tasks.
+        // Every worker of the swarm sweeps. Without the hold, each would stop the others' tasks.
         const held = await whileHeld(db, volume.id, async () => {
           const isGone = await this.#removeVolume(volume, { locked });
           if (isGone) await forget(db, volume.id);
@@ -181,7 +181,7 @@ export class SwarmData implements SwarmServers {
     return removed;
   }
 
-  /** Returns false if the volume cannot be removed yet, for example because its node is away. */
+  /** Returns false if the volume cannot be removed yet, for example because its node is offline. */
   async #removeVolume(
     { id, node_id: nodeId, node_image: reference }: RemovableVolume,
     { locked }: { locked: boolean },
@@ -189,7 +189,7 @@ export class SwarmData implements SwarmServers {
     if (nodeId === null || reference === null) return true;
     const { ownNode } = this.#deps;
     const node = await this.#nodeOf(nodeId);
-    // A node that left the swarm took the volume with it.
+    // If the node has left the swarm, the volume is gone with it.
     if (node === undefined) return true;
     if (node.Status.State !== 'ready') return false;
     if (nodeId === ownNode) return this.#removeFromOwnNode(volumeName(id));
@@ -209,7 +209,7 @@ export class SwarmData implements SwarmServers {
         return true;
       } catch (error) {
         if (engineStatus(error) === 404) return true;
-        // The swarm removes the container of the server a moment after its service.
+        // The volume is still in use: the swarm removes the server's container a moment after its service.
         if (engineStatus(error) !== 409) throw error;
         if (Date.now() >= deadline) return false;
         await sleep(POLL_MS);
@@ -250,7 +250,7 @@ function workOptions() {
   };
 }
 
-/** Returns as much of a deleted service's release as a task on its volume needs, for which every kind will do. */
+/** Returns a minimal release for a task on a deleted service's volume. The kind does not matter. */
 function specOfDeleted(volumeId: string, reference: string): ReleaseSpec {
   const kind = 'redis';
   return {

@@ -19,14 +19,12 @@ import { SwarmUsage } from './swarm-usage.js';
 import { labelsOf, SwarmView } from './swarm-view.js';
 import { readOutput } from './task-output.js';
 
-/** A command's service that is older than this, in milliseconds, was left by a dead worker. */
+/** Age after which a command's service is considered left by a dead worker, in milliseconds. */
 const COMMAND_MS = 60 * 60_000;
-/** The time limit of work on a volume: large databases take long. */
+/** Age after which a task on a volume counts as left by a dead worker, in milliseconds. Large databases take long. */
 const VOLUME_WORK_MS = 12 * 60 * 60_000;
 
-/**
- * Runs replicas as services of a swarm. The whole swarm is one host, and any worker that reaches a manager can lead it.
- */
+/** Runs replicas as services of a swarm. The whole swarm is one host, led by any worker that reaches a manager. */
 export class SwarmHost implements ReplicaHost {
   readonly pollMs = 2_000;
   readonly isMeasuredByAll = true;
@@ -53,7 +51,7 @@ export class SwarmHost implements ReplicaHost {
     }
   }
 
-  /** Removes our services without a replica's row or with a forgotten command, and our empty networks. */
+  /** Removes this installation's services of unknown replicas and abandoned commands, and its empty networks. */
   async sweep(rows: () => Promise<readonly ReplicaRow[]>): Promise<void> {
     const { services } = this.#view;
     const wanted = new Set((await rows()).map((row) => row.id));
@@ -87,7 +85,7 @@ export class SwarmHost implements ReplicaHost {
     }
   }
 
-  /** The swarm is one host. Its manager finds the node that has a volume. */
+  /** The swarm is one host. Its manager places the server on the node with the volume. */
   async hostOfData({ serviceId }: ReleaseSpec): Promise<string> {
     const { db, hostId } = this.#deps;
     const settled = await settleHost(db, serviceId, hostId);

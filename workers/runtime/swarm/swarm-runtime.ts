@@ -14,13 +14,13 @@ import { SwarmHost } from './swarm-host.js';
 /** The dependencies that a worker passes to every runtime. */
 export type SharedDeps = Omit<ReplicaRuntimeDeps, 'hostId'> & Pick<SwarmDataDeps, 'keyring' | 'toolchains' | 'servers'>;
 
-/** Namespace of the host id, which is derived from the swarm's id, so that all its workers compute the same one. */
+/** UUID namespace of the host id, which all workers of a swarm derive from the swarm's id. */
 const SWARM_NAMESPACE = 'a1f4c6de-7f0c-4a3e-9f63-53a3a3a0d7c9';
 
-/** Timeout of a call, in milliseconds. All replicas wait for a call that hangs. */
+/** Timeout of an engine call, in milliseconds. All replicas wait while a call hangs. */
 const CALL_MS = 10_000;
 
-/** Runs releases as services of the Docker Swarm that `DOCKER_HOST` manages. Throws `EngineError` if it cannot. */
+/** Runs releases as services of the Docker Swarm that `DOCKER_HOST` manages. Throws `EngineError` if there is none. */
 export async function createSwarmRuntime(
   shared: SharedDeps,
 ): Promise<{ runtime: RuntimeDriver; data: SwarmData; dataKinds: DataKind[] }> {

@@ -8,21 +8,21 @@ import { ensureNetwork } from './release-network.js';
 import type { SwarmContext } from './service-spec.js';
 import { freedPlacement } from './task-placement.js';
 
-/** The databases of a swarm, as controllers need them. */
+/** The databases of a swarm, as controllers use them. */
 export interface SwarmServers extends DataHost {
   /**
-   * Prepares the volume of a service that never had one, and returns a description of its server's Swarm service.
-   * Throws `ReleaseError` with the reason if the server must not start.
+   * Prepares the volume of a service that never had one, and returns a function that describes the server's Swarm
+   * service. Throws `ReleaseError` with the reason if the server must not start.
    */
   serverOf(release: ReleaseSpec, replicaId: string): Promise<(context: SwarmContext) => CreateServiceOptions>;
 }
 
-/** The dependencies of the Swarm runtime. */
+/** Dependencies of the Swarm runtime. */
 export interface SwarmRuntimeDeps extends ReplicaRuntimeDeps {
   data: SwarmServers;
   engine: Engine;
   registry: Registry | null;
-  /** The value of `LABELS.installation`, because others may use this swarm too. */
+  /** The value of `LABELS.installation`. It tells our objects from others', because others may use this swarm too. */
   installation: string;
 }
 
@@ -30,7 +30,7 @@ type Deps = Pick<SwarmRuntimeDeps, 'engine' | 'registry' | 'installation' | 'con
 
 const TRIES = 5;
 
-/** Creates a service in the release's network unless one of that name exists. */
+/** Creates a service in the release's network. Does nothing if one of that name exists. */
 export async function createService(
   deps: Deps,
   spec: ReleaseSpec,
@@ -47,12 +47,12 @@ export async function createService(
   }
 }
 
-/** Ends all tasks of a service. The service itself stays. */
+/** Stops all tasks of a service. The service itself stays. */
 export function scaleToZero(deps: Pick<Deps, 'engine'>, id: string): Promise<void> {
   return updateService(deps, id, () => ({ Mode: { Replicated: { Replicas: 0 } } }));
 }
 
-/** Lets Swarm place a service's next tasks on any node of its region. Does not touch a running task. */
+/** Allows Swarm to place a service's next tasks on any node of its region. Does not affect a running task. */
 export function freePlacement(deps: Pick<Deps, 'engine'>, id: string): Promise<void> {
   return updateService(deps, id, (service) => {
     const placement = freedPlacement(service);
@@ -60,7 +60,7 @@ export function freePlacement(deps: Pick<Deps, 'engine'>, id: string): Promise<v
   });
 }
 
-/** Updates a service if it exists and `change` returns a change. Tries again if another update came first. */
+/** Updates a service if it exists and `change` returns a change. Retries if another update came first. */
 async function updateService(
   { engine }: Pick<Deps, 'engine'>,
   id: string,
@@ -74,7 +74,7 @@ async function updateService(
       await engine.calls.getService(id).update({ ...service.Spec, version: service.Version?.Index, ...changed });
       return;
     } catch (error) {
-      // Swarm refuses an update that was made from an older version of the service.
+      // Swarm refuses an update that is based on an outdated version of the service.
       if (tries >= TRIES || !engineMessage(error).includes('out of sequence')) throw error;
     }
   }

@@ -4,15 +4,15 @@ import type { MeasurableReplica } from '../usage-store.js';
 
 const TASK_LABEL = 'com.docker.swarm.task.id';
 
-/** The fields of a container's statistics that are used. The memory counters depend on the host's control groups. */
+/** The fields of a container's statistics that are used. The memory counters depend on the host's cgroup version. */
 export interface ContainerStats {
   cpu_stats: { cpu_usage?: { total_usage?: number } };
   memory_stats: { usage?: number; stats?: { inactive_file?: number; total_inactive_file?: number } };
 }
 
 /**
- * What the tasks on this worker's own engine use. An engine does not report containers of other nodes: workers on those nodes
- * measure them.
+ * Measures the tasks on this worker's own engine. An engine does not report containers on other nodes; workers on those
+ * nodes measure them.
  */
 export class SwarmUsage {
   readonly #engine: Engine;
@@ -37,7 +37,7 @@ export class SwarmUsage {
   }
 }
 
-/** Returns the usage in the engine's statistics; null if the container has ended meanwhile. */
+/** Returns the usage in the engine's statistics; null if the container has exited meanwhile. */
 export function usageFrom({ cpu_stats, memory_stats }: ContainerStats): ResourceUsage | null {
   const time = cpu_stats.cpu_usage?.total_usage;
   const { usage, stats } = memory_stats;

@@ -28,7 +28,7 @@ export interface SwarmNode {
 
 const ENDED = new Set(['complete', 'shutdown', 'failed', 'rejected', 'remove', 'orphaned']);
 
-/** Returns true if the task's container has ended or never ran. */
+/** Returns true if the task's container has exited or never ran. */
 export function hasEnded(task: SwarmTask): boolean {
   return ENDED.has(task.Status.State);
 }
@@ -36,8 +36,8 @@ export function hasEnded(task: SwarmTask): boolean {
 const NOT_STARTED = new Set(['new', 'pending', 'assigned', 'accepted', 'preparing', 'ready']);
 
 /**
- * Returns true if the swarm wants to end a task whose container it has not started.
- * On a busy machine such a task, which waited to replace another one, may keep its state for a minute.
+ * Returns true if the swarm is going to stop a task whose container it has not started. On a busy machine such a task,
+ * which waited to replace another one, may keep its state for a minute.
  */
 export function neverStarts({ DesiredState: desired, Status: { State: state } }: SwarmTask): boolean {
   return (desired === 'remove' || desired === 'shutdown') && NOT_STARTED.has(state);
@@ -50,7 +50,7 @@ export class SwarmView {
   readonly #byReplica: ReadonlyMap<string | undefined, Service>;
   readonly #tasks = new Map<string, SwarmTask[]>();
   readonly #nodesById: ReadonlyMap<string | undefined, SwarmNode>;
-  /** When a node was last seen in a state other than ready, in milliseconds since the epoch. */
+  /** When each node was last seen in a state other than ready, in milliseconds since the epoch. */
   readonly #disturbed: ReadonlyMap<string, number>;
 
   constructor(
@@ -71,7 +71,7 @@ export class SwarmView {
     }
   }
 
-  /** Observes the swarm now. Throws if the manager does not answer. */
+  /** Observes the swarm now. Throws if the manager does not respond. */
   static async observe({ calls }: Engine, installation: string, before: SwarmView): Promise<SwarmView> {
     const [services, tasks, nodes] = await Promise.all([
       calls.listServices({ filters: { label: [`${LABELS.installation}=${installation}`] } }),
@@ -92,7 +92,7 @@ export class SwarmView {
     return this.#tasks.get(serviceId) ?? [];
   }
 
-  /** Returns this view after the manager did not answer: any node may have been away meanwhile. */
+  /** Returns this view, updated for a failed observation: any node may have been unreachable meanwhile. */
   unanswered(): SwarmView {
     const now = Date.now();
     const disturbed = new Map(this.nodes.map(({ ID }) => [ID, now]));
@@ -100,14 +100,14 @@ export class SwarmView {
   }
 
   /**
-   * Returns true if the task's node was away after the task was created. Its end then proves nothing about the
-   * application.
+   * Returns true if the task's node was unreachable after the task was created. The end of the task then proves nothing
+   * about the application.
    */
   wasDisturbed({ NodeID = '', CreatedAt }: SwarmTask): boolean {
     return Date.parse(CreatedAt) < (this.#disturbed.get(NodeID) ?? 0);
   }
 
-  /** Returns the node of a replica's task; undefined if no task of the replica may run. */
+  /** Returns the node of a replica's task; undefined if no task of the replica can be running. */
   nodeIdOf(replicaId: string): string | undefined {
     const service = this.serviceOf(replicaId);
     return service && this.tasksOf(service.ID).findLast((task) => !this.isOver(task))?.NodeID;
@@ -123,7 +123,7 @@ export class SwarmView {
     return this.#nodesById.get(task.NodeID);
   }
 
-  /** Returns true if the task's node is down: the swarm then repeats its last knowledge of the task. */
+  /** Returns true if the task's node is down. The swarm then keeps reporting the last known state of the task. */
   isLost(task: SwarmTask): boolean {
     return task.NodeID !== undefined && task.NodeID !== '' && this.nodeOf(task)?.Status.State === 'down';
   }
@@ -133,11 +133,11 @@ export class SwarmView {
     return hasEnded(task) || this.isLost(task);
   }
 
-  /** Returns the address of a task's node, on which its ports are published. */
+  /** Returns the address of a task's node, on which the task's ports are published. */
   addressOf(task: SwarmTask): string | undefined {
     const node = this.nodeOf(task);
     const address = node?.Status.Addr;
-    // A manager that listens on all addresses reports 0.0.0.0. Its manager status has the address that others use.
+    // A manager that listens on all addresses reports 0.0.0.0. Its manager status has the address that other nodes use.
     return address === '0.0.0.0' ? node?.ManagerStatus?.Addr.replace(/:\d+$/, '') : address;
   }
 }
@@ -146,24 +146,24 @@ export function labelsOf(service: Service): Record<string, string> {
   return service.Spec?.Labels ?? {};
 }
 
-/** Returns the node's port that leads to this port of the task. */
+/** Returns the node's port on which this port of the task is published. */
 export function publishedPort(task: SwarmTask, target: number): number | undefined {
   return task.Status.PortStatus?.Ports?.find((port) => port.TargetPort === target)?.PublishedPort;
 }
 
-/** The error of a task that a manager, just started, gave to a node before it had allocated addresses. */
+/** The error of a task that a manager, which had just started, assigned to a node before it had allocated addresses. */
 const NOT_ATTACHED = 'missing network attachments';
 
 /**
- * Returns true if the swarm ended the task, failed to start it, or lost it with its node.
- * None of these says anything about the application.
+ * Returns true if the swarm stopped the task, failed to start it, or lost it with its node. None of these says anything
+ * about the application.
  */
 export function isTakenAway(task: SwarmTask, view: SwarmView): boolean {
   const { State: state, Err: error = '' } = task.Status;
   return state === 'shutdown' || error.includes(NOT_ATTACHED) || (view.isLost(task) && !hasEnded(task));
 }
 
-/** Returns why the swarm took a task away, as text that follows "replica 1". */
+/** Returns why the swarm took a task away, as text to put after "replica 1". */
 export function taskLoss(view: SwarmView, task: SwarmTask): string {
   const node = view.nodeOf(task);
   const name = node?.Description.Hostname ?? 'its node';

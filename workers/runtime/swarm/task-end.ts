@@ -8,14 +8,14 @@ import { readOutput } from './task-output.js';
 const KILLED = 137;
 const HEALTH_OUTPUT = 300;
 
-/** Returns how a task ended, as text that follows "replica 1". */
+/** Returns how a task ended, as text to put after "replica 1". */
 export async function taskEnd(engine: Engine, task: SwarmTask, memoryMb: number): Promise<string> {
   const { State: state, Err: error = '', ContainerStatus: container } = task.Status;
   if (state === 'rejected') return `could not be started: ${error}`;
   const start = /^starting container failed: (.*)/s.exec(error);
   if (start) return `could not be started: ${start[1]}`;
   const found = await containerState(engine, container?.ContainerID ?? '');
-  // Swarm ends an unhealthy container. An application that then exits with code 0 leaves no error.
+  // Swarm stops an unhealthy container. An application that then exits with code 0 leaves no error.
   if (found?.Health?.Status === 'unhealthy' || error.includes('unhealthy container'))
     return unhealthyMessage(found?.Health?.Log);
   const code = container?.ExitCode ?? 0;
@@ -27,7 +27,7 @@ export async function taskEnd(engine: Engine, task: SwarmTask, memoryMb: number)
   return exitDetail(String(code), memoryMb);
 }
 
-/** Returns why a database's server refused to start on its volume; null if it did not refuse. */
+/** Returns why a database server refused to start on its volume; null if it did not refuse. */
 export async function refusalOf(engine: Engine, task: SwarmTask): Promise<string | null> {
   if (task.Status.ContainerStatus?.ExitCode !== REFUSED_CODE) return null;
   const output = await readOutput(engine, task.ID, { tail: 5 }).catch(() => []);
@@ -38,7 +38,7 @@ export async function refusalOf(engine: Engine, task: SwarmTask): Promise<string
 
 type ContainerState = ContainerInspectInfo['State'];
 
-/** Returns undefined for a container on another node: only that node's engine knows it. */
+/** Returns a container's state; undefined if it is on another node, whose engine alone has it. */
 async function containerState({ calls }: Engine, id: string): Promise<ContainerState | undefined> {
   return id === '' ? undefined : (await unlessGone(calls.getContainer(id).inspect()))?.State;
 }

@@ -15,11 +15,11 @@ import { followOutput, type Output, readOutput } from './task-output.js';
 type Deps = Pick<SwarmRuntimeDeps, 'engine' | 'db' | 'logs' | 'log'>;
 
 const RETRY_MS = 1_000;
-/** The most lines that are copied after a task's end. */
+/** Maximum number of lines that are copied after the end of a task. */
 const MAX_FINAL_LINES = 50_000;
 const NEWLINE = 0x0a;
 
-/** Copies the output of a replica's task to the log, starting at the mark in its row. */
+/** Copies the output of a replica's task to the log, starting at the mark in its database row. */
 export class TaskLog {
   readonly taskId: string;
   readonly #deps: Deps;
@@ -47,7 +47,9 @@ export class TaskLog {
     return this.#lost;
   }
 
-  /** Starts to follow the output in the background unless it is followed; starts again if the connection broke. */
+  /**
+   * Starts to follow the output in the background, unless it is followed already. Restarts if the connection breaks.
+   */
   follow(): void {
     if (this.#following || this.#closing.signal.aborted || Date.now() < this.#retryAt) return;
     this.#following = this.#follow()
@@ -64,7 +66,7 @@ export class TaskLog {
       });
   }
 
-  /** Copies the rest of an ended task's output. Leaves it out if it cannot be read any more. */
+  /** Copies the rest of an ended task's output. Skips it if it can no longer be read. */
   async finish(): Promise<void> {
     await this.close();
     if (this.#lost) return;

@@ -6,16 +6,16 @@ import { labelsOf, type SwarmNode, type SwarmView } from './swarm-view.js';
 
 const ON_NODE = 'node.id==';
 
-/** Returns the constraint that places a task on one node. */
+/** Returns the placement constraint for one node. */
 export function onNode(nodeId: string): string {
   return `${ON_NODE}${nodeId}`;
 }
 
 /**
- * Returns the placement constraint of a new replica; none if any node will do.
- * Swarm spreads the tasks of one service over nodes, but each replica is a separate service: without a constraint,
- * Swarm places all replicas of a release on the least busy node, and they fail together. `siblings` are all replicas of
- * the release, this one included, in an order that all controllers share.
+ * Returns the placement constraint for a new replica; none if any node will do. Swarm spreads the tasks of one service
+ * over nodes, but each replica is a separate service: without a constraint, Swarm would place all replicas of a release
+ * on the least busy node, and they would fail together. `siblings` are all replicas of the release, this one included,
+ * in an order that all controllers share.
  */
 export function startingPlacement(
   view: SwarmView,
@@ -41,7 +41,7 @@ export function startingPlacement(
   return [];
 }
 
-/** Returns the node of the region with the fewest tasks; undefined if none takes tasks. */
+/** Returns the node of the region with the fewest tasks; undefined if none accepts tasks. */
 export function leastBusyNode(view: SwarmView, region: string): SwarmNode | undefined {
   const usable = view.nodes.filter((node) => takesTasks(node, region));
   return usable.sort((a, b) => view.tasksOn(a.ID) - view.tasksOn(b.ID))[0];
@@ -53,9 +53,8 @@ function takesTasks({ Spec, Status }: SwarmNode, region: string): boolean {
 }
 
 /**
- * Returns a service's placement without the constraint to one node.
- * Returns null if there is nothing to change. A service without such a constraint, and one whose volume is on that
- * node, keep their placement.
+ * Returns a service's placement without the constraint to one node. Returns null if there is nothing to change: the
+ * service has no such constraint, or its volume is on that node.
  */
 export function freedPlacement(service: Service): { Constraints: string[] } | null {
   if (labelsOf(service)[LABELS.volume] !== undefined) return null;

@@ -1,7 +1,7 @@
 import { noteAnswer, noteSilence, noteWait } from './api-silence.js';
 import type { Answer, BodyOf, OperationOf, PathOf, PathsWith, QueryOf, Schemas } from './types.js';
 
-/** An unsuccessful answer of the API, or no answer at all (`code` is `unreachable`). */
+/** An error response from the API, or no response at all (`code` is `unreachable`). */
 export class ApiError extends Error {
   readonly status: number;
   readonly code: string;
@@ -27,7 +27,7 @@ export function setCsrfToken(token: string): void {
   csrfToken = token;
 }
 
-/** Called when an answer shows that the session has ended. */
+/** Called when a response shows that the session has ended. */
 let onSignedOut = () => {};
 export function whenSignedOut(listener: () => void): void {
   onSignedOut = listener;

@@ -23,7 +23,7 @@ export const queryClient = new QueryClient({
       retry: (count, error) => count < 2 && error instanceof ApiError && error.status >= 500,
       retryDelay: () => pollDelay(1000),
     },
-    // Answers of writes are not cached, because some contain a secret.
+    // Responses to writes are not cached, because some contain a secret.
     mutations: { networkMode: 'always', retry: false, gcTime: 0 },
   },
 });

@@ -2,7 +2,7 @@ import { parseImage } from '../../../../shared/images/image-reference.js';
 import { DATABASE_VERSIONS } from '../../../../shared/services/configuration.js';
 import type { VariableEntry } from '../../../../shared/stacks/document-schema.js';
 
-/** A service of the Compose file that becomes a database of the platform. */
+/** A service in the Compose file that becomes a database. */
 export interface ImportedDatabase {
   name: string;
   kind: 'postgres' | 'redis';
@@ -15,7 +15,7 @@ export interface ImportedDatabase {
 const POSTGRES = 'docker.io/library/postgres';
 const REDIS: readonly string[] = ['docker.io/library/redis', 'docker.io/valkey/valkey'];
 
-/** Returns the database that a service with this image and these variables is; null if it is none. */
+/** Returns the database for a service with this image and these variables; null if it is none. */
 export function databaseOf(
   name: string,
   image: string,
@@ -42,14 +42,14 @@ export function databaseOf(
   return { name, kind: 'postgres', entry, user, password, database };
 }
 
-/** Names that PostgreSQL itself needs cannot be those of a tenant's database and user. */
+/** Names reserved by PostgreSQL or the platform cannot be used for a tenant's database or user. */
 function isName(text: string): boolean {
   return /^[A-Za-z_]\w{0,62}$/.test(text) && !/^(postgres|template[01]|pg_.*|ranvier.*)$/i.test(text);
 }
 
 /**
- * Returns the reference that a variable about a database becomes. The platform chooses host and password.
- * Returns undefined if the variable is not about it.
+ * Returns a reference in place of a variable that refers to a database; undefined for other variables. The platform
+ * chooses the database's host and password, so the values in the file are not valid.
  */
 export function referenceTo(
   { name, kind, user, password, database }: ImportedDatabase,
@@ -69,7 +69,7 @@ export function referenceTo(
   return undefined;
 }
 
-/** Returns what a text has and the URL of its database lacks: a driver, options, or another database. */
+/** Returns the parts of a database URL that the reference omits. They are a driver, options, or another database. */
 export function restOf({ kind, database }: ImportedDatabase, value: string): string {
   const [, driver = '', path = '', query = ''] = /^\w+(\+\w+)?:\/\/[^/?]*(?:\/([^?]*))?(\?.*)?$/.exec(value) ?? [];
   const isUsual = kind === 'postgres' ? ['', database].includes(path) : ['', '0'].includes(path);

@@ -2,13 +2,13 @@ import { interpolate, type Reading } from './compose-text.js';
 import { type Loose, type Lost, looseOf, textOf, textsOf } from './loose.js';
 import { NOT_HTTP } from './service-parts.js';
 
-/** Ports at which a service speaks TLS itself. The edge does so for it. */
+/** Ports at which a service terminates TLS itself. Here the edge does so. */
 const TLS = new Set([443, 8443, 9443]);
-/** Ports of databases, queues and mail traps: published for the developer's own tools. */
+/** Ports of databases, queues and mail catchers, which are published for the developer's own tools. */
 const DATA = new Set([1025, 1433, 1521, 3306, 4222, 5432, 5672, 6379, 9042, 9092, 11211, 27017]);
 /** Ports of debuggers. */
 const DEBUGGERS = new Set([2345, 5005, 5678, 5858, 9229, 9230]);
-/** Images that are reached by other services at a port of theirs. */
+/** Images of servers that other services connect to → their default port. */
 const SERVERS: Readonly<Record<string, number>> = {
   ...{ mysql: 3306, mariadb: 3306, mongo: 27017, rabbitmq: 5672, memcached: 11211, elasticsearch: 9200, minio: 9000 },
   ...{
@@ -24,10 +24,13 @@ const SERVERS: Readonly<Record<string, number>> = {
   },
 };
 
-/** A longer text is no port, image or test of health. */
+/** Maximum length of a text that is parsed as a port, image or health check. */
 const MAX_SHORT_LENGTH = 512;
 
-/** Returns the kind of a service. Its published and exposed ports, texts of others and its image decide. */
+/**
+ * Returns the kind and port of a service. They are derived from its published and exposed ports, from variables of
+ * other services that name one of its ports, and from its image.
+ */
 export function kindOf(
   at: string,
   service: Loose,
@@ -54,7 +57,7 @@ export function kindOf(
   return inside === undefined ? { kind: 'worker' } : { kind: 'private', port: inside };
 }
 
-/** Returns the port in the container of `8080:80/tcp`, `127.0.0.1:8080:80` or `{ target: 80 }`. */
+/** Returns the container's port in `8080:80/tcp`, `127.0.0.1:8080:80` or `{ target: 80 }`. */
 function containerPort(port: unknown, env: Readonly<Record<string, string>>): { port: number; isLocal: boolean }[] {
   const { target, protocol = 'tcp', host_ip: host } = looseOf(port);
   const text = target === undefined ? interpolate(textOf(port), env).value : `${textOf(target)}/${textOf(protocol)}`;
@@ -64,7 +67,7 @@ function containerPort(port: unknown, env: Readonly<Record<string, string>>): { 
   return number === undefined || kind !== 'tcp' ? [] : [{ port: Number(number), isLocal }];
 }
 
-/** Returns the path of a test of health that is a request. */
+/** Returns the path of a health check that sends an HTTP request. */
 export function healthOf(
   at: string,
   { healthcheck }: Loose,
@@ -75,7 +78,7 @@ export function healthOf(
   const text = textsOf(test).join(' ').slice(0, MAX_SHORT_LENGTH);
   const path = /https?:\/\/(?:localhost|127\.0\.0\.1|0\.0\.0\.0)(?::[\w${}]+)?(\/[!-~]*?)?(?=['"\s|;)]|$)/.exec(text);
   if (path !== null) return { healthCheckPath: path[1] ?? '/' };
-  // A private service is ready when its port accepts connections, in any case.
+  // A private service always counts as ready when its port accepts connections.
   if (kind !== 'private')
     lost(
       `${at}.healthcheck`,

@@ -2,7 +2,7 @@ import { posix } from 'node:path';
 import { interpolate, type Reading, shellWords, wordsOf } from './compose-text.js';
 import { type Loose, looseOf, loseKeys, textOf, textsOf } from './loose.js';
 
-/** Keys of a build that are read, or have no effect here. */
+/** Keys of `build` that are read or have no effect here. */
 const BUILD: ReadonlySet<string> = new Set([
   'context',
   'args',
@@ -14,21 +14,21 @@ const BUILD: ReadonlySet<string> = new Set([
   'network',
 ]);
 
-/** An address, in place of a folder. */
+/** Matches a repository's address, as opposed to a folder. */
 const ADDRESS = /^(https?|git|ssh):|^git@/;
 
-/** Returns the folder or the address that a service is built from. */
+/** Returns the folder or repository address from which a service is built. */
 export function contextOf(build: unknown): string {
   return (typeof build === 'string' ? build : textOf(looseOf(build).context)) || '.';
 }
 
-/** A file or folder of the repository that an image gets, with its path there. */
+/** A file or folder of the repository to copy into an image, and its path in the image. */
 export interface Copy {
   source: string;
   target: string;
 }
 
-/** Returns the image of a service, or the repository and the folder that it is built from. */
+/** Returns the image of a service, or the repository and folder from which it is built. */
 export function sourceOf(
   at: string,
   { build, image }: Loose,
@@ -59,13 +59,16 @@ export function sourceOf(
   };
 }
 
-/** Where the file is. */
+/** Where the Compose file is. */
 export interface Place {
   repository: string;
   folder: string;
 }
 
-/** Returns a folder of the repository, from the folder of the file; '' for its root, null outside. */
+/**
+ * Returns a folder's path in the repository; '' for the root, null if outside. `context` is the path relative to the
+ * file's folder.
+ */
 export function folderOf(home: string, context: string): string | null {
   if (ADDRESS.test(context)) return '';
   if (context.startsWith('/') || context.startsWith('~')) return null;
@@ -74,8 +77,8 @@ export function folderOf(home: string, context: string): string | null {
 }
 
 /**
- * Returns how a service is started. A command replaces the CMD of the image and keeps its ENTRYPOINT; an entry point
- * replaces both.
+ * Returns the command that starts a service. `command` replaces the CMD of the image and keeps its ENTRYPOINT;
+ * `entrypoint` replaces both.
  */
 export function commandOf(
   at: string,

@@ -1,8 +1,8 @@
 import type { Lost } from './loose.js';
 
-/** What the parts of a Compose file are read with. */
+/** Context for reading the parts of a Compose file. */
 export interface Reading {
-  /** What stands for `$NAME` in the file. */
+  /** Values to substitute for `$NAME` in the file. */
   env: Readonly<Record<string, string>>;
   lost: Lost;
 }
@@ -10,8 +10,8 @@ export interface Reading {
 const REFERENCE = /\$(?:\$|\{([A-Za-z_]\w*)(?:(:?[-+?])([^}]{0,500}))?\}|([A-Za-z_]\w*))/g;
 
 /**
- * Replaces `$NAME` and `${NAME:-default}` as Docker Compose does. `missing` has the names without a value, which become
- * empty texts.
+ * Substitutes `$NAME` and `${NAME:-default}` like Docker Compose. `missing` lists names without a value, which are
+ * replaced with ''.
  */
 export function interpolate(text: string, env: Readonly<Record<string, string>>): { value: string; missing: string[] } {
   const missing: string[] = [];
@@ -37,14 +37,14 @@ export function shellWords(words: readonly string[]): string {
   return words.map((word) => (/^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`)).join(' ');
 }
 
-/** Returns the words of a command. Like Compose, reads quotes and backslashes, and uses no shell. */
+/** Splits a command into words. Like Compose, handles quotes and backslashes without a shell. */
 export function wordsOf(text: string): string[] {
   const words: string[] = [];
   let [word, quote, isWord] = ['', '', false];
   for (let i = 0; i < text.length; i++) {
     const letter = text.charAt(i);
     if (letter === '\\' && quote !== "'" && i + 1 < text.length) {
-      // In double quotes, a backslash stands for itself before most letters.
+      // In double quotes, a backslash is literal before most characters.
       const next = text.charAt(++i);
       word += quote === '"' && !/["\\$`]/.test(next) ? letter + next : next;
       isWord = true;
@@ -63,7 +63,7 @@ export function wordsOf(text: string): string[] {
   return isWord ? [...words, word] : words;
 }
 
-/** Reads lines of KEY=value, as an env_file has them. */
+/** Parses KEY=value lines, as in an env_file. */
 export function readEnvLines(text: string): Record<string, string> {
   const found: Record<string, string> = {};
   for (const line of text.split('\n')) {

@@ -4,15 +4,15 @@ import { type ImportedDatabase, referenceTo, restOf } from './compose-databases.
 import { interpolate, type Reading, readEnvLines } from './compose-text.js';
 import { entryOf, type ImportContext, type Loose, type Lost, looseOf, textOf, textsOf } from './loose.js';
 
-/** Returns true if a service of this name is found under it in its private network. */
+/** Returns true if other services in the environment can use this service name as a host name. */
 function isHostName(name: string): boolean {
   return aliasOf({ name, slug: '' }) !== '';
 }
 
-/** The words of a text that stand where addresses have hosts. */
+/** Matches words at positions where an address has a host. */
 const HOSTS = /(?<=^|[/@,=])[\w.-]+(?=:\d|[/,]|$)/g;
 
-/** Returns the variables of a service: a text, or null if its value comes from the host. */
+/** Returns the variables of a service. Null means that the value comes from the host. */
 export function environmentOf(
   name: string,
   { environment, env_file: envFile, build }: Loose,
@@ -27,7 +27,7 @@ export function environmentOf(
     if (text === undefined) lost(`services.${name}.env_file`, `${path} was not given: its variables are missing`);
     else Object.assign(found, readEnvLines(text));
   }
-  // Builds see the variables as their arguments.
+  // Build arguments become variables, because builds get variables as arguments.
   for (const [key, value] of [...listed(looseOf(build).args), ...listed(environment)]) {
     if (!/^[A-Za-z_]\w*$/.test(key)) {
       lost(`services.${name}.environment.${key}`, 'is no name of a variable here');
@@ -38,13 +38,13 @@ export function environmentOf(
       continue;
     }
     const { value: text, missing } = interpolate(textOf(value), env);
-    // A value that has to come from somewhere is a secret.
+    // A value that contains an unknown variable becomes a secret.
     found[key] = missing.length > 0 ? null : text;
   }
   return found;
 }
 
-/** Returns the entries of an object, or of a list of KEY=value; null if the value comes from the host. */
+/** Returns the entries of an object or of a list of KEY=value. Null means that the value comes from the host. */
 function listed(variables: unknown): [string, unknown][] {
   if (!Array.isArray(variables)) return Object.entries(looseOf(variables));
   return textsOf(variables).map((line) => {
@@ -60,7 +60,7 @@ export function plainTexts(variables: Record<string, string | null>): Record<str
   );
 }
 
-/** Turns the variables of a service into those of a document. Addresses of other services become references. */
+/** Converts the variables of a service to those of a document. Addresses of other services become references. */
 export function variablesOf(
   at: string,
   variables: Record<string, string | null>,
@@ -79,7 +79,7 @@ export function variablesOf(
         const reference = referenceTo(database, key, value);
         if (reference === undefined) continue;
         const more = restOf(database, value);
-        // A time limit changes no answer.
+        // A connection timeout does not change the result of a query.
         const kind = /^\?(sslmode=disable&)?connect_timeout=\d+$/.test(more) ? 'note' : undefined;
         if (more !== '') lost(`${at}.environment.${key}`, `becomes the URL of ${database.name}, without ${more}`, kind);
         return [key, reference];
@@ -98,7 +98,7 @@ export function variablesOf(
           `${at}.environment.${key}`,
           `names the host ${name}, and neighbours cannot have this name: use another one`,
         );
-      // Neighbours reach each other by their names, so that the address stays right.
+      // Services in an environment can use each other's names as host names, so the address stays valid.
       return [key, value];
     }),
   );

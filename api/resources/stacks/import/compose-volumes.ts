@@ -4,20 +4,20 @@ import { interpolate, type Reading } from './compose-text.js';
 import { type Loose, looseOf, textOf } from './loose.js';
 import { type Volumes, volumeName } from './service-parts.js';
 
-/** Files that every container has. */
+/** Files that every container already has. */
 const OF_THE_SYSTEM: readonly string[] = ['/etc/localtime', '/etc/timezone'];
-/** The names of folders with data. */
+/** Matches the names of folders that contain data. */
 const DATA = /(^|[/_-])(data|logs?|uploads?|storage|media|volumes?|db|cache|backups?)([/_-]|$)/i;
 const MAX_VOLUMES = 5;
 
-/** Returns true if a service controls Docker: a proxy that finds its services so, or a console. */
+/** Returns true if a service controls Docker. Container consoles do, and proxies that discover services through it. */
 export function needsDocker({ volumes }: Loose): boolean {
   return [volumes].flat().some((mount) => /docker\.sock/.test(textOf(mount) || textOf(looseOf(mount).source)));
 }
 
 /**
- * Turns the mounts of a service into volumes, and files of the repository into copies for its image. `shared` has the
- * names of those of other services.
+ * Converts the mounts of a service to volumes. Mounted files of the repository become copies in its image. `shared`
+ * contains the volume names used by other services.
  */
 export function volumesOf(
   at: string,
@@ -32,7 +32,7 @@ export function volumesOf(
       return false;
     copies.push({ source: from, target });
     const what = `${target} is copied from ${from} of the repository into the image`;
-    // A folder that is mounted hides what the image has there.
+    // A mounted folder replaces the image's folder at that path; a copied one is merged into it.
     if (isFile(source)) lost(`${at}.volumes`, what, 'note');
     else lost(`${at}.volumes`, `${what}, over the files that are there: check that none of them is in the way`);
     return true;
@@ -61,7 +61,7 @@ export function volumesOf(
       lose(path, ` is a sixth volume, and ${MAX_VOLUMES} are possible: keep the data of two in one`);
     else {
       const what = ` is the folder ${source} of the host: it becomes a volume, which is empty`;
-      // Only the data is missing in a folder of data, and data is never copied. Others may have files of the repository.
+      // A data folder only lacks its data, which is never copied. Other folders may contain files of the repository.
       if (type === 'bind' && (/^[/~]/.test(source) || DATA.test(source)))
         lost(`${at}.volumes`, `${path}${what}`, 'note');
       else if (type === 'bind') lose(path, `${what}: copy into it what the repository has there`);
@@ -74,7 +74,10 @@ export function volumesOf(
   return { volumes, copies };
 }
 
-/** Returns true if the image has the files: the folder that it is built from, or packages that are installed in it. */
+/**
+ * Returns true if the image already contains the files. They are in the folder from which it is built, or are packages
+ * installed in it.
+ */
 function isOfImage({ source, target }: Mount, { build }: Loose): boolean {
   const plain = (folder: string) => folder.replace(/^\.\//, '').replace(/^\.$|\/$/g, '');
   const isAnonymous = source === '' && /\/(node_modules|vendor|\.venv|\.next)$/.test(target);
@@ -82,8 +85,8 @@ function isOfImage({ source, target }: Mount, { build }: Loose): boolean {
 }
 
 /**
- * Returns true if a mount of the host is a folder of data, by its name. A service that is built has the other folders of
- * the repository in its image.
+ * Returns true if a mounted folder of the host contains data, judging by its name. If a service is built, its image
+ * contains the other folders of the repository.
  */
 function isData({ source, target, readOnly }: Mount, { build }: Loose): boolean {
   if (readOnly || isFile(target) || isFile(source)) return false;
@@ -96,7 +99,7 @@ function isFile(path: string): boolean {
 
 interface Mount {
   type: string;
-  /** '' if the volume has no name. */
+  /** The name of the volume or the path on the host; '' for an anonymous volume. */
   source: string;
   target: string;
   readOnly: boolean;
@@ -113,7 +116,7 @@ function longVolume({ type, source, target, read_only: readOnly }: Loose): Mount
   return { type: textOf(type), source: textOf(source), target: trimmed(textOf(target)), readOnly: readOnly === true };
 }
 
-/** Removes slashes at the end of a path. */
+/** Removes trailing slashes from a path. */
 function trimmed(path: string): string {
   let end = path.length;
   while (end > 1 && path[end - 1] === '/') end -= 1;

@@ -5,25 +5,25 @@ import { planStack } from '../../../../shared/stacks/plan.js';
 import { checkDocument } from '../../../../shared/stacks/read-document.js';
 import { type Loose, type Lost, looseOf } from './loose.js';
 
-/** An imported document must be one that an empty environment can become. */
+/** An imported document must be applicable to an empty environment. */
 const EMPTY: EnvironmentState = { defaultRegion: 'auto', services: [], groups: [], domains: {} };
 
 const MAX_PASSES = 50;
 
 /**
- * Removes what makes a document invalid, and reports it. What importers return need not be checked by them.
- * These are values of wrong types or out of bounds, and references to nothing, which become secrets.
- * Throws invalid_request if the document stays invalid.
+ * Removes and reports everything that makes a document invalid. Importers therefore need not check what they return.
+ * This covers values of the wrong type or out of bounds, and dangling references, which become secrets. Throws
+ * invalid_request if the document is still invalid.
  */
 export function fitDocument(document: StackDocument, lost: Lost): StackDocument {
   const fitted = structuredClone(document);
   for (let pass = 0; ; pass += 1) {
     const problems = problemsOf(fitted);
     if (problems.length === 0) return fitted;
-    // What is removed may leave references to nothing, and no more than that.
+    // Each removal can at most leave dangling references, so a few passes suffice.
     if (pass === MAX_PASSES) throw invalidRequest('/document', `cannot become a document: ${problems[0]?.message}`);
     for (const { path, message } of problems) lost(path.slice(1).replaceAll('/', '.'), message);
-    // From the back, so that the indices in lists stay right.
+    // In reverse order, so that the indices in lists stay valid.
     for (const { path } of problems.toReversed()) mend(fitted, placeOf(path));
   }
 }
@@ -33,13 +33,13 @@ function problemsOf(document: StackDocument): ErrorDetail[] {
   return wish === null ? problems : planStack({ stackId: null, wish, state: EMPTY, values: {} }).problems;
 }
 
-/** Returns the keys of what is removed for a problem at a path: a volume is whole or not there. */
+/** Returns the keys of the value to remove for a problem at a path. A volume is removed as a whole. */
 function placeOf(path: string): string[] {
   const keys = path.split('/').slice(1).map(unescaped);
   return keys[2] === 'volumes' ? keys.slice(0, 4) : keys;
 }
 
-/** Removes the value at a path, or the nearest one above if it does not exist. A reference becomes a secret. */
+/** Removes the value at a path, or its nearest existing ancestor. A reference becomes a secret. */
 function mend(document: object, path: readonly string[]): void {
   let parent: unknown = document;
   const parents = path.map((part) => {

@@ -8,7 +8,9 @@ import { needsDocker, volumesOf } from './compose-volumes.js';
 import { type ImportContext, type Loose, type Lost, looseOf, loseKeys, optional, textOf, textsOf } from './loose.js';
 import { megabytesOf, planFor } from './service-parts.js';
 
-/** Keys that are read, or have no effect here: networks and names are the platform's, crashed replicas restart. */
+/**
+ * Keys that are read or have no effect here. The platform chooses networks and names, and restarts crashed replicas.
+ */
 const READ: ReadonlySet<string> = new Set([
   ...['build', 'command', 'container_name', 'cpus', 'depends_on', 'deploy', 'entrypoint', 'env_file', 'environment'],
   ...['expose', 'healthcheck', 'hostname', 'image', 'init', 'labels', 'links', 'logging', 'mem_limit', 'networks'],
@@ -23,10 +25,10 @@ const READ: ReadonlySet<string> = new Set([
     'memswap_limit',
     'pids_limit',
   ],
-  // Folders in memory are ordinary folders of the container.
+  // Folders in memory become ordinary folders of the container.
   ...['tmpfs', 'stop_signal', 'ulimits', 'dns', 'attach', 'external_links', 'oom_score_adj', 'cpu_shares', 'version'],
 ]);
-/** Keys that are lost, with the reason. */
+/** Keys that are not imported → the reason. */
 const REASONS: Readonly<Record<string, string>> = {
   configs: 'files of the host are not mounted: put them into the image or the repository',
   secrets: 'files below /run/secrets do not exist: let the service read variables',
@@ -40,7 +42,7 @@ const REASONS: Readonly<Record<string, string>> = {
   user: 'the platform chooses the user of a service',
 };
 
-/** Turns a docker-compose.yml into a document. Pure. */
+/** Converts a docker-compose.yml to a document. Pure. */
 export function importCompose(value: unknown, { repository, folder, files }: ImportContext, lost: Lost): StackDocument {
   const file = looseOf(value);
   const env = readEnvLines(files['.env'] ?? '');
@@ -118,12 +120,12 @@ export function importCompose(value: unknown, { repository, folder, files }: Imp
   } as StackDocument;
 }
 
-/** Names of images that are consoles: they ask their user for the password. */
+/** Matches images of database consoles, which ask their user for the password. */
 const CONSOLE = /adminer|pgadmin|pgweb|commander|redisinsight/;
 
 /**
- * Returns why a server is no database of the platform, which chooses its password: the code of another service knows
- * the one of the file, or scripts of the repository make its content. Returns null otherwise.
+ * Returns why a server cannot become a database; null if it can. The platform chooses a database's password. Another
+ * service's code may contain the one from the file, or scripts in the repository may create the database's content.
  */
 function whyNoDatabase(
   name: string,
@@ -135,7 +137,7 @@ function whyNoDatabase(
   const blind = services.find(({ name: other, service, variables }) => {
     if (!dependenciesOf(service).includes(name) || CONSOLE.test(textOf(service.image))) return false;
     const entries = Object.values(variablesOf(`services.${other}`, variables, { ...others, lost: () => undefined }));
-    // Secrets may be about it.
+    // The secrets might contain its address.
     return !entries.some((entry) => 'secret' in looseOf(entry) || looseOf(looseOf(entry).reference).service === name);
   });
   return blind === undefined ? null : `no variable of ${blind.name} has its address, so that its code has it`;
@@ -147,14 +149,14 @@ interface Applied {
   variables: Record<string, string | null>;
 }
 
-/** Returns the scripts for the first start of a database. */
+/** Returns the scripts that a database runs at its first start. */
 function scriptsOf({ volumes }: Loose): string[] {
   return textsOf(volumes).filter((text) => text.includes(':/docker-entrypoint-initdb.d'));
 }
 
 /**
- * Returns the services that run once before others start, each with those of the others that have its image: it becomes
- * their pre-deploy command.
+ * Returns the services that run once before others start. Each has a list of the others that use the same image, for
+ * which it becomes the pre-deploy command.
  */
 function jobsOf(all: readonly Named[]): Map<string, string[]> {
   const jobs = new Map<string, string[]>();
@@ -189,7 +191,7 @@ function preDeployOf(
   return { preDeployCommand: startCommand ?? shellWords(startArguments) };
 }
 
-/** Returns the ports at which variables name services, such as 3000 of `http://api:3000/path`. */
+/** Returns the ports that variables name for services, such as 3000 in `http://api:3000/path`. */
 function portsOf(services: readonly Applied[], hosts: ReadonlyMap<string, string>): Map<string, number> {
   const found = new Map<string, number>();
   for (const { variables } of services) {
@@ -202,21 +204,21 @@ function portsOf(services: readonly Applied[], hosts: ReadonlyMap<string, string
   return found;
 }
 
-/** Returns the services by the names under which others reach them. */
+/** Returns host name → service, for all host names under which other services connect to a service. */
 function hostsOf(services: readonly { name: string; service: Loose }[]): Map<string, string> {
   const aliases = services.flatMap(({ name, service: { container_name: container, hostname, networks } }) => {
     const own = Object.values(looseOf(networks)).flatMap((network) => textsOf(looseOf(network).aliases));
     const hosts = [textOf(container), textOf(hostname), ...own].filter((host) => host !== 'localhost');
     return hosts.map((host): [string, string] => [host, name]);
   });
-  // The name of a service takes precedence over an alias of another one.
+  // A service's name takes precedence over another service's alias.
   return new Map([...aliases, ...services.map(({ name }): [string, string] => [name, name])]);
 }
 
-/** Reports what a database of the platform does not do. */
+/** Reports what a database of the platform does not support. */
 function loseOfDatabase(at: string, service: Loose, lost: Lost): void {
   const { command } = service;
-  // A password of Redis is the usual one.
+  // Setting a Redis password is common, and databases have one anyway.
   if (command !== undefined && !/requirepass|appendonly/.test(textsOf(command).join(' '))) {
     lost(`${at}.command`, 'options of the database server are those of the platform');
   }
@@ -232,7 +234,7 @@ function replicasOf(at: string, { deploy, scale }: Loose, hasVolumes: boolean, l
   return hasVolumes ? 1 : Math.min(wanted, 100);
 }
 
-/** Returns the memory and the processor that a service may use. */
+/** Returns the memory and CPU limits of a service. */
 function limitsOf({ deploy, mem_limit: memory, cpus }: Loose, env: Readonly<Record<string, string>>) {
   const limits = looseOf(looseOf(looseOf(deploy).resources).limits);
   const size = limits.memory ?? memory;

@@ -13,7 +13,7 @@ import { importRailway } from './import-railway.js';
 import { importRender } from './import-render.js';
 import type { ImportContext, Imported, Importer, Lost } from './loose.js';
 
-/** Other people's files that become a document. */
+/** Formats of other platforms' files that can be imported. */
 export const IMPORT_FORMATS = ['compose', 'render', 'heroku', 'fly', 'railway', 'kamal'] as const;
 export type ImportFormat = (typeof IMPORT_FORMATS)[number];
 
@@ -26,15 +26,15 @@ const IMPORTERS: Readonly<Record<ImportFormat, Importer>> = {
   kamal: importKamal,
 };
 
-/** How many lines of each kind are returned. */
+/** Maximum number of returned lines of each kind. */
 const MAX_LINES = 1000;
 
-/** Loaded with the first file in TOML. */
+/** Loaded when the first TOML file is read. */
 const toml = lazily(() => createRequire(import.meta.url)('smol-toml') as typeof Toml);
 
 /**
- * Turns a file of another format into a document that is valid.
- * Throws payload_too_large, and invalid_request with the line of a fault.
+ * Converts a file in another format to a valid document. Throws payload_too_large, and invalid_request with the line of
+ * a fault.
  */
 export function importFile(format: ImportFormat, text: string, context: ImportContext): Imported {
   if (Buffer.byteLength(text) > MAX_DOCUMENT_BYTES) {
@@ -61,7 +61,7 @@ interface Read {
   files?: Record<string, string>;
 }
 
-/** Parses a file. Railway's is JSON or TOML; a Procfile may follow an app.json. */
+/** Parses a file. Railway's is JSON or TOML; app.json may be followed by a Procfile. */
 function read(format: ImportFormat, text: string): Read {
   if (format === 'fly' || (format === 'railway' && !text.trimStart().startsWith('{'))) return readToml(text);
   if (format !== 'heroku') return readYaml(text);

@@ -32,10 +32,10 @@ const REASONS: Readonly<Record<string, string>> = {
   files: 'put files into the image or the repository',
   metrics: 'metrics of an application are not collected',
 };
-/** The process of an application that names none. */
+/** Process name of an application that defines no processes. */
 const ONLY = 'app';
 
-/** Turns a fly.toml into a document. Pure. */
+/** Converts a fly.toml to a document. Pure. */
 export function importFly(value: unknown, context: ImportContext, lost: Lost): StackDocument {
   const file = looseOf(value);
   loseKeys('', file, READ, REASONS, lost);
@@ -44,7 +44,7 @@ export function importFly(value: unknown, context: ImportContext, lost: Lost): S
   const processes = commands.length === 0 ? [[ONLY, ''] as const] : commands;
   const main = processes.find(([process]) => isMain(process, file))?.[0] ?? processes[0]?.[0] ?? ONLY;
   const { PORT: port, ...env } = looseOf(file.env);
-  // Builds see the variables as their arguments.
+  // Build arguments become variables, because builds get variables as arguments.
   const variables = Object.entries({ ...looseOf(looseOf(file.build).args), ...env }).map(
     ([key, text]): [string, VariableEntry] => [key, textOf(text)],
   );
@@ -66,7 +66,7 @@ export function importFly(value: unknown, context: ImportContext, lost: Lost): S
   return processDocument(name, entries, Object.fromEntries(variables));
 }
 
-/** Returns the entries of a section that are about a process. One without `processes` is about all. */
+/** Returns the entries of a section that apply to a process. An entry without `processes` applies to all. */
 function entriesOf(section: unknown, process: string): Loose[] {
   const list = Array.isArray(section) ? looseListOf(section) : section === undefined ? [] : [looseOf(section)];
   return list.filter(({ processes }) => textsOf(processes).length === 0 || textsOf(processes).includes(process));
@@ -76,7 +76,7 @@ function isMain(process: string, { http_service: http, services }: Loose): boole
   return entriesOf(http, process).length + entriesOf(services, process).length > 0;
 }
 
-/** Returns kind, port, path of health checks and replicas. */
+/** Returns the kind, port, health check path and number of replicas. */
 function networkOf(process: string, file: Loose, given_: unknown, lost: Lost): Record<string, unknown> {
   const http = entriesOf(file.http_service, process);
   const services = entriesOf(file.services, process);
@@ -145,7 +145,7 @@ function sizeOf(process: string, { vm }: Loose): { memoryMb: number; cpu: number
   const cores = Number(sizeCpus || textOf(cpus) || 0);
   return {
     memoryMb: plain || megabytesOf(number) || Number(sizeCpus) * (isShared ? 256 : 2048),
-    // A shared processor is a sixteenth of one.
+    // A shared CPU is a sixteenth of a core, so the memory decides the plan.
     cpu: Number.isFinite(cores) && !isShared ? cores : 0,
   };
 }

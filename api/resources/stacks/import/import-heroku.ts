@@ -13,7 +13,7 @@ const REASONS: Readonly<Record<string, string>> = {
   scripts: 'scripts after the first deployment are run by hand',
   environments: 'settings of review apps and tests are left out',
 };
-/** Add-ons that are databases of the platform, and the variable that each gives its application. */
+/** Add-ons that become databases → their kind, and the variable that the add-on sets. */
 const ADDONS: Readonly<Record<string, { kind: 'postgres' | 'redis'; key: string }>> = {
   'heroku-postgresql': { kind: 'postgres', key: 'DATABASE_URL' },
   'heroku-redis': { kind: 'redis', key: 'REDIS_URL' },
@@ -22,13 +22,13 @@ const ADDONS: Readonly<Record<string, { kind: 'postgres' | 'redis'; key: string 
   rediscloud: { kind: 'redis', key: 'REDISCLOUD_URL' },
 };
 
-/** Splits app.json from the Procfile that follows it: no line of JSON begins with a word and a colon. */
+/** Splits app.json from the Procfile that follows it. No line of JSON begins with a word and a colon. */
 export function splitProcfile(text: string): { json: string; procfile: string } {
   const start = text.search(/^[A-Za-z][\w-]*:/m);
   return start < 0 ? { json: text, procfile: '' } : { json: text.slice(0, start), procfile: text.slice(start) };
 }
 
-/** Turns an app.json into a document. The text of a Procfile stands in `files`. Pure. */
+/** Converts an app.json to a document. `files` contains the text of the Procfile. Pure. */
 export function importHeroku(value: unknown, { repository, folder, files }: ImportContext, lost: Lost): StackDocument {
   const file = looseOf(value);
   loseKeys('', file, READ, REASONS, lost);

@@ -42,10 +42,10 @@ const REASONS: Readonly<Record<string, string>> = {
   files: 'files of the host are not mounted: put them into the image or the repository',
   options: 'options of docker run have no counterpart',
 };
-/** The port at which kamal-proxy reaches an application. */
+/** The port at which kamal-proxy connects to an application. */
 const PORT = 80;
 
-/** Turns a deploy.yml of Kamal into a document, over the Compose file that says the same. Pure. */
+/** Converts a Kamal deploy.yml to a document, by way of an equivalent Compose file. Pure. */
 export function importKamal(value: unknown, context: ImportContext, lost: Lost): StackDocument {
   const file = looseOf(value);
   loseKeys('', file, READ, REASONS, lost);
@@ -77,7 +77,7 @@ export function importKamal(value: unknown, context: ImportContext, lost: Lost):
     accessoryOf(`${name}-${key}`, `accessories.${key}`, looseOf(entry), lost),
   );
   const compose = { services: Object.fromEntries([...services, ...accessories]) };
-  // The file is in the folder config of the application.
+  // The file is in the folder `config` of the application.
   const folder = context.folder.replace(/(^|\/)config$/, '');
   const document = importCompose(compose, { ...context, folder }, lost);
   const { host, hosts } = looseOf(file.proxy);
@@ -87,7 +87,7 @@ export function importKamal(value: unknown, context: ImportContext, lost: Lost):
   return document;
 }
 
-/** Returns the roles with their settings; one that is only a list of hosts too. */
+/** Returns the roles with their settings. A role may be only a list of hosts. */
 function rolesOf(servers: unknown): [string, Loose][] {
   if (Array.isArray(servers)) return [['web', { hosts: hostsOf(servers) }]];
   const roles = Object.entries(looseOf(servers)).map(([role, entry]): [string, Loose] => [
@@ -97,7 +97,7 @@ function rolesOf(servers: unknown): [string, Loose][] {
   return roles.length === 0 ? [['web', {}]] : roles;
 }
 
-/** Returns the hosts of a list, in which a host may have tags. */
+/** Returns the hosts in a list, in which a host may have tags. */
 function hostsOf(hosts: unknown): string[] {
   return Array.isArray(hosts) ? hosts.flatMap((host) => textsOf(host).concat(Object.keys(looseOf(host)))) : [];
 }
@@ -114,7 +114,7 @@ function buildOf(builder: Loose, lost: Lost): Loose {
   };
 }
 
-/** Returns the values of `clear`; the variables of `secret` come from the host. */
+/** Returns the values in `clear`; null for variables in `secret`, whose values come from the host. */
 function environmentOf(env: unknown): Record<string, unknown> {
   const { clear, secret, tags: _tags, ...plain } = looseOf(env);
   const secrets = textsOf(secret).map((key): [string, null] => [key.split(':')[0] ?? key, null]);

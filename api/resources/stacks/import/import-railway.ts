@@ -24,7 +24,7 @@ const REASONS: Readonly<Record<string, string>> = {
   limitOverride: 'choose a plan, which says processor and memory',
 };
 
-/** Turns a railway.json or a railway.toml into a document of one service. Pure. */
+/** Converts a railway.json or railway.toml to a document with one service. Pure. */
 export function importRailway(value: unknown, context: ImportContext, lost: Lost): StackDocument {
   const file = looseOf(value);
   const [build, deploy] = [looseOf(file.build), looseOf(file.deploy)];

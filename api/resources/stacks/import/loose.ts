@@ -1,64 +1,64 @@
 import type { StackDocument } from '../../../../shared/stacks/document-schema.js';
 
-/** What an importer knows besides the file. */
+/** Context of an import, in addition to the file itself. */
 export interface ImportContext {
-  /** The address of the repository from which services are built; '' if it is unknown. */
+  /** Address of the repository from which services are built; '' if unknown. */
   repository: string;
-  /** The folder of the file in the repository; '' for its root. */
+  /** The folder of the imported file in the repository; '' for the root. */
   folder: string;
-  /** Contents of files that the file names, such as `.env`, by their paths in it. */
+  /** Contents of files that the imported file refers to, such as `.env`, by the path used there. */
   files: Readonly<Record<string, string>>;
 }
 
 export interface Imported {
   document: StackDocument;
-  /** What the document cannot say, as `place: reason`. */
+  /** What the document cannot express, as `place: reason`. */
   lost: string[];
-  /** What the platform does in another way, so that nothing is lost. */
+  /** What the platform does differently but with the same effect. */
   notes: string[];
 }
 
 /**
- * Called with what a document cannot say, and its place in the other file. It is a note if the same processes run, with
- * the same data, and visitors get the same answers.
+ * Called for each part of a file that a document cannot express, with its place in the file. It is a `note` if the same
+ * processes run with the same data, and visitors get the same responses.
  */
 export type Lost = (place: string, reason: string, kind?: 'note') => void;
 
-/** Turns the value of a parsed file into a document. Pure. Values of wrong types are left to the document's schema. */
+/** Converts the value of a parsed file to a document. Pure. Values of wrong types are left to the document's schema. */
 export type Importer = (value: unknown, context: ImportContext, lost: Lost) => StackDocument;
 
-/** A value that a person has written: the importers read it tolerantly. */
+/** An untrusted value that a user wrote. Importers must tolerate any type in it. */
 export type Loose = Readonly<Record<string, unknown>>;
 
-/** Returns the object, or an empty one. */
+/** Returns the value if it is an object, otherwise an empty object. */
 export function looseOf(value: unknown): Loose {
   return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Loose) : {};
 }
 
-/** Returns the objects of a list. */
+/** Returns the items of a list as objects; an empty list for any other value. */
 export function looseListOf(value: unknown): Loose[] {
   return Array.isArray(value) ? value.map(looseOf) : [];
 }
 
-/** Returns the entries of a list as texts; of a single text, that one. */
+/** Returns the items of a list as strings. A single string or number gives one item. */
 export function textsOf(value: unknown): string[] {
   if (Array.isArray(value)) return value.filter((each) => typeof each !== 'object').map(String);
   return typeof value === 'string' || typeof value === 'number' ? [String(value)] : [];
 }
 
-/** Returns a text, number or boolean as a text; '' for anything else. */
+/** Converts a string, number or boolean to a string; '' for anything else. */
 export function textOf(value: unknown): string {
   return ['string', 'number', 'boolean'].includes(typeof value) ? String(value) : '';
 }
 
-/** Returns the fields that have a value. */
+/** Returns the fields that are not undefined, null or ''. */
 export function given(fields: Loose): Record<string, unknown> {
   return Object.fromEntries(
     Object.entries(fields).filter(([, value]) => value !== undefined && value !== null && value !== ''),
   );
 }
 
-/** Returns an object with the map under this name, or an empty one if the map is empty. */
+/** Returns an object with the map under this name; an empty object if the map is empty. */
 export function optional<T extends object>(name: string, value: T): Record<string, T> {
   return Object.keys(value).length === 0 ? {} : { [name]: value };
 }
@@ -77,7 +77,7 @@ export function loseKeys(
   }
 }
 
-/** Returns the entry of a table by a name that a person has written. */
+/** Returns the table's entry for a name that a user wrote; undefined if there is none. */
 export function entryOf<T>(table: Readonly<Record<string, T>>, name: string): T | undefined {
   return Object.hasOwn(table, name) ? table[name] : undefined;
 }

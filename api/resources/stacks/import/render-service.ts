@@ -23,7 +23,7 @@ export const RENDER_KEYS: ReadonlySet<string> = new Set([
   ...['disk', 'previews', 'pullRequestPreviewsEnabled', 'staticPublishPath', 'ipAllowList', 'maxmemoryPolicy'],
   ...['databaseName', 'user', 'postgresMajorVersion', 'maintenanceMode', 'renderSubdomainPolicy', 'property'],
 ]);
-/** Keys that are lost, with the reason. */
+/** Keys that are not imported → the reason. */
 export const RENDER_REASONS: Readonly<Record<string, string>> = {
   region: 'the regions are those of this installation',
   initialDeployHook: 'runs once: run it by hand after the first deployment',
@@ -35,7 +35,7 @@ export const RENDER_REASONS: Readonly<Record<string, string>> = {
   readReplicas: 'a database has one server',
   maxShutdownDelaySeconds: 'the time to shut down is that of the installation',
 };
-/** Returns the entry of a service that is no database. */
+/** Returns the document's entry for a service that is not a database. */
 export function serviceOf(name: string, service: Loose, context: ImportContext, lost: Lost): Record<string, unknown> {
   const at = `services.${name}`;
   loseKeys(at, service, RENDER_KEYS, RENDER_REASONS, lost);

@@ -1,13 +1,13 @@
 import type { VariableEntry } from '../../../../shared/stacks/document-schema.js';
 import { entryOf, type Loose, type Lost, looseListOf, looseOf, optional, textOf } from './loose.js';
 
-/** What a property of a database or a service is called here. */
+/** Properties of a database or service → the corresponding variables here. */
 const PROPERTIES: Readonly<Record<string, string>> = {
   ...{ connectionString: 'URL', connectionURI: 'URL', host: 'HOST', port: 'PORT', user: 'USER' },
   ...{ password: 'PASSWORD', database: 'DATABASE', hostport: 'URL' },
 };
 
-/** Returns variables and groups. PORT becomes the port of the service. */
+/** Returns the variables and groups of a service. PORT becomes the service's port. */
 export function variablesOf(at: string, { envVars }: Loose, lost: Lost) {
   const variables: Record<string, VariableEntry> = {};
   const groups: string[] = [];
@@ -27,7 +27,7 @@ export function variablesOf(at: string, { envVars }: Loose, lost: Lost) {
   };
 }
 
-/** Returns the entry of a group of variables. */
+/** Returns the document's entry for a group of variables. */
 export function groupOf(at: string, group: Loose, lost: Lost): Record<string, unknown> {
   return optional('variables', variablesOf(at, group, lost).variables ?? {});
 }

@@ -3,7 +3,7 @@ import type { StackDocument, VariableEntry } from '../../../../shared/stacks/doc
 import { labelOf } from '../../../../shared/stacks/label.js';
 import { type ImportContext, type Lost, optional } from './loose.js';
 
-/** Ports at which no browser asks. */
+/** Well-known ports of protocols other than HTTP. */
 export const NOT_HTTP: ReadonlySet<number> = new Set([
   ...[21, 22, 25, 53, 465, 587, 1025, 1433, 1521, 1883, 3306, 4222, 5432, 5672, 6379, 9042, 9092, 11211, 25565, 27017],
 ]);
@@ -16,7 +16,7 @@ interface Needs {
   cpu?: number;
 }
 
-/** Names the smallest plan with room for the volumes and the memory. Names nothing if it is the default one. */
+/** Returns the smallest plan with enough storage and memory; none if that is the default plan. */
 export function planFor(at: string, { volumes = {}, memoryMb = 0, cpu = 0 }: Needs, lost: Lost): { plan?: string } {
   const storage = Object.values(volumes).reduce((total, { sizeGb }) => total + sizeGb, 0);
   const [smallest] = PLANS;
@@ -26,21 +26,21 @@ export function planFor(at: string, { volumes = {}, memoryMb = 0, cpu = 0 }: Nee
   return plan === undefined || plan === smallest ? {} : { plan: plan.id };
 }
 
-/** Returns the plan if there is one of this name. */
+/** Returns the plan with this name; none, with a report, if there is no such plan. */
 export function planNamed(at: string, name: string, lost: Lost): { plan?: string } {
   if (PLAN_IDS.some((id) => id === name)) return { plan: name };
   if (name !== '') lost(`${at}.plan`, `${name} is no plan here: choose one`);
   return {};
 }
 
-/** Makes a name of a volume from that of a volume or a folder. */
+/** Returns a volume name derived from the name of a volume or folder. */
 export function volumeName(text: string, taken: readonly string[]): string {
   const label = labelOf(text.slice(-60));
   const base = label === '' ? 'data' : label;
   return taken.includes(base) ? `${base}-${taken.length + 1}` : base;
 }
 
-/** Returns the repository and the folder of a service, or reports that the repository is unknown. */
+/** Returns the repository and folder of a service. Reports if the repository is unknown. */
 export function repositoryOf(
   at: string,
   { repository, folder = '' }: { repository: string; folder?: string },
@@ -53,21 +53,21 @@ export function repositoryOf(
   };
 }
 
-/** Returns the last part of a repository's address as a name. */
+/** Returns a name derived from the last part of a repository's address. */
 export function nameOf({ repository }: Pick<ImportContext, 'repository'>): string {
   const last = repository.slice(-200).split(/[/:]/).at(-1) ?? '';
   return labelOf(last.replace(/\.git$/, '')) || 'app';
 }
 
-/** A process of an application, whose processes share source and variables. */
+/** One process of an application. All its processes share the source and variables. */
 export interface Process {
   name: string;
   entry: Record<string, unknown>;
 }
 
 /**
- * Makes the document of an application. If it has several processes, its variables are a group with its name, so that
- * each of them gets the same values.
+ * Builds the document of an application. If it has several processes, its variables become a group with its name, so
+ * that each process gets the same values.
  */
 export function processDocument(
   name: string,
@@ -85,7 +85,7 @@ export function processDocument(
   } as StackDocument;
 }
 
-/** Returns the megabytes of `512mb`, `1g`, `2Gi` or a number of megabytes. Returns 0 for anything else. */
+/** Parses `512mb`, `1g`, `2Gi` or a number of megabytes to megabytes; 0 for anything else. */
 export function megabytesOf(size: unknown): number {
   if (typeof size === 'number') return Number.isFinite(size) ? Math.ceil(size) : 0;
   const [, number = '', unit = ''] =

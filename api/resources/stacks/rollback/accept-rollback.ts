@@ -12,15 +12,15 @@ import { readReleases } from './rollback-store.js';
 
 export interface RollbackRequest extends Asked {
   stack: StackRow;
-  /** The apply whose releases come back. */
+  /** The apply whose releases are restored. */
   applyId: string;
 }
 
 /**
- * Accepts an apply that brings a stack back to what was live at the end of an earlier apply. All services of the stack
- * go back, or none does. Configurations and variables of the services stay. Returns the id of the new apply.
- * The caller has locked the stack. Throws not_found, apply_running, forbidden, and conflict with the reason if the earlier
- * apply did not succeed or a release cannot come back.
+ * Accepts an apply that rolls a stack back to the releases that were live after an earlier apply. Either all services
+ * of the stack are rolled back or none. Configurations and variables of the services do not change. Returns the id of
+ * the new apply. The caller must have locked the stack. Throws not_found, apply_running, forbidden; conflict with the
+ * reason if the earlier apply did not succeed or a release cannot be restored.
  */
 export async function acceptRollback(
   trx: Transaction,

@@ -1,7 +1,7 @@
 import { isDataKind, type LifecycleStatus, type ServiceKind } from '../../../../shared/services/model.js';
 import { type Step, VOLUME_APART } from '../../../../shared/stacks/model.js';
 
-/** A service of a stack, with its live release now and at the end of the apply to go back to. */
+/** A service of a stack, with its live releases now and after the earlier apply. */
 export interface ServiceReleases {
   id: string;
   name: string;
@@ -10,22 +10,22 @@ export interface ServiceReleases {
   lifecycle: LifecycleStatus;
   hasVolumes: boolean;
   isLive: boolean;
-  /** The deployment that was live then; null if none was. */
+  /** The deployment that was live after the earlier apply; null if none was. */
   thenId: string | null;
-  /** True if what is live now has the image and the variables of then. */
+  /** True if the live release has the same image and variables as the earlier one. */
   isSame: boolean;
-  /** True if the image of then is still kept. */
+  /** True if the image of the earlier release is still kept. */
   imageKept: boolean;
 }
 
 export interface RollbackPlan {
   steps: Extract<Step, { op: 'service.rollback' }>[];
   warnings: string[];
-  /** Why the stack cannot go back; empty if it can. */
+  /** Why the stack cannot be rolled back; empty if it can. */
   problems: string[];
 }
 
-/** Plans how the services of a stack go back to the releases of an earlier apply. Pure. */
+/** Plans the rollback of a stack's services to the releases of an earlier apply. Pure. */
 export function planRollback(services: readonly ServiceReleases[]): RollbackPlan {
   const plan: RollbackPlan = { steps: [], warnings: [], problems: [] };
   for (const service of services) {

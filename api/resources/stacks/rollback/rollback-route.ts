@@ -7,7 +7,7 @@ import { lockedStack } from '../stack-routes.js';
 import { findApply } from '../store.js';
 import { acceptRollback } from './accept-rollback.js';
 
-/** Takes a whole stack back. */
+/** Rolls a whole stack back. */
 export const stackRollbackRoute = defineRoute({
   method: 'POST',
   path: '/workspaces/:workspaceId/stacks/:stackName/rollback',

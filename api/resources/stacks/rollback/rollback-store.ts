@@ -3,8 +3,8 @@ import type { ApplyRow } from '../../../../shared/stacks/model.js';
 import type { ServiceReleases } from './plan-rollback.js';
 
 /**
- * Returns the services of a stack, each with its live release now and at the end of an apply. Includes services that
- * the stack owned then and that were deleted since.
+ * Returns the services of a stack, with their live releases now and after an apply. Includes services that the stack
+ * owned then and that were deleted since.
  */
 export function readReleases(db: Db, { id, stack_id, finished_at }: ApplyRow): Promise<ServiceReleases[]> {
   return rowsOf<ServiceReleases>(

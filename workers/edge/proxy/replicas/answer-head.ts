@@ -2,7 +2,7 @@ import type { Dispatcher } from 'undici';
 import { connectionTokens, HOP_BY_HOP, valuesOf } from '../proxy-headers.js';
 import { withoutForeignDomain } from '../set-cookie.js';
 
-/** Thrown if a replica's answer is not valid HTTP, or must not be passed on. */
+/** Thrown if a replica's response is not valid HTTP, or must not be forwarded. */
 export class InvalidAnswerError extends Error {
   constructor(problem: string) {
     super(`the replica's answer is not valid: ${problem}`);
@@ -10,10 +10,10 @@ export class InvalidAnswerError extends Error {
   }
 }
 
-/** A replica that sends more interim (1xx) answers than this fails the request. */
+/** Maximum number of interim (1xx) responses. If a replica sends more, the request fails. */
 export const MAX_INTERIM = 16;
 
-/** Returns the status of a final answer. Throws `InvalidAnswerError` if it is interim or has not three digits. */
+/** Returns the status of a final response. Throws `InvalidAnswerError` if it is interim or not three digits. */
 export function checkedStatus(status: number | undefined): number {
   if (status === undefined || !Number.isInteger(status) || status < 200 || status > 999) {
     throw new InvalidAnswerError(`status ${status}`);
@@ -23,13 +23,13 @@ export function checkedStatus(status: number | undefined): number {
 
 interface Asked {
   requestId: string;
-  /** The host that the client asked for. */
+  /** The host that the client requested. */
   host: string;
 }
 
 /**
- * Returns the headers for the client, made from a replica's. Both are flat lists of names and values.
- * The reason phrase is dropped: clients ignore it, and it may contain bytes that Node.js refuses to write.
+ * Converts a replica's response headers to those for the client. Both are flat lists of names and values. The reason
+ * phrase is dropped: clients ignore it, and it may contain bytes that Node.js refuses to write.
  */
 export function clientHeaders(raw: readonly string[], { requestId, host }: Asked, status = 200): string[] {
   const named = connectionTokens(valuesOf(raw, 'connection'));
@@ -47,7 +47,7 @@ export function clientHeaders(raw: readonly string[], { requestId, host }: Asked
   return headers;
 }
 
-/** Returns an answer's headers unchanged, as a flat list of names and values. */
+/** Returns a response's headers unchanged, as a flat list of names and values. */
 export function rawHeadersOf({ rawHeaders }: Dispatcher.DispatchController): string[] {
   return Array.isArray(rawHeaders)
     ? rawHeaders.map((text) => (typeof text === 'string' ? text : text.toString('latin1')))

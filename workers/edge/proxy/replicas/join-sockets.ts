@@ -6,9 +6,8 @@ import { PacedWriter } from '../visitors/paced-writer.js';
 import { clientHeaders } from './answer-head.js';
 
 /**
- * Joins the sockets of a client and a replica that has agreed to change the protocol. They stay joined when the route
- * changes.
- * `raw` are the headers of the replica's answer. Throws `InvalidAnswerError` before anything is sent.
+ * Connects the sockets of a client and a replica that has accepted an upgrade. They stay connected when the route
+ * changes. `raw` are the headers of the replica's response. Throws `InvalidAnswerError` before anything is sent.
  */
 export function joinSockets(exchange: Exchange, raw: readonly string[], socket: Socket): void {
   const { res, upgrade, connection } = exchange;
@@ -23,15 +22,15 @@ export function joinSockets(exchange: Exchange, raw: readonly string[], socket: 
 }
 
 /**
- * Watches for the end of a client whose request for another protocol was refused.
- * Nothing else reads from its connection, so without this watch the answer would continue without a client.
+ * Detects the disconnection of a client whose upgrade was refused. Nothing else reads from its connection, so otherwise
+ * the response would continue after the client has disconnected.
  */
 export function noticeEnd(client: Socket): void {
   client.once('end', () => client.destroySoon());
   client.resume();
 }
 
-/** Returns the head that switches the protocol. Throws `InvalidAnswerError`. */
+/** Returns the 101 response head. Throws `InvalidAnswerError` if the replica's headers are not valid. */
 function switchingHead(raw: readonly string[], exchange: Exchange): string {
   const headers = ['Connection', 'Upgrade', 'Upgrade', valuesOf(raw, 'upgrade')];
   headers.push(...clientHeaders(raw, exchange));
@@ -40,7 +39,7 @@ function switchingHead(raw: readonly string[], exchange: Exchange): string {
   return `${head}\r\n`;
 }
 
-/** Copies the bytes of each socket to the other, as fast as the other accepts them. */
+/** Copies the bytes from each socket to the other, as fast as the other accepts them. */
 function join({ containment }: Exchange, client: Socket, replica: Socket): void {
   for (const [from, to] of [
     [client, replica],
@@ -48,7 +47,7 @@ function join({ containment }: Exchange, client: Socket, replica: Socket): void 
   ] as const) {
     from.setNoDelay(true);
     from.setTimeout(0);
-    // Ignored: many connections end with a reset. 'close' follows and ends the other side.
+    // Ignored, because many connections end with a reset. 'close' follows and closes the other side.
     from.on('error', () => undefined);
     const writer = new PacedWriter(to, from);
     from.on(

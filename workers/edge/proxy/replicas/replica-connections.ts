@@ -3,24 +3,26 @@ import { buildConnector, type Dispatcher, errors, Pool } from 'undici';
 import type { ReadyReplica } from '../../../../shared/routing/store.js';
 import { ownSocket } from '../containment.js';
 
-/** The largest head of a request or an answer, in bytes. */
+/** Maximum size of the head of a request or a response, in bytes. */
 export const MAX_HEADER_BYTES = 32_768;
-/** How long an idle connection is kept if the replica names no time. Servers keep theirs for 2 s or more. */
+/**
+ * How long to keep an idle connection if the replica states no timeout, in milliseconds. Servers keep theirs longer.
+ */
 const KEEP_ALIVE_MS = 1_500;
-/** The edge closes an idle connection this much earlier than the replica would, and after a minute at the latest. */
+/** How much earlier than the replica the edge closes an idle connection, and its maximum idle time, in milliseconds. */
 const KEEP_ALIVE_MARGIN_MS = 2_000;
 const MAX_KEEP_ALIVE_MS = 60_000;
-/** After this time without a byte the kernel probes the replica. */
+/** Idle time after which the kernel probes the replica, in milliseconds. */
 const TCP_KEEP_ALIVE_MS = 60_000;
 /**
- * Timeout for the answer to a request for another protocol, in milliseconds. Shorter than for other answers, because
- * the edge does not notice a client that leaves meanwhile.
+ * Timeout for the response to an upgrade request, in milliseconds. Shorter than for other responses, because the edge
+ * does not notice when the client disconnects meanwhile.
  */
 const UPGRADE_MS = 30_000;
 
 export interface ReplicaTimes {
   connectMs: number;
-  /** Time until the head of the answer has arrived, in milliseconds. */
+  /** Timeout for the head of the response, in milliseconds. */
   headersMs: number;
 }
 
@@ -30,14 +32,11 @@ export interface ReplicaRequest {
   /** A flat list of names and values. */
   headers: string[];
   body: Readable | null;
-  /** The protocol that the client asked for on this connection; null if none. */
+  /** The protocol to which the client asked to upgrade this connection; null for none. */
   upgrade: string | null;
 }
 
-/**
- * The connections to one replica, each with one request at a time. undici parses the answers and bounds their heads and
- * times.
- */
+/** The connections to one replica, one request at a time each. undici parses responses and limits heads and times. */
 export class ReplicaConnections {
   readonly #pool: Pool;
   readonly #headersMs: number;
@@ -49,7 +48,7 @@ export class ReplicaConnections {
       pipelining: 1,
       maxHeaderSize: MAX_HEADER_BYTES,
       headersTimeout: headersMs,
-      // No timeout: a stream may be quiet for hours. The kernel probes its connection.
+      // No timeout: a stream may be idle for hours. The kernel probes its connection.
       bodyTimeout: 0,
       keepAliveTimeout: KEEP_ALIVE_MS,
       keepAliveTimeoutThreshold: KEEP_ALIVE_MARGIN_MS,
@@ -60,9 +59,9 @@ export class ReplicaConnections {
   }
 
   /**
-   * Sends a request at the end of this turn of the event loop. By then the loop has read everything that had arrived,
-   * so a connection that the replica has closed meanwhile is not used. If the pool is closed, the request fails without
-   * having been sent.
+   * Sends a request at the end of this iteration of the event loop. By then Node.js has read everything that had
+   * arrived, so a connection that the replica has closed meanwhile is not used. If the pool is closed, the request
+   * fails without having been sent.
    */
   send({ method, path, headers, body, upgrade }: ReplicaRequest, handler: Dispatcher.DispatchHandler): void {
     setImmediate(() => {
@@ -74,8 +73,8 @@ export class ReplicaConnections {
           body,
           upgrade,
           headersTimeout: upgrade === null ? this.#headersMs : Math.min(UPGRADE_MS, this.#headersMs),
-          // Some servers send a body after HEAD, which would be read as the next answer, so the connection is not used
-          // again.
+          // Some servers send a body after HEAD, which would be read as the next response, so the connection is not
+          // reused.
           reset: method === 'HEAD',
         },
         handler,
@@ -87,13 +86,13 @@ export class ReplicaConnections {
     void this.#pool.close().catch(() => undefined);
   }
 
-  /** Ends every connection at once, with its requests. */
+  /** Closes every connection at once and aborts its requests. */
   destroy(): void {
     void this.#pool.destroy(new errors.ClientDestroyedError('the edge ends')).catch(() => undefined);
   }
 }
 
-/** Contains an exception in a connection's event: it ends this connection, and not the edge. */
+/** Returns a connector that contains exceptions in a connection's events: they close only this connection. */
 function connector(timeoutMs: number): buildConnector.connector {
   const connect = buildConnector({ timeout: timeoutMs, keepAlive: true, keepAliveInitialDelay: TCP_KEEP_ALIVE_MS });
   return (options, callback) =>

@@ -2,12 +2,12 @@ import type { ReadyReplica } from '../../../../shared/routing/store.js';
 import { Gauge } from '../work-gauge.js';
 import { ReplicaConnections, type ReplicaTimes } from './replica-connections.js';
 
-/** During this time, a replica that refused a connection is tried only after all others. */
+/** How long a replica that refused a connection is tried only after all others, in milliseconds. */
 const AVOIDED_MS = 1_000;
 
 export class Upstream {
   readonly pool: ReplicaConnections;
-  /** Requests in progress. Event streams do not count, because they need not end. */
+  /** Requests in progress. Event streams do not count, because they may never end. */
   readonly requests = new Gauge();
   #avoidedUntil = Number.NEGATIVE_INFINITY;
 
@@ -30,8 +30,8 @@ export class Upstream {
 }
 
 /**
- * Returns the replica with the fewest requests in progress. Excluded ones are never chosen.
- * Replicas that refused a moment ago come last.
+ * Returns the replica with the fewest requests in progress, except the excluded ones. Replicas that recently refused a
+ * connection come last.
  */
 export function choose(upstreams: readonly Upstream[], excluded: readonly Upstream[]): Upstream | null {
   if (upstreams.length === 1 && excluded.length === 0) return upstreams[0] ?? null;
@@ -39,7 +39,7 @@ export function choose(upstreams: readonly Upstream[], excluded: readonly Upstre
   const willing = candidates.filter((upstream) => !upstream.avoided);
   const from = willing.length > 0 ? willing : candidates;
   let best: Upstream | null = null;
-  // A random start spreads the load over replicas that are equally busy.
+  // A random start spreads the load over equally busy replicas.
   const start = Math.floor(Math.random() * from.length);
   for (let i = 0; i < from.length; i++) {
     const upstream = from[(start + i) % from.length];

@@ -5,7 +5,7 @@ import type { Containment } from '../containment.js';
 import { eachPair, valuesOf } from '../proxy-headers.js';
 import { PacedWriter } from '../visitors/paced-writer.js';
 
-/** Smaller answers gain nothing from compression. */
+/** Minimum size in bytes for compression. Smaller responses do not gain from it. */
 const COMPRESS_FROM_BYTES = 1_024;
 /** Event streams are not listed: each event must arrive at once. */
 const COMPRESSIBLE_TYPES: ReadonlySet<string> = new Set(
@@ -13,28 +13,28 @@ const COMPRESSIBLE_TYPES: ReadonlySet<string> = new Set(
   application/problem+json application/manifest+json application/javascript application/xml application/xhtml+xml
   application/rss+xml application/atom+xml application/wasm image/svg+xml font/ttf font/otf`.split(/\s+/),
 );
-/** A compromise for quick answers: about as small as gzip, in less time. */
+/** Favors speed: about as small as gzip, in less time. */
 const BROTLI_QUALITY = 4;
-/** 256 KB. The default of 4 MB needs 6 MB of memory per answer, and makes few answers smaller. */
+/** A window of 256 KB. The default of 4 MB needs 6 MB of memory per response, and makes few responses smaller. */
 const BROTLI_WINDOW_BITS = 18;
-/** Statuses of answers without a body, or with only a part of one. */
+/** Statuses of responses without a body, or with only a part of one. */
 const NOT_WHOLE = new Set([204, 205, 206, 304]);
 
 type Encoding = 'br' | 'gzip';
 type Request = Pick<IncomingMessage, 'method' | 'headers'>;
 
-/** Takes an encoder and returns the function that gives it back; null if none is free. */
+/** Reserves an encoder and returns the function that releases it; null if none is free. */
 export type TakeEncoder = () => (() => void) | null;
 
-/** How an answer is sent to the client: its headers, and the encoder for its body, or null. */
+/** How a response is sent to the client: its headers, and the encoder for its body; null for an uncompressed body. */
 export interface Encoded {
   headers: string[];
   encoder: Transform | null;
 }
 
 /**
- * Compresses an answer if that is worthwhile, the client accepts it, and the sender has not done so.
- * `headers` are a flat list of names and values. Removes Content-Length, weakens the ETag, and sets Vary for caches.
+ * Compresses a response if that is worthwhile, the client accepts it, and the sender has not done so. `headers` is a
+ * flat list of names and values. Removes Content-Length, weakens the ETag, and sets Vary for caches.
  */
 export function encoded(req: Request, status: number, headers: readonly string[], take: TakeEncoder): Encoded {
   const header = (name: string) => valuesOf(headers, name) || undefined;
@@ -55,7 +55,7 @@ export function encoded(req: Request, status: number, headers: readonly string[]
   return { headers: out, encoder };
 }
 
-/** Sends the encoder's output to the response while the response is open. */
+/** Pipes the encoder's output to the response until the response is closed. */
 export function joined(encoder: Transform, res: ServerResponse, containment: Containment): Transform {
   const writer = new PacedWriter(res, encoder);
   encoder.on('error', (error) => containment.caught(error, 'an answer could not be compressed'));
@@ -78,8 +78,8 @@ function isCompressible(status: number, header: (name: string) => string | undef
 }
 
 /**
- * Returns the supported encoding that the client prefers.
- * Returns null if it accepts none, or asks for a part of the answer.
+ * Returns the supported encoding that the client prefers. Null if it accepts none, or requests only a part of the
+ * resource.
  */
 function encodingFor(req: Request): Encoding | null {
   if (req.method === 'HEAD' || req.headers.range !== undefined) return null;
@@ -96,7 +96,7 @@ function encodingFor(req: Request): Encoding | null {
 
 /** Creates an encoder. Streaming responses (no Content-Length) are flushed on every write. */
 function encoderOf(encoding: Encoding, streaming: boolean): Transform {
-  // The encoder waits until each piece is taken. Otherwise it would collect small pieces, which costs more than it
+  // The encoder waits until each piece is read. Otherwise it would collect small pieces, which costs more than it
   // saves.
   const pace = { readableHighWaterMark: 1 };
   if (encoding === 'gzip') return createGzip({ ...pace, ...(streaming ? { flush: constants.Z_SYNC_FLUSH } : {}) });

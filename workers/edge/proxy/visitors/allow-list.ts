@@ -1,7 +1,7 @@
 import { BlockList, isIP } from 'node:net';
 
 /**
- * Compiles a list of ranges. Returns null, which admits every address, for an empty list. An invalid entry admits none.
+ * Compiles an allow list of IP ranges. An empty list becomes null, which admits everyone. Invalid entries admit no one.
  */
 export function compileAllowList(ranges: readonly string[]): BlockList | null {
   if (ranges.length === 0) return null;
@@ -17,7 +17,7 @@ export function compileAllowList(ranges: readonly string[]): BlockList | null {
   return list;
 }
 
-/** Returns true if the list admits the address. A list never admits text that is not an IP address. */
+/** Returns true if the list admits the address. A list never admits a string that is not an IP address. */
 export function isAllowed(list: BlockList | null, address: string): boolean {
   if (list === null) return true;
   // A link-local IPv6 address ends with its zone (`%eth0`), which the list does not contain.

@@ -3,33 +3,33 @@ import type { EdgeCounters } from '../containment.js';
 import { ClientConnection, ConnectionSet, inOrderOfUse, NO_CLIENT } from './client-connection.js';
 
 export interface ConnectionLimits {
-  /** The most connections of one client: an IPv4 address or an IPv6 /64. */
+  /** Maximum number of connections per client, which is an IPv4 address or an IPv6 /64. */
   perClient: number;
   total: number;
-  /** The most connections with bytes that the other side has not read for a second. */
+  /** Maximum number of slow connections: those with bytes that the other side has not read for a second. */
   slow: number;
-  /** How long a slow connection may make no progress before it is ended. */
+  /** How long a slow connection may make no progress before it is closed, in milliseconds. */
   stallMs: number;
 }
 
-/** Interval between checks of progress. Between two checks, the limit of slow connections may be exceeded. */
+/** Interval between checks of progress, in milliseconds. In between, the limit of slow connections may be exceeded. */
 const POLL_INTERVAL_MS = 250;
 const SLOW_AFTER_MS = 1_000;
 /**
- * Connections without progress since the last check may be this many times `slow`. This bounds a flood of them before
- * they count as slow.
+ * Maximum number of connections without progress since the last check, as a multiple of `slow`. It limits a flood of
+ * them before they count as slow.
  */
 const PAUSING_PER_SLOW = 2;
-/** How long a refused client has to read the reason. */
+/** How long a refused client has to read the reason, in milliseconds. */
 const REFUSED_MS = 1_000;
 const MAX_REFUSED = 256;
 const REFUSAL = 'HTTP/1.1 503 Service Unavailable\r\nRetry-After: 5\r\nConnection: close\r\nContent-Length: 0\r\n\r\n';
 
 /**
- * The connections of clients, bounded for each client and in total. Connections without progress are ended. At a limit,
- * a new connection replaces one that is of no use to its client: the one that has waited longest for its client to
- * read, otherwise the longest idle one. If there is no such connection, the new one is refused. So a client at its
- * limit, or one that shares its address, is still served, and takes nothing from other clients.
+ * The connections of clients, limited per client and in total. Connections without progress are closed. At a limit, a
+ * new connection replaces one that its client does not use: the one that has waited longest for its client to read,
+ * otherwise the longest idle one. If there is no such connection, the new one is refused. Thus a client at its limit,
+ * or one that shares its address, is still served, and takes no connections from other clients.
  */
 export class Connections {
   readonly #behindProxy: boolean;
@@ -41,7 +41,7 @@ export class Connections {
   readonly #timer: NodeJS.Timeout;
   #refused = 0;
 
-  /** `behindProxy`: all connections come from a proxy in front, and `carry` tells for which client each one is used. */
+  /** `behindProxy`: all connections come from a proxy in front, and `carry` says for which client each one is used. */
   constructor(limits: ConnectionLimits, counters: EdgeCounters, behindProxy: boolean) {
     this.#behindProxy = behindProxy;
     this.#limits = limits;
@@ -82,7 +82,7 @@ export class Connections {
     return true;
   }
 
-  /** Called when a proxy's connection waits for the next client's request. */
+  /** Must be called when a proxy's connection waits for its next request. */
   release(connection: ClientConnection): void {
     if (!this.#all.has(connection)) return;
     this.#uncount(connection);
@@ -120,7 +120,7 @@ export class Connections {
     this.#uncount(connection);
   }
 
-  /** Ends the least useful connection. Returns false if all are in use. */
+  /** Closes the least useful connection. Returns false if all are in use. */
   #makeRoom(among: ConnectionSet): boolean {
     const least = among.leastUseful(performance.now());
     if (least !== null) this.#end(least);
@@ -145,15 +145,12 @@ export class Connections {
     if (excess > 0) for (const connection of inOrderOfUse(open).slice(0, excess)) this.#end(connection);
   }
 
-  /**
-   * Ends a connection with a reset. After a normal close, the kernel would keep what the client does not read for
-   * minutes.
-   */
+  /** Closes a connection with a reset. Otherwise the kernel would keep what the client does not read for minutes. */
   #end(connection: ClientConnection): void {
     this.#counters.closedConnections += 1;
     this.#forget(connection);
     const { socket } = connection;
-    // A Unix socket cannot be reset, and keeps nothing once it is closed.
+    // A Unix socket cannot be reset, and buffers nothing once it is closed.
     if (socket.remoteFamily === undefined) socket.destroy();
     else socket.resetAndDestroy();
   }
@@ -171,7 +168,8 @@ export class Connections {
       this.#refused -= 1;
       clearTimeout(timer);
     });
-    // The client's bytes are read, because closing a connection with unread bytes resets it and loses the answer.
+    // The client's bytes must be read, because closing a connection with unread bytes resets it, and the response is
+    // lost.
     socket.resume();
     socket.end(REFUSAL);
   }

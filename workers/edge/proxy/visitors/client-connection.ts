@@ -4,23 +4,20 @@ import { clientKey } from '../../../../shared/core/client-address.js';
 import type { Containment } from '../containment.js';
 import type { Client } from '../proxy-headers.js';
 
-/**
- * With more than `CHEAP_LOOK` connections, they are examined again only after this time, in milliseconds, so that a
- * flood of new connections stays cheap.
- */
+/** Minimum time between examinations of more than `CHEAP_LOOK` connections, in milliseconds, to keep floods cheap. */
 const MIN_REEXAMINATION_MS = 100;
 const CHEAP_LOOK = 64;
 
 /** Bytes that wait until one side reads them. */
 export interface Backlog {
   pending: number;
-  /** How many bytes were read in total. */
+  /** Total number of bytes that were read so far. */
   taken: number;
 }
 
 const NO_BACKLOG: Backlog = { pending: 0, taken: 0 };
 
-/** Returns the bytes that were written to a socket and not yet accepted by the kernel. */
+/** Returns how many bytes were written to a socket and not yet accepted by the kernel. */
 export function backlogOf(socket: Socket): Backlog {
   const pending = socket.writableLength;
   return { pending, taken: socket.bytesWritten - pending };
@@ -32,11 +29,11 @@ export const NO_CLIENT = 'proxy';
 /** One connection of a client, and whether it makes progress. */
 export class ClientConnection {
   readonly socket: Socket;
-  /** The name under which limits count the client. */
+  /** The key under which connections of the same client are counted. */
   client: string;
-  /** Requests on this connection that have not ended. One is served at a time. */
+  /** Number of unfinished requests on this connection. One is served at a time. */
   exchanges = 0;
-  /** Functions that start the requests which wait for earlier ones, in order. */
+  /** Functions that start the requests that wait for earlier ones, in order. */
   readonly waiting: (() => void)[] = [];
   /** The connection's remote address; null behind a trusted proxy. */
   peer: Client | null = null;
@@ -44,9 +41,9 @@ export class ClientConnection {
   containment: Containment | null = null;
   /** The response of the request in progress; null if no request is in progress. */
   answer: ServerResponse | null = null;
-  /** When the last request was answered, or the connection began. */
+  /** When the last response was finished, or the connection was opened, in milliseconds of performance.now(). */
   idleSince = performance.now();
-  /** The bytes that the client has sent and the replica has not read. */
+  /** Returns the bytes that the client has sent and the replica has not read; null without an upload. */
   upload: (() => Backlog) | null = null;
   /** Since when the backlog has not shrunk, in milliseconds of performance.now(); null without a backlog. */
   slowSince: number | null = null;
@@ -76,10 +73,10 @@ export class ClientConnection {
   }
 }
 
-/** A set of connections that finds the one to close when there is no room for another. */
+/** A set of connections that chooses the one to close when there is no room for another. */
 export class ConnectionSet {
   readonly #connections = new Set<ClientConnection>();
-  /** Connections that could be closed at the last examination, the least useful last. */
+  /** The connections that could be closed at the last examination, the least useful last. */
   #spare: ClientConnection[] = [];
   #lookedAt = Number.NEGATIVE_INFINITY;
 
@@ -104,7 +101,7 @@ export class ConnectionSet {
   }
 
   /**
-   * Returns the least useful connection; null if all are in use. Of the client with the most spare connections, takes
+   * Returns the least useful connection; null if all are in use. Of the client with the most spare connections, returns
    * the one longest without progress, otherwise the one longest idle.
    */
   leastUseful(now: number): ClientConnection | null {
@@ -120,7 +117,7 @@ export class ConnectionSet {
   }
 }
 
-/** Orders connections, the most useful first. */
+/** Compares two connections, for sorting the most useful first. */
 function byUse(a: ClientConnection, b: ClientConnection): number {
   if (a.slowSince !== null && b.slowSince !== null) return b.slowSince - a.slowSince;
   if (a.slowSince !== null || b.slowSince !== null) return a.slowSince === null ? -1 : 1;
@@ -128,8 +125,8 @@ function byUse(a: ClientConnection, b: ClientConnection): number {
 }
 
 /**
- * Sorts connections, the least useful first. First come those of the client with the most connections, and of one
- * client those longest without progress.
+ * Sorts connections, the least useful first. First come those of the client with the most connections and, within one
+ * client, those longest without progress.
  */
 export function inOrderOfUse(connections: readonly ClientConnection[]): ClientConnection[] {
   const counts = new Map<string, number>();

@@ -8,19 +8,19 @@ export interface Source {
 }
 
 /**
- * The sender of a stream is paused if one turn of the event loop brought more than `CRUMBS` pieces, with fewer than
+ * A stream's source is paused if one iteration of the event loop brought more than `CRUMBS` pieces, with fewer than
  * `CRUMB_BYTES` bytes each on average.
  */
 const CRUMBS = 64;
 const CRUMB_BYTES = 16;
-/** The pause for each piece, in milliseconds. A piece costs the event loop about a microsecond. */
+/** The pause for each piece, in milliseconds. Handling a piece takes about a microsecond. */
 const REST_MS_PER_CRUMB = 0.5;
 
 /**
  * Writes to a stream whose reader may be slow, in bounded memory: one write is in progress at a time, and the source is
- * paused meanwhile. Streams only count bytes, so a source of single bytes would fill them with a hundred times as much
- * memory as content. The source is paused only between turns of the event loop, so that pieces that were read together
- * are written together.
+ * paused meanwhile. Node.js streams only count bytes, so a source of single bytes would fill them with a hundred times
+ * as much memory as content. The source is paused only between iterations of the event loop, so that pieces that were
+ * read together are written together.
  */
 export class PacedWriter {
   readonly #target: Writable;
@@ -41,7 +41,7 @@ export class PacedWriter {
     this.#pieces.push(chunk);
     if (this.#writing || this.#scheduled) return;
     this.#scheduled = true;
-    // Chunks of the same turn become one write.
+    // Chunks of the same iteration become one write.
     process.nextTick(this.#flush);
   }
 

@@ -13,7 +13,7 @@ export class BodyIdleError extends Error {
 
 /**
  * A request's body for one attempt. If the attempt fails, only this stream is destroyed: the client's connection
- * survives and can be answered. Reading starts when the first replica is ready for it.
+ * survives and can get a response. Reading starts when the first replica is ready for it.
  */
 export class RequestBody extends Readable {
   readonly #source: IncomingMessage;
@@ -23,16 +23,17 @@ export class RequestBody extends Readable {
   constructor(source: IncomingMessage) {
     super();
     this.#source = source;
-    // Keeps errors from ending the process: they reach the attempt through undici, even after it has stopped listening.
+    // Keeps errors from crashing the process. They reach the attempt through undici, even after it has stopped
+    // listening.
     this.on('error', () => undefined);
   }
 
-  /** Once true, the body cannot be sent again. */
+  /** True once reading has started; the body can then not be sent again. */
   get touched(): boolean {
     return this.#touched;
   }
 
-  /** Called when the replica reads. */
+  /** Called when the replica can take more data. */
   override _read(): void {
     if (!this.#touched) {
       this.#touched = true;
@@ -44,7 +45,7 @@ export class RequestBody extends Readable {
 
   override _destroy(error: Error | null, callback: (error: Error | null) => void): void {
     this.#calm();
-    // `drainRest` drops what still arrives.
+    // `drainRest` discards what still arrives.
     this.#source.off('data', this.#onData).off('end', this.#onEnd).off('close', this.#onClose);
     callback(error);
   }
@@ -54,7 +55,7 @@ export class RequestBody extends Readable {
       this.#idle?.refresh();
       return;
     }
-    // The timeout runs only while the replica reads and the client sends nothing.
+    // The timeout only runs while the replica is ready to read and the client sends nothing.
     this.#calm();
     this.#source.pause();
   };

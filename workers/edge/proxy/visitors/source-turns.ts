@@ -1,11 +1,11 @@
-/** How long sources (streams that are written to clients) run in one iteration of the event loop, in milliseconds. */
+/** How long sources (streams written to clients) may run per iteration of the event loop, in milliseconds. */
 const ITERATION_MS = 2;
 const FORGET_AFTER = 1_024;
 
 /**
  * Lets open streams (sources) run in turn, for a short time in each iteration of the event loop. An iteration accepts
- * only one connection, however many wait. If every open stream ran in each iteration, thousands of streams would delay
- * new clients. After an iteration has accepted a connection, only one source runs, so that the next connection is
+ * only one connection, however many are waiting. If every open stream ran in each iteration, thousands of streams would
+ * delay new clients. After an iteration has accepted a connection, only one source runs, so that the next connection is
  * accepted soon.
  */
 class Turns {
@@ -14,7 +14,7 @@ class Turns {
   #scheduled = false;
   #accepted = false;
 
-  /** Calls back at this source's turn, never before this call returns. */
+  /** Calls the callback when it is this source's turn, never before this call returns. */
   take(callback: () => void): void {
     this.#waiting.push(callback);
     if (this.#scheduled) return;
@@ -22,7 +22,7 @@ class Turns {
     setImmediate(this.#serve);
   }
 
-  /** Called when a connection was accepted in this iteration. */
+  /** Must be called when a connection was accepted in this iteration. */
   accepted(): void {
     this.#accepted = true;
   }

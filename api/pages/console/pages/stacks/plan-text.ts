@@ -77,7 +77,7 @@ function isReference(value: unknown): value is { service: string; key: string } 
   return typeof service === 'string' && typeof key === 'string';
 }
 
-/** Returns the faults that an answer names by line and column, in the order of the text. */
+/** Returns the faults that an error response locates by line and column, in the order of the text. */
 export function faultsOf(details: readonly { message: string }[]): Fault[] {
   return details
     .flatMap(({ message }) => {

@@ -120,7 +120,7 @@ function AddKey({ workspaceId, onMade }: { workspaceId: string; onMade: (secret:
       onDone: ({ secret }) => {
         setName('');
         onMade(secret);
-        // Removes the answer from memory, because it contains the secret.
+        // Removes the response from memory, because it contains the secret.
         add.reset();
       },
     },
