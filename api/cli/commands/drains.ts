@@ -1,0 +1,58 @@
+import type { ApiClient } from '../api-client.js';
+import type { Drain } from '../api-types.js';
+import type { Cli } from '../cli.js';
+import { CliError, EXIT } from '../exit-codes.js';
+import { oneLine, table } from '../terminal-text.js';
+import { readValues } from './stacks.js';
+
+const PATH = '/drains';
+
+interface AddOptions {
+  name?: string;
+  signals: string[];
+  headers?: string;
+}
+
+/** Lists the drains of the workspace, with ids, endpoints, signals, errors and backlog. */
+export async function list(cli: Cli): Promise<void> {
+  const drains = await all(await cli.client());
+  if (cli.json) return cli.terminal.json({ drains });
+  const rows = drains.map((one) => [one.id, oneLine(one.endpoint), one.signals.join(','), stateOf(one)]);
+  for (const line of table(rows)) cli.terminal.data(line);
+}
+
+/**
+ * Adds a drain; with --service, for that service only. Headers are read from a file or stdin, because they are secrets.
+ */
+export async function add(cli: Cli, endpoint: string, { name, signals, headers: file }: AddOptions): Promise<void> {
+  const { service } = cli.options;
+  const serviceId = service === undefined ? undefined : (await cli.serviceNamed(service)).id;
+  const headers = file === undefined ? undefined : await readValues(cli, file);
+  const api = await cli.client();
+  const { drain } = await api.write<{ drain: Drain }>('POST', PATH, { name, endpoint, signals, headers, serviceId });
+  if (cli.json) return cli.terminal.json({ drain });
+  cli.terminal.data(drain.id);
+}
+
+/** Removes a drain. Waiting data is not sent. */
+export async function remove(cli: Cli, name: string): Promise<void> {
+  const api = await cli.client();
+  const found = (await all(api)).filter((one) => one.id === name || one.name === name || one.endpoint === name);
+  const [drain] = found;
+  if (drain === undefined) throw new CliError(EXIT.notFound, `The workspace has no drain ${name}; see rnv drains`);
+  if (found.length > 1) throw new CliError(EXIT.usage, `Several drains are ${name}; use an id of rnv drains`);
+  await cli.confirm(`Remove the drain to ${oneLine(drain.endpoint)}?`);
+  await api.write('DELETE', `${PATH}/${drain.id}`);
+  if (cli.json) return cli.terminal.json({ deleted: true });
+  cli.terminal.say(`Removed ${name}`);
+}
+
+async function all(api: ApiClient): Promise<Drain[]> {
+  return (await api.get<{ drains: Drain[] }>(PATH)).drains;
+}
+
+function stateOf({ lastError, lastSentAt, behindSeconds }: Drain): string {
+  const behind = behindSeconds > 0 ? `${behindSeconds} s behind` : '';
+  const state = [behind, oneLine(lastError)].filter((text) => text !== '').join(', ');
+  return state || (lastSentAt === null ? 'nothing sent yet' : `last sent ${lastSentAt}`);
+}

@@ -1,0 +1,19 @@
+const TRACEPARENT = /^([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-[0-9a-f]{2}(-.*)?$/;
+const ZEROS = /^0+$/;
+
+/**
+ * Returns a valid `traceparent` header, without what versions after 00 may append (W3C Trace Context). Returns null for
+ * any other text, which must be ignored.
+ */
+export function validTraceparent(header: string | undefined): string | null {
+  const [found, version, traceId = '', spanId = '', rest] = TRACEPARENT.exec(header ?? '') ?? [];
+  if (found === undefined || version === 'ff' || ZEROS.test(traceId) || ZEROS.test(spanId)) return null;
+  if (rest === undefined) return found;
+  return version === '00' ? null : found.slice(0, -rest.length);
+}
+
+/** Returns the trace id and span id of a valid `traceparent`, in hexadecimal. */
+export function traceOf(traceparent: string): { traceId: string; spanId: string } {
+  const [, traceId = '', spanId = ''] = traceparent.split('-');
+  return { traceId, spanId };
+}

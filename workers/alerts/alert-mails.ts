@@ -1,0 +1,83 @@
+import { alertTitle, ruleText, valueText } from '../../shared/alerts/model.js';
+import type { Config } from '../../shared/core/config.js';
+import type { Db } from '../../shared/core/database/database-client.js';
+import { errorMessage } from '../../shared/core/error-registry.js';
+import type { Logger } from '../../shared/core/log.js';
+import { localTime, type Mail, type Mailer } from '../../shared/core/mail.js';
+import { workspaceConfiguration } from '../../shared/workspaces/model.js';
+import { concurrently } from '../core/concurrently.js';
+import { claimMails, type DueMail, endMails } from './alert-store.js';
+
+export interface AlertMailDeps {
+  db: Db;
+  mailer: Mailer;
+  log: Logger;
+  config: Pick<Config, 'publicUrl'>;
+}
+
+/** Number of workspaces to which one run sends mail. If the mail server hangs, a run then takes a minute or two. */
+const BATCH = 20;
+const AT_ONCE = 4;
+/** Maximum number of tries. The last one is about a day after the first. */
+const MAX_TRIES = 30;
+/** Maximum number of alerts that one mail describes. */
+const MAX_DESCRIBED = 20;
+
+/**
+ * Sends mail to workspaces about alerts that started or ended, one mail per workspace. A mail describes the state at
+ * the time of sending, so an outage of the mail server does not cause a flood. It is sent at least once.
+ */
+export async function sendAlertMails(deps: AlertMailDeps): Promise<void> {
+  const due = await claimMails(deps.db, BATCH);
+  const workspaces = [...new Set(due.map((row) => row.workspace_id))];
+  await concurrently(workspaces, AT_ONCE, (id) =>
+    sendMail(
+      deps,
+      due.filter((row) => row.workspace_id === id),
+    ),
+  );
+}
+
+async function sendMail({ db, mailer, log, config }: AlertMailDeps, rows: readonly DueMail[]): Promise<void> {
+  try {
+    const mail = alertMail(rows, config);
+    if (mail !== null) await mailer.send(mail);
+    await endMails(db, rows);
+  } catch (error) {
+    const workspaceId = rows[0]?.workspace_id;
+    log.warn({ workspaceId }, `a mail about alerts could not be sent: ${errorMessage(error)}`);
+    await endMails(
+      db,
+      rows.filter(({ tries }) => tries >= MAX_TRIES),
+    );
+  }
+}
+
+/** Returns the mail about a workspace's alerts; null if the workspace has no address for it. */
+function alertMail(rows: readonly DueMail[], { publicUrl }: Pick<Config, 'publicUrl'>): Mail | null {
+  const [first] = rows;
+  if (first === undefined) return null;
+  const { notificationEmail: to, timezone } = workspaceConfiguration(first.workspace_configuration);
+  if (to === '') return null;
+  const title = (row: DueMail) => alertTitle(row.metric, row.service_name, row.status === 'firing');
+  const described = rows
+    .slice(0, MAX_DESCRIBED)
+    .flatMap((row) => [
+      `${title(row)}.`,
+      `Rule: ${ruleText({ metric: row.metric, above: row.above, forMinutes: row.for_minutes })}`,
+      ...(row.value === null ? [] : [`Value: ${valueText(row.metric, row.value)}`]),
+      ...(row.since === null ? [] : [`Since: ${localTime(row.since, timezone)}`]),
+      '',
+    ]);
+  const more = rows.length - MAX_DESCRIBED;
+  return {
+    to,
+    subject: rows.length === 1 ? title(first) : `${rows.length} alerts of ${first.workspace_name}`,
+    text: [
+      ...described,
+      ...(more > 0 ? [`${more} more changed.`, ''] : []),
+      `${publicUrl}/w/${first.workspace_id}/settings/alerts`,
+      '',
+    ].join('\n'),
+  };
+}

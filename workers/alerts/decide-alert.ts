@@ -1,0 +1,107 @@
+import { type AlertRule, type AlertStatus, isBeyond } from '../../shared/alerts/model.js';
+
+/** The state of a rule for one service after the last evaluation. */
+export interface AlertState {
+  status: AlertStatus;
+  /** The last measured value. */
+  value: number | null;
+  /** When the status started. For `firing`: when the value first went beyond the threshold. */
+  since: Date | null;
+  /** Number of consecutive minutes beyond the threshold; while the rule fires, of those within it. */
+  run: number;
+  /** How many consecutive minutes within the threshold end the firing. */
+  returnMinutes: number;
+  resolvedAt: Date | null;
+  dataAt: Date | null;
+}
+
+/** The value in the minute that starts at `at`. Null if nothing was measured. */
+export interface Sample {
+  at: Date;
+  value: number | null;
+}
+
+export type AlertMessage = 'firing' | 'resolved';
+
+const MINUTE_MS = 60_000;
+/** How many consecutive minutes within the threshold end a firing: at first, and at most. */
+const RETURN_MINUTES = { first: 5, longest: 60 };
+/** A rule that fires again within this time after its end is flapping. */
+const FLAPPING_MS = 60 * MINUTE_MS;
+/** Maximum gap between values of one run of consecutive minutes. */
+const MAX_GAP_MS = 60 * MINUTE_MS;
+
+/** The state of a rule for a service for which it was not evaluated yet. */
+export const INITIAL: AlertState = {
+  status: 'unknown',
+  value: null,
+  since: null,
+  run: 0,
+  returnMinutes: RETURN_MINUTES.first,
+  resolvedAt: null,
+  dataAt: null,
+};
+
+/**
+ * Returns the state after these samples, oldest first, and the message to send. A minute without data counts neither as
+ * beyond the threshold nor as within it. If the rule fires and ends within these samples, only the newer message is
+ * sent.
+ */
+export function decideAlert(
+  rule: AlertRule,
+  before: AlertState,
+  samples: readonly Sample[],
+): { state: AlertState; message: AlertMessage | null } {
+  let state = before;
+  let message: AlertMessage | null = null;
+  for (const sample of samples) {
+    const next =
+      sample.value === null ? withoutData(state, sample.at) : withValue(rule, state, sample.at, sample.value);
+    if (next.status === 'firing' && state.status !== 'firing') message = 'firing';
+    if (next.status !== 'firing' && state.status === 'firing') message = 'resolved';
+    state = next;
+  }
+  return { state, message };
+}
+
+/**
+ * Returns the state after a minute without data. A firing rule keeps firing: no data does not mean that all is well.
+ */
+function withoutData(state: AlertState, at: Date): AlertState {
+  if (state.status === 'firing' || state.status === 'unknown' || !isLate(state, at)) return state;
+  return { ...state, status: 'unknown', value: null, since: at, run: 0 };
+}
+
+function withValue(rule: AlertRule, state: AlertState, at: Date, value: number): AlertState {
+  const measured = { ...state, value, dataAt: at };
+  const beyond = isBeyond(rule, value);
+  if (state.status === 'firing') {
+    const run = beyond ? 0 : state.run + 1;
+    if (run < state.returnMinutes) return { ...measured, run };
+    return { ...measured, status: 'ok', since: at, run: 0, resolvedAt: at };
+  }
+  if (!beyond) return { ...measured, status: 'ok', since: state.status === 'ok' ? state.since : at, run: 0 };
+  const continues = state.status === 'pending' && !isLate(state, at);
+  const since = continues ? state.since : at;
+  const run = continues ? state.run + 1 : 1;
+  if (run < minutesToFire(rule)) return { ...measured, status: 'pending', since, run };
+  return { ...measured, status: 'firing', since, run: 0, returnMinutes: returnMinutesOf(state, at) };
+}
+
+/** Returns how many minutes beyond the threshold make a rule fire; 1 for restarts, counted over `forMinutes`. */
+function minutesToFire({ metric, forMinutes }: AlertRule): number {
+  return metric === 'restarts' ? 1 : forMinutes;
+}
+
+/**
+ * Returns how many minutes within the threshold end a firing. The number doubles for a rule that fires again soon, so
+ * that a flapping value causes few messages.
+ */
+function returnMinutesOf({ resolvedAt, returnMinutes }: AlertState, at: Date): number {
+  const flaps = resolvedAt !== null && at.getTime() - resolvedAt.getTime() < FLAPPING_MS;
+  return flaps ? Math.min(returnMinutes * 2, RETURN_MINUTES.longest) : RETURN_MINUTES.first;
+}
+
+function isLate({ dataAt }: AlertState, at: Date): boolean {
+  return dataAt === null || at.getTime() - dataAt.getTime() > MAX_GAP_MS;
+}

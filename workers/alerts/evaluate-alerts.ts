@@ -1,0 +1,112 @@
+import { type Db, lockUntilCommit } from '../../shared/core/database/database-client.js';
+import { storageBytes } from '../../shared/data/model.js';
+import { quantile } from '../../shared/metrics/model.js';
+import { type NewestDelivery, storeNewestDeliveries } from '../webhooks/newest-deliveries.js';
+import { MAX_PAIRS, type MinuteFigures, type NewState, type Pair, readPairs, storeStates } from './alert-store.js';
+import { type AlertMessage, type AlertState, decideAlert, INITIAL, type Sample } from './decide-alert.js';
+
+const MINUTE_MS = 60_000;
+
+/** Maximum number of statements per run. Pairs that are left come first in the next run. */
+const MAX_BATCHES = 10;
+
+/**
+ * Evaluates the rules of all workspaces, and stores their new states with the messages. Minutes without a run are
+ * evaluated afterwards, up to two hours.
+ */
+export async function evaluateAlerts({ db }: { db: Db }): Promise<void> {
+  for (let batch = 0; batch < MAX_BATCHES; batch++) {
+    if ((await evaluateBatch(db)) < MAX_PAIRS.all) return;
+  }
+}
+
+/** Evaluates one batch, and returns its size. */
+function evaluateBatch(db: Db): Promise<number> {
+  return db.transaction(async (trx) => {
+    // Otherwise two leaders at the same time would both send the message about a change.
+    await lockUntilCommit(trx, 'ranvier.alerts');
+    const decided = (await readPairs(trx)).map((pair) => ({ pair, ...decide(pair) }));
+    await storeStates(
+      trx,
+      decided.map(({ pair, state, message }): NewState => ({ pair, state, told: message !== null })),
+    );
+    const told = decided.flatMap(({ pair, state, message }) => (message === null ? [] : [{ pair, state, message }]));
+    await storeNewestDeliveries(trx, told.map(deliveryOf));
+    return decided.length;
+  });
+}
+
+function decide(pair: Pair): ReturnType<typeof decideAlert> {
+  const { metric, above, for_minutes: forMinutes, status } = pair;
+  const before: AlertState =
+    status === null
+      ? INITIAL
+      : {
+          status,
+          value: pair.value,
+          since: pair.since,
+          run: pair.run,
+          returnMinutes: pair.return_minutes,
+          resolvedAt: pair.resolved_at,
+          dataAt: pair.data_at,
+        };
+  return decideAlert({ metric, above, forMinutes }, before, samplesOf(pair));
+}
+
+/**
+ * Returns the samples for a rule and its service: one for each minute with metrics, or only the current value for a
+ * metric without history. The last minute always has a sample.
+ */
+function samplesOf(pair: Pair): Sample[] {
+  const last = pair.until.getTime() - MINUTE_MS;
+  const now = valueNow(pair);
+  if (now !== undefined) return [{ at: new Date(last), value: now }];
+  const known = (pair.minutes ?? [])
+    .filter(({ minute }) => minute >= pair.from.getTime())
+    .map((figures) => ({ at: new Date(figures.minute), value: minuteValue(pair.metric, figures) }));
+  return known.at(-1)?.at.getTime() === last ? known : [...known, { at: new Date(last), value: null }];
+}
+
+/** Returns the current value of a metric without history. Null if it is unknown, undefined for the other metrics. */
+function valueNow(pair: Pair): number | null | undefined {
+  if (pair.metric === 'restarts') return pair.restarts;
+  if (pair.metric === 'certificate') return pair.certificate_days;
+  if (pair.metric !== 'disk') return undefined;
+  if (pair.data_bytes === null || pair.data_plan === null) return pair.volume_percent;
+  return (pair.data_bytes / storageBytes(pair.data_plan)) * 100;
+}
+
+function minuteValue(metric: Pair['metric'], figures: MinuteFigures): number | null {
+  const { samples, requests } = figures;
+  if (metric === 'latency_p99') return quantile(figures.latency ?? [], 0.99);
+  if (metric === 'errors') return requests === 0 ? null : (figures.failed / requests) * 100;
+  if (samples === 0) return null;
+  return (metric === 'cpu' ? figures.cpu : figures.memory) / samples;
+}
+
+function deliveryOf({
+  pair,
+  state,
+  message,
+}: {
+  pair: Pair;
+  state: AlertState;
+  message: AlertMessage;
+}): NewestDelivery {
+  return {
+    workspaceId: pair.workspace_id,
+    event: `alert.${message}`,
+    about: `${pair.alert_id} ${pair.service_id}`,
+    replaces: ['alert.firing', 'alert.resolved'],
+    data: {
+      alertId: pair.alert_id,
+      serviceId: pair.service_id,
+      serviceName: pair.service_name,
+      metric: pair.metric,
+      above: pair.above,
+      forMinutes: pair.for_minutes,
+      value: state.value === null ? null : Math.round(state.value * 100) / 100,
+      since: state.since?.toISOString() ?? null,
+    },
+  };
+}

@@ -1,0 +1,63 @@
+import { field, parsedJson, text } from '../../shared/core/json-fields.js';
+import { escapeControls } from '../../shared/core/plain-text.js';
+import { retryAfterMs } from '../../shared/webhooks/model.js';
+import type { Answer } from '../webhooks/post-signed.js';
+
+/**
+ * What to do after a collector's response. `sent`: the collector stored the batch except `rejected` records. `skipped`:
+ * it will never accept the batch. `again`: the same batch is sent again after `waitMs`.
+ */
+export type Outcome =
+  | { result: 'sent'; rejected: number; error: string }
+  | { result: 'skipped'; error: string }
+  | { result: 'again'; waitMs: number; error: string };
+
+/** The first and the maximum pause after a failure, in milliseconds. */
+const PAUSE = { first: 5_000, longest: 5 * 60_000 };
+/** Maximum pause that a Retry-After header may request, in milliseconds. */
+const MAX_RETRY_AFTER_MS = 60 * 60_000;
+const MAX_ERROR_LENGTH = 300;
+/** Statuses that mean that the batch itself is wrong. Other causes may go away: a wrong key or address, an overload. */
+const SKIPPED = new Set([400, 413, 422]);
+
+/** Decides what to do after the response to a batch. `tries` is the number of failures before it. */
+export function outcomeOf(answer: Answer, tries: number, now: Date): Outcome {
+  const { status, retryAfter, body } = answer;
+  if (status >= 200 && status < 300) return partialSuccessOf(body);
+  const error = shortened(`answered with ${status}${messageOf(body)}`);
+  if (SKIPPED.has(status)) return { result: 'skipped', error };
+  const asked = Math.min(retryAfterMs(retryAfter, now), MAX_RETRY_AFTER_MS);
+  return { result: 'again', waitMs: Math.max(pauseAfter(tries), asked), error };
+}
+
+/** Decides what to do if there was no response. */
+export function withoutAnswer(message: string, tries: number): Outcome {
+  return { result: 'again', waitMs: pauseAfter(tries), error: shortened(message) };
+}
+
+function pauseAfter(tries: number): number {
+  return Math.min(PAUSE.first * 2 ** Math.min(tries, 20), PAUSE.longest);
+}
+
+/** Parses a 2xx body, `{ partialSuccess: { rejectedLogRecords, errorMessage } }`. Rejected records are not resent. */
+function partialSuccessOf(body: string): Outcome {
+  const partial = field(parsedJson(body), 'partialSuccess');
+  const counts = ['rejectedLogRecords', 'rejectedDataPoints', 'rejectedSpans'].map((name) =>
+    Number(field(partial, name) ?? 0),
+  );
+  const rejected = counts.find((count) => Number.isSafeInteger(count) && count > 0) ?? 0;
+  const message = text(partial, 'errorMessage');
+  const said = message === '' ? '' : `: ${message}`;
+  const error = rejected > 0 ? `the collector rejected ${rejected} records${said}` : said.slice(2);
+  return { result: 'sent', rejected, error: shortened(error) };
+}
+
+/** Returns the message in the body of a failure, which is a google.rpc.Status. */
+function messageOf(body: string): string {
+  const message = text(parsedJson(body), 'message');
+  return message === '' ? '' : `: ${message}`;
+}
+
+function shortened(message: string): string {
+  return escapeControls(message).slice(0, MAX_ERROR_LENGTH);
+}

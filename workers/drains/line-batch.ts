@@ -1,0 +1,52 @@
+import type { LogLineRow } from '../../shared/logs/model.js';
+import type { ServiceFacts } from './otlp.js';
+
+/** A service with unsent lines: the range of their ids, and the first of those that are stored, in order. */
+export interface WaitingLines {
+  serviceId: string;
+  /** Id of the last line that was sent. */
+  sentId: number;
+  /** Id of the service's last line. */
+  lastId: number;
+  lines: (LogLineRow & ServiceFacts)[];
+}
+
+export interface LineBatch {
+  lines: (LogLineRow & ServiceFacts)[];
+  /** Service id → id of its last line that needs no further request. */
+  positions: Map<string, number>;
+  /** Number of lines that were deleted before they could be sent. */
+  lost: number;
+  more: boolean;
+}
+
+/** Approximate size of a log record without its text, in bytes: ids, timestamps and field names. */
+const BYTES_OF_RECORD = 500;
+
+/**
+ * Decides which lines one request sends. Each service gets an equal share of `maxBytes`, so that one with much output
+ * does not delay the others, and at least one line. Ids have no gaps: missing lines were deleted.
+ */
+export function lineBatch(waiting: readonly WaitingLines[], maxBytes: number): LineBatch {
+  const batch: LineBatch = { lines: [], positions: new Map(), lost: 0, more: false };
+  const share = maxBytes / waiting.length;
+  for (const { serviceId, sentId, lastId, lines } of waiting) {
+    const taken = withinBytes(lines, share);
+    // Without a stored line, all lines up to the last one were deleted.
+    const position = taken.at(-1)?.id ?? lastId;
+    batch.lines.push(...taken);
+    batch.positions.set(serviceId, position);
+    batch.lost += position - sentId - taken.length;
+    batch.more ||= position < lastId;
+  }
+  return batch;
+}
+
+function withinBytes<T extends { message: string }>(lines: readonly T[], maxBytes: number): T[] {
+  let bytes = 0;
+  const end = lines.findIndex(({ message }) => {
+    bytes += Buffer.byteLength(JSON.stringify(message)) + BYTES_OF_RECORD;
+    return bytes > maxBytes;
+  });
+  return lines.slice(0, end < 0 ? lines.length : Math.max(end, 1));
+}

@@ -1,0 +1,63 @@
+/**
+ * OTLP messages in their JSON encoding: ids are hexadecimal, and 64-bit integers are strings
+ * (https://opentelemetry.io/docs/specs/otlp/#json-protobuf-encoding). Only the fields that the platform sets.
+ */
+
+interface KeyValue {
+  key: string;
+  value: { stringValue: string };
+}
+
+interface Resource {
+  attributes: KeyValue[];
+}
+
+interface Scope {
+  name: string;
+}
+
+/** The service to which a record belongs. */
+export interface ServiceFacts {
+  service_id: string;
+  workspace_id: string;
+  service_name: string;
+  project_name: string | null;
+  environment_name: string | null;
+}
+
+export const SCOPE: Scope = { name: 'ranvier' };
+
+/** Returns a time in nanoseconds since 1970, as a string. */
+export function nanoseconds(time: Date): string {
+  return `${time.getTime()}000000`;
+}
+
+/** Returns OTLP attributes, without those that have no value. */
+export function attributes(values: Readonly<Record<string, string | null>>): KeyValue[] {
+  return Object.entries(values).flatMap(([key, value]) =>
+    value === null || value === '' ? [] : [{ key, value: { stringValue: value } }],
+  );
+}
+
+/** Returns records grouped by service, in the order of each service's first record. */
+export function byService<T extends ServiceFacts>(rows: readonly T[]): { resource: Resource; rows: T[] }[] {
+  const groups = new Map<string, { resource: Resource; rows: T[] }>();
+  for (const row of rows) {
+    const group = groups.get(row.service_id) ?? { resource: resourceOf(row), rows: [] };
+    group.rows.push(row);
+    groups.set(row.service_id, group);
+  }
+  return [...groups.values()];
+}
+
+function resourceOf(facts: ServiceFacts): Resource {
+  return {
+    attributes: attributes({
+      'service.name': facts.service_name,
+      'service.namespace': facts.project_name,
+      'deployment.environment.name': facts.environment_name,
+      'ranvier.service.id': facts.service_id,
+      'ranvier.workspace.id': facts.workspace_id,
+    }),
+  };
+}

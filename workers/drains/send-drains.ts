@@ -1,0 +1,113 @@
+import { errorMessage } from '../../shared/core/error-registry.js';
+import { signalUrl } from '../../shared/drains/model.js';
+import { openFrom, SEALED } from '../../shared/secrets/sealed-columns.js';
+import { Masker } from '../masking/masker.js';
+import { type PostOptions, postSigned } from '../webhooks/post-signed.js';
+import type { JobDeps } from '../worker-deps.js';
+import { type Outcome, outcomeOf, withoutAnswer } from './decide-outcome.js';
+import { recordFailure, recordIdle, recordProgress, type TakenSignal, takeSignals } from './drain-store.js';
+import { type Batch, readBatch } from './read-batch.js';
+
+export type DrainDeps = Pick<JobDeps, 'db' | 'keyring' | 'config' | 'log'> & Pick<PostOptions, 'resolve'>;
+
+/** How many drains are sent to at the same time. */
+const AT_ONCE = 64;
+const TIMEOUT_MS = 10_000;
+/** How long one signal is sent before others get their turn, in milliseconds. */
+const TURN_MS = 10_000;
+/** Pause after everything was sent, in milliseconds. */
+const IDLE_MS = 5_000;
+const ANSWER_BYTES = 16 * 1024;
+
+/**
+ * Sends logs, metrics and traces to their drains, one request per drain at a time. A drain's position is saved only
+ * after the collector has stored the batch, so if this process dies in between, the batch is sent twice.
+ */
+export class DrainSender {
+  readonly #deps: DrainDeps;
+  readonly #busy = new Map<string, Promise<void>>();
+
+  constructor(deps: DrainDeps) {
+    this.#deps = deps;
+  }
+
+  /** Starts to send what is due. Does not wait for the collectors, so that a slow one does not delay the others. */
+  async start(): Promise<void> {
+    const most = AT_ONCE - this.#busy.size;
+    if (most <= 0) return;
+    for (const taken of await takeSignals(this.#deps.db, { most, busy: [...this.#busy.keys()] })) {
+      const work = sendSignal(this.#deps, taken).finally(() => this.#busy.delete(taken.drain_id));
+      this.#busy.set(taken.drain_id, work);
+    }
+  }
+
+  /** Resolves when all requests that were started have finished. */
+  async settled(): Promise<void> {
+    await Promise.all(this.#busy.values());
+  }
+}
+
+/** Sends batches of a signal until none is left, one fails, or its turn is over. Never rejects. */
+async function sendSignal(deps: DrainDeps, taken: TakenSignal): Promise<void> {
+  const { db, log } = deps;
+  try {
+    const end = Date.now() + TURN_MS;
+    for (let now: TakenSignal | null = taken; now !== null; ) {
+      const batch = await readBatch(db, now);
+      if (batch === null) return await recordIdle(db, now, IDLE_MS);
+      now = await sendBatch(deps, now, batch, end);
+    }
+  } catch (error) {
+    // The lease expires by itself.
+    log.warn({ drainId: taken.drain_id, signal: taken.signal }, `a drain was not served: ${errorMessage(error)}`);
+  }
+}
+
+/** Sends a batch and records the outcome. Returns the signal if its next batch is to be sent now; null otherwise. */
+async function sendBatch(deps: DrainDeps, taken: TakenSignal, batch: Batch, end: number): Promise<TakenSignal | null> {
+  const { db } = deps;
+  const { request, oldest, position, more, lost, lossText } = batch;
+  const outcome: Outcome =
+    request === null ? { result: 'sent', rejected: 0, error: '' } : await post(deps, taken, request);
+  if (outcome.result === 'again') {
+    const { error, waitMs } = outcome;
+    await recordFailure(db, taken, { error, waitMs, behindSince: oldest ?? new Date() });
+    return null;
+  }
+  const goesOn = more && Date.now() < end;
+  const skipped = outcome.result === 'skipped';
+  const errors = [skipped ? `${batch.count} records were refused: ${outcome.error}` : outcome.error, lossText];
+  const recorded = await recordProgress(db, taken, {
+    position,
+    sent: request !== null && !skipped,
+    error: errors.filter((text) => text !== '').join('; '),
+    dropped: lost + (skipped ? batch.count : outcome.rejected),
+    behindSince: more ? oldest : null,
+    dueInMs: goesOn ? null : more ? 0 : IDLE_MS,
+  });
+  if (!recorded || !goesOn) return null;
+  const { until = taken.sent_until, ids = [] } = position;
+  return { ...taken, tries: 0, sent_until: until, sent_ids: [...taken.sent_ids, ...ids] };
+}
+
+async function post(deps: DrainDeps, taken: TakenSignal, request: object): Promise<Outcome> {
+  const { config, keyring, resolve } = deps;
+  const { drain_id, signal, endpoint, sealed_headers, tries } = taken;
+  const headers: Record<string, string> =
+    sealed_headers === null ? {} : JSON.parse(openFrom(keyring, SEALED.drainHeaders, drain_id, sealed_headers));
+  try {
+    const answer = await postSigned(signalUrl(endpoint, signal), {
+      allowLocal: config.allowLocalRepositories,
+      timeoutMs: TIMEOUT_MS,
+      answerBytes: ANSWER_BYTES,
+      body: JSON.stringify(request),
+      headers: { ...headers, 'Content-Type': 'application/json', 'User-Agent': 'Ranvier' },
+      ...(resolve ? { resolve } : {}),
+    });
+    // A collector's response may quote a header.
+    const body = new Masker(Object.values(headers)).mask(answer.body);
+    return outcomeOf({ ...answer, body }, tries, new Date());
+  } catch (error) {
+    return withoutAnswer(`not sent: ${errorMessage(error)}`, tries);
+  }
+}

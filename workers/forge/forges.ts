@@ -1,0 +1,147 @@
+import { field, text } from '../../shared/core/json-fields.js';
+import { type EnvironmentReport, markerOf, type ReportState, type StatusReport } from './model.js';
+
+/** A request to a git host's API. `path` is relative to the API's URL. */
+export interface ForgeRequest {
+  method: 'GET' | 'POST' | 'PATCH' | 'PUT';
+  path: string;
+  body?: object;
+}
+
+export type ForgeName = 'github' | 'gitlab' | 'gitea';
+
+/** Builds the requests for one kind of git host. Forgejo accepts those for Gitea. */
+export interface Forge {
+  headers(token: string): Record<string, string>;
+  status(project: string, sha: string, report: StatusReport): ForgeRequest;
+  createComment(project: string, number: string, body: string): ForgeRequest;
+  editComment(project: string, number: string, id: string, body: string): ForgeRequest;
+  /** Lists comments that may have been written since that time. */
+  comments(project: string, number: string, since: Date): ForgeRequest;
+  /** Present for GitHub only, because only GitHub has deployments. */
+  deployments?: {
+    create(project: string, sha: string, report: EnvironmentReport): ForgeRequest;
+    status(project: string, id: string, report: EnvironmentReport): ForgeRequest;
+  };
+}
+
+const JSON_TYPE = { 'Content-Type': 'application/json', 'User-Agent': 'Ranvier' };
+/** Maximum number of comments that are searched for an earlier one of ours. */
+const COMMENTS = 30;
+
+const ofRepository = (project: string) => `/repos/${project.split('/').map(encodeURIComponent).join('/')}`;
+
+/** GitHub's and Gitea's pull requests share their numbers with issues. */
+function issueComments(): Pick<Forge, 'createComment' | 'editComment'> {
+  return {
+    createComment: (project, number, body) => ({
+      method: 'POST',
+      path: `${ofRepository(project)}/issues/${number}/comments`,
+      body: { body },
+    }),
+    editComment: (project, _number, id, body) => ({
+      method: 'PATCH',
+      path: `${ofRepository(project)}/issues/comments/${id}`,
+      body: { body },
+    }),
+  };
+}
+
+function commitStatus(project: string, sha: string, { state, description, context, link }: StatusReport): ForgeRequest {
+  return {
+    method: 'POST',
+    path: `${ofRepository(project)}/statuses/${sha}`,
+    body: { state: state === 'running' ? 'pending' : state, description, context, target_url: link },
+  };
+}
+
+const since = (from: Date) => `since=${encodeURIComponent(from.toISOString())}`;
+
+const github: Forge = {
+  ...issueComments(),
+  headers: (token) => ({
+    ...JSON_TYPE,
+    Accept: 'application/vnd.github+json',
+    Authorization: `Bearer ${token}`,
+    'X-GitHub-Api-Version': '2022-11-28',
+  }),
+  status: commitStatus,
+  comments: (project, number, from) => ({
+    method: 'GET',
+    path: `${ofRepository(project)}/issues/${number}/comments?per_page=${COMMENTS}&${since(from)}`,
+  }),
+  deployments: {
+    create: (project, sha, { environment, description, transient }) => ({
+      method: 'POST',
+      path: `${ofRepository(project)}/deployments`,
+      body: {
+        ref: sha,
+        environment,
+        description,
+        auto_merge: false,
+        // Otherwise GitHub refuses while a status of the commit is pending, as ours is.
+        required_contexts: [],
+        transient_environment: transient,
+        production_environment: !transient,
+      },
+    }),
+    status: (project, id, { state, description, environment, link, url }) => ({
+      method: 'POST',
+      path: `${ofRepository(project)}/deployments/${id}/statuses`,
+      body: {
+        ...{ state, description, environment, log_url: link, auto_inactive: false },
+        ...(url === null ? {} : { environment_url: url }),
+      },
+    }),
+  },
+};
+
+const gitea: Forge = {
+  ...issueComments(),
+  headers: (token) => ({ ...JSON_TYPE, Accept: 'application/json', Authorization: `token ${token}` }),
+  status: commitStatus,
+  comments: (project, number, from) => ({
+    method: 'GET',
+    path: `${ofRepository(project)}/issues/${number}/comments?${since(from)}`,
+  }),
+};
+
+const GITLAB_STATES: Readonly<Record<ReportState, string>> = {
+  ...{ pending: 'pending', running: 'running', success: 'success' },
+  ...{ failure: 'failed', error: 'canceled' },
+};
+const ofProject = (project: string) => `/projects/${encodeURIComponent(project)}`;
+const notes = (project: string, number: string) => `${ofProject(project)}/merge_requests/${number}/notes`;
+
+const gitlab: Forge = {
+  headers: (token) => ({ ...JSON_TYPE, Accept: 'application/json', 'PRIVATE-TOKEN': token }),
+  status: (project, sha, { state, description, context, link }) => ({
+    method: 'POST',
+    path: `${ofProject(project)}/statuses/${sha}`,
+    body: { state: GITLAB_STATES[state], description, name: context, target_url: link },
+  }),
+  createComment: (project, number, body) => ({ method: 'POST', path: notes(project, number), body: { body } }),
+  editComment: (project, number, id, body) => ({
+    method: 'PUT',
+    path: `${notes(project, number)}/${id}`,
+    body: { body },
+  }),
+  comments: (project, number) => ({
+    method: 'GET',
+    path: `${notes(project, number)}?sort=desc&order_by=created_at&per_page=${COMMENTS}`,
+  }),
+};
+
+export const FORGES: Readonly<Record<ForgeName, Forge>> = { github, gitlab, gitea };
+
+/** Returns the id in the response to a request that created something; '' if there is none. */
+export function createdId(answer: unknown): string {
+  const id = field(answer, 'id');
+  return typeof id === 'number' && Number.isSafeInteger(id) && id > 0 ? String(id) : '';
+}
+
+/** Returns the id of the comment with this marker in a list of comments; '' if it is not there. */
+export function commentWith(marker: string, answer: unknown): string {
+  const all = Array.isArray(answer) ? answer : [];
+  return createdId(all.find((one) => text(one, 'body').startsWith(markerOf(marker))));
+}
