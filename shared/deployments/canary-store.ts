@@ -1,0 +1,121 @@
+import { type Db, oneRow, rowsOf, type Transaction, valuesOf } from '../core/database/database-client.js';
+import { moveOpen } from '../engine/cancel-requests.js';
+import { publishRouteChange } from '../services/publish-route.js';
+import { DEPLOYMENTS } from './kind.js';
+import { MOVE_ROUTES } from './store.js';
+
+/** The new release, or the one that was live before. */
+export type SideName = 'new' | 'previous';
+
+/** What the edges have counted on one side of a canary, and how many of its replicas take requests. */
+export interface CanarySide {
+  requests: number;
+  errors: number;
+  /** Counts by class of latency. */
+  latency: readonly number[];
+  ready: number;
+}
+
+/** A canary as PostgreSQL has it. Times are in milliseconds since the epoch. */
+export interface Canary {
+  deploymentId: string;
+  serviceId: string;
+  previousId: string;
+  percent: number;
+  begunAt: number;
+  endsAt: number;
+  /** Null while the canary is under way. */
+  endedAt: number | null;
+  promoted: boolean;
+  /** What was found at its end. */
+  reason: string;
+  cancelRequested: boolean;
+  /** True if the service is active and serves the previous release. */
+  isActive: boolean;
+  /** When a replica of the new release last changed. */
+  changedAt: number;
+  new: CanarySide;
+  previous: CanarySide;
+  now: number;
+}
+
+/** SQL: a time in milliseconds since the epoch. */
+const ms = (time: string) => `cast(extract(epoch from ${time}) * 1000 as float8)`;
+
+/** Returns SQL: the number of a release's replicas that take requests. */
+export function readyCount(deployment: string): string {
+  return `(select count(*) from replicas r where r.deployment_id = ${deployment} and r.run_id is null
+              and r.desired = 'running' and r.state = 'ready')`;
+}
+
+/** Returns SQL: one side of a canary as JSON. `counts` is the alias of its row in `canary_sides`, if there is one. */
+function sideSql(counts: string, deployment: string): string {
+  return `jsonb_build_object('requests', coalesce(${counts}.requests, 0), 'errors', coalesce(${counts}.errors, 0),
+    'latency', coalesce(${counts}.latency, '{}'), 'ready', ${readyCount(deployment)})`;
+}
+
+/** Returns the canary of a deployment, or null if it has none. */
+export function readCanary(db: Db, deploymentId: string): Promise<Canary | null> {
+  return oneRow<Canary>(
+    db,
+    `select c.deployment_id as "deploymentId", c.service_id as "serviceId", c.previous_id as "previousId", c.percent,
+            ${ms('c.begun_at')} as "begunAt", ${ms('c.ends_at')} as "endsAt", ${ms('c.ended_at')} as "endedAt", c.promoted, c.reason,
+            d.cancel_requested_at is not null as "cancelRequested",
+            s.lifecycle_status = 'active' and s.deleted_at is null and s.live_deployment_id = c.previous_id as "isActive",
+            ${ms('(select coalesce(max(r.updated_at), c.begun_at) from replicas r where r.deployment_id = c.deployment_id)')} as "changedAt",
+            ${sideSql('fresh', 'c.deployment_id')} as new, ${sideSql('earlier', 'c.previous_id')} as previous,
+            ${ms('clock_timestamp()')} as now
+       from canaries c join deployments d on d.id = c.deployment_id join services s on s.id = c.service_id
+       left join canary_sides fresh on fresh.deployment_id = c.deployment_id and fresh.side = 'new'
+       left join canary_sides earlier on earlier.deployment_id = c.deployment_id and earlier.side = 'previous'
+      where c.deployment_id = :deploymentId`,
+    { deploymentId },
+  );
+}
+
+/** Returns the deployments whose canaries are under way. */
+export function openCanaries(db: Db): Promise<string[]> {
+  return valuesOf<string>(db, 'select deployment_id from canaries where ended_at is null order by begun_at', []);
+}
+
+/**
+ * Sends all visitors to the new release. Returns false if the canary is not under way or its deployment is being
+ * cancelled. The caller has locked the service.
+ */
+export async function promoteCanary(trx: Transaction, id: string, reason: string): Promise<boolean> {
+  const match = { id, status: 'canary' };
+  const change = { sql: 'went_live_at = now()', after: MOVE_ROUTES };
+  if ((await moveOpen(trx, DEPLOYMENTS, match, 'routeSwitched', change)) === 0) return false;
+  await recordEnd(trx, id, { promoted: true, reason });
+  return true;
+}
+
+/**
+ * Sends all visitors back to the previous release, if the canary is under way. A worker then ends its deployment, as
+ * cancelled if that was requested, else as failed. The caller has locked the service.
+ */
+export async function withdrawCanary(trx: Transaction, id: string, reason: string): Promise<void> {
+  await sendVisitorsBack(trx, id, reason);
+  await moveOpen(trx, DEPLOYMENTS, { id }, 'canaryWithdrawn');
+}
+
+/** Sends all visitors back to the previous release, if the canary is under way. The caller has locked the service. */
+export async function sendVisitorsBack(trx: Transaction, id: string, reason: string): Promise<void> {
+  const serviceId = await recordEnd(trx, id, { promoted: false, reason });
+  if (serviceId !== null) await publishRouteChange(trx, serviceId);
+}
+
+/** Records the end of a canary. Returns its service; null if it has ended before. */
+async function recordEnd(
+  trx: Transaction,
+  deploymentId: string,
+  { promoted, reason }: { promoted: boolean; reason: string },
+): Promise<string | null> {
+  const [row] = await rowsOf<{ service_id: string }>(
+    trx,
+    `update canaries set ended_at = now(), promoted = :promoted, reason = :reason
+      where deployment_id = :deploymentId and ended_at is null returning service_id`,
+    { deploymentId, promoted, reason },
+  );
+  return row?.service_id ?? null;
+}

@@ -1,0 +1,70 @@
+import type { Rule, RuleInput } from './model.js';
+import { type Captures, compilePattern, matchPath, type PathPattern, type RulePath } from './path-pattern.js';
+import {
+  compileTarget,
+  fillTarget,
+  matchQuery,
+  namesInQuery,
+  type Target,
+  type TargetTemplate,
+} from './target-template.js';
+
+/** A rule that leads a request elsewhere: a redirect (3xx), or a rewrite, which answers with another path's content. */
+export interface MoveRule {
+  /** A path; in files also an address. */
+  from: string;
+  to: string;
+  status: number;
+  /** True if it acts even if the site has a file at the path. */
+  force: boolean;
+  /** Parameters that the request must have; a value `:name` takes any. */
+  query: Readonly<Record<string, string>>;
+}
+
+export interface Move {
+  rule: MoveRule;
+  /** The origin that the request must have; '' for any. */
+  origin: string;
+  pattern: PathPattern;
+  target: TargetTemplate;
+  /** The names of the parameters that the rule has used up. */
+  used: readonly string[];
+}
+
+export interface MoveRequest {
+  path: RulePath;
+  /** Without the `?`. */
+  query: string;
+  /** `https://shop.example.com`. */
+  origin: string;
+}
+
+/** Compiles a rule. Throws `PatternError`. */
+export function compileMove(rule: MoveRule): Move {
+  const [, origin = '', from = ''] = /^(https?:\/\/[^/]*)?(.*)$/s.exec(rule.from) ?? [];
+  const pattern = compilePattern(from === '' ? '/' : from);
+  const names = pattern.head.flatMap((part) => (typeof part === 'string' ? [] : [part.name]));
+  const splat = pattern.pieces === null ? [] : ['splat'];
+  const target = compileTarget(rule.to, [...names, ...namesInQuery(rule.query), ...splat]);
+  return { rule, origin: origin.toLowerCase(), pattern, target, used: Object.keys(rule.query) };
+}
+
+/** Returns the move that a redirect or a rewrite makes; null for a rule of another type. Throws `PatternError`. */
+export function moveOf(rule: Rule | RuleInput): Move | null {
+  if (rule.type !== 'redirect' && rule.type !== 'rewrite') return null;
+  const { from = '/', to = '/', force = false, query = {} } = rule;
+  const status = rule.type === 'rewrite' ? 200 : (rule.status ?? 301);
+  return compileMove({ from, to, status, force, query });
+}
+
+/** Returns the target of the request; null if the rule does not match it. */
+export function matchMove(move: Move, { path, query, origin }: MoveRequest): Target | null {
+  const ofPath = matchPath(move.pattern, path);
+  if (ofPath === null || (move.origin !== '' && move.origin !== origin)) return null;
+  const ofQuery: Captures | null = move.used.length === 0 ? {} : matchQuery(move.rule.query, query);
+  return ofQuery === null ? null : fillTarget(move.target, { ...ofQuery, ...ofPath }, query, move.used);
+}
+
+export function isRedirect(status: number): boolean {
+  return status >= 300 && status < 400;
+}

@@ -1,0 +1,53 @@
+import { type Db, oneRow, rowsOf, type Transaction } from '../core/database/database-client.js';
+import { publishRouteChange } from '../services/publish-route.js';
+import type { Rule, SiteRules } from './model.js';
+
+/** Returns the rules of a service, in order. */
+export async function listRules(db: Db, serviceId: string): Promise<Rule[]> {
+  const row = await oneRow<{ rules: Rule[] }>(db, 'select rules from service_rules where service_id = ?', [serviceId]);
+  return row?.rules ?? [];
+}
+
+/** Replaces the rules of a service, and notifies the edges. */
+export async function saveRules(trx: Transaction, serviceId: string, rules: readonly Rule[]): Promise<void> {
+  const version = await publishRouteChange(trx, serviceId);
+  if (rules.length === 0) await trx.raw('delete from service_rules where service_id = ?', [serviceId]);
+  else {
+    await trx.raw(
+      `insert into service_rules (service_id, version, rules) values (?, ?, ?)
+       on conflict (service_id) do update set version = excluded.version, rules = excluded.rules, updated_at = now()`,
+      [serviceId, version, JSON.stringify(rules)],
+    );
+  }
+}
+
+/** What an edge compiles for a service: its rules, and those of the site that is live. */
+export interface RuleSource {
+  serviceId: string;
+  /** As in the facts of its route: it changes when the rules do. */
+  rulesKey: string;
+  rules: Rule[];
+  site: SiteRules | null;
+}
+
+/**
+ * SQL: names the rules of the service `s` with its rules `u` and its image `i`; '' if there are none. An edge asks for
+ * rules only if it does not have those of this name.
+ */
+export const RULES_KEY = `case when u.version is null and i.manifest -> 'siteRules' is null then ''
+  else concat(u.version, '/', case when i.manifest -> 'siteRules' is null then '' else i.digest end) end`;
+
+/** Returns the rules of these services, as far as they have any. Rejects after 5 s without an answer. */
+export async function loadRules(db: Db, serviceIds: readonly string[]): Promise<RuleSource[]> {
+  return rowsOf<RuleSource>(
+    db,
+    `select s.id as "serviceId", ${RULES_KEY} as "rulesKey", coalesce(u.rules, '[]') as rules,
+            i.manifest -> 'siteRules' as site
+       from services s
+       left join service_rules u on u.service_id = s.id
+       left join deployments d on d.id = s.live_deployment_id
+       left join images i on i.id = d.image_id
+      where s.id = any(cast(:serviceIds as uuid[])) and (u.version is not null or i.manifest -> 'siteRules' is not null)`,
+    { serviceIds: [...serviceIds] },
+  );
+}

@@ -1,0 +1,57 @@
+import type { Transaction } from '../../shared/core/database/database-client.js';
+import {
+  openCanaries,
+  promoteCanary,
+  readCanary,
+  sendVisitorsBack,
+  withdrawCanary,
+} from '../../shared/deployments/canary-store.js';
+import type { DeploymentRow } from '../../shared/deployments/rows.js';
+import { lockService } from '../../shared/services/store.js';
+import { sweepEach } from '../core/sweep-each.js';
+import { edgesApplied } from '../releases/edges-applied.js';
+import type { JobDeps } from '../worker-deps.js';
+import { decideCanary } from './decide-canary.js';
+
+type Deps = Pick<JobDeps, 'db' | 'dispatcher'>;
+
+/** Decides about all canaries under way, and carries that out. Needs no slot of a worker. */
+export async function settleCanaries(deps: Pick<JobDeps, 'db' | 'dispatcher' | 'log'>): Promise<void> {
+  const facts = (deploymentId: string) => ({ deploymentId });
+  const options = { log: deps.log, atOnce: 4, failure: 'a canary was not judged', facts };
+  await sweepEach(await openCanaries(deps.db), options, async (id) => {
+    await settleCanary(deps, id);
+    return [];
+  });
+}
+
+/** Decides about a canary, and carries that out in one transaction. Any worker may call it at any time. */
+export async function settleCanary({ db, dispatcher }: Deps, deploymentId: string): Promise<void> {
+  const seen = await readCanary(db, deploymentId);
+  if (seen === null || seen.endedAt !== null || decideCanary(seen).type === 'wait') return;
+  await db.transaction((trx) => carryOut(trx, seen.serviceId, deploymentId));
+  dispatcher.wake();
+}
+
+/** Decides again under the lock of the service, because what was seen may have changed. */
+async function carryOut(trx: Transaction, serviceId: string, deploymentId: string): Promise<void> {
+  await lockService(trx, serviceId);
+  const canary = await readCanary(trx, deploymentId);
+  if (canary === null || canary.endedAt !== null) return;
+  const decision = decideCanary(canary);
+  if (decision.type === 'promote') await promoteCanary(trx, deploymentId, decision.reason);
+  else if (decision.type === 'withdraw') await withdrawCanary(trx, deploymentId, decision.reason);
+}
+
+/**
+ * Sends all visitors back to the previous release. Then waits until no edge sends requests to the new one, at most 30
+ * s.
+ */
+export async function endCanary({ db }: Pick<JobDeps, 'db'>, deployment: DeploymentRow): Promise<void> {
+  const { id, service_id: serviceId } = deployment;
+  await db.transaction(async (trx) => {
+    await lockService(trx, serviceId);
+    await sendVisitorsBack(trx, id, 'the deployment was cancelled');
+  });
+  await edgesApplied(db, serviceId, null, null);
+}

@@ -1,0 +1,67 @@
+import { createHash } from 'node:crypto';
+import type { BasicCredentials } from '../../../shared/core/basic-credentials.js';
+import type { RuleUser } from '../../../shared/rules/model.js';
+import { verifyPassword } from '../../../shared/secrets/password.js';
+
+/** Results that a rule remembers, each some 100 bytes. */
+const MAX_KNOWN = 1_000;
+/** Checks of a rule that wait for their turn. Each takes some 50 ms. */
+const MAX_WAITING = 8;
+/** Checks of all rules at the same time. A check takes one of the four threads that read files too. */
+const AT_ONCE = 2;
+
+/**
+ * Checks the passwords of one rule, and remembers the results: a browser sends its password with each request. One
+ * check of a rule runs at a time, so a rule cannot keep others from their turn.
+ */
+export class CredentialMemory {
+  /** Digest of name and password → whether they are right. */
+  readonly #known = new Map<string, boolean>();
+  readonly #running = new Map<string, Promise<boolean>>();
+  #last: Promise<unknown> = Promise.resolve();
+
+  /** Returns whether a user has this password; at once if it is known. Returns null if too many checks wait. */
+  check(users: readonly RuleUser[], { name, password }: BasicCredentials): boolean | Promise<boolean> | null {
+    const digest = createHash('sha256').update(`${name}\0${password}`).digest('base64');
+    const known = this.#known.get(digest) ?? this.#running.get(digest);
+    if (known !== undefined) return known;
+    if (this.#running.size >= MAX_WAITING) return null;
+    const user = users.find((one) => one.name === name);
+    // An unknown name takes as long as a wrong password.
+    const hash = user?.hash ?? users.find((one) => one.hash !== null)?.hash ?? null;
+    if (hash === null) return false;
+    const result = this.#last
+      .then(() => inTurn(() => verifyPassword(password, hash)))
+      .then((isRight) => this.#remember(digest, isRight && user?.hash === hash))
+      .finally(() => this.#running.delete(digest));
+    this.#running.set(digest, result);
+    this.#last = result.catch(() => undefined);
+    return result;
+  }
+
+  #remember(digest: string, isRight: boolean): boolean {
+    const [oldest] = this.#known.keys();
+    // Wrong ones make room first, so that guesses do not push out what browsers send.
+    if (this.#known.size >= MAX_KNOWN && oldest !== undefined) {
+      const wrong = [...this.#known].find(([, right]) => !right)?.[0];
+      this.#known.delete(wrong ?? oldest);
+    }
+    this.#known.set(digest, isRight);
+    return isRight;
+  }
+}
+
+let free = AT_ONCE;
+const waiting: (() => void)[] = [];
+
+async function inTurn<T>(work: () => Promise<T>): Promise<T> {
+  if (free > 0) free -= 1;
+  else await new Promise<void>((resolve) => waiting.push(resolve));
+  try {
+    return await work();
+  } finally {
+    const next = waiting.shift();
+    if (next === undefined) free += 1;
+    else next();
+  }
+}

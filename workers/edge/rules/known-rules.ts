@@ -1,0 +1,54 @@
+import type { Db } from '../../../shared/core/database/database-client.js';
+import { errorMessage } from '../../../shared/core/error-registry.js';
+import type { Logger } from '../../../shared/core/log.js';
+import type { RouteFacts } from '../../../shared/routing/store.js';
+import { loadRules, type RuleSource } from '../../../shared/rules/store.js';
+import { compileRules, type RuleSet } from './rule-set.js';
+
+/**
+ * The compiled rules of all services that have any. Those that have not changed are neither loaded nor compiled again.
+ */
+export class KnownRules {
+  readonly #log: Logger;
+  readonly #known = new Map<string, RuleSet>();
+
+  constructor(log: Logger) {
+    this.#log = log;
+  }
+
+  get known(): ReadonlyMap<string, RuleSet> {
+    return this.#known;
+  }
+
+  /** Forgets the rules of all other services. */
+  keepOnly(services: ReadonlyMap<string, unknown>): void {
+    for (const serviceId of this.#known.keys()) if (!services.has(serviceId)) this.#known.delete(serviceId);
+  }
+
+  /** Loads the rules that these facts name and this edge does not have. */
+  async refresh(db: Db, facts: readonly RouteFacts[]): Promise<void> {
+    const wanted = facts.filter(({ rulesKey, deleted }) => rulesKey !== '' && !deleted);
+    const missing = wanted.filter(({ serviceId, rulesKey }) => this.#known.get(serviceId)?.key !== rulesKey);
+    const sources =
+      missing.length === 0
+        ? []
+        : await loadRules(
+            db,
+            missing.map(({ serviceId }) => serviceId),
+          );
+    const without = new Set(facts.map(({ serviceId }) => serviceId));
+    for (const { serviceId } of wanted) without.delete(serviceId);
+    for (const serviceId of without) this.#known.delete(serviceId);
+    for (const source of sources) this.#known.set(source.serviceId, this.#compiled(source));
+  }
+
+  /** If rules cannot be compiled, every request is refused: one of them may ask for a password. */
+  #compiled(source: RuleSource): RuleSet {
+    try {
+      return compileRules(source);
+    } catch (error) {
+      this.#log.error({ serviceId: source.serviceId }, `rules cannot be applied: ${errorMessage(error)}`);
+      return compileRules({ rulesKey: source.rulesKey, rules: [{ type: 'maintenance' }], site: null });
+    }
+  }
+}

@@ -1,0 +1,95 @@
+import type { Rule, RuleUser } from '../../../shared/rules/model.js';
+import { compileMove, type Move, moveOf } from '../../../shared/rules/moves.js';
+import { compilePattern, type PathPattern } from '../../../shared/rules/path-pattern.js';
+import type { RuleSource } from '../../../shared/rules/store.js';
+import type { Target } from '../../../shared/rules/target-template.js';
+import { CredentialMemory } from './credential-check.js';
+import { RateCounts } from './rate-counts.js';
+
+/** What a rule of type `headers` does to an answer. */
+export interface HeaderChange {
+  set: readonly { name: string; value: string }[];
+  /** Names in lower case, also of the headers that are set. */
+  without: ReadonlySet<string>;
+}
+
+/** A rule that may refuse a request. */
+export type Guard = { pattern: PathPattern } & (
+  | { type: 'maintenance'; message: string }
+  | { type: 'basicAuth'; realm: string; users: readonly RuleUser[]; memory: CredentialMemory }
+  | { type: 'rateLimit'; requests: number; perMs: number; counts: RateCounts }
+);
+
+type Step = Guard | { type: 'headers'; pattern: PathPattern; change: HeaderChange } | { type: 'move'; move: Move };
+
+/** Where a matching rule leads a request for a site. It acts if it is forced, or if the site has no file there. */
+export interface SiteMove {
+  status: number;
+  force: boolean;
+  target: Target;
+}
+
+/** The rules of a service, compiled. `key` names them: two sets with one key are equal. */
+export interface RuleSet {
+  key: string;
+  steps: readonly Step[];
+  /** Those of the steps, and of the site. */
+  guards: readonly Guard[];
+  /** What the files of the live site say. */
+  site: {
+    moves: readonly Move[];
+    headers: readonly { pattern: PathPattern; change: HeaderChange }[];
+    guards: readonly Guard[];
+  };
+}
+
+/** Compiles the rules of a service. Their patterns were checked when they were stored. */
+export function compileRules({ rulesKey, rules, site }: Pick<RuleSource, 'rulesKey' | 'rules' | 'site'>): RuleSet {
+  // A canary acts on deployments: the route says whether one is under way.
+  const steps = rules.filter(({ type }) => type !== 'canary').map(compileRule);
+  const ofSite = (site?.auth ?? []).map(({ for: path, users }) => passwordGuard(path, { users, ignoresCase: true }));
+  return {
+    key: rulesKey,
+    steps,
+    guards: [...steps.filter((step): step is Guard => step.type !== 'headers' && step.type !== 'move'), ...ofSite],
+    site: {
+      moves: (site?.moves ?? []).map(compileMove),
+      headers: (site?.headers ?? []).map(({ for: path, values }) => ({
+        pattern: compilePattern(path, { ignoresCase: true }),
+        change: changeOf(values),
+      })),
+      guards: ofSite,
+    },
+  };
+}
+
+function compileRule(rule: Rule): Step {
+  const move = moveOf(rule);
+  if (move !== null) return { type: 'move', move };
+  const pattern = compilePattern(rule.for ?? '/*');
+  switch (rule.type) {
+    case 'headers':
+      return { type: 'headers', pattern, change: changeOf(rule.set ?? {}, rule.remove) };
+    case 'basicAuth':
+      return passwordGuard(rule.for ?? '/*', rule);
+    case 'rateLimit': {
+      const { requests = 1, perSeconds = 1 } = rule;
+      return { type: 'rateLimit', pattern, requests, perMs: perSeconds * 1_000, counts: new RateCounts() };
+    }
+    default:
+      return { type: 'maintenance', pattern, message: rule.message ?? '' };
+  }
+}
+
+function passwordGuard(
+  path: string,
+  { users = [], realm = '', ignoresCase = false }: { users?: RuleUser[]; realm?: string; ignoresCase?: boolean },
+): Guard {
+  const pattern = compilePattern(path, { ignoresCase });
+  return { type: 'basicAuth', pattern, users, realm, memory: new CredentialMemory() };
+}
+
+function changeOf(values: Readonly<Record<string, string>>, removed: readonly string[] = []): HeaderChange {
+  const set = Object.entries(values).map(([name, value]) => ({ name, value }));
+  return { set, without: new Set([...set.map(({ name }) => name), ...removed].map((name) => name.toLowerCase())) };
+}
