@@ -1,11 +1,12 @@
 import type { Db } from '../../shared/core/database/database-client.js';
 import { prepare, rowOfShared } from '../../shared/core/database/prepared.js';
 import type { KeyScope, Role } from '../../shared/identity/policy.js';
+import { HAS_SECOND_FACTOR } from '../../shared/identity/second-factor-store.js';
 import type { WorkspaceAccessRow } from '../../shared/identity/store.js';
 import { SERVICE_VIEW_COLUMNS, type ServiceView, serviceViewSql } from '../../shared/services/store.js';
 import type { WorkspaceConfiguration } from '../../shared/workspaces/model.js';
 
-/** An API key with the current state of its owner. */
+/** An API key, joined with the current state of its owner. */
 interface KeyRow {
   key_id: string;
   key_workspace_id: string;
@@ -21,18 +22,18 @@ interface KeyRow {
   second_factor: boolean;
 }
 
-/** The ids in a request's path; null if the path has none. */
+/** The ids in a request's path; null for an id that the path does not contain. */
 export interface PathIds {
   workspaceId: string | null;
   serviceId: string | null;
 }
 
-/** The result of one query: an API key, and the workspace and the service that the path names. */
+/** The result of one query: an API key, and the workspace and service in the path. */
 export interface KeyAccess {
   key: KeyRow;
-  /** Undefined if the path names no workspace, or one that does not exist or is not the key's. */
+  /** Undefined if the path contains no workspace, or one to which the key does not belong. */
   workspace: WorkspaceAccessRow | undefined;
-  /** The service that the path names, even if deleted; undefined if the workspace has no such service. */
+  /** The service in the path, even if it is deleted; undefined if the workspace has no such service. */
   service: ServiceView | undefined;
 }
 
@@ -49,7 +50,7 @@ type Joined = KeyRow & {
 const COLUMNS = `k.id as key_id, k.workspace_id as key_workspace_id, k.user_id, k.scope, k.secret_hash,
   k.revoked_at is null and (k.expires_at is null or k.expires_at > now()) as usable,
   k.last_used_at is null or k.last_used_at < now() - interval '1 minute' as use_due,
-  u.email, u.email_verified_at is not null as email_verified, u.totp_confirmed_at is not null as second_factor,
+  u.email, u.email_verified_at is not null as email_verified, ${HAS_SECOND_FACTOR} as second_factor,
   w.id as w_id, w.name as w_name, w.plan as w_plan, w.configuration as w_configuration,
   w.created_at as w_created_at, w.updated_at as w_updated_at, m.role`;
 
@@ -59,7 +60,7 @@ const TABLES = `api_keys k join users u on u.id = k.user_id
 
 const FIND = prepare<Joined>(`select ${COLUMNS} from ${TABLES} where k.lookup = $1`);
 
-/** Selects key, workspace and service in one query, so their column names must not overlap. */
+/** Selects the key, workspace and service in one query, so their column names must not overlap. */
 const FIND_WITH_SERVICE = prepare<Joined & ServiceView>(
   `select ${COLUMNS}, ${SERVICE_VIEW_COLUMNS.map((name) => `v.${name}`).join(', ')}
      from ${TABLES}
@@ -70,9 +71,9 @@ const FIND_WITH_SERVICE = prepare<Joined & ServiceView>(
 );
 
 /**
- * Finds a key by its public part, with the workspace and the service of the path. Nothing is cached, so revoking a key
- * takes effect at once. The caller must compare the secret and check `usable`. Returns undefined if there is no such
- * key.
+ * Finds a key by its public part, together with the workspace and service in the path. Nothing is cached, so revoking a
+ * key takes effect immediately. The caller must compare the secret and check `usable`. Returns undefined if there is no
+ * such key.
  */
 export async function findKeyAccess(
   db: Db,

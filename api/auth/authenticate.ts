@@ -9,11 +9,12 @@ import { clientOf } from '../http/client-identity.js';
 import type { FailureLimit } from '../http/rate-limit.js';
 import type { ApiContext, ApiStep } from '../http/request-state.js';
 import { findKeyAccess, type KeyAccess, type PathIds } from './access-store.js';
+import { bearerToken } from './bearer-token.js';
 import { readCookie } from './cookies.js';
 
 /**
- * Identifies the caller, or answers 401 (specification, Authentication 1 and 4). If a route accepts keys and the
- * request has a key and a session, only the key counts, even if it is wrong.
+ * Identifies the caller, or responds with 401 (specification, Authentication 1 and 4). If a route accepts keys and the
+ * request has both a key and a session, only the key counts, even if it is invalid.
  */
 export function authenticate(deps: ApiDeps, failures: FailureLimit, accepted: 'session' | 'key or session'): ApiStep {
   return async (ctx) => {
@@ -27,21 +28,20 @@ export function authenticate(deps: ApiDeps, failures: FailureLimit, accepted: 's
   };
 }
 
-/** The use of a key is recorded at most once in this many milliseconds, so that most requests cost no write. */
+/** Minimum interval between records of a key's use, in milliseconds. Most requests therefore cost no write. */
 const NOTED_MS = 60_000;
 
 async function bearer(deps: ApiDeps, ctx: ApiContext, header: string): Promise<Caller | null> {
-  const [, token = ''] = BEARER.exec(header.trim()) ?? [];
-  const known = await callerOfKey(deps, token, idsOf(ctx));
+  const known = await callerOfKey(deps, bearerToken(header), idsOf(ctx));
   if (known === null) return null;
-  // `authorize` decides later whether the caller may see these records.
+  // `authorize` decides later whether the caller may access these records.
   ctx.state.found = known.found;
   return known.caller;
 }
 
 /**
- * Returns the caller with this API key, and the workspace and the service of the path. Returns null if the key is
- * wrong, revoked or expired.
+ * Returns the caller with this API key, and the workspace and service in the path. Returns null if the key is unknown,
+ * revoked or expired.
  */
 export async function callerOfKey(
   { db }: Pick<ApiDeps, 'db'>,
@@ -61,15 +61,14 @@ export async function callerOfKey(
     email: key.email,
     emailVerified: key.email_verified,
     secondFactor: key.second_factor,
+    byPassword: false,
     scope: key.scope,
     workspaceId: key.key_workspace_id,
   };
   return { caller, found: { workspace, service } };
 }
 
-const BEARER = /^bearer +(\S+)$/i;
-
-/** Returns the ids of the path that `findKeyAccess` looks up. Writes read their service later, with a lock. */
+/** Returns the ids in the path that `findKeyAccess` looks up: a write request reads its service later, under a lock. */
 function idsOf({ params, state }: ApiContext): PathIds {
   const id = (value: string | undefined) => (value !== undefined && isUuid(value) ? value.toLowerCase() : null);
   const { route } = state;
@@ -78,15 +77,14 @@ function idsOf({ params, state }: ApiContext): PathIds {
 }
 
 /**
- * Returns the session of a cookie's token; null if it has ended. Without TLS, also null if another client opened it.
+ * Returns the session with this cookie token; null if it has ended. Without TLS, also null if another client started
+ * it.
  */
 export async function sessionOf({ db }: ApiDeps, ctx: ApiContext, token: string): Promise<SessionWithUser | null> {
   return findSession(db, hashToken(token), ctx.state.tls ? null : await clientOf(ctx));
 }
 
-/**
- * Returns the signed-in user of the session cookie, with their role in each workspace; null without a valid session.
- */
+/** Returns the signed-in user, with their role in each workspace; null without a valid session cookie. */
 async function sessionCaller(deps: ApiDeps, ctx: ApiContext): Promise<Caller | null> {
   const { db } = deps;
   const token = readCookie(ctx, 'session');
@@ -100,6 +98,7 @@ async function sessionCaller(deps: ApiDeps, ctx: ApiContext): Promise<Caller | n
     email: session.email,
     emailVerified: session.email_verified_at !== null,
     secondFactor: session.second_factor,
+    byPassword: session.by_password,
     scope: 'write',
     workspaceId: null,
   };

@@ -6,8 +6,8 @@ import { DEFAULT_WORKSPACE_CONFIGURATION, type WorkspaceConfiguration } from '..
 import type { ApiDeps } from '../http/api-deps.js';
 import type { ApiStep } from '../http/request-state.js';
 
-/** Finds the workspace of the path and applies the operation's policy (specification, Authentication). */
-export function authorize({ db }: ApiDeps, operation: OperationName): ApiStep {
+/** Finds the workspace in the path and applies the operation's policy (specification, Authentication). */
+export function authorize({ db, config }: ApiDeps, operation: OperationName): ApiStep {
   return async (ctx) => {
     const { caller } = ctx.state;
     const workspaceId: string | undefined = ctx.params.workspaceId?.toLowerCase();
@@ -19,8 +19,9 @@ export function authorize({ db }: ApiDeps, operation: OperationName): ApiStep {
     if (foreign || !isUuid(workspaceId)) throw new AppError('not_found');
     const { found } = ctx.state;
     const row = found ? found.workspace : await findWorkspaceAccess(db, workspaceId, caller.userId);
-    // Without a membership, a session gets not_found, so that it does not learn that the workspace exists.
+    // A session without a membership gets not_found, so that the response does not reveal that the workspace exists.
     if (!row || (row.role === null && caller.kind === 'session')) throw new AppError('not_found');
+    if (row.needs_provider === true && caller.byPassword) throw refusedPassword(config.oidc);
     const facts: AccessFacts = {
       role: row.role,
       scope: caller.scope,
@@ -34,17 +35,21 @@ export function authorize({ db }: ApiDeps, operation: OperationName): ApiStep {
   };
 }
 
+function refusedPassword(provider: ApiDeps['config']['oidc']): AppError {
+  const how = provider ? `sign out, and sign in with ${provider.name}` : 'the operator can allow passwords again';
+  return new AppError('forbidden', `This workspace is closed to sessions with a password: ${how}`);
+}
+
 /** Returns true if the workspace requires a second factor and the caller has not used one. */
 export function isMfaMissing(stored: Partial<WorkspaceConfiguration>, secondFactor: boolean): boolean {
   return (stored.requireMfa ?? DEFAULT_WORKSPACE_CONFIGURATION.requireMfa) && !secondFactor;
 }
 
-/** Throws the policy's error if the caller may not do the operation. */
+/** Throws the policy's error if the caller may not perform the operation. */
 export function assertPermitted(operation: OperationName, facts: AccessFacts): void {
   const code = refusal(operation, facts);
   if (!code) return;
   const { sessionOnly }: Policy = POLICIES[operation];
-  if (code === 'forbidden' && sessionOnly && facts.withKey)
-    throw new AppError(code, 'A key cannot do this: sign in with e-mail address and password');
+  if (code === 'forbidden' && sessionOnly && facts.withKey) throw new AppError(code, 'A key cannot do this: sign in');
   throw new AppError(code);
 }

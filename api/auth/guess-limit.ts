@@ -9,7 +9,7 @@ import type { ApiContext } from '../http/request-state.js';
 import type { Hasher } from './hash-gate.js';
 import { SlowLane } from './slow-lane.js';
 
-/** Takes a counted guess back, because it was right: only wrong guesses count. */
+/** Undoes the count of a guess that was correct, because only wrong guesses count. */
 type GiveBack = () => Promise<void>;
 
 interface Guess extends Hasher {
@@ -18,23 +18,25 @@ interface Guess extends Hasher {
 
 /**
  * Limits guesses at passwords and codes, across all ways to sign in. Wrong guesses count against the client that makes
- * them, so that an attacker cannot lock out an account's owner. After too many wrong guesses at one account, clients
- * have to wait, unless they have signed in to the account before.
+ * them, so that an attacker cannot lock out the owner of an account. After too many wrong guesses at one account,
+ * clients have to wait, unless they have signed in to the account before.
  */
 export interface GuessLimit {
-  /** Counts one guess at the password of this user name. Throws rate_limited. */
+  /** Counts a guess at the password of the user with this name. Throws rate_limited. */
   password(ctx: ApiContext, name: string): Promise<Guess>;
   /**
-   * Counts one guess at a user's one-time code. Throws rate_limited for known clients too: a code has only six digits,
-   * and this client already has the password or a session.
+   * Counts a guess at a user's one-time code. Throws rate_limited even for known clients, because a code has only six
+   * digits and the client already has the password or a session.
    */
   code(ctx: ApiContext, userId: string): Promise<GiveBack>;
+  /** Counts an attempt to sign in that names no account. Throws rate_limited. */
+  stranger(ctx: ApiContext): Promise<GiveBack>;
 }
 
 const SECONDS = 300;
 /**
- * Wrong guesses allowed in SECONDS: by one client, by one client for one account, by all clients for one account, and
- * of one-time codes for one user.
+ * Maximum number of wrong guesses in `SECONDS`. `client`: by one client. `pair`: by one client for one account.
+ * `account`: by all clients for one account. `code`: one-time codes for one user.
  */
 const WRONG = { client: 50, pair: 10, account: 100, code: 10 };
 const TURN = { intervalMs: 1000, longestWaitMs: 20_000 };
@@ -75,6 +77,11 @@ export function createGuessLimit(db: Db): GuessLimit {
           [codes, userId],
         ]);
     },
+    async stranger(ctx) {
+      const client = await clientOf(ctx);
+      await consume(ctx, clients, client);
+      return () => giveBack([[clients, client]]);
+    },
   };
 }
 
@@ -92,7 +99,7 @@ async function hasRoom(limiter: Limiter, key: string): Promise<boolean> {
   }
 }
 
-/** Hashes the parts of a limiter's key, because a user name can be longer than the column. */
+/** Hashes the parts of a rate limit key, because a user name can be longer than the column. */
 function keyOf(...parts: string[]): string {
   return createHash('sha256').update(JSON.stringify(parts)).digest('hex');
 }

@@ -1,16 +1,20 @@
 import { type AuditDetails, insertAuditEntry } from '../../shared/audit/store.js';
 import { type Db, oneRow, rowsOf } from '../../shared/core/database/database-client.js';
 import { type AccessFacts, type OperationName, refusal } from '../../shared/identity/policy.js';
+import { HAS_SECOND_FACTOR } from '../../shared/identity/second-factor-store.js';
 import { LOST_SECONDS, type RemoteKind } from '../../shared/remote/model.js';
 import type { RemoteSessionRow } from '../../shared/remote/store.js';
 import { snapshotIsProtected } from '../../shared/variables/snapshot-store.js';
 import type { WorkspaceConfiguration } from '../../shared/workspaces/model.js';
 import { isMfaMissing } from '../auth/authorize.js';
 
-/** The operations that must be permitted to the person who opens a session, when it begins and while it lasts. */
+/** The operations that must be permitted to a session's user, both when it starts and while it lasts. */
 const OPERATIONS = { shell: 'shell.open', tunnel: 'tunnel.open' } as const satisfies Record<RemoteKind, OperationName>;
 
-/** Uses a ticket from a client's address and returns its session; null if there is none, it has expired, or that of a shell was used. */
+/**
+ * Uses a ticket from a client's address and returns its session. Returns null if there is no such ticket, it has
+ * expired, or a shell's ticket was already used.
+ */
 export function takeTicket(
   db: Db,
   { kind, ticketHash, address }: { kind: RemoteKind; ticketHash: Buffer; address: string },
@@ -25,7 +29,7 @@ export function takeTicket(
   );
 }
 
-/** Records that these sessions are open. */
+/** Records that these sessions are still open. */
 export async function touchSessions(db: Db, ids: readonly string[]): Promise<void> {
   await db.raw('update remote_sessions set seen_at = now() where id = any(?) and ended_at is null', [[...ids]]);
 }
@@ -35,7 +39,7 @@ export interface SessionEnd {
   exitCode?: number | null;
 }
 
-/** Records the end of a shell, with its audit entry. Does nothing if it is recorded. */
+/** Records the end of a shell, with its audit entry. Does nothing if it is already recorded. */
 export async function endShell(db: Db, id: string, { reason, exitCode = null }: SessionEnd): Promise<void> {
   await db.transaction(async (trx) => {
     const row = await oneRow<RemoteSessionRow & { opened_at: Date; ended_at: Date }>(
@@ -57,7 +61,7 @@ export async function noteTunnelUse(db: Db, row: RemoteSessionRow, facts: AuditD
   await db.transaction((trx) => insertAuditEntry(trx, auditOf(row, 'tunnel.end', { port, ...facts })));
 }
 
-/** Closes a tunnel for good: its ticket opens no connection any more. */
+/** Closes a tunnel permanently: its ticket can no longer open connections. */
 export async function closeTunnel(db: Db, id: string, reason: string): Promise<void> {
   await db.raw('update remote_sessions set ended_at = now(), reason = ? where id = ? and ended_at is null', [
     reason,
@@ -65,7 +69,7 @@ export async function closeTunnel(db: Db, id: string, reason: string): Promise<v
   ]);
 }
 
-/** Makes an audit entry of a session in the name of who opened it. */
+/** Builds an audit entry for a session, in the name of the user who opened it. */
 function auditOf(row: RemoteSessionRow, operation: string, facts: Record<string, unknown>) {
   const { id, kind, workspace_id, service_id, actor, user_id, credential, credential_id, request_id } = row;
   const details = { ...facts, replica: row.replica_id, address: row.client_address };
@@ -74,7 +78,7 @@ function auditOf(row: RemoteSessionRow, operation: string, facts: Record<string,
   return { ...who, operation, path, target_id: id, target_name: '', details };
 }
 
-/** Shells whose API process has said nothing for too long. */
+/** Returns open shells whose API process has not reported them for too long. */
 export async function lostShells(db: Db): Promise<string[]> {
   const rows = await rowsOf<{ id: string }>(
     db,
@@ -88,18 +92,21 @@ type FactsRow = Pick<RemoteSessionRow, 'id' | 'kind' | 'credential'> &
   Omit<AccessFacts, 'mfaMissing'> & {
     configuration: Partial<WorkspaceConfiguration>;
     secondFactor: boolean;
+    needsProvider: boolean;
     credentialLives: boolean;
     serviceLives: boolean;
   };
 
-/** Returns which of these sessions must end, by their ids, and why. */
+/** Returns which of these sessions must be closed, by id, and why. */
 export async function sessionsWithoutAccess(db: Db, ids: readonly string[]): Promise<Map<string, string>> {
   const rows = await rowsOf<FactsRow>(
     db,
     `select r.id, r.kind, r.credential, m.role, coalesce(k.scope, 'write') as scope, r.credential = 'key' as "withKey",
             u.email_verified_at is not null as "emailVerified",
-            w.configuration, u.totp_confirmed_at is not null and (r.credential = 'key' or b.second_factor) as "secondFactor",
+            w.configuration, case r.credential when 'key' then ${HAS_SECOND_FACTOR} else coalesce(b.second_factor, false) end
+              as "secondFactor",
             coalesce(e.protected, false) or (r.kind = 'shell' and n.id is not null and ${snapshotIsProtected('n')}) as "protectedEnvironment",
+            coalesce(b.by_password and not i.passwords, false) as "needsProvider",
             s.deleted_at is null as "serviceLives",
             case r.credential
               when 'key' then k.revoked_at is null and (k.expires_at is null or k.expires_at > now()) and k.id is not null
@@ -108,6 +115,7 @@ export async function sessionsWithoutAccess(db: Db, ids: readonly string[]): Pro
        join workspaces w on w.id = r.workspace_id
        join services s on s.id = r.service_id
        join users u on u.id = r.user_id
+       left join workspace_sign_in i on i.workspace_id = r.workspace_id
        left join environments e on e.id = s.environment_id
        left join replicas p on p.id = r.replica_id
        left join deployments d on d.id = p.deployment_id
@@ -124,12 +132,13 @@ export async function sessionsWithoutAccess(db: Db, ids: readonly string[]): Pro
 
 const GONE = 'the service or its workspace was deleted';
 
-/** Returns why a session may not go on; '' if it may. */
+/** Returns why a session may not continue; '' if it may. */
 function lostAccess({
   kind,
   credential,
   configuration,
   secondFactor,
+  needsProvider,
   credentialLives,
   serviceLives,
   ...facts
@@ -140,6 +149,7 @@ function lostAccess({
       ? 'the key that opened it was revoked or expired'
       : 'the browser session that opened it ended';
   }
+  if (needsProvider) return 'the workspace is closed to sessions with a password';
   const refused = refusal(OPERATIONS[kind], { ...facts, mfaMissing: isMfaMissing(configuration, secondFactor) });
   return refused === null ? '' : 'the role or the rights of its owner changed';
 }

@@ -1,30 +1,30 @@
 import type { ErrorCode } from '../core/error-registry.js';
 
-/** What a caller needs for an operation. In a protected environment the role is `protectedRole`, if it is set. */
+/** What a caller needs for an operation. In a protected environment `protectedRole` replaces `role`, if it is set. */
 export interface Policy {
   access: 'read' | 'write';
   role: Role;
   protectedRole?: Role;
-  /** Only a browser's session may do this: a stolen key must not be able to give lasting access. */
+  /** Requires a browser session, so that a stolen key cannot be used to grant lasting access. */
   sessionOnly?: true;
 }
 
 const READ = { access: 'read', role: 'viewer' } as const satisfies Policy;
 
-/** Developers write; in a protected environment only admins do (specification, Authentication 6). */
+/** Requires developer, or admin in a protected environment (specification, Authentication 6). */
 const WRITE = { access: 'write', role: 'developer', protectedRole: 'admin' } as const satisfies Policy;
 
-/** Changes only what is displayed, so a protected environment needs no higher role. */
+/** For operations that do not change an environment, so a protected one requires no higher role. */
 const ARRANGE = { access: 'write', role: 'developer' } as const satisfies Policy;
 const ADMIN = { access: 'write', role: 'admin' } as const satisfies Policy;
-/** Gives access to another person. */
+/** For operations that grant access to another person. */
 const GRANT = { ...ADMIN, sessionOnly: true } as const satisfies Policy;
 
 function each<const Shared extends Policy, const Name extends string>(policy: Shared, ...names: Name[]) {
   return Object.fromEntries(names.map((name) => [name, policy])) as Record<Name, Shared>;
 }
 
-/** The policy of every operation of the API. Each route names one. */
+/** The policy of each API operation. Every route names its operation. */
 export const POLICIES = {
   ...each(READ, 'catalog.read', 'workspace.list', 'workspace.read', 'project.list', 'project.read'),
   ...each(ADMIN, 'workspace.update', 'project.delete'),
@@ -39,7 +39,8 @@ export const POLICIES = {
   ...each(WRITE, 'service.create', 'service.update', 'service.archive', 'service.restore', 'service.delete'),
   ...each(WRITE, 'service.action'),
   ...each(READ, 'deployment.list', 'deployment.read', 'deployment.list-workspace', 'deployment.read-snapshot'),
-  ...each(WRITE, 'deployment.create', 'deployment.cancel', 'deployment.rollback'),
+  ...each(READ, 'deployment.read-canary'),
+  ...each(WRITE, 'deployment.create', 'deployment.cancel', 'deployment.rollback', 'deployment.promote'),
   ...each(READ, 'run.list', 'run.read'),
   ...each(WRITE, 'run.create', 'run.cancel'),
   ...each(WRITE, 'shell.open', 'tunnel.open', 'credentials.reveal'),
@@ -47,30 +48,45 @@ export const POLICIES = {
   ...each(ADMIN, 'deploy-key.forget-host'),
   ...each(READ, 'webhook.list'),
   ...each(ADMIN, 'webhook.create', 'webhook.delete'),
+  ...each(READ, 'alert.list', 'alert.read'),
+  ...each(ARRANGE, 'alert.create', 'alert.update', 'alert.delete'),
+  ...each(READ, 'drain.list', 'drain.read'),
+  ...each(ADMIN, 'drain.create', 'drain.delete'),
   ...each(READ, 'hook.list', 'hook.read'),
-  ...each(WRITE, 'hook.create', 'hook.delete'),
+  ...each(WRITE, 'hook.create', 'hook.update', 'hook.delete'),
   ...each(READ, 'backup.list', 'backup.read'),
   ...each(WRITE, 'backup.create', 'backup.delete', 'backup.restore'),
   ...each(READ, 'stack.pull', 'stack.list', 'stack.read', 'stack.list-applies', 'stack.read-apply'),
   ...each(READ, 'template.list', 'template.read'),
+  ...each(READ, 'template.list-own', 'template.read-own', 'template-source.list'),
   ...each(ARRANGE, 'stack.import', 'template.fill'),
+  ...each(ARRANGE, 'template-source.create', 'template-source.refresh', 'template-source.delete'),
   ...each(WRITE, 'stack.plan', 'stack.apply', 'stack.rollback', 'stack.cancel-apply', 'stack.delete'),
   ...each(READ, 'volume.list'),
   ...each(WRITE, 'volume.create', 'volume.update', 'volume.delete'),
-  // Changes nothing, but makes a worker read a repository, so the right to read does not suffice.
+  // Changes nothing, but makes a worker read a repository, so read access does not suffice.
   ...each(ARRANGE, 'detection.create'),
   ...each(READ, 'variable.list', 'log.read', 'metrics.read'),
   ...each(WRITE, 'variable.create', 'variable.set', 'variable.update', 'variable.delete'),
   ...each(READ, 'preview.list', 'preview.read', 'pull-request.list'),
   ...each(WRITE, 'preview.create', 'preview.delete', 'pull-request.approve', 'pull-request.decline'),
   ...each(READ, 'domain.list'),
-  ...each(WRITE, 'domain.create', 'domain.verify', 'domain.delete'),
+  ...each(WRITE, 'domain.create', 'domain.update', 'domain.verify', 'domain.delete'),
+  ...each(READ, 'rule.list'),
+  ...each(WRITE, 'rule.set'),
   ...each(READ, 'member.list'),
-  ...each(GRANT, 'member.create', 'member.update', 'invitation.create'),
+  ...each(GRANT, 'member.create', 'member.update', 'invitation.create', 'sign-in.update'),
   ...each(ADMIN, 'member.delete', 'invitation.delete'),
-  ...each({ access: 'read', role: 'admin' }, 'invitation.list', 'audit.list', 'recording.list', 'recording.read'),
+  ...each(
+    { access: 'read', role: 'admin' },
+    'invitation.list',
+    'sign-in.read',
+    'audit.list',
+    'recording.list',
+    'recording.read',
+  ),
   ...each(READ, 'key.list'),
-  // A key has at most the rights of the member who makes it.
+  // A key has at most the rights of the member who creates it.
   'key.create': { access: 'write', role: 'viewer', sessionOnly: true },
   'key.delete': { access: 'write', role: 'viewer' },
 } as const satisfies Record<string, Policy>;
@@ -78,13 +94,13 @@ export const POLICIES = {
 export type OperationName = keyof typeof POLICIES;
 
 export interface AccessFacts {
-  /** The caller's role in the workspace; null if the caller is not, or no longer, a member. */
+  /** The caller's role in the workspace; null if the caller is not a member. */
   role: Role | null;
   scope: KeyScope;
-  /** True if the caller sent a key; otherwise the caller has a browser's session. */
+  /** True if the request is authenticated with an API key, false if with a browser session. */
   withKey?: boolean;
   emailVerified: boolean;
-  /** True if the workspace requires a second factor and the caller has none. */
+  /** True if the workspace requires a second factor and the caller has not enrolled one. */
   mfaMissing: boolean;
   /** True if the operation changes something in a protected environment. */
   protectedEnvironment?: boolean;

@@ -18,8 +18,13 @@ export interface SessionRow {
   user_id: string;
   token_hash: Buffer;
   second_factor: boolean;
-  /** The client to which a session without TLS is bound. */
+  /** True after a sign-in with a password. False after one with the OpenID Connect provider or a link. */
+  by_password: boolean;
+  /** The client key to which a session without TLS is bound; null for a session over TLS. */
   client: string | null;
+  /** The client key from which the user signed in. `user_agent` is the User-Agent header. */
+  origin: string;
+  user_agent: string;
   created_at: Date;
   seen_at: Date;
   expires_at: Date;
@@ -29,6 +34,8 @@ export interface MembershipRow {
   workspace_id: string;
   user_id: string;
   role: Role;
+  /** True if a sign-in with the OpenID Connect provider created the membership. Its claims then determine the role. */
+  by_sign_in: boolean;
   created_at: Date;
 }
 

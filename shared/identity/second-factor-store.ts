@@ -1,17 +1,53 @@
-import { type Db, rowCountOf, type Transaction } from '../core/database/database-client.js';
+import { type Db, oneRow, returnedRow, rowCountOf, type Transaction } from '../core/database/database-client.js';
 import type { UserRow } from './rows.js';
+
+/** Is true for the user `u` if they have an authenticator or a passkey, which is what workspaces can require. */
+export const HAS_SECOND_FACTOR = `(u.totp_confirmed_at is not null
+  or exists (select from passkeys y where y.user_id = u.id))`;
+
+/** The second factors that a user can answer with after a password or a link. */
+export interface SecondFactors {
+  totp: boolean;
+  passkey: boolean;
+  /** True if one of them is asked for: always with an authenticator, with passkeys if a workspace requires it. */
+  asked: boolean;
+}
+
+/**
+ * Returns which second factors the user has. A passkey alone is asked for only if one of their workspaces requires a
+ * second factor: it belongs to a device, and a user without that device could not sign in with the password any more.
+ */
+export async function secondFactorsOf(db: Db, userId: string): Promise<SecondFactors> {
+  const { totp, passkey, required } = returnedRow(
+    await oneRow<{ totp: boolean; passkey: boolean; required: boolean }>(
+      db,
+      `select u.totp_confirmed_at is not null as totp,
+              exists (select from passkeys y where y.user_id = u.id) as passkey,
+              exists (select from memberships m join workspaces w on w.id = m.workspace_id
+                where m.user_id = u.id and w.configuration ->> 'requireMfa' = 'true') as required
+         from users u where u.id = :userId`,
+      { userId },
+    ),
+  );
+  return { totp, passkey, asked: totp || (passkey && required) };
+}
+
+/** Deletes a user's passkeys. Returns how many. */
+export function deletePasskeys(db: Db, userId: string): Promise<number> {
+  return rowCountOf(db, 'delete from passkeys where user_id = ?', [userId]);
+}
 
 /** Reads a user and locks the row until the commit. Called before a change of the second factor. */
 export async function lockUser(trx: Transaction, id: string): Promise<UserRow | undefined> {
   return trx<UserRow>('users').where({ id }).forUpdate().first();
 }
 
-/** Stores a secret that the user has not confirmed yet. Replaces an earlier unconfirmed one. */
+/** Stores a TOTP secret that the user has not confirmed yet, in place of an earlier unconfirmed one. */
 export async function setUnconfirmedTotp(db: Db, userId: string, sealed: Buffer): Promise<void> {
   await db.raw('update users set totp_sealed = :sealed, totp_counter = null where id = :userId', { userId, sealed });
 }
 
-/** Marks a code's time step as used. Returns false if this step or a later one was used before. */
+/** Records a TOTP code's time step as used. Returns false if this step or a later one was already used. */
 export async function useTotpCounter(db: Db, userId: string, counter: number): Promise<boolean> {
   const changed = await rowCountOf(
     db,

@@ -5,8 +5,16 @@ import { verifyPassword } from '../secrets/password.js';
 import { newToken } from '../secrets/random-token.js';
 import { openFrom, SEALED, sealIn } from '../secrets/sealed-columns.js';
 import { newTotpSecret, totpCounter, totpUri } from '../secrets/totp.js';
+import { deleteBackupCodes, replaceBackupCodes, useBackupCode } from './backup-codes.js';
 import type { SessionRow, UserRow } from './rows.js';
-import { clearTotp, confirmTotp, lockUser, setUnconfirmedTotp, useTotpCounter } from './second-factor-store.js';
+import {
+  clearTotp,
+  confirmTotp,
+  deletePasskeys,
+  lockUser,
+  setUnconfirmedTotp,
+  useTotpCounter,
+} from './second-factor-store.js';
 import { deleteOtherSessions, deleteSessions, rotateSession } from './session-store.js';
 import { findUserByEmail } from './store.js';
 
@@ -23,7 +31,7 @@ export interface Rotated {
   session: SessionRow;
 }
 
-/** Throws invalid_request if this is not the user's password. Takes as long as a sign-in. */
+/** Throws invalid_request if this is not the user's password. Takes as long as a password sign-in. */
 export async function assertPassword(db: Db, email: string, password: string): Promise<void> {
   const user = await findUserByEmail(db, email);
   if (await verifyPassword(password, user?.password_hash ?? null)) return;
@@ -31,8 +39,8 @@ export async function assertPassword(db: Db, email: string, password: string): P
 }
 
 /**
- * Creates a secret for the user's authenticator. It takes effect when it is confirmed. Throws conflict if the user
- * already has a confirmed one.
+ * Creates a TOTP secret, which takes effect once it is confirmed. Throws conflict if the user already has a confirmed
+ * one.
  */
 export async function enrolSecondFactor(
   trx: Transaction,
@@ -47,8 +55,8 @@ export async function enrolSecondFactor(
 }
 
 /**
- * Confirms the authenticator: from now on sign-in needs it, and the user's other sessions end.
- * Throws conflict, invalid_request.
+ * Confirms the authenticator, which sign-in then requires. The user's other sessions end. Throws conflict,
+ * invalid_request.
  */
 export async function confirmSecondFactor(
   trx: Transaction,
@@ -62,7 +70,7 @@ export async function confirmSecondFactor(
   return rotate(trx, { userId, sessionId }, true);
 }
 
-/** Removes the second factor. Throws conflict if there is none, invalid_request for a wrong code. */
+/** Removes the second factor. Throws conflict if none is enrolled; invalid_request for a wrong code. */
 export async function removeSecondFactor(
   trx: Transaction,
   deps: Deps,
@@ -72,26 +80,47 @@ export async function removeSecondFactor(
   if (!user.totp_confirmed_at) throw conflict('No second factor is enrolled');
   await assertCode(trx, deps, user, code);
   await clearTotp(trx, userId);
+  await deleteBackupCodes(trx, userId);
   return rotate(trx, { userId, sessionId }, false);
 }
 
 /**
- * Removes the second factor of a user who has lost it, for an operator. The user's sessions end.
- * From then on the password alone suffices until the user enrols another one. If a workspace requires MFA, the user's
- * keys can only read until then. Throws not_found, conflict if there is none.
+ * Replaces the backup codes and returns the new ones. Throws conflict if no second factor is enrolled; invalid_request
+ * for a wrong code.
+ */
+export async function newBackupCodes(
+  trx: Transaction,
+  deps: Deps,
+  { userId, code }: Pick<SessionOf, 'userId'> & { code: string },
+): Promise<string[]> {
+  const user = await lockUserOrThrow(trx, userId);
+  if (!user.totp_confirmed_at) throw conflict('No second factor is enrolled');
+  await assertCode(trx, deps, user, code);
+  return replaceBackupCodes(trx, userId);
+}
+
+/**
+ * Removes the second factor of a user who has lost it, when an operator asks for it. The user's sessions end. The
+ * password then suffices until the user enrols another second factor. Until then, in a workspace that requires MFA, the
+ * user's keys have read access only. Throws not_found; conflict if none is enrolled.
  */
 export async function resetSecondFactor(trx: Transaction, text: string): Promise<UserRow> {
   const email = text.trim().toLowerCase();
   const found = await findUserByEmail(trx, email);
   const user = found && (await lockUser(trx, found.id));
   if (!user) throw new AppError('not_found', `There is no user ${email}`);
-  if (!user.totp_sealed) throw conflict(`${email} has no second factor`);
+  const passkeys = await deletePasskeys(trx, user.id);
+  if (!user.totp_sealed && passkeys === 0) throw conflict(`${email} has no second factor`);
   await clearTotp(trx, user.id);
+  await deleteBackupCodes(trx, user.id);
   await deleteSessions(trx, user.id);
   return user;
 }
 
-/** Returns true if the code is the authenticator's current one and was not used before. Marks it as used. */
+/**
+ * Returns true if the code is the authenticator's current one or a backup code. Then marks the code as used. Returns
+ * false if it was used before.
+ */
 export async function useCode(
   trx: Transaction,
   { keyring }: Deps,
@@ -99,13 +128,20 @@ export async function useCode(
   code: string,
 ): Promise<boolean> {
   if (!user.totp_sealed) return false;
+  if (code.includes('-')) return useBackupCode(trx, user.id, code);
   const counter = totpCounter(openFrom(keyring, SEALED.totp, user.id, user.totp_sealed), code, new Date());
   return counter !== null && useTotpCounter(trx, user.id, counter);
 }
 
+/** Returns true if the user has a confirmed second factor. */
+export async function hasSecondFactor(db: Db, userId: string): Promise<boolean> {
+  const user = await db<UserRow>('users').where({ id: userId }).first('totp_confirmed_at');
+  return user?.totp_confirmed_at != null;
+}
+
 async function assertCode(trx: Transaction, deps: Deps, user: UserRow, code: string): Promise<void> {
   if (await useCode(trx, deps, user, code)) return;
-  throw invalidRequest('/code', 'is not the current code of the authenticator, or was used before');
+  throw invalidRequest('/code', 'is not the current code of the authenticator and no backup code, or was used before');
 }
 
 async function rotate(trx: Transaction, { userId, sessionId }: SessionOf, secondFactor: boolean): Promise<Rotated> {

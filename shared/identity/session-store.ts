@@ -16,7 +16,7 @@ export async function isKnownClient(db: Db, email: string, client: string): Prom
   return found > 0;
 }
 
-/** Records that the user has signed in from the client. Deletes the user's old clients, and those beyond 20. */
+/** Records that the user signed in from the client. Deletes old clients of the user, and those beyond 20. */
 export async function rememberClient(db: Db, userId: string, client: string): Promise<void> {
   await db.raw(
     `insert into known_clients (user_id, client) values (:userId, :client)
@@ -30,31 +30,51 @@ export async function rememberClient(db: Db, userId: string, client: string): Pr
   );
 }
 
-/** A session ends after this time without use, and always at its `expires_at`. */
-const IDLE = `interval '12 hours'`;
+/** How long a session lasts without use. It always ends at its `expires_at`. */
+export const IDLE = `interval '12 hours'`;
 const LIFETIME = `interval '7 days'`;
 
-/** Beyond this number, a user's least recently used sessions end at the next sign-in. */
+/** Maximum number of sessions per user. A sign-in ends the least recently used ones beyond it. */
 const SESSIONS_OF_A_USER = 50;
 
-/** A session with its user's current state. */
-export type SessionWithUser = SessionRow & Pick<UserRow, 'email' | 'email_verified_at' | 'totp_confirmed_at'>;
+/** A session, joined with the current state of its user. */
+export type SessionWithUser = SessionRow &
+  Pick<UserRow, 'email' | 'email_verified_at' | 'totp_confirmed_at'> & { has_password: boolean };
 
 export async function insertSession(
   db: Db,
-  session: { userId: string; tokenHash: Buffer; secondFactor: boolean; client: string | null },
+  session: {
+    userId: string;
+    tokenHash: Buffer;
+    secondFactor: boolean;
+    client: string | null;
+    byPassword: boolean;
+    origin?: string;
+    userAgent?: string;
+  },
 ): Promise<SessionRow> {
   return returnedRow(
     await oneRow<SessionRow>(
       db,
-      `insert into sessions (id, user_id, token_hash, second_factor, client, expires_at)
-       values (:id, :userId, :tokenHash, :secondFactor, :client, now() + ${LIFETIME}) returning *`,
-      { id: uuidv7(), ...session },
+      `insert into sessions (id, user_id, token_hash, second_factor, client, by_password, origin, user_agent, expires_at)
+       values (:id, :userId, :tokenHash, :secondFactor, :client, :byPassword, :origin, :userAgent, now() + ${LIFETIME}) returning *`,
+      { id: uuidv7(), origin: '', userAgent: '', ...session },
     ),
   );
 }
 
-/** Ends a user's sessions beyond the allowed number. */
+/** Returns true if the session is at most ten minutes old and its user has no password. */
+export async function isFreshWithoutPassword(db: Db, id: string): Promise<boolean> {
+  const found = await rowCountOf(
+    db,
+    `select from sessions s join users u on u.id = s.user_id
+      where s.id = :id and u.password_hash is null and s.created_at > now() - interval '10 minutes'`,
+    { id },
+  );
+  return found > 0;
+}
+
+/** Ends a user's least recently used sessions beyond the maximum. */
 export async function endSurplusSessions(db: Db, userId: string): Promise<void> {
   await db.raw(
     `delete from sessions where id in (
@@ -64,20 +84,21 @@ export async function endSurplusSessions(db: Db, userId: string): Promise<void> 
 }
 
 /**
- * Returns the session with this token's hash. `client` is null over TLS.
- * Returns null if it belongs to another client, has expired or was idle for too long.
+ * Returns the session with this token hash; null if it has expired or was idle for too long. A session without TLS is
+ * valid for one client only. Pass null as `client` for a request over TLS.
  */
 export function findSession(db: Db, tokenHash: Buffer, client: string | null): Promise<SessionWithUser | null> {
   return oneRow<SessionWithUser>(
     db,
-    `select s.*, u.email, u.email_verified_at, u.totp_confirmed_at from sessions s join users u on u.id = s.user_id
+    `select s.*, u.email, u.email_verified_at, u.totp_confirmed_at, u.password_hash is not null as has_password
+       from sessions s join users u on u.id = s.user_id
       where s.token_hash = :tokenHash and s.client is not distinct from :client
         and s.expires_at > now() and s.seen_at > now() - ${IDLE}`,
     { tokenHash, client },
   );
 }
 
-/** Records that a session was used just now. */
+/** Updates the time at which a session was last used. */
 export async function recordSessionUse(db: Db, id: string): Promise<void> {
   await db.raw('update sessions set seen_at = now() where id = ?', [id]);
 }
@@ -107,7 +128,7 @@ export async function deleteSessions(db: Db, userId: string): Promise<void> {
   await db.raw('delete from sessions where user_id = ?', [userId]);
 }
 
-/** Deletes sessions that have expired. Returns how many. */
+/** Deletes expired and idle sessions. Returns their number. */
 export async function deleteExpiredSessions(db: Db): Promise<number> {
   return db('sessions').whereRaw(`expires_at <= now() or seen_at <= now() - ${IDLE}`).delete();
 }

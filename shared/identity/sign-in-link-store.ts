@@ -2,7 +2,7 @@ import { v7 as uuidv7 } from 'uuid';
 import { type Db, rowsOf, type Transaction } from '../core/database/database-client.js';
 import type { UserRow } from './rows.js';
 
-/** A link that was not opened expires after this time. */
+/** Lifetime of a sign-in link that is not opened. */
 const LIFETIME = `interval '15 minutes'`;
 
 export async function insertSignInLink(db: Db, link: { userId: string; tokenHash: Buffer }): Promise<void> {
@@ -16,21 +16,33 @@ export async function insertSignInLink(db: Db, link: { userId: string; tokenHash
 const USER = `select u.* from sign_in_links l join users u on u.id = l.user_id
   where l.token_hash = :tokenHash and l.expires_at > now()`;
 
-/** Returns the user of a link that is still valid. */
+/** Returns the user of a sign-in link; undefined if the link is unknown, used or expired. */
 export async function findSignInLink(db: Db, tokenHash: Buffer): Promise<UserRow | undefined> {
   return (await rowsOf<UserRow>(db, USER, { tokenHash }))[0];
 }
 
-/** Finds the link's user and locks the link. If two requests use it at once, the second waits and finds nothing. */
+/**
+ * Finds the link's user and locks the link. Of two concurrent requests that use it, the second waits and then finds
+ * nothing.
+ */
 export async function lockSignInLink(trx: Transaction, tokenHash: Buffer): Promise<UserRow | undefined> {
   return (await rowsOf<UserRow>(trx, `${USER} for update of l`, { tokenHash }))[0];
+}
+
+/** Makes the provider's sign-in that waited with the link, if there is one, that of the session. */
+export async function moveProviderSignIn(db: Db, of: { tokenHash: Buffer; sessionId: string }): Promise<void> {
+  await db.raw(
+    `update provider_sign_ins p set session_id = :sessionId, link_id = null
+       from sign_in_links l where l.id = p.link_id and l.token_hash = :tokenHash`,
+    of,
+  );
 }
 
 export async function deleteSignInLink(db: Db, tokenHash: Buffer): Promise<void> {
   await db.raw('delete from sign_in_links where token_hash = ?', [tokenHash]);
 }
 
-/** Deletes links that have expired. Returns how many. */
+/** Deletes expired sign-in links. Returns their number. */
 export async function deleteExpiredSignInLinks(db: Db): Promise<number> {
   return db('sign_in_links').whereRaw('expires_at <= now()').delete();
 }

@@ -5,65 +5,100 @@ import { verifyPassword } from '../secrets/password.js';
 import { hashToken, newToken } from '../secrets/random-token.js';
 import type { SessionRow, UserRow } from './rows.js';
 import { useCode } from './second-factor.js';
-import { lockUser } from './second-factor-store.js';
+import { lockUser, type SecondFactors, secondFactorsOf } from './second-factor-store.js';
 import { deleteSession, endSurplusSessions, insertSession, rememberClient } from './session-store.js';
-import { deleteSignInLink, findSignInLink, insertSignInLink, lockSignInLink } from './sign-in-link-store.js';
+import {
+  deleteSignInLink,
+  findSignInLink,
+  insertSignInLink,
+  lockSignInLink,
+  moveProviderSignIn,
+} from './sign-in-link-store.js';
 import { findUserByEmail } from './store.js';
 
 type Deps = Pick<CommandDeps, 'keyring'>;
 
-/** Input of a sign-in besides the proof of the user's identity. */
+/** Maximum number of stored characters of a User-Agent header. */
+const MAX_USER_AGENT = 300;
+
+/** Input of a sign-in, except the proof of the user's identity. */
 export interface SignInInput {
   otp?: string | undefined;
-  /** The token of the browser's previous session, which ends. */
+  /** Checks a passkey that was given in place of the one-time code. Throws unauthenticated. */
+  usePasskey?: ((trx: Transaction, userId: string) => Promise<void>) | undefined;
+  /** The token of the browser's previous session, which is deleted; null if there was none. */
   replaces: string | null;
-  /** The client from which the user signs in; it is remembered. */
+  /** The key of the client from which the user signs in. It is recorded as known. */
   client: string;
-  /** True if the session is valid for this client only, which is so without TLS. */
+  /** The User-Agent header. */
+  userAgent?: string;
+  /** True if the session is bound to this client, as it is without TLS. */
   bound: boolean;
   /**
-   * Counts a try of the user's one-time code. Throws rate_limited. After a correct code, the returned function removes
-   * the count.
+   * Counts an attempt to enter the user's one-time code. Throws rate_limited. After a correct code, call the returned
+   * function to reset the count.
    */
   countCode: (userId: string) => Promise<() => Promise<void>>;
 }
 
+interface PasswordProof {
+  email: string;
+  password: string;
+  verify?: typeof verifyPassword;
+}
+
+/** How a user has proven their identity. */
+export interface Proof {
+  byPassword: boolean;
+  /**
+   * True if the OpenID Connect provider required a second factor. Counts only for users who have not enrolled one here.
+   */
+  secondFactor?: boolean;
+  /** True if a passkey was the only proof, which proves the second factor for every user. */
+  byPasskey?: boolean;
+}
+
 export interface SignedIn {
-  /** The new session's token, for the cookie. Only its hash is stored. */
+  /** The new session's token for the cookie. Only its hash is stored. */
   token: string;
   session: SessionRow;
 }
 
 /**
- * Starts a session. `verify` compares the password.
- * An unknown address and a wrong password get the same answer after the same work. Throws unauthenticated; mfa_required
- * if only the one-time code is missing; what countCode and verify throw.
+ * Starts a session. `verify` compares the password. An unknown address and a wrong password give the same error after
+ * the same work. Throws unauthenticated; mfa_required if only the one-time code is missing; errors of countCode and
+ * verify.
  */
-export async function signIn(
+export async function provenUser(
   db: Db,
-  deps: Deps,
-  {
-    verify = verifyPassword,
-    ...input
-  }: SignInInput & { email: string; password: string; verify?: typeof verifyPassword },
-): Promise<SignedIn> {
-  const user = await findUserByEmail(db, input.email.trim().toLowerCase());
-  const proven = await verify(input.password, user?.password_hash ?? null);
+  { email, password, verify = verifyPassword }: PasswordProof,
+): Promise<UserRow> {
+  const user = await findUserByEmail(db, email.trim().toLowerCase());
+  const proven = await verify(password, user?.password_hash ?? null);
   if (!user || !proven) throw refused();
+  return user;
+}
+
+/**
+ * Starts a session with a password. Throws unauthenticated; mfa_required if only the second factor is missing; what
+ * countCode and verify throw.
+ */
+export async function signIn(db: Db, deps: Deps, input: SignInInput & PasswordProof): Promise<SignedIn> {
+  const user = await provenUser(db, input);
   const counted = input.otp === undefined ? null : await input.countCode(user.id);
-  const signedIn = await beginSession(db, deps, user, input);
+  const signedIn = await beginSession(db, deps, user, { ...input, byPassword: true });
   await counted?.();
   return signedIn;
 }
 
-/** Starts a session for a user who has just proven their identity. Throws as signIn. */
-export function beginSession(db: Db, deps: Deps, user: UserRow, input: SignInInput): Promise<SignedIn> {
+/** Starts a session for a user who has just proven their identity. Throws like signIn. */
+export function beginSession(db: Db, deps: Deps, user: UserRow, input: SignInInput & Proof): Promise<SignedIn> {
   return db.transaction((trx) => startSession(trx, deps, user, input));
 }
 
 /**
- * Creates a link's token, which signs the user in once within 15 minutes. The second factor is still needed. Throws
- * not_found.
+ * Creates the token of a link that signs the user in once within 15 minutes. The second factor is still required.
+ * Throws not_found.
  */
 export async function createSignInLink(db: Db, email: string): Promise<string> {
   const user = await findUserByEmail(db, email);
@@ -74,19 +109,20 @@ export async function createSignInLink(db: Db, email: string): Promise<string> {
 }
 
 /**
- * Starts a session with a one-time link and deletes the link. A wrong one-time code leaves the link valid.
- * Throws unauthenticated; mfa_required if only the one-time code is missing; what countCode throws.
+ * Starts a session with a one-time link and deletes the link. A wrong one-time code leaves the link valid. Throws
+ * unauthenticated; mfa_required if only the one-time code is missing; errors of countCode.
  */
 export async function signInWithLink(db: Db, deps: Deps, input: SignInInput & { token: string }): Promise<SignedIn> {
   const tokenHash = hashToken(input.token);
-  // Counted before the transaction, because counting uses another connection to the database.
+  // Counted before the transaction, because counting uses another database connection.
   const guesser = input.otp === undefined ? undefined : await findSignInLink(db, tokenHash);
   const counted = guesser && (await input.countCode(guesser.id));
   const signedIn = await db.transaction(async (trx) => {
     const user = await lockSignInLink(trx, tokenHash);
     if (!user)
       throw new AppError('unauthenticated', 'The link is unknown, was used or has expired; sign in with the password');
-    const started = await startSession(trx, deps, user, input);
+    const started = await startSession(trx, deps, user, { ...input, byPassword: false });
+    await moveProviderSignIn(trx, { tokenHash, sessionId: started.session.id });
     await deleteSignInLink(trx, tokenHash);
     return started;
   });
@@ -95,18 +131,27 @@ export async function signInWithLink(db: Db, deps: Deps, input: SignInInput & { 
 }
 
 /**
- * Starts a session under the lock that changes of password and second factor also take. A session that begins before
- * such a change ends with it; one that begins afterwards needs the new proof. `proven` is the user's row as it was when
- * the proof was checked.
+ * Starts a session under the lock that password and second factor changes also take. A session that starts before such
+ * a change is ended by it; one that starts later needs the new proof. `proven` is the user's row as it was when the
+ * proof was checked.
  */
-async function startSession(trx: Transaction, deps: Deps, proven: UserRow, input: SignInInput): Promise<SignedIn> {
+async function startSession(
+  trx: Transaction,
+  deps: Deps,
+  proven: UserRow,
+  input: SignInInput & Proof,
+): Promise<SignedIn> {
   const user = await lockUser(trx, proven.id);
   if (user?.password_hash !== proven.password_hash) throw refused();
-  const secondFactor = await provesSecondFactor(trx, deps, user, input.otp);
+  const secondFactor = await provesSecondFactor(trx, deps, user, input);
   if (input.replaces !== null) await deleteSession(trx, hashToken(input.replaces));
   const { token, hash } = newToken();
   const client = input.bound ? input.client : null;
-  const session = await insertSession(trx, { userId: user.id, tokenHash: hash, secondFactor, client });
+  const { byPassword, client: origin } = input;
+  const userAgent = (input.userAgent ?? '').slice(0, MAX_USER_AGENT);
+  const session = await insertSession(trx, {
+    ...{ userId: user.id, tokenHash: hash, secondFactor, client, byPassword, origin, userAgent },
+  });
   await endSurplusSessions(trx, user.id);
   await rememberClient(trx, user.id, input.client);
   return { token, session };
@@ -116,12 +161,30 @@ async function provesSecondFactor(
   trx: Transaction,
   deps: Deps,
   user: UserRow,
-  otp: string | undefined,
+  { otp, usePasskey, secondFactor = false, byPasskey = false }: SignInInput & Proof,
 ): Promise<boolean> {
-  if (!user.totp_confirmed_at) return false;
-  if (otp === undefined) throw new AppError('mfa_required', 'Send the one-time code of the authenticator as otp');
-  if (!(await useCode(trx, deps, user, otp))) throw refused();
-  return true;
+  if (byPasskey || (secondFactor && !user.totp_confirmed_at)) return true;
+  if (usePasskey) {
+    await usePasskey(trx, user.id);
+    return true;
+  }
+  if (otp !== undefined && user.totp_confirmed_at) {
+    if (!(await useCode(trx, deps, user, otp))) throw refused();
+    return true;
+  }
+  const has = await secondFactorsOf(trx, user.id);
+  if (has.asked) throw missingFactor(has);
+  return false;
+}
+
+function missingFactor({ totp, passkey }: SecondFactors): AppError {
+  const message = totp
+    ? `Send the one-time code of the authenticator as otp${passkey ? ', or a passkey' : ''}`
+    : 'Sign in with a passkey of this account, in a browser; rnv login --key takes a key that you make there';
+  return new AppError('mfa_required', message, [
+    ...(totp ? [{ path: '/otp', message: 'is missing' }] : []),
+    ...(passkey ? [{ path: '/passkey', message: totp ? 'is accepted in its place' : 'is missing' }] : []),
+  ]);
 }
 
 function refused(): AppError {

@@ -7,10 +7,16 @@ import type { KeyScope, Role } from './policy.js';
 import type { ApiKeyRow, MembershipRow, UserRow } from './rows.js';
 import { deleteSessions } from './session-store.js';
 
-/** Stores a user. Returns null if the address is taken. Addresses are stored in lower case. */
+/** SQL column: true if the workspace does not allow password sign-in. `s` is the workspace's sign-in settings. */
+const NEEDS_PROVIDER = 'coalesce(not s.passwords, false) as needs_provider';
+
+/**
+ * Stores a user, with the address in lower case. Returns null if the address is taken. A user without a password signs
+ * in with the OpenID Connect provider.
+ */
 export async function insertUser(
   db: Db,
-  user: { email: string; passwordHash: string; verified: boolean },
+  user: { email: string; passwordHash: string | null; verified: boolean },
 ): Promise<UserRow | null> {
   return oneRow<UserRow>(
     db,
@@ -25,7 +31,7 @@ export function findUserByEmail(db: Db, email: string): Promise<UserRow | null> 
   return oneRow<UserRow>(db, 'select * from users where email = :email', { email });
 }
 
-/** Stores a new password and ends all of the user's sessions, including one that is being started. */
+/** Stores a new password and ends all of the user's sessions, including any that is just starting. */
 export async function setPasswordHash(db: Db, userId: string, passwordHash: string): Promise<void> {
   await db.transaction(async (trx) => {
     await trx.raw('update users set password_hash = :passwordHash where id = :userId', { userId, passwordHash });
@@ -33,7 +39,7 @@ export async function setPasswordHash(db: Db, userId: string, passwordHash: stri
   });
 }
 
-/** Stores the hash of a token that proves the user's address within a day. An earlier token becomes invalid. */
+/** Stores the hash of a token that verifies the user's address within a day. Invalidates an earlier token. */
 export async function setVerification(db: Db, userId: string, tokenHash: Buffer): Promise<void> {
   const expires = db.raw(`now() + interval '1 day'`);
   await db('users').where({ id: userId }).update({ verification_hash: tokenHash, verification_expires_at: expires });
@@ -56,7 +62,7 @@ export function findMembership(db: Db, workspaceId: string, userId: string): Pro
   return oneRow<MembershipRow>(db, find, { workspaceId, userId });
 }
 
-/** Makes the user a member with this role, or changes a member's role. */
+/** Adds the user to the workspace with this role, or changes a member's role. */
 export async function upsertMembership(
   db: Db,
   membership: { workspaceId: string; userId: string; role: Role },
@@ -75,7 +81,7 @@ export async function deleteMembership(db: Db, workspaceId: string, userId: stri
   await db('memberships').where({ workspace_id: workspaceId, user_id: userId }).delete();
 }
 
-/** Returns how many owners the workspace has besides this user. */
+/** Returns the number of the workspace's owners other than this user. */
 export function countOtherOwners(db: Db, workspaceId: string, userId: string): Promise<number> {
   return countOf(
     db,
@@ -85,11 +91,19 @@ export function countOtherOwners(db: Db, workspaceId: string, userId: string): P
   );
 }
 
-/** Returns the workspaces a user belongs to, with the user's role in each, oldest first. */
-export function workspacesOf(db: Db, userId: string): Promise<(WorkspaceRow & { role: Role })[]> {
-  return rowsOf<WorkspaceRow & { role: Role }>(
+/** A workspace, with the role of one of its members. */
+export type OwnWorkspaceRow = WorkspaceRow & {
+  role: Role;
+  /** True if the workspace cannot be accessed with a session that was started with a password. */
+  needs_provider: boolean;
+};
+
+/** Returns the workspaces that a user belongs to, with the user's role in each, oldest first. */
+export function workspacesOf(db: Db, userId: string): Promise<OwnWorkspaceRow[]> {
+  return rowsOf<OwnWorkspaceRow>(
     db,
-    `select w.*, m.role from memberships m join workspaces w on w.id = m.workspace_id
+    `select w.*, m.role, ${NEEDS_PROVIDER} from memberships m join workspaces w on w.id = m.workspace_id
+       left join workspace_sign_in s on s.workspace_id = w.id
      where m.user_id = :userId order by w.created_at, w.id`,
     { userId },
   );
@@ -116,7 +130,7 @@ export async function insertApiKey(db: Db, key: ApiKeyInput): Promise<ApiKeyRow>
   );
 }
 
-/** Returns the key with this public part. The caller checks whether it is revoked or expired. */
+/** Returns the API key with this public part, even if it is revoked or expired: the caller must check. */
 export function findApiKey(db: Db, lookup: string): Promise<ApiKeyRow | null> {
   return oneRow<ApiKeyRow>(db, 'select * from api_keys where lookup = :lookup', { lookup });
 }
@@ -130,16 +144,16 @@ export function listApiKeys(db: Db, workspaceId: string): Promise<ApiKeyView[]> 
   );
 }
 
-/** Revokes a key once; a second call changes nothing. Returns null if there is no such key. */
+/** Revokes an API key; a second call changes nothing. Returns null if there is no such key. */
 export function revokeApiKey(db: Db, id: string): Promise<ApiKeyRow | null> {
   const revoke = 'update api_keys set revoked_at = coalesce(revoked_at, now()) where id = :id returning *';
   return oneRow<ApiKeyRow>(db, revoke, { id });
 }
 
-/** An API key with its owner's address. */
+/** An API key, with its owner's e-mail address. */
 export type ApiKeyView = ApiKeyRow & { email: string };
 
-/** Returns a workspace's keys that are not revoked, newest first. With `userId`, those of this member. */
+/** Returns the workspace's unrevoked API keys, newest first; with `userId`, only that member's. */
 export function pageOfApiKeys(
   db: Db,
   workspaceId: string,
@@ -155,7 +169,7 @@ export function pageOfApiKeys(
   return fetchPage(query, 'k', page);
 }
 
-/** Returns the number of a member's keys that were not revoked, expired ones included. */
+/** Returns the number of a member's API keys that are not revoked, including expired ones. */
 export function countApiKeys(db: Db, workspaceId: string, userId: string): Promise<number> {
   return countOf(
     db,
@@ -165,8 +179,8 @@ export function countApiKeys(db: Db, workspaceId: string, userId: string): Promi
 }
 
 /**
- * Revokes a key of the workspace, and of this member if `userId` is given. Returns false if there is no such unrevoked
- * key.
+ * Revokes an API key of the workspace; with `userId`, only if it is that member's. Returns false if there is no such
+ * unrevoked key.
  */
 export async function revokeWorkspaceKey(
   db: Db,
@@ -182,7 +196,7 @@ export async function revokeWorkspaceKey(
   return revoked > 0;
 }
 
-/** Revokes all keys of a member, so that they do not work again if the user becomes a member again. */
+/** Revokes all API keys of a member, so that they stay invalid even if the user becomes a member again. */
 export async function revokeKeysOfMember(db: Db, workspaceId: string, userId: string): Promise<void> {
   await db.raw(
     `update api_keys set revoked_at = now()
@@ -191,13 +205,17 @@ export async function revokeKeysOfMember(db: Db, workspaceId: string, userId: st
   );
 }
 
-/** Records that a key was used just now. */
+/** Updates the time at which an API key was last used. */
 export async function recordKeyUse(db: Db, id: string): Promise<void> {
   await db.raw('update api_keys set last_used_at = now() where id = ?', [id]);
 }
 
-/** A workspace with one user's role in it; null if the user is not a member. */
-export type WorkspaceAccessRow = WorkspaceRow & { role: Role | null };
+/** A workspace, with one user's role in it; null if the user is not a member. */
+export type WorkspaceAccessRow = WorkspaceRow & {
+  role: Role | null;
+  /** As in `OwnWorkspaceRow`. Absent for an API key, for which the kind of sign-in does not matter. */
+  needs_provider?: boolean;
+};
 
 export async function findWorkspaceAccess(
   db: Db,
@@ -206,7 +224,9 @@ export async function findWorkspaceAccess(
 ): Promise<WorkspaceAccessRow | undefined> {
   const [row] = await rowsOf<WorkspaceAccessRow>(
     db,
-    `select w.*, m.role from workspaces w left join memberships m on m.workspace_id = w.id and m.user_id = :userId
+    `select w.*, m.role, ${NEEDS_PROVIDER}
+       from workspaces w left join memberships m on m.workspace_id = w.id and m.user_id = :userId
+       left join workspace_sign_in s on s.workspace_id = w.id
       where w.id = :workspaceId`,
     { workspaceId, userId },
   );

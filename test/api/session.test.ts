@@ -52,7 +52,10 @@ describe('Browser sessions', () => {
     it('with a session shows the user, and the workspaces with the role in each', async () => {
       const { browser, email, id } = await signedIn({ role: 'admin' });
       const { user, workspaces } = await browser.bootstrap();
-      expect(user).to.deep.equal({ id, email, emailVerified: true, mfaEnabled: false, mfaVerified: false });
+      expect(user).to.deep.equal({
+        ...{ id, email, emailVerified: true, hasPassword: true },
+        ...{ mfaEnabled: false, mfaVerified: false },
+      });
       expect(workspaces.map(({ id, role }: { id: string; role: string }) => [id, role])).to.deep.equal([
         [workspace.id, 'admin'],
       ]);
@@ -268,7 +271,7 @@ describe('Browser sessions', () => {
       const copy = new Browser(api.url);
       for (const [name, value] of browser.cookies) copy.cookies.set(name, value);
       expectError(await browser.send('DELETE', '/api/session', {}, { 'X-CSRFToken': null }), 403, 'csrf_failed');
-      expect((await browser.delete('/api/session')).body).to.deep.equal({ signedOut: true });
+      expect((await browser.delete('/api/session')).body).to.deep.equal({ signedOut: true, providerUrl: null });
       expect([...browser.cookies.keys()]).to.deep.equal([]);
       expectError(await copy.get(services), 401, 'unauthenticated');
       expectError(await browser.delete('/api/session'), 401, 'unauthenticated');
@@ -426,6 +429,33 @@ describe('Browser sessions', () => {
       expect(status).to.equal(200);
       expect(answer.sent).to.equal(false);
       expect(answer.reason).to.contain('no e-mail');
+    });
+  });
+
+  describe('of one user', () => {
+    it('are listed with the client that began them, and ended one by one or all others', async () => {
+      const { email, browser } = await signedIn();
+      const phone = new Browser(api.url, { 'User-Agent': 'a phone' });
+      const tablet = new Browser(api.url, { 'User-Agent': 'a tablet' });
+      for (const other of [phone, tablet]) await other.signIn(email, PASSWORD);
+      const list = async () => (await browser.get('/api/sessions')).body.sessions;
+      const sessions = await list();
+      expect(sessions).to.have.length(3);
+      expect(sessions.filter(({ current }: { current: boolean }) => current)).to.have.length(1);
+      const onPhone = sessions.find(({ userAgent }: { userAgent: string }) => userAgent === 'a phone');
+      expect(onPhone.origin).to.match(/local user \d+/);
+
+      expect((await browser.send('DELETE', `/api/sessions/${onPhone.id}`)).status).to.equal(200);
+      expectError(await phone.get('/api/sessions'), 401, 'unauthenticated');
+      expectError(await browser.send('DELETE', `/api/sessions/${onPhone.id}`), 404, 'not_found');
+      const stranger = await signedIn();
+      const [theirs] = (await stranger.browser.get('/api/sessions')).body.sessions;
+      expectError(await browser.send('DELETE', `/api/sessions/${theirs.id}`), 404, 'not_found');
+
+      expect((await browser.send('DELETE', '/api/sessions')).status).to.equal(200);
+      expectError(await tablet.get('/api/sessions'), 401, 'unauthenticated');
+      expect(await list()).to.have.length(1);
+      expect((await stranger.browser.get('/api/sessions')).status).to.equal(200);
     });
   });
 });

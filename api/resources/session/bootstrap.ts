@@ -1,5 +1,5 @@
 import type { SessionWithUser } from '../../../shared/identity/session-store.js';
-import { workspacesOf } from '../../../shared/identity/store.js';
+import { type OwnWorkspaceRow, workspacesOf } from '../../../shared/identity/store.js';
 import { newToken } from '../../../shared/secrets/random-token.js';
 import { sessionOf } from '../../auth/authenticate.js';
 import { clearCookie, readCookie, writeCookie } from '../../auth/cookies.js';
@@ -7,6 +7,7 @@ import type { ApiDeps } from '../../http/api-deps.js';
 import type { ApiContext } from '../../http/request-state.js';
 import { presentWorkspace } from '../workspaces/present.js';
 import { readUsage } from '../workspaces/workspace-usage.js';
+import { START_PATH } from './provider/paths.js';
 import type { BootstrapPresentation, UserPresentation } from './schema.js';
 
 /** Returns the session's user, their workspaces, and the CSRF token for writes. */
@@ -15,26 +16,42 @@ export async function bootstrap(deps: ApiDeps, ctx: ApiContext): Promise<Bootstr
   const known = token === null ? null : await bootstrapOf(deps, ctx, token);
   if (known) return known;
   if (token !== null) clearCookie(ctx, 'session');
-  return { csrfToken: deps.csrf.tokenFor(visitorOf(ctx)), user: null, workspaces: [] };
+  return {
+    csrfToken: deps.csrf.tokenFor(visitorOf(ctx)),
+    user: null,
+    workspaces: [],
+    closedWorkspaces: [],
+    provider: presentProvider(deps.config),
+  };
 }
 
-/** Builds the same answer for a session's token; null if the session has ended. */
+/** Builds the bootstrap response for a session's token; null if the session has ended. */
 export async function bootstrapOf(
   deps: ApiDeps,
   ctx: ApiContext,
   token: string,
 ): Promise<BootstrapPresentation | null> {
-  const { db, csrf } = deps;
+  const { db, csrf, config } = deps;
   const session = await sessionOf(deps, ctx, token);
   if (!session) return null;
-  const workspaces = await workspacesOf(db, session.user_id);
+  const all = await workspacesOf(db, session.user_id);
+  const isClosed = ({ needs_provider }: OwnWorkspaceRow) => needs_provider && session.by_password;
   return {
     csrfToken: csrf.tokenFor(token),
     user: presentUser(session),
     workspaces: await Promise.all(
-      workspaces.map(async (row) => presentWorkspace(row, row.role, await readUsage(db, row.id))),
+      all
+        .filter((row) => !isClosed(row))
+        .map(async (row) => presentWorkspace(row, row.role, await readUsage(db, row.id))),
     ),
+    closedWorkspaces: all.filter(isClosed).map(({ id, name }) => ({ id, name })),
+    provider: presentProvider(config),
   };
+}
+
+/** The URL uses PUBLIC_URL. The provider redirects the browser to it, and the browser's cookie must be valid there. */
+function presentProvider({ oidc, publicUrl }: ApiDeps['config']): BootstrapPresentation['provider'] {
+  return oidc && { name: oidc.name, url: publicUrl + START_PATH };
 }
 
 function presentUser(session: SessionWithUser): UserPresentation {
@@ -42,6 +59,7 @@ function presentUser(session: SessionWithUser): UserPresentation {
     id: session.user_id,
     email: session.email,
     emailVerified: session.email_verified_at !== null,
+    hasPassword: session.has_password,
     mfaEnabled: session.totp_confirmed_at !== null,
     mfaVerified: session.second_factor,
   };

@@ -1,17 +1,58 @@
 import type { Static } from 'typebox';
+import { countBackupCodes } from '../../../shared/identity/backup-codes.js';
 import {
-  assertPassword,
   confirmSecondFactor,
   enrolSecondFactor,
+  hasSecondFactor,
+  newBackupCodes,
   type Rotated,
   removeSecondFactor,
 } from '../../../shared/identity/second-factor.js';
 import { writeCookie } from '../../auth/cookies.js';
 import { defineRoute, type SignedInRequest } from '../../http/route.js';
-import { CodeBody, EnrolmentResponse, FactorResponse, PasswordBody } from './schema.js';
+import { assertProof } from './assert-proof.js';
+import {
+  BackupCodesResponse,
+  CodeBody,
+  EnrolBody,
+  EnrolmentResponse,
+  FactorResponse,
+  FactorStateResponse,
+} from './schema.js';
 
-/** The second factor: one-time codes of an authenticator application (TOTP). */
+/** The second factor: one-time codes from an authenticator application (TOTP). */
 export const mfaRoutes = [
+  defineRoute({
+    method: 'GET',
+    path: '/session/mfa',
+    access: 'session',
+    operation: 'mfa.read',
+    summary: 'Read the second factor',
+    description: 'Whether the signed-in user has a second factor, and how many backup codes are left.',
+    response: FactorStateResponse,
+    handler: async ({ deps: { db }, caller }) => ({
+      mfaEnabled: await hasSecondFactor(db, caller.userId),
+      backupCodes: await countBackupCodes(db, caller.userId),
+    }),
+  }),
+  defineRoute({
+    method: 'POST',
+    path: '/session/mfa/backup-codes',
+    access: 'session',
+    operation: 'mfa.createBackupCodes',
+    summary: 'Make backup codes',
+    description: 'Makes ten codes, each of which replaces one code of the authenticator. Earlier ones become invalid.',
+    errors: ['conflict'],
+    body: CodeBody,
+    response: BackupCodesResponse,
+    handler: async ({ deps, limits, ctx, caller, body }) => {
+      const giveBack = await limits.guesses.code(ctx, caller.userId);
+      const { userId } = caller;
+      const codes = await deps.db.transaction((trx) => newBackupCodes(trx, deps, { userId, code: body.code }));
+      await giveBack();
+      return { codes };
+    },
+  }),
   defineRoute({
     method: 'POST',
     path: '/session/mfa',
@@ -21,14 +62,14 @@ export const mfaRoutes = [
     description:
       'Creates the secret for an authenticator application. The second factor is required once it is confirmed.',
     errors: ['conflict'],
-    body: PasswordBody,
+    body: EnrolBody,
+    example: { password: 'correct horse battery staple' },
     response: EnrolmentResponse,
-    handler: async ({ deps, limits, ctx, caller, body }) => {
-      // The password is required: a thief of the session could otherwise enrol an authenticator and lock the owner out.
-      const { client, giveBack } = await limits.guesses.password(ctx, caller.email);
-      const hasher = { client, account: caller.email };
-      await limits.hashing.run(hasher, () => assertPassword(deps.db, caller.email, body.password));
-      await giveBack();
+    handler: async (request) => {
+      // A proof is required. Otherwise someone who stole the session could enrol an authenticator and lock the owner
+      // out.
+      await assertProof(request);
+      const { deps, caller } = request;
       const { secret, uri } = await deps.db.transaction((trx) => enrolSecondFactor(trx, deps, caller.userId));
       return { secret, otpauthUri: uri };
     },
@@ -62,8 +103,8 @@ export const mfaRoutes = [
 ];
 
 /**
- * Counts a guess at the code. After a right code, replaces the session's cookie, because its rights change. Throws
- * rate_limited.
+ * Counts a guess at the code. After a correct code, replaces the session cookie, because the session's privileges
+ * change. Throws rate_limited.
  */
 async function change(
   { deps, limits, ctx, caller, body }: SignedInRequest<Static<typeof CodeBody>>,

@@ -1,30 +1,20 @@
-import { AppError } from '../../../shared/core/error-registry.js';
 import { deleteSession } from '../../../shared/identity/session-store.js';
-import {
-  beginSession,
-  type SignedIn,
-  type SignInInput,
-  signIn,
-  signInWithLink,
-} from '../../../shared/identity/sign-in.js';
+import { beginSession, signIn, signInWithLink } from '../../../shared/identity/sign-in.js';
 import { hashPassword, verifyPassword } from '../../../shared/secrets/password.js';
 import { hashToken } from '../../../shared/secrets/random-token.js';
-import { clearCookie, readCookie, writeCookie } from '../../auth/cookies.js';
-import { clientOf } from '../../http/client-identity.js';
-import { defineRoute, type SessionRequest } from '../../http/route.js';
+import { clearCookie, readCookie } from '../../auth/cookies.js';
+import { defineRoute } from '../../http/route.js';
 import { acceptInvitation, assertInvited } from '../invitations/commands.js';
-import { bootstrap, bootstrapOf } from './bootstrap.js';
+import { bootstrap } from './bootstrap.js';
 import { ownInvitationRoutes } from './invitation-routes.js';
 import { mfaRoutes } from './mfa-routes.js';
-import {
-  type BootstrapPresentation,
-  BootstrapResponse,
-  InvitationBody,
-  LinkBody,
-  SignedOutResponse,
-  SignInBody,
-} from './schema.js';
+import { passkeyRoutes } from './passkeys/routes.js';
+import { passkeyInput } from './passkeys/second-step.js';
+import { findProviderSignIn, providerSignOutUrl } from './provider/sign-out.js';
+import { BootstrapResponse, InvitationBody, LinkBody, SignedOutResponse, SignInBody } from './schema.js';
+import { ownSessionRoutes } from './session-routes.js';
 import { verificationRoutes } from './verification-routes.js';
+import { inputOf, welcome } from './welcome.js';
 
 /** Routes of browser sessions (specification, Authentication 3). */
 export const sessionRoutes = [
@@ -52,9 +42,11 @@ export const sessionRoutes = [
     handler: async (request) => {
       const { deps, limits, ctx, body } = request;
       const guess = await limits.guesses.password(ctx, body.email);
-      // Only the hash of the password waits for its turn. The queries after it do not delay other users.
+      // Hashing uses a CPU core, so hashes wait for their turn. Database queries run without waiting.
       const verify: typeof verifyPassword = (...given) => limits.hashing.run(guess, () => verifyPassword(...given));
-      const signedIn = await signIn(deps.db, deps, { ...body, ...(await inputOf(request)), verify });
+      const { email, password, otp } = body;
+      const input = { email, password, otp, ...(await inputOf(request)), ...passkeyInput(request, body) };
+      const signedIn = await signIn(deps.db, deps, { ...input, verify });
       await guess.giveBack();
       return welcome(request, signedIn);
     },
@@ -71,7 +63,9 @@ export const sessionRoutes = [
     response: BootstrapResponse,
     handler: async (request) => {
       const { deps, body } = request;
-      return welcome(request, await signInWithLink(deps.db, deps, { ...body, ...(await inputOf(request)) }));
+      const { token, otp } = body;
+      const input = { token, otp, ...(await inputOf(request)), ...passkeyInput(request, body) };
+      return welcome(request, await signInWithLink(deps.db, deps, input));
     },
   }),
   defineRoute({
@@ -92,7 +86,7 @@ export const sessionRoutes = [
         hashPassword(body.password),
       );
       const user = await deps.db.transaction((trx) => acceptInvitation(trx, { token: body.token, passwordHash }));
-      return welcome(request, await beginSession(deps.db, deps, user, input));
+      return welcome(request, await beginSession(deps.db, deps, user, { ...input, byPassword: true }));
     },
   }),
   defineRoute({
@@ -101,34 +95,20 @@ export const sessionRoutes = [
     access: 'session',
     operation: 'session.delete',
     summary: 'Sign out',
-    description: 'Ends the session, whose cookie then becomes invalid.',
+    description:
+      'Ends the session, whose cookie then becomes invalid. A browser then goes to providerUrl, if it is not null.',
     response: SignedOutResponse,
-    handler: async ({ deps, ctx }) => {
+    handler: async ({ deps, ctx, caller }) => {
       const token = readCookie(ctx, 'session');
+      const begun = await findProviderSignIn(deps.db, caller.credentialId);
       if (token !== null) await deleteSession(deps.db, hashToken(token));
       clearCookie(ctx, 'session');
-      return { signedOut: true } as const;
+      return { signedOut: true, providerUrl: begun && (await providerSignOutUrl(deps, begun)) } as const;
     },
   }),
   ...ownInvitationRoutes,
   ...mfaRoutes,
+  ...ownSessionRoutes,
+  ...passkeyRoutes,
   ...verificationRoutes,
 ];
-
-async function inputOf({ limits, ctx }: SessionRequest): Promise<Omit<SignInInput, 'otp'>> {
-  return {
-    client: await clientOf(ctx),
-    replaces: readCookie(ctx, 'session'),
-    bound: !ctx.state.tls,
-    countCode: (userId) => limits.guesses.code(ctx, userId),
-  };
-}
-
-/** Sets the session's cookie, and returns the first data of the page. */
-async function welcome({ deps, ctx }: SessionRequest, { token, session }: SignedIn): Promise<BootstrapPresentation> {
-  writeCookie(ctx, 'session', token, session.expires_at);
-  clearCookie(ctx, 'visitor');
-  const answer = await bootstrapOf(deps, ctx, token);
-  if (!answer) throw new AppError('unauthenticated');
-  return answer;
-}

@@ -1,14 +1,18 @@
 import { type Static, Type } from 'typebox';
+import { BACKUP_CODE_PATTERN } from '../../../shared/identity/backup-codes.js';
 import { Nullable, Strict, Uuid } from '../../http/schema.js';
 import { WorkspaceSchema } from '../workspaces/schema.js';
+import { PasskeyProof } from './passkeys/schema.js';
 
 const UserSchema = Strict(
   {
     id: Uuid,
     email: Type.String(),
     emailVerified: Type.Boolean(),
+    /** False for a user who signs in only with the OpenID Connect provider. */
+    hasPassword: Type.Boolean(),
     mfaEnabled: Type.Boolean(),
-    /** True if the second factor was used in this session, as workspaces with `requireMfa` demand. */
+    /** True if the second factor was used in this session, which workspaces with `requireMfa` require. */
     mfaVerified: Type.Boolean(),
   },
   'User',
@@ -19,34 +23,61 @@ export const BootstrapResponse = Strict({
   csrfToken: Type.String(),
   user: Nullable(UserSchema),
   workspaces: Type.Array(WorkspaceSchema),
+  /** Workspaces of the user that this session cannot access, because it was started with a password. */
+  closedWorkspaces: Type.Array(Strict({ id: Uuid, name: Type.String() })),
+  /** The OpenID Connect provider. To sign in, a browser navigates to `url`, optionally with `?returnTo=<path>`. */
+  provider: Nullable(Strict({ name: Type.String(), url: Type.String() })),
 });
 export type BootstrapPresentation = Static<typeof BootstrapResponse>;
 
 const Password = Type.String({ maxLength: 1024 });
-const Code = Type.String({ maxLength: 6, pattern: '^[0-9]{6}$', description: 'a code of six digits' });
+const Code = Type.String({
+  maxLength: 11,
+  pattern: `^([0-9]{6}|${BACKUP_CODE_PATTERN})$`,
+  description: 'a code of six digits, or a backup code',
+});
+
+const Token = Type.String({ minLength: 1, maxLength: 256 });
+/** The second factor of a user who is asked for it: one of them. */
+const SecondFactor = { otp: Type.Optional(Code), passkey: Type.Optional(PasskeyProof) };
 
 export const SignInBody = Strict({
   email: Type.String({ maxLength: 254 }),
   password: Password,
-  otp: Type.Optional(Code),
+  ...SecondFactor,
 });
-/** The token of a one-time link, which is then used up. */
-export const LinkBody = Strict({ token: Type.String({ minLength: 1, maxLength: 256 }), otp: Type.Optional(Code) });
-/** The token of an invitation, which is then used up, and the password of the new account. */
+/** The token of a sign-in link, which can be used once. */
+export const LinkBody = Strict({ token: Token, ...SecondFactor });
+/** Nothing for a sign-in with a passkey alone; else the first proof of the sign-in that a passkey completes. */
+export const PasskeyOptionsBody = Strict({
+  email: Type.Optional(Type.String({ maxLength: 254 })),
+  password: Type.Optional(Password),
+  token: Type.Optional(Token),
+});
+/** The token of an invitation, which can be used once, and the password of the new account. */
 export const InvitationBody = Strict({
-  token: Type.String({ minLength: 1, maxLength: 256 }),
+  token: Token,
   password: Type.String({ minLength: 8, maxLength: 1024 }),
 });
 export const CodeBody = Strict({ code: Code });
-export const PasswordBody = Strict({ password: Password });
+/** A user without a password omits it, within ten minutes after signing in. */
+export const EnrolBody = Strict({ password: Type.Optional(Password) });
 
 /**
- * For an authenticator application; no other answer contains the secret. `otpauthUri` is the content of the QR code.
+ * Data for an authenticator application; no other response contains the secret. `otpauthUri` is the content of the QR
+ * code.
  */
 export const EnrolmentResponse = Strict({ secret: Type.String(), otpauthUri: Type.String() });
-/** The session gets a new cookie, to which this csrfToken belongs. */
+/** The session gets a new cookie, to which this CSRF token belongs. */
 export const FactorResponse = Strict({ mfaEnabled: Type.Boolean(), csrfToken: Type.String() });
+/** Codes that can each be used once instead of a code from the authenticator. No other response contains them. */
+export const BackupCodesResponse = Strict({ codes: Type.Array(Type.String()) });
+export const FactorStateResponse = Strict({
+  mfaEnabled: Type.Boolean(),
+  backupCodes: Type.Integer({ description: 'How many backup codes are left' }),
+});
 export const SentResponse = Strict({ sent: Type.Boolean(), reason: Type.String() });
-export const TokenBody = Strict({ token: Type.String({ minLength: 1, maxLength: 256 }) });
+export const TokenBody = Strict({ token: Token });
 export const VerifiedResponse = Strict({ emailVerified: Type.Literal(true) });
-export const SignedOutResponse = Strict({ signedOut: Type.Literal(true) });
+/** `providerUrl` is the provider's page that signs the person out there too; null for a session without a provider. */
+export const SignedOutResponse = Strict({ signedOut: Type.Literal(true), providerUrl: Nullable(Type.String()) });

@@ -1,6 +1,6 @@
 import { createContext, type ReactNode, useCallback, useContext, useEffect, useMemo, useState } from 'react';
 import { type ApiError, get, post, remove, setCsrfToken, whenSignedOut } from './api-client.js';
-import type { Answer, OperationOf, Role, Schemas, Workspace } from './types.js';
+import type { Answer, BodyOf, OperationOf, Role, Schemas, Workspace } from './types.js';
 import { queryClient } from './use-api.js';
 
 export type Bootstrap = Answer<OperationOf<'/bootstrap', 'get'>>;
@@ -9,6 +9,8 @@ type User = Schemas['User'];
 interface Session {
   user: User | null;
   workspaces: Workspace[];
+  closedWorkspaces: Bootstrap['closedWorkspaces'];
+  provider: Bootstrap['provider'];
   /**
    * True from the end of a session until the next sign-in. The page stays mounted below the sign-in form, so that input
    * is not lost.
@@ -53,8 +55,9 @@ export function SessionProvider({
     }
   }, [welcome]);
   const signOut = useCallback(async () => {
-    await remove('/session', {});
+    const { providerUrl } = await remove('/session', {});
     queryClient.clear();
+    if (providerUrl !== null) return location.assign(providerUrl);
     await reload();
   }, [reload]);
 
@@ -67,6 +70,8 @@ export function SessionProvider({
     () => ({
       user: known?.user ?? null,
       workspaces: known?.workspaces ?? [],
+      closedWorkspaces: known?.closedWorkspaces ?? [],
+      provider: known?.provider ?? null,
       expired: expired && known?.user != null,
       welcome,
       signOut,
@@ -95,12 +100,16 @@ export function useRefusal(workspaceId: string, needed: Role): string | null {
   return null;
 }
 
-export function signIn(body: { email: string; password: string; otp?: string }): Promise<Bootstrap> {
-  return post('/session', { body });
-}
+export type PasskeyProof = NonNullable<BodyOf<OperationOf<'/session', 'post'>>['passkey']>;
+/** What a sign-in begins with. */
+export type FirstProof = { email: string; password: string } | { token: string };
 
-export function signInWithLink(body: { token: string; otp?: string }): Promise<Bootstrap> {
-  return post('/session/link', { body });
+export function signIn(
+  first: FirstProof,
+  secondFactor: { otp?: string; passkey?: PasskeyProof } = {},
+): Promise<Bootstrap> {
+  const body = { ...first, ...secondFactor };
+  return 'token' in body ? post('/session/link', { body }) : post('/session', { body });
 }
 
 /** Creates the account of an invited person, and signs in. */

@@ -86,7 +86,13 @@ describe('A caller', () => {
   it('is the person of a session, unless a key is sent', async () => {
     const user = await database.db('users').where({ email: EMAIL }).first();
     const { token, hash } = newToken();
-    await insertSession(database.db, { userId: user.id, tokenHash: hash, secondFactor: false, client: null });
+    await insertSession(database.db, {
+      userId: user.id,
+      tokenHash: hash,
+      secondFactor: false,
+      client: null,
+      byPassword: true,
+    });
     expect(await callerOf({ cookie: token })).to.include({ kind: 'session', email: EMAIL, workspaceId: null });
     expect(await callerOf({ cookie: newToken().token })).to.equal('unauthenticated');
     expect(await callerOf({ cookie: token, authorization: 'Bearer wrong' })).to.equal('unauthenticated');

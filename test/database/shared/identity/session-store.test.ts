@@ -33,7 +33,7 @@ describe('The records of sessions', () => {
   });
 
   const begin = (token: string, client: string | null = null) =>
-    insertSession(database.db, { userId, tokenHash: hash(token), secondFactor: false, client });
+    insertSession(database.db, { userId, tokenHash: hash(token), secondFactor: false, client, byPassword: true });
   const lives = async (token: string, client: string | null = null) =>
     (await findSession(database.db, hash(token), client)) !== null;
   const age = (column: string, interval: string) =>

@@ -7,7 +7,9 @@ import { Status } from '../../ui/status.js';
 import { toast } from '../../ui/toast.js';
 import u from '../../ui/ui.module.css';
 import c from '../shell.module.css';
+import { Passkeys } from './passkeys.js';
 import { SecondFactor } from './second-factor.js';
+import { Sessions } from './sessions.js';
 
 export function AccountPage() {
   const { user } = useSession();
@@ -25,6 +27,8 @@ export function AccountPage() {
         {user.emailVerified ? null : <Verification />}
       </section>
       <SecondFactor enabled={user.mfaEnabled} />
+      <Passkeys />
+      <Sessions />
     </div>
   );
 }

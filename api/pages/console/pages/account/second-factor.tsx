@@ -12,6 +12,8 @@ import { Status } from '../../ui/status.js';
 import { toast } from '../../ui/toast.js';
 import u from '../../ui/ui.module.css';
 import { WriteForm } from '../../ui/write-form.js';
+import { BackupCodes } from './backup-codes.js';
+import { CodeForm } from './code-form.js';
 
 /** Turns the second factor on or off: a code of an authenticator application in addition to the password. */
 export function SecondFactor({ enabled }: { enabled: boolean }) {
@@ -25,9 +27,10 @@ export function SecondFactor({ enabled }: { enabled: boolean }) {
       <div className={`${u.cardBody} ${u.stack}`}>
         <p>
           {enabled
-            ? 'Signing in requires a code from your authenticator app. If you lose it, ask the operator of this installation to reset it.'
+            ? 'Signing in requires a code from your authenticator app. If you lose it, sign in with a backup code, or ask the operator of this installation to reset it.'
             : 'Signing in then also requires a code from an authenticator app. Your other sessions end when you turn it on.'}
         </p>
+        {enabled ? <BackupCodes /> : null}
         <div>
           <Button look={enabled ? 'plain' : 'primary'} onClick={() => setOpen(true)}>
             {enabled ? 'Turn off' : 'Turn on'}
@@ -40,7 +43,7 @@ export function SecondFactor({ enabled }: { enabled: boolean }) {
   );
 }
 
-/** Returns a callback for after the change: the session got a new cookie and CSRF token, so it is read again. */
+/** Returns a callback that reads the session again after a change, which gave it a new cookie and CSRF token. */
 function useRotation(onClose: () => void, text: string) {
   const { reload } = useSession();
   return async ({ csrfToken }: { csrfToken: string }) => {
@@ -52,9 +55,11 @@ function useRotation(onClose: () => void, text: string) {
 }
 
 function Enrol({ onClose }: { onClose: () => void }) {
+  const { user } = useSession();
+  const needsPassword = user?.hasPassword !== false;
   const [password, setPassword] = useState('');
   const [secret, setSecret] = useState<{ secret: string; otpauthUri: string } | null>(null);
-  const begin = useWrite(() => post('/session/mfa', { body: { password } }), {
+  const begin = useWrite(() => post('/session/mfa', { body: needsPassword ? { password } : {} }), {
     onDone: (answer) => {
       setPassword('');
       setSecret(answer);
@@ -65,18 +70,22 @@ function Enrol({ onClose }: { onClose: () => void }) {
   return (
     <Dialog title="Turn on two-factor authentication" open onClose={onClose}>
       {secret === null ? (
-        <WriteForm className={u.stack} write={begin} ready={password !== ''}>
-          <TextField
-            label="Your password"
-            type="password"
-            autoComplete="current-password"
-            value={password}
-            onChange={(event) => setPassword(event.target.value)}
-          />
+        <WriteForm className={u.stack} write={begin} ready={password !== '' || !needsPassword}>
+          {needsPassword ? (
+            <TextField
+              label="Your password"
+              type="password"
+              autoComplete="current-password"
+              value={password}
+              onChange={(event) => setPassword(event.target.value)}
+            />
+          ) : (
+            <p>Without a password, this works within ten minutes of signing in.</p>
+          )}
           {begin.error ? <ErrorNotice error={begin.error} /> : null}
           <DialogFoot>
             <Button onClick={onClose}>Cancel</Button>
-            <Button look="primary" type="submit" disabled={password === ''} pending={begin.isPending}>
+            <Button look="primary" type="submit" disabled={password === '' && needsPassword} pending={begin.isPending}>
               Continue
             </Button>
           </DialogFoot>
@@ -124,40 +133,5 @@ function Remove({ onClose }: { onClose: () => void }) {
         onClose={onClose}
       />
     </Dialog>
-  );
-}
-
-function CodeForm({
-  action,
-  write,
-  onDone,
-  onClose,
-}: {
-  action: string;
-  write: (code: string) => Promise<{ csrfToken: string }>;
-  onDone: (answer: { csrfToken: string }) => Promise<void>;
-  onClose: () => void;
-}) {
-  const [code, setCode] = useState('');
-  const send = useWrite(() => write(code), { onDone });
-  const ready = /^\d{6}$/.test(code);
-  return (
-    <WriteForm className={u.stack} write={send} ready={ready}>
-      <TextField
-        label="Authentication code"
-        inputMode="numeric"
-        autoComplete="one-time-code"
-        maxLength={6}
-        value={code}
-        onChange={(event) => setCode(event.target.value.replace(/\D/g, ''))}
-      />
-      {send.error ? <ErrorNotice error={send.error} /> : null}
-      <DialogFoot>
-        <Button onClick={onClose}>Cancel</Button>
-        <Button look="primary" type="submit" disabled={!ready} pending={send.isPending}>
-          {action}
-        </Button>
-      </DialogFoot>
-    </WriteForm>
   );
 }

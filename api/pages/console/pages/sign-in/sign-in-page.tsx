@@ -1,12 +1,14 @@
 import { useNavigate } from '@tanstack/react-router';
 import { type FormEvent, useCallback, useEffect, useRef, useState } from 'react';
-import { ApiError } from '../../api/api-client.js';
-import { signIn, signInWithLink, useSession } from '../../api/session.js';
+import { ApiError, post } from '../../api/api-client.js';
+import { type Bootstrap, type FirstProof, type PasskeyProof, signIn, useSession } from '../../api/session.js';
 import { Brand } from '../../ui/brand.js';
 import { Button } from '../../ui/button.js';
 import { TextField } from '../../ui/field.js';
 import { ErrorNotice, Notice } from '../../ui/states.js';
 import c from '../shell.module.css';
+import { PasskeyButton } from './passkey.js';
+import { failureOf, ProviderButton } from './provider.js';
 
 /** Returns the token of a one-time link, and removes it from the URL and so from the browser's history. */
 function takeToken(): string | null {
@@ -16,7 +18,7 @@ function takeToken(): string | null {
   return token;
 }
 
-/** Signs in by one-time link or password, and with a code if the account has a second factor. */
+/** Signs in by one-time link, with the provider or by password, and with a code if the account has a second factor. */
 export function SignInPage({ reason, onDone = () => undefined }: { reason?: string; onDone?: () => void }) {
   const { welcome, user, expired } = useSession();
   const navigate = useNavigate();
@@ -24,34 +26,38 @@ export function SignInPage({ reason, onDone = () => undefined }: { reason?: stri
   const [email, setEmail] = useState(expired ? (user?.email ?? '') : '');
   const [password, setPassword] = useState('');
   const [otp, setOtp] = useState('');
-  const [asksCode, setAsksCode] = useState(false);
+  /** The second factors that the API asks for, once it does. */
+  const [asked, setAsked] = useState<readonly string[] | null>(null);
   const [pending, setPending] = useState(false);
   const [error, setError] = useState<ApiError | null>(null);
+  const [failure] = useState(() => failureOf(location));
 
+  const enter = useCallback(
+    async (bootstrap: Bootstrap) => {
+      onDone();
+      welcome(bootstrap);
+      if (location.pathname === '/sign-in') await navigate({ to: '/', replace: true });
+    },
+    [welcome, navigate, onDone],
+  );
   const submit = useCallback(
-    async (given: { email: string; password: string; otp: string }) => {
+    async (first: FirstProof, secondFactor: { otp?: string; passkey?: PasskeyProof }) => {
       setPending(true);
       setError(null);
-      const code = given.otp === '' ? {} : { otp: given.otp };
       try {
-        const bootstrap = await (token.current === null
-          ? signIn({ email: given.email, password: given.password, ...code })
-          : signInWithLink({ token: token.current, ...code }));
-        onDone();
-        welcome(bootstrap);
-        if (location.pathname === '/sign-in') await navigate({ to: '/', replace: true });
+        await enter(await signIn(first, secondFactor));
       } catch (failure) {
         if (!(failure instanceof ApiError)) throw failure;
-        const wantsCode = failure.code === 'mfa_required';
-        setAsksCode((before) => before || wantsCode);
-        setError(wantsCode ? null : failure);
+        const wantsMore = failure.code === 'mfa_required';
+        if (wantsMore) setAsked(failure.details.map(({ path }) => path));
+        setError(wantsMore ? null : failure);
         // The link was used already or is wrong: show the password form instead.
-        if (failure.status === 401 && given.otp === '') token.current = null;
+        if (failure.status === 401 && Object.keys(secondFactor).length === 0) token.current = null;
       } finally {
         setPending(false);
       }
     },
-    [welcome, navigate, onDone],
+    [enter],
   );
 
   const begun = useRef(false);
@@ -60,17 +66,22 @@ export function SignInPage({ reason, onDone = () => undefined }: { reason?: stri
     begun.current = true;
     document.title = 'Sign in · Ranvier';
     token.current = takeToken();
-    if (token.current !== null) void submit({ email: '', password: '', otp: '' });
+    // After a reload, the failure is not shown again.
+    if (location.pathname === '/sign-in' && location.search !== '') history.replaceState(history.state, '', '/sign-in');
+    if (token.current !== null) void submit({ token: token.current }, {});
   }, [submit]);
 
   const goOn = () => {
     onDone();
     void navigate({ to: '/', replace: true });
   };
+  const first = (): FirstProof => (token.current === null ? { email, password } : { token: token.current });
   const onSubmit = (event: FormEvent) => {
     event.preventDefault();
-    if (!pending) void submit({ email, password, otp });
+    if (!pending) void submit(first(), otp === '' ? {} : { otp });
   };
+  const passkeyAlone = async (credential: PasskeyProof) =>
+    enter(await post('/session/passkey', { body: { credential } }));
   // If the session expired, the form is shown over a page, which has a <main> already.
   const Frame = expired ? 'section' : 'main';
   return (
@@ -81,19 +92,20 @@ export function SignInPage({ reason, onDone = () => undefined }: { reason?: stri
       </div>
       <form onSubmit={onSubmit}>
         {reason === undefined ? null : <Notice tone="warn">{reason}</Notice>}
+        {failure === null ? null : <Notice tone="bad">{failure}</Notice>}
         {error ? <ErrorNotice error={error} /> : null}
-        {asksCode ? (
+        {asked?.includes('/otp') ? (
           <TextField
             label="Authentication code"
-            hint="Six digits"
-            inputMode="numeric"
+            hint="Six digits of your authenticator app, or a backup code"
             autoComplete="one-time-code"
-            maxLength={6}
+            maxLength={11}
             autoFocus
             value={otp}
-            onChange={(event) => setOtp(event.target.value.replace(/\D/g, ''))}
+            onChange={(event) => setOtp(event.target.value.trim().toLowerCase())}
           />
-        ) : (
+        ) : null}
+        {asked === null ? (
           <>
             <TextField
               label="E-mail address"
@@ -114,10 +126,17 @@ export function SignInPage({ reason, onDone = () => undefined }: { reason?: stri
               onChange={(event) => setPassword(event.target.value)}
             />
           </>
-        )}
-        <Button look="primary" type="submit" pending={pending}>
-          {pending ? 'Signing in…' : 'Sign in'}
-        </Button>
+        ) : null}
+        {asked === null || asked.includes('/otp') ? (
+          <Button look="primary" type="submit" pending={pending}>
+            {pending ? 'Signing in…' : 'Sign in'}
+          </Button>
+        ) : null}
+        <ProviderButton />
+        {asked === null ? <PasskeyButton onProof={passkeyAlone} /> : null}
+        {asked?.includes('/passkey') ? (
+          <PasskeyButton first={first()} onProof={(passkey) => submit(first(), { passkey })} />
+        ) : null}
       </form>
       {user && !expired ? (
         <Button look="quiet" onClick={goOn}>

@@ -1,0 +1,73 @@
+import { remove } from '../../api/api-client.js';
+import { useGet, useWrite } from '../../api/use-api.js';
+import { Button } from '../../ui/button.js';
+import { ErrorNotice, Loaded, Skeleton } from '../../ui/states.js';
+import { Status } from '../../ui/status.js';
+import { Ago } from '../../ui/time.js';
+import { toast } from '../../ui/toast.js';
+import u from '../../ui/ui.module.css';
+import w from '../workspace/workspace.module.css';
+
+/** Lists the user's sessions, and ends them. */
+export function Sessions() {
+  const query = useGet('/sessions', {});
+  const end = useWrite((sessionId: string) => remove('/sessions/{sessionId}', { path: { sessionId } }), {
+    onDone: () => toast('The session has ended'),
+  });
+  const endOthers = useWrite(() => remove('/sessions', {}), { onDone: () => toast('Your other sessions have ended') });
+  return (
+    <section className={u.card}>
+      <div className={u.cardHead}>
+        <h2>Sessions</h2>
+        <Button small pending={endOthers.isPending} onClick={() => endOthers.mutate()}>
+          End all others
+        </Button>
+      </div>
+      {end.error ? <ErrorNotice error={end.error} /> : null}
+      {endOthers.error ? <ErrorNotice error={endOthers.error} /> : null}
+      <Loaded query={query} skeleton={<Skeleton rows={2} height={56} />}>
+        {({ sessions }) => (
+          <ul>
+            {sessions.map((session) => (
+              <li key={session.id} className={w.member}>
+                <div className={w.who}>
+                  <strong>{programOf(session.userAgent)}</strong>
+                  <span className={u.dim}>
+                    {session.origin}, signed in <Ago at={session.createdAt} />, used <Ago at={session.seenAt} />
+                  </span>
+                </div>
+                <span />
+                {session.current ? (
+                  <Status tone="good">This session</Status>
+                ) : (
+                  <Button
+                    small
+                    aria-label={`End the session of ${programOf(session.userAgent)}`}
+                    onClick={() => end.mutate(session.id)}
+                  >
+                    End
+                  </Button>
+                )}
+              </li>
+            ))}
+          </ul>
+        )}
+      </Loaded>
+    </section>
+  );
+}
+
+const SYSTEMS = ['Android', 'iPhone', 'iPad', 'Windows', 'Macintosh', 'Linux'];
+const BROWSERS = ['Firefox', 'Edg', 'Chrome', 'Safari'];
+const NAMES: Readonly<Record<string, string>> = { Edg: 'Edge', Macintosh: 'macOS' };
+
+/** Returns a User-Agent as a person reads it, such as `Firefox on Windows`. */
+function programOf(userAgent: string): string {
+  const find = (words: readonly string[]) => {
+    const word = words.find((each) => userAgent.includes(each));
+    return word === undefined ? undefined : (NAMES[word] ?? word);
+  };
+  const [browser, system] = [find(BROWSERS), find(SYSTEMS)];
+  if (browser !== undefined && system !== undefined) return `${browser} on ${system}`;
+  return userAgent === '' ? 'Unknown program' : userAgent.slice(0, 80);
+}

@@ -1,0 +1,54 @@
+import type { PublicKeyCredentialRequestOptionsJSON } from '@simplewebauthn/browser';
+import { useState } from 'react';
+import { ApiError, post } from '../../api/api-client.js';
+import type { FirstProof, PasskeyProof } from '../../api/session.js';
+import { Button } from '../../ui/button.js';
+import { ErrorNotice, Notice } from '../../ui/states.js';
+
+/** Browsers offer passkeys only over https and on localhost. */
+export const hasPasskeys = () => typeof PublicKeyCredential !== 'undefined';
+
+/** Returns the options of an answer, which are those that WebAuthn defines. */
+export function optionsOf<T>({ options }: { options: object }): T {
+  return JSON.parse(JSON.stringify(options));
+}
+
+/** Asks for a passkey, and hands its proof on: alone, or to complete the sign-in that `first` has begun. */
+export function PasskeyButton({
+  first,
+  onProof,
+}: {
+  first?: FirstProof | undefined;
+  onProof: (passkey: PasskeyProof) => Promise<void>;
+}) {
+  const [pending, setPending] = useState(false);
+  const [error, setError] = useState<ApiError | null>(null);
+  if (!hasPasskeys()) return first ? <Notice tone="warn">This browser offers passkeys over https only.</Notice> : null;
+  async function prove() {
+    setPending(true);
+    setError(null);
+    try {
+      const answer = await post('/session/passkey/options', { body: { ...first } });
+      const { startAuthentication } = await import('@simplewebauthn/browser');
+      const credential = await startAuthentication({
+        optionsJSON: optionsOf<PublicKeyCredentialRequestOptionsJSON>(answer),
+      });
+      const { id, rawId, response } = credential;
+      const { clientDataJSON, authenticatorData, signature } = response;
+      await onProof({ id, rawId, type: 'public-key', response: { clientDataJSON, authenticatorData, signature } });
+    } catch (failure) {
+      // The person has closed the browser's dialog, which says more than we could.
+      if (failure instanceof ApiError) setError(failure);
+    } finally {
+      setPending(false);
+    }
+  }
+  return (
+    <>
+      <Button pending={pending} onClick={() => void prove()}>
+        {first ? 'Use a passkey' : 'Sign in with a passkey'}
+      </Button>
+      {error ? <ErrorNotice error={error} /> : null}
+    </>
+  );
+}

@@ -1,0 +1,120 @@
+import { useState } from 'react';
+import { put } from '../../api/api-client.js';
+import { useSession } from '../../api/session.js';
+import type { Schemas } from '../../api/types.js';
+import { useGet, useWrite } from '../../api/use-api.js';
+import { Button } from '../../ui/button.js';
+import { AreaField, CheckField, SelectField, TextField } from '../../ui/field.js';
+import { ErrorNotice } from '../../ui/states.js';
+import { toast } from '../../ui/toast.js';
+import u from '../../ui/ui.module.css';
+import { WriteForm } from '../../ui/write-form.js';
+
+const PATH = '/workspaces/{workspaceId}/sign-in';
+const ROLES = ['viewer', 'developer', 'admin'].map((value) => ({ value, text: value }));
+
+type Settings = Schemas['SignInSettings'];
+type Role = Settings['role'];
+
+/**
+ * Who becomes a member by signing in with the provider. Shows nothing without one, or if the user may not change it.
+ */
+export function SignInSettings({ workspaceId, refusal }: { workspaceId: string; refusal: string | null }) {
+  const { provider } = useSession();
+  const { data } = useGet(PATH, { path: { workspaceId } }, { enabled: provider !== null && refusal === null });
+  if (!provider || !data) return null;
+  return (
+    <section className={u.card}>
+      <div className={u.cardHead}>
+        <h2>Sign-in with {provider.name}</h2>
+      </div>
+      <div className={u.cardBody}>
+        <SettingsForm workspaceId={workspaceId} saved={data.signIn} />
+      </div>
+    </section>
+  );
+}
+
+function SettingsForm({ workspaceId, saved }: { workspaceId: string; saved: Settings }) {
+  const [domains, setDomains] = useState(saved.allowedDomains.join(', '));
+  const [role, setRole] = useState<Role>(saved.role);
+  const [claim, setClaim] = useState(saved.roleClaim ?? '');
+  const [roles, setRoles] = useState(linesOf(saved.roles));
+  const [passwords, setPasswords] = useState(saved.passwords);
+  const save = useWrite(
+    () =>
+      put(PATH, {
+        path: { workspaceId },
+        body: {
+          allowedDomains: domains
+            .toLowerCase()
+            .split(/[\s,]+/)
+            .filter((domain) => domain !== ''),
+          role,
+          roleClaim: claim.trim() || null,
+          roles: rolesOf(roles),
+          passwords,
+        },
+      }),
+    { onDone: () => toast('Saved') },
+  );
+  return (
+    <WriteForm className={u.stack} write={save} ready>
+      <TextField
+        label="Domains"
+        hint="People with a verified e-mail address in one of them become members when they sign in for the first time"
+        value={domains}
+        onChange={(event) => setDomains(event.target.value)}
+      />
+      <SelectField
+        label="Role of new members"
+        options={ROLES}
+        value={role}
+        onChange={(event) => setRole(event.target.value as Role)}
+      />
+      <TextField
+        label="Claim with roles"
+        hint="For example groups; empty if all get the same role"
+        value={claim}
+        onChange={(event) => setClaim(event.target.value)}
+      />
+      {claim.trim() === '' ? null : (
+        <AreaField
+          label="Roles"
+          hint="One in each line: a value of the claim, and viewer, developer or admin, such as ops: admin"
+          value={roles}
+          onChange={(event) => setRoles(event.target.value)}
+        />
+      )}
+      <CheckField
+        label="Passwords"
+        hint="If off, sessions that began with a password do not reach the workspace"
+        checked={passwords}
+        onChange={(event) => setPasswords(event.target.checked)}
+      />
+      {save.error ? <ErrorNotice title="The settings were not saved" error={save.error} /> : null}
+      <div>
+        <Button type="submit" pending={save.isPending}>
+          Save
+        </Button>
+      </div>
+    </WriteForm>
+  );
+}
+
+function linesOf(roles: Settings['roles']): string {
+  return Object.entries(roles)
+    .map(([value, role]) => `${value}: ${role}`)
+    .join('\n');
+}
+
+/** Reads the lines of the form. A value may contain colons; the API refuses roles that do not exist. */
+function rolesOf(text: string): Settings['roles'] {
+  const lines = text.split('\n').filter((line) => line.trim() !== '');
+  return Object.fromEntries(
+    lines.map((line) => {
+      const at = line.lastIndexOf(':');
+      return [line.slice(0, at < 0 ? undefined : at).trim(), (at < 0 ? '' : line.slice(at + 1).trim()) as Role];
+    }),
+  );
+}

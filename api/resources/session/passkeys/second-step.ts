@@ -1,0 +1,67 @@
+import type { Static } from 'typebox';
+import { conflict, invalidRequest } from '../../../../shared/core/error-registry.js';
+import { provenUser, type SignInInput } from '../../../../shared/identity/sign-in.js';
+import { findSignInLink } from '../../../../shared/identity/sign-in-link-store.js';
+import { verifyPassword } from '../../../../shared/secrets/password.js';
+import { hashToken } from '../../../../shared/secrets/random-token.js';
+import { readCookie } from '../../../auth/cookies.js';
+import type { ApiContext } from '../../../http/request-state.js';
+import type { SessionRequest } from '../../../http/route.js';
+import type { PasskeyOptionsBody } from '../schema.js';
+import { findPasskey, listPasskeys } from './passkey-store.js';
+import type { PasskeyProof } from './schema.js';
+import { type Purpose, refusedPasskey, SIGN_IN, signInOptions, usePasskey } from './web-authn.js';
+
+type OptionsRequest = SessionRequest<Static<typeof PasskeyOptionsBody>>;
+
+/**
+ * Returns what a browser needs to ask for a passkey. It is any one, or one of the user whose first proof the body has.
+ * Throws as a sign-in with this proof; conflict if the user has no passkey.
+ */
+export async function passkeyOptions(request: OptionsRequest): Promise<Record<string, unknown>> {
+  const { deps, ctx, body } = request;
+  const userId = await firstProof(request);
+  if (userId === null) return signInOptions(deps, SIGN_IN);
+  const known = await listPasskeys(deps.db, userId);
+  if (known.length === 0) throw conflict('This account has no passkey; enter a code of its authenticator');
+  return signInOptions(deps, secondStep(ctx, userId, body.token), known);
+}
+
+/** Returns the input of a sign-in for a passkey that the caller has sent with the first proof. */
+export function passkeyInput(
+  { deps, ctx }: SessionRequest,
+  { passkey, token }: { passkey?: PasskeyProof; token?: string },
+): Pick<SignInInput, 'usePasskey'> {
+  if (passkey === undefined) return {};
+  return {
+    async usePasskey(trx, userId) {
+      const found = await findPasskey(trx, passkey.id);
+      if (found?.user.id !== userId) throw refusedPasskey('it is not one of this account');
+      await usePasskey(trx, deps, found.passkey, passkey, secondStep(ctx, userId, token));
+    },
+  };
+}
+
+/** A proof is good for one sign-in: of this user, with this link if there is one, and in the browser that began it. */
+function secondStep(ctx: ApiContext, userId: string, token = ''): Purpose {
+  const attempt = JSON.stringify([userId, token, readCookie(ctx, 'visitor')]);
+  return { subject: `second step ${attempt}`, verifiesUser: false };
+}
+
+/** Returns the user whose password or link the body has; null if it has neither. */
+async function firstProof({ deps, limits, ctx, body }: OptionsRequest): Promise<string | null> {
+  const { email, password, token } = body;
+  if (token !== undefined) return (await findSignInLink(deps.db, hashToken(token)))?.id ?? refusedLink();
+  if (email === undefined && password === undefined) return null;
+  if (email === undefined) throw invalidRequest('/email', 'is missing');
+  if (password === undefined) throw invalidRequest('/password', 'is missing');
+  const guess = await limits.guesses.password(ctx, email);
+  const verify: typeof verifyPassword = (...given) => limits.hashing.run(guess, () => verifyPassword(...given));
+  const { id } = await provenUser(deps.db, { email, password, verify });
+  await guess.giveBack();
+  return id;
+}
+
+function refusedLink(): never {
+  throw invalidRequest('/token', 'is unknown, was used or has expired');
+}

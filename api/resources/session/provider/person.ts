@@ -1,0 +1,29 @@
+import { hasRole, type Role } from '../../../../shared/identity/policy.js';
+import type { SignInSettings } from '../../sign-in/settings-store.js';
+
+/** A person, as described by the provider. */
+export interface ProviderPerson {
+  issuer: string;
+  /** Identifies the person together with `issuer`. */
+  subject: string;
+  /** The e-mail address, if the provider states that it is verified; otherwise null. */
+  verifiedEmail: string | null;
+  /** True if the provider states that it asked for a second factor. */
+  secondFactor: boolean;
+  /** The ID token as the provider has signed it. It ends the person's session at the provider. */
+  idToken: string;
+  claims: Readonly<Record<string, unknown>>;
+}
+
+/** Returns the person's role in the workspace. If the claim has several values, the highest role counts. */
+export function roleOf({ role, roleClaim, roles }: SignInSettings, { claims }: Pick<ProviderPerson, 'claims'>): Role {
+  if (roleClaim === null || !Object.hasOwn(claims, roleClaim)) return role;
+  const values = [claims[roleClaim]].flat().filter((value): value is string => typeof value === 'string');
+  const given = values.flatMap((value) => (Object.hasOwn(roles, value) ? (roles[value] ?? []) : []));
+  return given.reduce<Role | null>((best, next) => (best && hasRole(best, next) ? best : next), null) ?? role;
+}
+
+/** Returns the domain of an e-mail address, in lower case. */
+export function domainOf(email: string): string {
+  return email.slice(email.lastIndexOf('@') + 1).toLowerCase();
+}

@@ -1,0 +1,46 @@
+import { randomInt } from 'node:crypto';
+import { type Db, oneRow, rowCountOf, type Transaction } from '../core/database/database-client.js';
+import { hashToken } from '../secrets/random-token.js';
+
+const COUNT = 10;
+/** Excludes characters that look alike. */
+const LETTERS = 'abcdefghjkmnpqrstuvwxyz23456789';
+const HALF = 5;
+
+/** A code has 49 random bits, and a user gets ten attempts in five minutes. */
+export const BACKUP_CODE_PATTERN = `[${LETTERS}]{${HALF}}-[${LETTERS}]{${HALF}}`;
+
+/** Replaces a user's backup codes and returns the new ones, such as `k3n9x-7w2pd`. They are shown only once. */
+export async function replaceBackupCodes(trx: Transaction, userId: string): Promise<string[]> {
+  const codes = Array.from({ length: COUNT }, newCode);
+  await deleteBackupCodes(trx, userId);
+  await trx('backup_codes').insert(codes.map((code) => ({ user_id: userId, code_hash: hashOf(userId, code) })));
+  return codes;
+}
+
+/** Consumes a backup code. Returns false if the user has no such unused code. */
+export async function useBackupCode(trx: Transaction, userId: string, code: string): Promise<boolean> {
+  const used = 'delete from backup_codes where user_id = ? and code_hash = ?';
+  return (await rowCountOf(trx, used, [userId, hashOf(userId, code)])) > 0;
+}
+
+export async function deleteBackupCodes(trx: Transaction, userId: string): Promise<void> {
+  await trx('backup_codes').where({ user_id: userId }).delete();
+}
+
+export async function countBackupCodes(db: Db, userId: string): Promise<number> {
+  const row = await oneRow<{ count: number }>(db, 'select count(*)::int as count from backup_codes where user_id = ?', [
+    userId,
+  ]);
+  return row?.count ?? 0;
+}
+
+function newCode(): string {
+  const half = () => Array.from({ length: HALF }, () => LETTERS[randomInt(LETTERS.length)]).join('');
+  return `${half()}-${half()}`;
+}
+
+/** Includes the user's id, so that equal codes of two users have different hashes. */
+function hashOf(userId: string, code: string): Buffer {
+  return hashToken(`${userId} ${code}`);
+}
