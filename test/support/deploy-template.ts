@@ -1,7 +1,8 @@
 import { parse } from 'yaml';
-import { type Template, templates } from '../../api/resources/stacks/templates/catalog.js';
 import { textOf } from '../../api/resources/stacks/templates/present.js';
 import type { StackDocument } from '../../shared/stacks/document-schema.js';
+import type { Template } from '../../shared/templates/read-template.js';
+import type { Question } from '../../shared/templates/template-file.js';
 import type { Json } from './api.js';
 import { readLogs } from './deployments.js';
 import type { Platform } from './platform.js';
@@ -27,12 +28,14 @@ export async function reasonAgainst(template: Template): Promise<string | null> 
 }
 
 /** Plans and applies a template with the defaults and examples of its questions. Returns its service with the URL. */
-export async function deployTemplate({ client }: Platform, name: string, environmentId: string): Promise<Json> {
-  const questions = templates().get(name)?.questions ?? [];
+export async function deployTemplate({ client }: Platform, template: string, environmentId: string): Promise<Json> {
+  const found = await client.expect<{ template: { questions: Question[] } }>('GET', `/templates/${template}`);
+  const { questions } = found.template;
+  const name = template.replace(/^.*\./, '');
   const values = Object.fromEntries(questions.map((each) => [each.name, each.default || each.example]));
   const { plan, document } = await client.expect<Json>('POST', '/stacks/plan', {
     name,
-    template: name,
+    template,
     environmentId,
     values,
   });

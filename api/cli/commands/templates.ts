@@ -1,22 +1,22 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
-import { send } from '../api-client.js';
 import type { Template } from '../api-types.js';
 import type { Cli } from '../cli.js';
 import { CliError, EXIT } from '../exit-codes.js';
 import { oneLine, table } from '../terminal-text.js';
 
 export interface NewOptions {
-  /** Answers by the names of the questions. */
+  /** Question name → answer. */
   set: Record<string, string>;
   force?: boolean;
 }
 
 const FILE = 'ranvier.yaml';
 
-/** Lists the templates: name, memory, version, the day of its check, and description. */
+/** Lists the templates: name, memory, version, date of the last check, and description. */
 export async function templates(cli: Cli): Promise<void> {
-  const found = await read<{ templates: Template[] }>(cli, '/templates');
+  const api = await cli.client();
+  const found = await api.get<{ templates: Template[] }>('/templates');
   if (cli.json) return cli.terminal.json(found);
   const rows = found.templates.map(({ name, memoryMb, version, checked, description }) => [
     ...[name, `${memoryMb} MiB`, oneLine(version), checked ?? 'not checked', oneLine(description)],
@@ -24,16 +24,16 @@ export async function templates(cli: Cli): Promise<void> {
   for (const line of table(rows)) cli.terminal.data(line);
 }
 
-/** Asks the questions of a template, and writes its document into ranvier.yaml. */
+/** Asks the questions of a template, and writes its document to ranvier.yaml. */
 export async function newStack(cli: Cli, name: string, { set, force }: NewOptions): Promise<void> {
   const target = resolve(cli.cwd, FILE);
   const exists = (await readFile(target).catch(() => null)) !== null;
   if (exists && !force) throw new CliError(EXIT.usage, `${FILE} exists: --force overwrites it`);
-  const { template } = await read<{ template: Template }>(cli, `/templates/${encodeURIComponent(name)}`);
-  const values = await answersOf(cli, template, set);
   const api = await cli.client();
-  const path = `/templates/${encodeURIComponent(name)}/fill`;
-  const { document } = await api.write<{ document: string }>('POST', path, { values });
+  const path = `/templates/${encodeURIComponent(name)}`;
+  const { template } = await api.get<{ template: Template }>(path);
+  const values = await answersOf(cli, template, set);
+  const { document } = await api.write<{ document: string }>('POST', `${path}/fill`, { values });
   await writeFile(target, document);
   const secrets = template.questions.filter(({ secret }) => secret);
   if (cli.json) return cli.terminal.json({ file: target, secrets: secrets.map((secret) => secret.name) });
@@ -43,7 +43,9 @@ export async function newStack(cli: Cli, name: string, { set, force }: NewOption
   for (const secret of secrets) cli.terminal.say(`rnv apply asks for ${secret.name}: ${oneLine(secret.label)}`);
 }
 
-/** Returns the answers of --set, and asks for the others on a terminal. Secrets are not asked: an apply does it. */
+/**
+ * Returns the answers given by --set, and asks for the others on a terminal. Secrets are asked for by an apply instead.
+ */
 async function answersOf(cli: Cli, { questions }: Template, set: NewOptions['set']): Promise<NewOptions['set']> {
   const answers = { ...set };
   for (const { name, label, help, default: initial, example, required, secret } of questions) {
@@ -57,11 +59,4 @@ async function answersOf(cli: Cli, { questions }: Template, set: NewOptions['set
     answers[name] = await cli.terminal.text(question, `--set ${name}=…`, initial);
   }
   return answers;
-}
-
-/** Reads a path of the API that belongs to no workspace. */
-async function read<T>(cli: Cli, path: string): Promise<T> {
-  const { url, key } = await cli.client();
-  const headers = { Authorization: `Bearer ${key}` };
-  return (await send(`${url}/api/v1${path}`, { method: 'GET', headers, signal: cli.signal })).body as T;
 }

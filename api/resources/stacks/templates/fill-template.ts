@@ -1,22 +1,20 @@
 import { type Document, visit } from 'yaml';
 import { AppError, type ErrorDetail } from '../../../../shared/core/error-registry.js';
+import { linearPattern } from '../../../../shared/core/linear-pattern.js';
 import { hasControls } from '../../../../shared/core/plain-text.js';
-import type { Template } from './catalog.js';
-import { MAX_ANSWER_LENGTH, type Question } from './schema.js';
+import { PLACEHOLDER, type Template } from '../../../../shared/templates/read-template.js';
+import { MAX_ANSWER_LENGTH, type Question } from '../../../../shared/templates/template-file.js';
 
-/** `${name}`, and `$${` for the text `${`. */
-const PLACEHOLDER = /\$(\$(?=\{)|\{([A-Za-z0-9]+)\})/g;
-
-/** A template with its answers. */
+/** A template that was filled in. */
 export interface Filled {
   document: Document;
-  /** Values of secrets by `service.KEY`, which do not stand in the document. */
+  /** Values of secrets by `service.KEY`, which the document does not contain. */
   secrets: Record<string, string>;
 }
 
 /**
- * Puts answers into a template's document (design, section 9). They replace texts of the parsed document, so that no answer can
- * change its structure. Throws invalid_request with the path of each missing, unknown or unfit answer.
+ * Fills in a template's document with answers (design, section 9). They replace strings in the parsed document, so that
+ * no answer can change its structure. Throws invalid_request with the path of each missing, unknown or invalid answer.
  */
 export function fillTemplate(
   { questions, document: open }: Template,
@@ -52,12 +50,10 @@ export function fillTemplate(
   return { document, secrets };
 }
 
-/** Returns the names of the placeholders in a text. */
-export function placeholdersOf(text: string): string[] {
-  return [...text.matchAll(PLACEHOLDER)].flatMap(([, , name]) => (name === undefined ? [] : [name]));
-}
-
-/** Returns a text with its answers. A text that is nothing but one placeholder becomes the answer, which may be a number. */
+/**
+ * Returns a string with its placeholders replaced. A string that is only one placeholder becomes the answer, which may
+ * be a number.
+ */
 function filled(text: string, answers: ReadonlyMap<string, string | number>): string | number {
   const whole = /^\$\{([A-Za-z0-9]+)\}$/.exec(text)?.[1];
   if (whole !== undefined) return answerOf(whole, answers);
@@ -77,7 +73,7 @@ function problemOf({ label, type, required, secret, pattern }: Question, answer:
   if (!secret && answer.length > MAX_ANSWER_LENGTH) return `must have at most ${MAX_ANSWER_LENGTH} characters`;
   if (!secret && hasControls(answer)) return 'must be one line without control characters';
   if (type === 'number' && !/^\d{1,9}$/.test(answer)) return 'must be a whole number';
-  if (pattern !== '' && !new RegExp(pattern, 'u').test(answer)) return `must match ${pattern}: ${label}`;
+  if (pattern !== '' && !linearPattern(pattern).test(answer)) return `must match ${pattern}: ${label}`;
   return null;
 }
 

@@ -1,13 +1,13 @@
 import type { Document } from 'yaml';
-import type { Template } from './catalog.js';
+import type { TemplateFacts } from '../../../../shared/templates/template-file.js';
 import type { TemplatePresentation } from './schema.js';
 
-export function presentTemplate(template: Template): TemplatePresentation {
+export function presentTemplate(template: TemplateFacts): TemplatePresentation {
   const { name, title, description, categories, website, source, version, checked, memoryMb, questions } = template;
   return { name, title, description, categories, website, source, version, checked, memoryMb, questions };
 }
 
-/** Writes a tree as YAML, with its comments. */
+/** Formats a document as YAML, including its comments. */
 export function textOf(document: Document): string {
   return document.toString({ lineWidth: 0 });
 }

@@ -1,13 +1,15 @@
 import { STACK_SCHEMA_PATH } from '../../../../shared/stacks/document-schema.js';
+import { ownTemplates } from '../../../../shared/templates/store.js';
 import { found } from '../../../http/assertions.js';
 import { defineRoute } from '../../../http/route.js';
 import { withSchema } from '../present.js';
 import { templates } from './catalog.js';
 import { fillTemplate } from './fill-template.js';
+import { findTemplate } from './find-template.js';
 import { presentTemplate, textOf } from './present.js';
 import { FillBody, FillResponse, TemplateListResponse, TemplateResponse } from './schema.js';
 
-/** Templates: stacks with questions, which are part of the platform. */
+/** Templates: stacks with questions, from the platform and from a workspace's own repositories. */
 export const templateRoutes = [
   defineRoute({
     method: 'GET',
@@ -31,6 +33,30 @@ export const templateRoutes = [
     },
   }),
   defineRoute({
+    method: 'GET',
+    path: '/workspaces/:workspaceId/templates',
+    operation: 'template.list-own',
+    summary: 'List the templates of a workspace',
+    description: "Those of the platform by their titles, and then those of the workspace's template sources.",
+    response: TemplateListResponse,
+    handler: async ({ db, params }) => {
+      const own = await ownTemplates(db, params.workspaceId);
+      return { templates: [...templates().values(), ...own].map(presentTemplate) };
+    },
+  }),
+  defineRoute({
+    method: 'GET',
+    path: '/workspaces/:workspaceId/templates/:templateName',
+    operation: 'template.read-own',
+    summary: 'Read a template of a workspace',
+    description: 'One of the platform, or source.template for one of a template source.',
+    response: TemplateResponse,
+    handler: async ({ db, params }) => {
+      const template = found(await findTemplate(db, params.workspaceId, params.templateName));
+      return { template: { ...presentTemplate(template), document: textOf(template.document()) } };
+    },
+  }),
+  defineRoute({
     method: 'POST',
     path: '/workspaces/:workspaceId/templates/:templateName/fill',
     operation: 'template.fill',
@@ -40,8 +66,9 @@ export const templateRoutes = [
     example: { values: {} },
     keyed: false,
     response: FillResponse,
-    handler: async ({ deps, params, body }) => {
-      const { document } = fillTemplate(found(templates().get(params.templateName)), body.values ?? {});
+    handler: async ({ deps, trx, params, body }) => {
+      const template = found(await findTemplate(trx, params.workspaceId, params.templateName));
+      const { document } = fillTemplate(template, body.values ?? {});
       return { document: withSchema(textOf(document), deps.config.publicUrl + STACK_SCHEMA_PATH) };
     },
   }),

@@ -1,55 +1,14 @@
 import { type Static, Type } from 'typebox';
-import { plainLine, plainText } from '../../../../shared/core/plain-text.js';
-import { STACK_NAME_PATTERN } from '../../../../shared/core/string-formats.js';
+import { TEMPLATE_NAME_PATTERN } from '../../../../shared/core/string-formats.js';
+import { QuestionType } from '../../../../shared/templates/template-file.js';
 import { VALUE_BYTES } from '../../../../shared/variables/model.js';
-import { Nullable, oneOf, Strict } from '../../../http/schema.js';
-
-/** The most characters of an answer. Values of secrets may be as long as those of variables. */
-export const MAX_ANSWER_LENGTH = 1000;
-
-/** The name of a question, or `service.KEY`: a secret of the document, whose value is asked for. */
-const QUESTION_NAME = '^[a-z][A-Za-z0-9]{0,39}$|^[a-z0-9-]{1,63}\\.[A-Z][A-Z0-9_]{0,63}$';
-
-const HttpsAddress = Type.String({ pattern: '^https://', maxLength: 200 });
+import { Nullable, Strict } from '../../../http/schema.js';
 
 export const TemplateName = Type.String({
-  maxLength: 63,
-  pattern: STACK_NAME_PATTERN,
-  description: 'lower-case letters, digits and -, with a letter or a digit at its start and its end',
+  maxLength: 127,
+  pattern: TEMPLATE_NAME_PATTERN,
+  description: 'the name of a template of the platform, or source.template',
 });
-
-const QuestionType = oneOf('TemplateQuestionType', ['text', 'number']);
-
-/** A file of the catalog. Its name without `.yaml` is the name of the template. */
-export const TemplateFile = Strict({
-  title: plainLine(60, { minLength: 1 }),
-  description: plainLine(200, { minLength: 1 }),
-  categories: Type.Array(plainLine(30, { minLength: 1 }), { minItems: 1, maxItems: 5 }),
-  website: HttpsAddress,
-  source: HttpsAddress,
-  version: plainLine(40, { minLength: 1 }),
-  /** Left out until `npm run check:templates` has deployed this version. */
-  checked: Type.Optional(Type.String({ pattern: '^\\d{4}-\\d{2}-\\d{2}$', maxLength: 10 })),
-  memoryMb: Type.Integer({ minimum: 1 }),
-  questions: Type.Optional(
-    Type.Array(
-      Strict({
-        name: Type.String({ pattern: QUESTION_NAME, maxLength: 128 }),
-        label: plainLine(100, { minLength: 1 }),
-        help: Type.Optional(plainText(500)),
-        type: Type.Optional(QuestionType),
-        default: Type.Optional(plainLine(MAX_ANSWER_LENGTH)),
-        example: Type.Optional(plainLine(MAX_ANSWER_LENGTH)),
-        required: Type.Optional(Type.Boolean()),
-        secret: Type.Optional(Type.Boolean()),
-        pattern: Type.Optional(Type.String({ maxLength: 200 })),
-      }),
-      { maxItems: 20 },
-    ),
-  ),
-  stack: Type.Object({}),
-});
-export type TemplateFile = Static<typeof TemplateFile>;
 
 const QuestionSchema = Strict(
   {
@@ -67,7 +26,6 @@ const QuestionSchema = Strict(
   },
   'TemplateQuestion',
 );
-export type Question = Static<typeof QuestionSchema>;
 
 const TemplateFields = {
   name: Type.String(),

@@ -14,12 +14,13 @@ import c from '../shell.module.css';
 import { PlanCard } from '../stacks/plan-card.js';
 import { StackPlace, useEnvironments } from '../stacks/stack-place.js';
 
-type Template = Answer<OperationOf<'/templates/{templateName}', 'get'>>['template'];
+const PATH = '/workspaces/{workspaceId}/templates/{templateName}';
+type Template = Answer<OperationOf<typeof PATH, 'get'>>['template'];
 
 /** One template: its questions, then the plan. Its apply has a page of its own. */
 export function TemplatePage() {
   const { workspaceId, templateName } = useParams({ from: '/w/$workspaceId/templates/$templateName' });
-  const query = useGet('/templates/{templateName}', { path: { templateName } }, { poll: false });
+  const query = useGet(PATH, { path: { workspaceId, templateName } }, { poll: false });
   return (
     <div className={c.page}>
       <Loaded query={query} skeleton={<Skeleton rows={4} height={60} />}>
@@ -50,7 +51,7 @@ export function TemplatePage() {
 
 function Questions({ workspaceId, template }: { workspaceId: string; template: Template }) {
   const refusal = useRefusal(workspaceId, 'developer');
-  const [name, setName] = useState(template.name);
+  const [name, setName] = useState(template.name.replace(/^.*\./, ''));
   const [chosen, setChosen] = useState('');
   const [answers, setAnswers] = useState<Record<string, string>>({});
   const environments = useEnvironments(workspaceId);

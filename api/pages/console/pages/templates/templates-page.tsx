@@ -6,13 +6,14 @@ import { TextField } from '../../ui/field.js';
 import { Empty, Loaded, Skeleton } from '../../ui/states.js';
 import u from '../../ui/ui.module.css';
 import c from '../shell.module.css';
+import { TemplateSources } from './template-sources.js';
 import t from './templates.module.css';
 
 /** The gallery: applications that are installed by a name, with a search. */
 export function TemplatesPage() {
   const { workspaceId } = useParams({ from: '/w/$workspaceId' });
   const [search, setSearch] = useState('');
-  const query = useGet('/templates', {}, { poll: false });
+  const query = useGet('/workspaces/{workspaceId}/templates', { path: { workspaceId } }, { poll: false });
   return (
     <div className={c.page}>
       <div className={c.head}>
@@ -47,6 +48,7 @@ export function TemplatesPage() {
           );
         }}
       </Loaded>
+      <TemplateSources workspaceId={workspaceId} />
     </div>
   );
 }

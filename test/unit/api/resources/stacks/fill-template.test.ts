@@ -1,10 +1,10 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { parse } from 'yaml';
-import { readTemplate } from '../../../../../api/resources/stacks/templates/catalog.js';
 import { fillTemplate } from '../../../../../api/resources/stacks/templates/fill-template.js';
 import { textOf } from '../../../../../api/resources/stacks/templates/present.js';
 import { AppError } from '../../../../../shared/core/error-registry.js';
+import { readTemplate } from '../../../../../shared/templates/read-template.js';
 
 const FILE = `
 title: Blog
@@ -120,8 +120,8 @@ describe('A template', () => {
   });
 
   it('is refused if its file lacks a field or has an unknown one', () => {
-    expect(() => readTemplate('blog', FILE.replace('memoryMb: 100', ''))).to.throw('The template blog is not valid');
-    expect(() => readTemplate('blog', `${FILE}colour: red\n`)).to.throw('The template blog is not valid');
-    expect(() => readTemplate('blog', 'a: [')).to.throw('The template blog is no YAML');
+    expect(() => readTemplate('blog', FILE.replace('memoryMb: 100', ''))).to.throw("required property 'memoryMb'");
+    expect(() => readTemplate('blog', `${FILE}colour: red\n`)).to.throw('must NOT have additional properties');
+    expect(() => readTemplate('blog', 'a: [')).to.throw('line 1, column 5');
   });
 });

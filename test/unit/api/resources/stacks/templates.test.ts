@@ -1,10 +1,11 @@
 import { expect } from 'chai';
-import { type Template, templates } from '../../../../../api/resources/stacks/templates/catalog.js';
-import { fillTemplate, placeholdersOf } from '../../../../../api/resources/stacks/templates/fill-template.js';
+import { templates } from '../../../../../api/resources/stacks/templates/catalog.js';
+import { fillTemplate } from '../../../../../api/resources/stacks/templates/fill-template.js';
 import { textOf } from '../../../../../api/resources/stacks/templates/present.js';
 import { DATABASE_PLANS, PLANS } from '../../../../../shared/services/plan-catalog.js';
 import { planStack } from '../../../../../shared/stacks/plan.js';
 import { readDocument } from '../../../../../shared/stacks/read-document.js';
+import { placeholdersOf, type Template } from '../../../../../shared/templates/read-template.js';
 import { EMPTY } from '../../../shared/stacks/carry-out.js';
 
 const PLAN_MEMORY = new Map([...PLANS, ...DATABASE_PLANS].map(({ id, memoryMb }) => [id as string, memoryMb ?? 0]));
