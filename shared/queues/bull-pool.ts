@@ -1,37 +1,38 @@
 import { createHash } from 'node:crypto';
 import { type BackendFactory, PostgresConnection, PostgresQueueBackend, runMigrations } from 'bullmq';
 import pg from 'pg';
+import { LASTING_CONNECTION } from '../core/database/database-client.js';
 import { runPrepared } from '../core/database/prepared-query.js';
+import { JOBS_CHANNEL, JobTurns, type ListenClient } from './job-turns.js';
 
 /**
- * SQLSTATEs after which a command is repeated: deadlock, serialization failure, and a prepared statement whose columns
- * have changed.
+ * SQLSTATEs after which a command is retried. These are deadlock, serialization failure, and changed columns of a
+ * prepared statement.
  */
 const AGAIN = new Set(['40P01', '40001', '0A000']);
 const RETRIES = 8;
 
 /**
- * The connection pool of BullMQ's PostgreSQL backend. Its statements are single auto-committed commands, of which some
- * deadlock under load, so an aborted one is sent again. Each connection prepares a command once.
+ * The connection pool of BullMQ's PostgreSQL backend. Its statements are single auto-committed commands. Some deadlock
+ * under load, so an aborted command is sent again. Each connection prepares a command only once.
  */
 export class BullPool {
   readonly #pool: pg.Pool;
-  /** Text of a command → the name of its prepared statement. There are about sixty. */
+  /** SQL text → the name of its prepared statement. There are about sixty. */
   readonly #names = new Map<string, string>();
-  /** BullMQ reads here whether connections use TCP keepalive. */
+  /** BullMQ reads from here whether connections use TCP keepalive. */
   readonly options: pg.PoolConfig;
 
   constructor(url: string, name: string, max: number) {
     this.options = {
       connectionString: url,
-      keepAlive: true,
-      connectionTimeoutMillis: 10_000,
+      ...LASTING_CONNECTION,
       application_name: name,
       max,
-      // Workers listen on one connection, and send their commands at the same time.
+      // Workers share one listening connection, on which their commands may be sent concurrently.
       pipeline: true,
-      // A job is only a wake-up. If a crash of the database loses the newest jobs, they are made again from the
-      // records, so queue commands need not wait for the disk.
+      // A job is only a wake-up. If a database crash loses the newest jobs, they are created again from the records, so
+      // queue commands need not wait for the disk.
       options: '-c search_path=bullmq -c synchronous_commit=off',
     };
     this.#pool = new pg.Pool(this.options);
@@ -50,6 +51,25 @@ export class BullPool {
         await new Promise((resolve) => setTimeout(resolve, Math.random() * 10 * (attempt + 1)));
       }
     }
+  }
+
+  /** Notifies the workers of queues that have delayed jobs whose time has come. */
+  announceDelayed(): Promise<pg.QueryResult> {
+    return this.query(
+      `select pg_notify('${JOBS_CHANNEL}', queue)
+         from (select distinct queue from job where state = 'delayed' and process_at_ms <= $1) due`,
+      [Date.now()],
+    );
+  }
+
+  /** Returns true if a worker of the queue would get a job now, unless another one is faster. */
+  async hasJob(queue: string): Promise<boolean> {
+    const { rows } = await this.query(
+      `select exists (select from job where queue = $1 and state = 'waiting')
+           or exists (select from job where queue = $1 and state = 'delayed' and process_at_ms <= $2) as present`,
+      [queue, Date.now()],
+    );
+    return rows[0]?.present === true;
   }
 
   connect(): Promise<pg.PoolClient> {
@@ -73,11 +93,11 @@ export class BullPool {
   }
 
   async #run(text: string, params: readonly unknown[]): Promise<pg.QueryResult> {
-    // A text without values may contain several statements, which cannot be prepared.
+    // Commands without parameters may contain several statements, which cannot be prepared.
     if (params.length === 0) return this.#pool.query(text);
     const client = await this.#pool.connect();
-    // The pool has no listener on a connection in use, and an 'error' event without a listener ends the process. The
-    // command itself fails with this error.
+    // The pool does not listen for errors of a connection in use, and an 'error' event without a listener would
+    // terminate the process. The command itself fails with this error.
     client.on('error', ignore);
     try {
       const rows = await runPrepared<pg.QueryResultRow>(client, { name: this.#nameOf(text), text }, params);
@@ -85,7 +105,7 @@ export class BullPool {
       client.release();
       return { rows } as pg.QueryResult;
     } catch (error) {
-      // The connection may be broken, so it is closed, as the pool does after its own commands.
+      // The connection may be broken, so it is closed, as the pool does after its own commands fail.
       client.release(true);
       throw error;
     }
@@ -103,20 +123,22 @@ export class BullPool {
 const ignore = (): void => undefined;
 
 /**
- * The connection on which all workers of a process listen. BullMQ would use one for each worker. PostgreSQL wakes every
+ * The connection on which all workers of a process listen. BullMQ would use one per worker. PostgreSQL wakes every
  * listening connection for each notification, so ten idle ones cost more than the command that notifies.
  */
 class SharedListening extends PostgresConnection {
   readonly #listener: PostgresConnection;
+  readonly #turns: JobTurns;
 
-  constructor(pool: BullPool, listener: PostgresConnection) {
+  constructor(pool: BullPool, listener: PostgresConnection, turns: JobTurns) {
     super(pool);
     this.#listener = listener;
+    this.#turns = turns;
     listener.on('listenerinvalidated', () => this.emit('listenerinvalidated'));
   }
 
-  override getListenClient(): ReturnType<PostgresConnection['getListenClient']> {
-    return this.#listener.getListenClient();
+  override async getListenClient(): Promise<ListenClient> {
+    return this.#turns.of(await this.#listener.getListenClient());
   }
 
   override setListenClientName(name: string): Promise<void> {
@@ -124,28 +146,34 @@ class SharedListening extends PostgresConnection {
   }
 }
 
-/** What queues and workers of a process need to use the pool. */
+/** What the queues and workers of a process need to use the pool. */
 export interface BullBackend {
   create: BackendFactory<PostgresQueueBackend, BullPool>;
+  shareWith(workers: number): void;
   close(): Promise<void>;
 }
 
 export function bullBackend(pool: BullPool): BullBackend {
   const listener = new PostgresConnection(pool).setMaxListeners(0);
+  const turns = new JobTurns(pool);
   const listensAs = `${pool.options.application_name}${LISTENER}`;
   return {
     create: (name, opts, { withBlockingConnection = false } = {}) => {
-      const connection = new SharedListening(pool, listener);
+      const connection = new SharedListening(pool, listener, turns);
       return new PostgresQueueBackend(connection, name, opts, true, withBlockingConnection ? listensAs : undefined);
     },
-    close: () => listener.close(),
+    shareWith: (workers) => turns.shareWith(workers),
+    async close() {
+      turns.close();
+      await listener.close();
+    },
   };
 }
 
-/** The suffix in the names of listening connections. */
+/** Suffix of the names of listening connections. */
 export const LISTENER = '-listener';
 
-/** Migrates BullMQ's own schema (`bullmq`) to the package's version. Takes a lock, so several callers are safe. */
+/** Migrates BullMQ's own schema (`bullmq`) to the package's version. Takes a lock, so concurrent calls are safe. */
 export async function migrateQueues(url: string): Promise<void> {
   const client = new pg.Client({ connectionString: url, application_name: 'ranvier-migrate' });
   await client.connect();

@@ -8,57 +8,68 @@ import { BullPool, bullBackend } from './bull-pool.js';
 import { removeOldJobs } from './old-jobs.js';
 import { jobId, type NewJob, QUEUE_NAMES, QUEUES, type QueueName } from './work-catalog.js';
 
-/** A queue of either backend. */
+/** A BullMQ queue of either backend. */
 export type JobQueue = Queue;
 
 export type EngineConfig = Pick<Config, 'databaseUrl' | 'redisUrl'>;
 
-/** The options of a BullMQ Worker of this engine. */
+/** The options of a BullMQ Worker that connect it to this engine. */
 interface WorkerConnection {
   connection: WorkerOptions['connection'];
   /**
-   * Undefined for Redis. For PostgreSQL the backend is cast to this type, so that one call constructs workers of
+   * Undefined for Redis. For PostgreSQL, the factory is cast to this type, so that the same call constructs workers of
    * either.
    */
   backendFactory: undefined;
+  /** Seconds after which an idle worker asks for jobs. A new job or a lost connection wakes it sooner. */
+  drainDelay: number;
 }
+
+const DRAINED_S = { redis: 10, postgres: 300 } as const;
 
 const PING_MS = 1000;
 const CONNECT_MS = 20_000;
-/** States of a job that will run without another dispatch. */
+/** States of a job that will still run without being enqueued again. */
 const PENDING_STATES = ['active', 'waiting', 'delayed', 'prioritized', 'waiting-children', 'paused'];
 
-/**
- * The queue engine: BullMQ on Redis if REDIS_URL is set, otherwise on PostgreSQL. All code above it works with both.
- */
+/** The queue engine: BullMQ on Redis if REDIS_URL is set, otherwise on PostgreSQL. All other code works with both. */
 export interface Engine {
   readonly backend: 'redis' | 'postgres';
   readonly queues: Readonly<Record<QueueName, JobQueue>>;
-  /** Throws `engine_unavailable` if the engine does not answer within a second. */
+  /** Throws `engine_unavailable` if the engine does not respond within a second. */
   ping(): Promise<void>;
-  /** Adds jobs. Does not change a job whose id exists. */
+  /** Enqueues jobs. Does not change an existing job with the same id. */
   add(jobs: readonly NewJob[]): Promise<void>;
-  /** Removes finished jobs that need not be kept (`QUEUES`), and returns how many. */
+  /** Deletes finished jobs beyond the retention in `QUEUES`, and returns how many. */
   removeOldJobs(): Promise<number>;
-  /** Returns true while the job will still run. */
+  /** Returns true if the job will still run. */
   isPending(queue: QueueName, recordId: string, dispatch: number): Promise<boolean>;
   workerConnection(): WorkerConnection;
+  /**
+   * Wakes workers for jobs whose delay is over. Each worker knows of those that were delayed before it began to wait,
+   * so the jobs of a worker that died would wait until another one asks.
+   */
+  announceDelayed(): Promise<void>;
+  /** Tells how many workers are online, so that they do not all ask for the same job. */
+  shareWith(workers: number): void;
   close(): Promise<void>;
 }
 
 interface Backend {
   readonly name: Engine['backend'];
-  /** Up to this number, jobs of one queue are added one by one; more are added in one command. */
+  /** Maximum number of jobs of one queue that are added one by one. More are added in one command. */
   readonly addedSingly: number;
-  /** True if the end of a job removes old jobs. If false, a sweep removes them. */
+  /** True if BullMQ deletes old jobs whenever a job finishes. If false, a sweep deletes them. */
   readonly removesAtEnd: boolean;
   createQueue(name: QueueName): JobQueue;
   ping(): Promise<unknown>;
   workerConnection(): WorkerConnection;
+  announceDelayed(): Promise<unknown>;
+  shareWith(workers: number): void;
   close(): Promise<void>;
 }
 
-/** Opens the engine. Throws if it cannot be reached. `name` appears in the backend's list of connections. */
+/** Connects to the queue engine. Throws if it is unreachable. The backend's list of connections shows `name`. */
 export async function createEngine(config: EngineConfig, log: Logger, name: string): Promise<Engine> {
   const backend = config.redisUrl
     ? await redisBackend(config.redisUrl.reveal(), name, log)
@@ -89,6 +100,10 @@ export async function createEngine(config: EngineConfig, log: Logger, name: stri
       return PENDING_STATES.includes(state);
     },
     workerConnection: () => backend.workerConnection(),
+    async announceDelayed() {
+      await backend.announceDelayed();
+    },
+    shareWith: (workers) => backend.shareWith(workers),
     async close() {
       await Promise.all(Object.values(queues).map((queue) => queue.close()));
       await backend.close();
@@ -122,7 +137,7 @@ async function redisBackend(url: string, name: string, log: Logger): Promise<Bac
   const { Redis } = loadRedisClient();
   const options: RedisOptions = {
     connectionName: name,
-    // Without an offline queue, an outage fails requests at once instead of holding them.
+    // Without an offline queue, requests fail immediately during an outage instead of waiting.
     enableOfflineQueue: false,
     maxRetriesPerRequest: null,
     retryStrategy: (times) => Math.min(times * 100, 2000),
@@ -137,20 +152,23 @@ async function redisBackend(url: string, name: string, log: Logger): Promise<Bac
     removesAtEnd: true,
     createQueue: (queue) => new Queue(queue, { connection: redis, skipWaitingForReady: true }),
     ping: () => redis.ping(),
-    // A worker waits until an outage ends, so its commands may be queued.
+    // A worker waits until an outage is over, so its commands may be queued.
     workerConnection: () => {
       const connection = redis.duplicate({ enableOfflineQueue: true });
       ofWorkers.push(connection);
-      return { connection, backendFactory: undefined };
+      return { connection, backendFactory: undefined, drainDelay: DRAINED_S.redis };
     },
+    // Redis hands a job to one worker, which asks again within ten seconds.
+    announceDelayed: async () => undefined,
+    shareWith: () => undefined,
     async close() {
-      // A worker does not close a connection that was passed to it, so that is done here.
+      // A worker does not close a connection that was passed to it, so it is closed here.
       for (const connection of [redis, ...ofWorkers]) connection.disconnect();
     },
   };
 }
 
-/** Waits for Redis, which may be started together with the platform: retries for 20 s. */
+/** Waits for Redis, retrying for 20 s, because Redis may be starting together with the platform. */
 async function waitUntilReady(redis: Redis): Promise<void> {
   const ready = new Promise((resolve) => redis.once('ready', resolve));
   const late = () => new Error('Redis cannot be reached: check REDIS_URL, and that the server runs');
@@ -162,29 +180,31 @@ async function waitUntilReady(redis: Redis): Promise<void> {
   }
 }
 
-/** The pool's connections: this many commands of queues and workers are sent at the same time. */
+/** Number of pooled connections, and so of commands that queues and workers can send concurrently. */
 const POOL_SIZE = 10;
 
 function postgresBackend(url: string, name: string, log: Logger): Backend {
   const pool = new BullPool(url, `${name}-queues`, POOL_SIZE);
   pool.on('error', (error) => log.warn(`queue connection: ${error.message}`));
   const backend = bullBackend(pool);
-  // BullMQ types its classes for Redis unless every call names the backend. With this one cast, other code need not do
-  // that.
+  // BullMQ's types assume Redis unless every call names the backend. This one cast avoids that in other code.
   const connection: WorkerConnection = {
     connection: pool as unknown as WorkerOptions['connection'],
     backendFactory: backend.create as unknown as undefined,
+    drainDelay: DRAINED_S.postgres,
   };
   return {
     name: 'postgres',
-    // Adding jobs together makes two temporary tables. That catalog change makes every connection of the database
-    // recheck its prepared statements and forget its knowledge of tables, which costs more than ten single additions.
+    // Adding jobs together creates two temporary tables. That catalog change makes every connection of the database
+    // recheck its prepared statements and reload its table metadata, which costs more than ten single additions.
     addedSingly: 16,
-    // On PostgreSQL, removing at the end would read every kept job of the queue.
+    // On PostgreSQL, deleting old jobs when a job finishes would read every retained job of the queue.
     removesAtEnd: false,
     createQueue: (queue) => new Queue(queue, { connection: connection.connection }, connection.backendFactory),
     ping: () => pool.query('select 1'),
     workerConnection: () => connection,
+    announceDelayed: () => pool.announceDelayed(),
+    shareWith: (workers) => backend.shareWith(workers),
     async close() {
       await backend.close();
       await pool.end();

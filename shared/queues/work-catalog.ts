@@ -4,12 +4,14 @@ import { DEPLOYMENTS } from '../deployments/kind.js';
 import { DETECTIONS } from '../detections/kind.js';
 import type { DueRecord } from '../engine/due-records.js';
 import type { QueueDefinition, WorkKind } from '../engine/kind.js';
+import { FORGE_REPORTS } from '../forge/kind.js';
 import { LOG_BATCHES } from '../logs/kind.js';
 import { OPERATIONS } from '../operations/kind.js';
 import { RUNS } from '../runs/kind.js';
 import { STACK_APPLIES } from '../stacks/kind.js';
+import { TEMPLATE_SOURCES } from '../templates/kind.js';
 
-/** Every kind of background work. Queues, payloads, jobs and statements are derived from this list. */
+/** Every kind of background work. Queues, payloads, jobs and SQL statements are derived from this list. */
 export const KINDS = [
   DEPLOYMENTS,
   OPERATIONS,
@@ -19,6 +21,8 @@ export const KINDS = [
   DETECTIONS,
   COMMIT_EVENTS,
   STACK_APPLIES,
+  TEMPLATE_SOURCES,
+  FORGE_REPORTS,
 ] as const;
 
 type PayloadsOf<Kind> =
@@ -27,14 +31,14 @@ type Intersection<Union> = (Union extends unknown ? (one: Union) => void : never
   ? All
   : never;
 
-/** The payload of each queue: ids only, because the record in PostgreSQL is the truth and a job only a wake-up. */
+/** The payload of each queue. It contains only ids, because a job is only a wake-up and PostgreSQL has the record. */
 export type Payloads = Intersection<PayloadsOf<(typeof KINDS)[number]>>;
 export type QueueName = keyof Payloads;
 
 export const QUEUES = Object.assign({}, ...KINDS.map(({ queues }) => queues)) as Record<QueueName, QueueDefinition>;
 export const QUEUE_NAMES = Object.keys(QUEUES) as QueueName[];
 
-/** A job for a record. `dispatch` counts the jobs that were made for the record. */
+/** A job for a record. `dispatch` is the number of jobs created for the record so far. */
 export interface NewJob<N extends QueueName = QueueName> {
   queue: N;
   recordId: string;
@@ -49,8 +53,8 @@ export function jobOf({ queues, queueBy, payload }: WorkKind, { id, dispatches, 
 }
 
 /**
- * Returns the id of a record's job. `dispatch` counts the jobs that were made for the record.
- * The queue silently ignores an id that it still has, even of a finished job.
+ * Returns the id of a record's job. `dispatch` is the number of jobs created for the record so far. The queue silently
+ * ignores a job whose id it still has, even that of a finished job.
  */
 export function jobId(queue: QueueName, recordId: string, dispatch: number): string {
   return `${queue}-${recordId}-${dispatch}`;

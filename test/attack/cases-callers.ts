@@ -4,9 +4,10 @@ import { gzipSync } from 'node:zlib';
 import { nodeServer } from '../support/apps.js';
 import { createService } from '../support/deployments.js';
 import { memoryOf } from './books.js';
+import { deliver } from './hook-delivery.js';
 import { type HostileCase, harmed, hostileCase, unless } from './hostile-case.js';
 import { call, hold } from './hostile-clients.js';
-import { deliver, newHook } from './ordinary-mix.js';
+import { newHook } from './ordinary-mix.js';
 
 /** An ordinary request that takes longer than this during an attack counts as harmed, in milliseconds. */
 const WAIT_MS = 3_000;

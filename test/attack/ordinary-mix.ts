@@ -1,5 +1,4 @@
 import { type ChildProcess, execFile, fork } from 'node:child_process';
-import { createHmac } from 'node:crypto';
 import { once, setMaxListeners } from 'node:events';
 import { setPriority } from 'node:os';
 import { fileURLToPath } from 'node:url';
@@ -8,11 +7,12 @@ import { createKey, createWorkspace } from '../../shared/identity/commands.js';
 import { nodeServer } from '../support/apps.js';
 import { Browser } from '../support/browser.js';
 import { ApiClient } from '../support/client.js';
-import { createService, deploy, type Service } from '../support/deployments.js';
+import { createService, deploy } from '../support/deployments.js';
 import { makeUser } from '../support/factories.js';
 import type { Platform } from '../support/platform.js';
 import { createPlatformRepository, type TestRepository } from '../support/repositories.js';
 import { takeBackup } from './backups.js';
+import type { Hook } from './hook-delivery.js';
 import { KINDS, type Kind, type RequestKind, type RequestTargets, repeat, type Sample } from './work-loop.js';
 
 const run = promisify(execFile);
@@ -105,16 +105,15 @@ export class OrdinaryMix {
       configuration: { databaseVersion: '18' },
     });
     await Promise.all([deploy(client, site.id), deploy(client, database.id)]);
-    const deliver = await this.#hook(client, site);
+    const { hook } = await newHook(client, site.id);
     const { push, fetch: fetchGit } = await this.#git(client, `pushed-${index}`);
     const address = `203.0.113.${index + 1}`;
     const { baseUrl } = platform.client;
     const targets = {
-      ...{ baseUrl, workspaceId: workspace.id, key: client.key, serviceId: site.id },
+      ...{ baseUrl, workspaceId: workspace.id, key: client.key, serviceId: site.id, hook },
       ...{ url: site.url, apiPort: platform.apiPort, edgePort: platform.edgePort, word: `ordinary ${index}` },
     };
     const tasks = {
-      hook: deliver,
       'sign-in': () =>
         new Browser(`http://127.0.0.1:${platform.apiPort}`, { 'X-Forwarded-For': address }).signIn(email, PASSWORD),
       'git fetch': fetchGit,
@@ -129,15 +128,6 @@ export class OrdinaryMix {
     const repository = await createPlatformRepository(nodeServer(word));
     this.#repositories.push(repository);
     return repository;
-  }
-
-  /** Sends a signed ping, which changes nothing. */
-  async #hook(client: ApiClient, { id }: Service): Promise<() => Promise<void>> {
-    const { hook } = await newHook(client, id);
-    return async () => {
-      const { status } = await deliver(this.#platform, hook, 'ping', { zen: 'Keep it logically awesome.', hook_id: 1 });
-      if (status >= 300) throw new Error(`the hook answered ${status}`);
-    };
   }
 
   /** Returns functions that push to and fetch from a branch that is not deployed. */
@@ -156,34 +146,8 @@ export class OrdinaryMix {
   }
 }
 
-export interface Hook {
-  id: string;
-  secret: string;
-}
-
 export function newHook(client: ApiClient, serviceId: string): Promise<{ hook: Hook }> {
   return client.expect('POST', `/services/${serviceId}/hooks`, { provider: 'github' });
-}
-
-let deliveries = 0;
-/** Sends a signed delivery to an incoming webhook. */
-export function deliver(
-  { apiPort }: Platform,
-  { id, secret }: Hook,
-  event: string,
-  payload: object,
-): Promise<Response> {
-  const body = JSON.stringify(payload);
-  return fetch(`http://127.0.0.1:${apiPort}/api/hooks/${id}`, {
-    method: 'POST',
-    body,
-    headers: {
-      'content-type': 'application/json',
-      'x-github-event': event,
-      'x-github-delivery': `attack-${++deliveries}`,
-      'x-hub-signature-256': `sha256=${createHmac('sha256', secret).update(body).digest('hex')}`,
-    },
-  });
 }
 
 export function gitUrl({ apiPort }: Platform, { key, workspaceId }: ApiClient, name: string): string {

@@ -1,5 +1,6 @@
 import { setMaxListeners } from 'node:events';
 import { ApiClient, visit } from '../support/client.js';
+import { deliver } from './hook-delivery.js';
 import { type RequestKind, type RequestTargets, repeat, type Sample } from './work-loop.js';
 
 /** A process that makes the single requests of ordinary work. It sends each sample to its parent, and ends with it. */
@@ -25,7 +26,14 @@ function requestsOf(target: RequestTargets): [RequestKind, () => Promise<unknown
     ['read', () => client.expect('GET', '/services')],
     ['write', write],
     ['visit', () => visited(target)],
+    ['hook', () => pinged(target)],
   ];
+}
+
+/** Sends a signed ping, which changes nothing. */
+async function pinged(target: RequestTargets): Promise<void> {
+  const { status } = await deliver(target, target.hook, 'ping', { zen: 'Keep it logically awesome.', hook_id: 1 });
+  if (status >= 300) throw new Error(`the hook answered ${status}`);
 }
 
 async function visited({ url, edgePort, word }: RequestTargets): Promise<void> {

@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { withTimeLimit } from '../../shared/core/time-limit.js';
+import type { Hook } from './hook-delivery.js';
 
 /**
  * Kinds of ordinary work: the pause after each, and the time in which it must succeed on a quiet machine, in
@@ -19,7 +20,7 @@ export const KINDS = {
 };
 export type Kind = keyof typeof KINDS;
 /** Kinds of work that are single requests, which a separate process makes. */
-export type RequestKind = 'alive' | 'read' | 'write' | 'visit';
+export type RequestKind = 'alive' | 'read' | 'write' | 'visit' | 'hook';
 /** Kinds of requests that the 99th percentile covers. */
 export const REQUESTS: readonly Kind[] = ['read', 'write', 'visit'];
 
@@ -29,6 +30,8 @@ export interface RequestTargets {
   workspaceId: string;
   key: string;
   serviceId: string;
+  /** An incoming webhook of the service. */
+  hook: Hook;
   url: string;
   apiPort: number;
   edgePort: number;

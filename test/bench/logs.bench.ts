@@ -7,6 +7,7 @@ import { storeLines } from '../../workers/logs/store-lines.js';
 import { makeService } from '../support/factories.js';
 import { createTestDatabase, type TestDatabase } from '../support/postgres.js';
 import { measure, median, print } from './measure.js';
+import { addLines } from './scale-records.js';
 import { record } from './table.js';
 
 const APPLICATIONS = 4;
@@ -14,7 +15,6 @@ const LINES_OF_A_BATCH = 1000;
 const BATCHES = 40;
 const ROUNDS = 3;
 const LARGE = 10_000_000;
-const CHUNK = 500_000;
 
 /**
  * The tables of the log without a platform: lines stored per second, and reads from a service with ten million lines.
@@ -95,17 +95,7 @@ class Logs {
   async #large(): Promise<void> {
     const { db } = this.#database;
     const service = await makeService(db, undefined, { plan: 'pro' });
-    for (let from = 1; from <= LARGE; from += CHUNK) {
-      await db.raw(
-        `insert into log_lines (service_id, id, source, level, message, logged_at, expires_on)
-         select :id, n, 'runtime', 'info', 'GET /orders/' || n || ' answered 200 in ' || n % 97 || ' ms for ' || md5(n::text),
-                t, (t at time zone 'UTC')::date + 31
-           from generate_series(cast(:from as int), cast(:to as int)) n
-           cross join lateral (select now() - (:large - n) * interval '29 days' / :large) x(t)`,
-        { id: service.id, from, to: from + CHUNK - 1, large: LARGE },
-      );
-    }
-    await db.raw('analyze log_lines');
+    await addLines(db, service.id, LARGE);
     const [size] = (
       await db.raw(
         `select sum(pg_total_relation_size(inhrelid))::bigint as bytes from pg_inherits where inhparent = 'log_lines'::regclass`,

@@ -5,6 +5,7 @@ import { benchApi } from './api.bench.js';
 import { benchDeploy } from './deploy.bench.js';
 import { benchEdge } from './edge.bench.js';
 import { benchEngine } from './engine.bench.js';
+import { benchFleet } from './fleet.bench.js';
 import { benchImages } from './images.bench.js';
 import { benchLanguages } from './languages.bench.js';
 import { benchLogs } from './logs.bench.js';
@@ -18,6 +19,7 @@ import { benchStacks } from './stacks.bench.js';
 import { noteLogLine } from './statements.js';
 import { printTable, recordFor } from './table.js';
 import { benchVolumes } from './volumes.bench.js';
+import { benchYear } from './year.bench.js';
 
 const BENCHES = {
   admission: benchAdmission,
@@ -25,6 +27,7 @@ const BENCHES = {
   deploy: benchDeploy,
   edge: benchEdge,
   engine: benchEngine,
+  fleet: benchFleet,
   images: benchImages,
   languages: benchLanguages,
   logs: benchLogs,
@@ -36,10 +39,13 @@ const BENCHES = {
   shells: benchShells,
   stacks: benchStacks,
   volumes: benchVolumes,
+  year: benchYear,
 };
 
 /** Benches without queues, which run once. */
-const WITHOUT_QUEUES = new Set(['admission', 'logs', 'month']);
+const WITHOUT_QUEUES = new Set(['admission', 'logs', 'month', 'year']);
+/** Benches that take gigabytes of disk, which only run by name. */
+const BY_NAME = new Set(['year']);
 
 /** Runs one bench and prints its duration. If it fails, the error is printed and the run continues. */
 async function part(name: string, bench: () => Promise<void>): Promise<void> {
@@ -54,19 +60,26 @@ async function part(name: string, bench: () => Promise<void>): Promise<void> {
   }
 }
 
+const isFlag = (word: string | undefined): boolean => word?.startsWith('--') ?? false;
+
 /**
  * `npm run bench [-- <bench> [<engine>]]`: each line is a ratio to a reference that was measured in the same run.
- * Without names, all benches run, with both queue engines. At the end, the figures with a bar are printed.
+ * Without names, all benches run, with both queue engines. At the end, the figures with a bar are printed. `fleet` takes
+ * flags, each with a value: `npm run bench -- fleet postgres --workers 10,100`.
  */
-const [chosen, chosenEngine] = process.argv.slice(2);
+const [chosen, chosenEngine] = process.argv.slice(2).filter((word, i, all) => ![word, all[i - 1]].some(isFlag));
 if (chosen !== undefined && !Object.hasOwn(BENCHES, chosen))
   throw new Error(`there is no part ${chosen}: ${Object.keys(BENCHES).join(', ')}`);
 if (chosenEngine !== undefined && !['postgres', 'redis'].includes(chosenEngine))
   throw new Error(`${chosenEngine} is no engine`);
-await startTestPostgres({ durable: false, onLine: noteLogLine });
+// A worker of the fleet holds six to ten connections.
+const maxConnections = chosen === 'fleet' ? 8000 : 800;
+// Without durability the data is in memory, which a year of use fills.
+const durable = chosen !== undefined && BY_NAME.has(chosen);
+await startTestPostgres({ durable, onLine: noteLogLine, maxConnections });
 try {
   for (const [name, bench] of Object.entries(BENCHES)) {
-    if (chosen !== undefined && chosen !== name) continue;
+    if (chosen === undefined ? BY_NAME.has(name) : chosen !== name) continue;
     for (const engine of ['postgres', 'redis'] as const) {
       if (engine === 'redis' && WITHOUT_QUEUES.has(name)) continue;
       if (chosenEngine !== undefined && chosenEngine !== engine) continue;

@@ -74,3 +74,58 @@ export async function addHistory(db: Db, serviceId: string, count: number): Prom
   await db.raw('vacuum analyze deployments');
   await db.raw('analyze images');
 }
+
+/** Adds log lines of 29 days to a service, whose plan keeps them for 30. */
+export async function addLines(db: Db, serviceId: string, count: number): Promise<void> {
+  const last = 'coalesce((select last_id from log_counters where service_id = cast(:id as uuid)), 0)';
+  const { rows } = await db.raw(`select ${last} as last`, { id: serviceId });
+  const before = Number((rows[0] as { last: number }).last);
+  for (let from = 1; from <= count; from += CHUNK * 10) {
+    await db.raw(
+      `insert into log_lines (service_id, id, source, level, message, logged_at, expires_on)
+       select :id, :before + n, 'runtime', 'info', 'GET /orders/' || n || ' answered 200 in ' || n % 97 || ' ms for ' || md5(n::text),
+              t, (t at time zone 'UTC')::date + 31
+         from generate_series(cast(:from as int), cast(:to as int)) n
+         cross join lateral (select now() - (:count - n) * interval '29 days' / :count) x(t)`,
+      { id: serviceId, before, from, to: Math.min(from + CHUNK * 10 - 1, count), count },
+    );
+  }
+  await db.raw(
+    `insert into log_counters (service_id, last_id) values (:id, :last)
+     on conflict (service_id) do update set last_id = excluded.last_id`,
+    { id: serviceId, last: before + count },
+  );
+  await db.raw('analyze log_lines');
+}
+
+/** Adds what else a year of deployments leaves: audit entries, runs, operations and commits, a tenth to this service. */
+export async function addYear(db: Db, serviceId: string, count: number): Promise<void> {
+  for (let from = 1; from <= count; from += CHUNK) {
+    await db.raw(
+      `with services_of as (
+         select array_agg(id order by id = :serviceId) as ids from services where deleted_at is null
+       ), made as materialized (
+         select s.*, t.n, t.at
+           from (select n, now() - n * interval '30 seconds' as at,
+                        case when n % 10 = 0 then cardinality(ids) else n % cardinality(ids) + 1 end as place, ids
+                   from generate_series(cast(:from as int), cast(:to as int)) n, services_of) t
+           join services s on s.id = t.ids[t.place]
+       ), entries as (
+         insert into audit_entries (id, workspace_id, actor, user_id, credential, credential_id, operation, path, target_id,
+                                    target_name, request_id, created_at)
+         select gen_random_uuid(), workspace_id, 'bench', gen_random_uuid(), 'key', gen_random_uuid(), 'service.update',
+                '/services/' || id, id, name, gen_random_uuid(), at from made
+       ), ran as (
+         insert into runs (id, workspace_id, service_id, deployment_id, trigger, max_retries, timeout_seconds, scheduled_at,
+                           status, created_at, started_at, finished_at)
+         select gen_random_uuid(), workspace_id, id, live_deployment_id, 'manual', 0, 60, at, 'succeeded', at, at, at from made
+       ), changed as (
+         insert into operations (id, workspace_id, service_id, kind, actor, status, created_at, finished_at)
+         select gen_random_uuid(), workspace_id, id, 'restart', 'bench', 'succeeded', at, at from made
+       )
+       insert into commit_events (id, service_id, kind, actor, outcome, created_at, finished_at)
+       select gen_random_uuid(), id, 'push', 'bench', 'skipped', at, at from made`,
+      { serviceId, from, to: Math.min(from + CHUNK - 1, count) },
+    );
+  }
+}

@@ -49,6 +49,16 @@ const ROWS = {
   hold: { figure: 'longest request in a release with a volume, application starts in 0.3 s', ...atMost(1500, ' ms') },
   tunnel: { figure: 'a tunnel against a direct connection, bytes', ...atLeast(0.5, ''), digits: 2 },
   scale: { figure: 'processor time of a deployment, largest host against smallest', ...atMost(1.2, ''), digits: 2 },
+  fleetDeployment: {
+    figure: 'statements of a deployment, largest fleet against smallest',
+    ...atMost(1.1, ''),
+    digits: 2,
+  },
+  fleetIdle: { figure: 'an idle worker of the fleet, statements', ...atMost(0.2, '/s'), digits: 2 },
+  fleetRoute: { figure: 'change of a route → last edge, 99th percentile', ...atMost(500, ' ms') },
+  fleetAdmission: { figure: 'a round of admission in the fleet, 99th percentile', ...atMost(50, ' ms') },
+  fleetEdgeMemory: { figure: "an edge with the fleet's routes", ...atMost(250, ' MiB') },
+  fleetEdgeStart: { figure: "start of an edge with the fleet's routes", ...atMost(5, ' s'), digits: 1 },
 } as const satisfies Record<string, Row>;
 
 export type Figure = keyof typeof ROWS;

@@ -101,6 +101,7 @@ export async function balance(
     'replicas that should run and do not',
     `select s.id, s.name from services s join deployments d on d.id = s.live_deployment_id
       where s.lifecycle_status = 'active' and s.deleted_at is null and s.kind <> 'cron'
+        and not s.configuration @> '{"minReplicas": 0}'
         and (select count(*) from replicas r where r.deployment_id = d.id and r.desired = 'running' and r.state = 'ready')
             <> (d.configuration ->> 'replicas')::int`,
   );

@@ -26,13 +26,18 @@ export interface Fault {
   durationMs: number;
 }
 
-/** Plans the sequence of faults from the seed, before the run starts. */
+/**
+ * Plans the sequence of faults from the seed, before the run starts. With `hasStandby`, PostgreSQL is not restarted
+ * but replaced (failovers.ts).
+ */
 export function planFaults(
   random: Random,
   count: number,
-  { platform, faults }: Pick<ChaosTarget, 'platform' | 'faults'>,
+  { platform, faults, hasStandby }: Pick<ChaosTarget, 'platform' | 'faults'> & { hasStandby: boolean },
 ): Fault[] {
-  const common = FAULTS.filter((what) => platform.redis !== null || !what.includes('redis'));
+  const common = FAULTS.filter(
+    (what) => (platform.redis !== null || !what.includes('redis')) && !(hasStandby && what.includes('postgresql')),
+  );
   return Array.from({ length: count }, () => ({
     afterMs: random.between(1500, 4000),
     what: random.pick([...common, ...faults]),

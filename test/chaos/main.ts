@@ -1,10 +1,11 @@
 import { parseArgs } from 'node:util';
-import { mochaGlobalTeardown, startTestPostgres } from '../support/postgres.js';
+import { mochaGlobalTeardown, startTestPostgres, useTestPostgres } from '../support/postgres.js';
+import { PostgresPair } from '../support/postgres-pair.js';
 import { table } from './entries.js';
 import { runChaos } from './run.js';
 
 /**
- * `npm run chaos -- --seed N [--engine postgres|redis] [--runtime process|swarm] …`: exits with 1 if the books do not
+ * `npm run chaos -- --seed N [--engine postgres|redis] [--runtime process|swarm] [--standby] …`: exits with 1 if the books do not
  * balance.
  */
 const { values } = parseArgs({
@@ -15,12 +16,16 @@ const { values } = parseArgs({
     runtime: { type: 'string', default: 'process' },
     services: { type: 'string', default: '30' },
     workspaces: { type: 'string', default: '5' },
+    standby: { type: 'boolean', default: false },
+    wakes: { type: 'string', default: '0' },
   },
 });
 const engine = values.engine === 'redis' ? 'redis' : 'postgres';
 const runtime = values.runtime === 'swarm' ? 'swarm' : 'process';
 
-await startTestPostgres({ durable: true });
+const pair = values.standby ? await PostgresPair.start() : null;
+if (pair === null) await startTestPostgres({ durable: true });
+else await useTestPostgres(pair.url);
 let clean = false;
 try {
   const { entries, faults, requests, seconds } = await runChaos({
@@ -30,6 +35,8 @@ try {
     runtime,
     services: Number(values.services),
     workspaces: Number(values.workspaces),
+    pair,
+    wakes: Number(values.wakes),
   });
   clean = entries.every(({ wrong }) => wrong.length === 0);
   const counts = (map: ReadonlyMap<string, number>) =>
@@ -42,5 +49,6 @@ try {
   );
 } finally {
   await mochaGlobalTeardown();
+  await pair?.stop();
 }
 process.exitCode = clean ? 0 : 1;

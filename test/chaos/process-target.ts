@@ -21,8 +21,8 @@ export class ProcessTarget implements ChaosTarget {
     this.platform = platform;
   }
 
-  static async start(engine: EngineName): Promise<ProcessTarget> {
-    return new ProcessTarget(await startPlatform({ engine, workers: 0, env: PATIENCE }));
+  static async start(engine: EngineName, settings: Record<string, string>): Promise<ProcessTarget> {
+    return new ProcessTarget(await startPlatform({ engine, workers: 0, env: { ...PATIENCE, ...settings } }));
   }
 
   startWorker(): Promise<PlatformProcess> {

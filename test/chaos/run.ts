@@ -2,6 +2,7 @@ import { createKey, createWorkspace } from '../../shared/identity/commands.js';
 import { ApiClient } from '../support/client.js';
 import { createService, deploy } from '../support/deployments.js';
 import type { EngineName, Platform } from '../support/platform.js';
+import type { PostgresPair } from '../support/postgres-pair.js';
 import { eventually } from '../support/processes.js';
 import { hasRedis } from '../support/redis.js';
 import { createPlatformRepository, type TestRepository } from '../support/repositories.js';
@@ -11,6 +12,7 @@ import { Commits } from './commits.js';
 import { Databases } from './databases.js';
 import { EdgeOutages } from './edge-outages.js';
 import type { Entry } from './entries.js';
+import { Failovers } from './failovers.js';
 import { FaultInjector, planFaults } from './faults.js';
 import { keepVisiting, Promises, remove, type Tenant, work } from './load.js';
 import { ProcessTarget } from './process-target.js';
@@ -20,6 +22,7 @@ import { Shells } from './shells.js';
 import { SwarmTarget } from './swarm-target.js';
 import { Together } from './together.js';
 import { Volumes } from './volumes.js';
+import { SLEEPY, Wakes } from './wakes.js';
 import { WorkerSupervisor } from './worker-supervisor.js';
 
 export interface ChaosOptions {
@@ -29,6 +32,10 @@ export interface ChaosOptions {
   runtime: 'process' | 'swarm';
   services: number;
   workspaces: number;
+  /** PostgreSQL with a standby that takes its place during the run; null for a single server. */
+  pair: PostgresPair | null;
+  /** How often a sleeping service is woken, at least; 0 for never. */
+  wakes: number;
 }
 
 export interface ChaosResult {
@@ -49,7 +56,9 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosResult> {
   const begun = Date.now();
   const seconds = () => Math.round((Date.now() - begun) / 1000);
   const say = (what: string) => process.stderr.write(`${String(seconds()).padStart(4)} s  ${what}\n`);
-  const target = await (options.runtime === 'swarm' ? SwarmTarget : ProcessTarget).start(options.engine, say);
+  const target = await (options.runtime === 'swarm'
+    ? SwarmTarget.start(options.engine, say)
+    : ProcessTarget.start(options.engine, options.wakes > 0 ? SLEEPY : {}));
   const repository = await createPlatformRepository(target.app);
   const workers = new WorkerSupervisor(() => target.startWorker(), say);
   try {
@@ -109,9 +118,18 @@ async function strike(
       promises,
       configuration: { repository: repository.url, ...target.configuration },
     }));
+  // Replicas are frozen on this host only.
+  const wakes =
+    tenant && options.runtime === 'process' && options.wakes > 0
+      ? await Wakes.start({ client: tenant.client, platform, promises, edge }, options.wakes, {
+          repository: repository.url,
+          ...target.configuration,
+        })
+      : null;
   // Entering a container requires root.
   const [shelled] = options.runtime === 'process' && platform.user === null ? steady : [];
   const shells = tenant && shelled && new Shells(tenant.client, shelled);
+  const failovers = options.pair && tenant && (await Failovers.start(options.pair, platform, tenant.client, say));
   say(`${steady.length} services are live; begins`);
 
   const stopVisits = new AbortController();
@@ -123,13 +141,19 @@ async function strike(
   const releasing = volumes?.release(stopFaults.signal);
   const using = shells?.run(stopFaults.signal);
   const applying = together?.run(stopFaults.signal);
+  const waking = wakes?.run();
   // The loads are awaited at the end. Without a handler until then, a failure would end the process before the books
   // are checked.
-  for (const load of [visiting, counting, committing, writing, releasing, using, applying])
+  for (const load of [visiting, counting, committing, writing, releasing, using, applying, waking])
     load?.catch(() => undefined);
   const faults = [...target.faults, ...(databases?.faults ?? [])];
   const injector = new FaultInjector(target, workers, say);
-  const striking = injector.run(planFaults(random, PLANNED_FAULTS, { platform, faults }), stopFaults.signal);
+  const replacing = failovers?.run(stopFaults.signal, injector);
+  replacing?.catch(() => undefined);
+  const striking = injector.run(
+    planFaults(random, PLANNED_FAULTS, { platform, faults, hasStandby: options.pair !== null }),
+    stopFaults.signal,
+  );
   const share = Math.ceil(options.deployments / tenants.length);
   await Promise.all(
     tenants.map(async ({ client, services }) => {
@@ -139,6 +163,7 @@ async function strike(
       if (last) await remove(client, last, promises);
     }),
   );
+  await waking;
   say('everything is asked for');
   stopFaults.abort();
   await striking;
@@ -146,6 +171,7 @@ async function strike(
   await releasing;
   await using;
   await applying;
+  await replacing;
   for (const { client, cron } of tenants) await endTicks(client, cron);
   await cameToRest(platform);
   say('at rest; balances the books');
@@ -158,6 +184,8 @@ async function strike(
   entries.push(...((await shells?.books(injector)) ?? []));
   entries.push(...((await commits?.books()) ?? []));
   entries.push(...((await together?.books()) ?? []));
+  entries.push(...((await failovers?.books()) ?? []));
+  entries.push(...(wakes?.books() ?? []));
   await commits?.remove();
   await volumes?.remove();
   return {
@@ -228,7 +256,7 @@ export async function cameToRest(platform: Platform): Promise<void> {
            + (select count(*) from commit_events where finished_at is null)
            + (select count(*) from pushes where settled_at is null)
            + (select count(*) from replicas r join services s on s.id = r.service_id
-               where r.state <> 'stopped' and (r.desired = 'stopped' or r.state <> 'ready'
+               where r.state <> 'stopped' and (r.desired = 'stopped' or r.state not in ('ready', 'frozen')
                  or s.live_deployment_id is distinct from r.deployment_id)) as open`);
     return Number(rows[0].open);
   };

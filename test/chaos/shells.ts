@@ -16,6 +16,8 @@ const SILENT_MS = 5_000;
 const MAX_SILENT_MS = 30_000;
 /** A stopped worker continues within this time, in milliseconds. */
 const STOPPED_MS = 20_000;
+/** Faults after which a shell may be silent: one that opens waits for a notification of PostgreSQL. */
+const SILENCES = /stop a worker|replace postgresql/;
 const MARK = `ranvier-chaos-shell-${process.pid}`;
 const COMMAND = `env -i sh -c 'sleep 86400; true' ${MARK} & while sleep 0.3; do echo beats; done`;
 
@@ -55,7 +57,7 @@ export class Shells {
   async books(faults: FaultInjector): Promise<Entry[]> {
     const explains = (kind: RegExp, { at }: End, withinMs: number) =>
       faults.strikes.some((strike) => kind.test(strike.kind) && strike.at >= at - withinMs && strike.at <= at);
-    const silent = this.#ends.filter((end) => end.silentMs > SILENT_MS && !explains(/stop a worker/, end, STOPPED_MS));
+    const silent = this.#ends.filter((end) => end.silentMs > SILENT_MS && !explains(SILENCES, end, STOPPED_MS));
     const mute = this.#ends.filter((end) => !end.closed && end.code === 1006 && !explains(/the api/, end, SILENT_MS));
     const cut = this.#ends.filter(({ closed }) => !closed).length;
     const shown = (ends: readonly End[]) => ends.map((end) => JSON.stringify(end));

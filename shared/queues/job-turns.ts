@@ -1,0 +1,101 @@
+import { EventEmitter } from 'node:events';
+import type { PostgresConnection } from 'bullmq';
+
+/** BullMQ's channel for new jobs. The payload is the queue. */
+export const JOBS_CHANNEL = 'bullmq_jobs';
+
+/** The connection on which BullMQ listens. */
+export type ListenClient = Awaited<ReturnType<PostgresConnection['getListenClient']>>;
+
+interface Message {
+  channel: string;
+  payload?: string;
+}
+
+type Listener = (message: Message) => void;
+
+/** At most this many workers ask for a job at once. */
+const AT_ONCE = 4;
+/** More workers ask one after another, on average this far apart, in milliseconds. */
+const APART_MS = 20;
+
+/**
+ * Returns how long a worker waits before it asks for a job that it was notified of, in milliseconds. `chance` is a
+ * random number from 0 to 1.
+ */
+export function turnMs(workers: number, chance: number): number {
+  return workers <= AT_ONCE ? 0 : chance * workers * APART_MS;
+}
+
+/**
+ * Makes workers take turns to ask for jobs. PostgreSQL notifies all workers of a job, and one of them gets it: with a
+ * thousand workers, a job would cost four thousand statements. With turns, all workers together ask about fifty times a
+ * second for the jobs of a queue, and those whose turn comes after the job is taken send one statement.
+ */
+export class JobTurns {
+  readonly #pool: { hasJob(queue: string): Promise<boolean> };
+  readonly #clients = new WeakMap<ListenClient, ListenClient>();
+  readonly #timers = new Map<string, NodeJS.Timeout>();
+  #workers = 1;
+
+  constructor(pool: { hasJob(queue: string): Promise<boolean> }) {
+    this.#pool = pool;
+  }
+
+  /** Sets how many workers are online. */
+  shareWith(workers: number): void {
+    this.#workers = workers;
+  }
+
+  /** Returns a client of the same connection that passes notifications of jobs on when the turn comes. */
+  of(client: ListenClient): ListenClient {
+    const known = this.#clients.get(client);
+    if (known !== undefined) return known;
+    const passed = new EventEmitter().setMaxListeners(0);
+    client.on('notification', (message) => this.#announce(message, passed));
+    // BullMQ sends statements on this client and subscribes to notifications. `close` closes the shared connection.
+    const own = {
+      query: <R>(text: string, params?: readonly unknown[]) => client.query<R>(text, params),
+      on(_event: string, listener: Listener | ((error: Error) => void)) {
+        passed.on('notification', listener);
+        return own;
+      },
+      removeListener(_event: string, listener: Listener) {
+        passed.off('notification', listener);
+        return own;
+      },
+      removeAllListeners() {
+        passed.removeAllListeners();
+        return own;
+      },
+      release: () => undefined,
+    };
+    this.#clients.set(client, own);
+    return own;
+  }
+
+  close(): void {
+    for (const timer of this.#timers.values()) clearTimeout(timer);
+    this.#timers.clear();
+  }
+
+  #announce(message: Message, passed: EventEmitter): void {
+    const queue = message.payload ?? '';
+    const waitMs = message.channel === JOBS_CHANNEL ? turnMs(this.#workers, Math.random()) : 0;
+    if (waitMs === 0) {
+      passed.emit('notification', message);
+      return;
+    }
+    // Further jobs of the queue share the turn.
+    if (this.#timers.has(queue)) return;
+    const timer = setTimeout(() => {
+      this.#timers.delete(queue);
+      this.#pool
+        .hasJob(queue)
+        // If that is unknown, the worker asks itself, and handles the error.
+        .catch(() => true)
+        .then((present) => present && passed.emit('notification', message));
+    }, waitMs);
+    this.#timers.set(queue, timer);
+  }
+}

@@ -1,0 +1,27 @@
+import { createHmac } from 'node:crypto';
+
+export interface Hook {
+  id: string;
+  secret: string;
+}
+
+let deliveries = 0;
+/** Sends a signed delivery to an incoming webhook. */
+export function deliver(
+  { apiPort }: { apiPort: number },
+  { id, secret }: Hook,
+  event: string,
+  payload: object,
+): Promise<Response> {
+  const body = JSON.stringify(payload);
+  return fetch(`http://127.0.0.1:${apiPort}/api/hooks/${id}`, {
+    method: 'POST',
+    body,
+    headers: {
+      'content-type': 'application/json',
+      'x-github-event': event,
+      'x-github-delivery': `attack-${++deliveries}`,
+      'x-hub-signature-256': `sha256=${createHmac('sha256', secret).update(body).digest('hex')}`,
+    },
+  });
+}
