@@ -162,7 +162,7 @@ describe('The house', () => {
       'knex',
       /^(shared\/core\/database\/|migrations\/|shared\/\w+\/[\w-]*store\.ts|api\/resources\/[\w-]+\/(store|read-lines)\.ts)/,
     ],
-    ['bullmq', /^(shared\/queues\/(queue-engine|bull-pool|old-jobs)|workers\/engine\/worker-pool)\.ts/],
+    ['bullmq', /^(shared\/queues\/(queue-engine|bull-pool|job-turns|old-jobs)|workers\/engine\/worker-pool)\.ts/],
     ['ioredis', /^shared\/core\/redis-client\.ts/],
     ['@aws-sdk/client-s3', /^workers\/backups\/s3-store\.ts/],
     ['nodemailer', /^shared\/core\/mail\.ts/],
@@ -205,11 +205,13 @@ describe('The house', () => {
   });
 
   it('only the engine writes leases, dispatches and ends of work', () => {
-    // Admission makes records due. Commit events have no lease: they end in the transaction of their work.
+    // Admission makes records due. Commit events have no lease: they end in the transaction of their work. Reports to git
+    // hosts have none either: their target is locked, and they are due again when their subject changes.
     const own = [
       'shared/commits/store.ts',
       'shared/deployments/deployment-admission.ts',
       'shared/runs/run-admission.ts',
+      'workers/forge/store.ts',
     ];
     const tables = KINDS.map(({ table }) => table).join('|');
     const writes = new RegExp(

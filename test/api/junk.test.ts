@@ -169,7 +169,13 @@ describe('Junk', function () {
   async function session(): Promise<Record<string, string>> {
     const { token, hash } = newToken();
     const client = localClient(process.platform === 'linux' ? (process.getuid?.() ?? null) : null);
-    await insertSession(api.db, { userId: workspace.owner.userId, tokenHash: hash, secondFactor: false, client });
+    await insertSession(api.db, {
+      userId: workspace.owner.userId,
+      tokenHash: hash,
+      secondFactor: false,
+      client,
+      byPassword: true,
+    });
     await lookAtRows();
     const csrf = new CsrfTokens(Buffer.from(api.config.secretsKey.reveal(), 'base64'));
     return { Cookie: `ranvier_session=${token}`, 'X-CSRFToken': csrf.tokenFor(token) };

@@ -206,4 +206,30 @@ describe('Second factor', () => {
       expectError(await client.post(`${strict.path}/services`, body()), 403, 'mfa_required');
     });
   });
+
+  it('backup codes replace the authenticator, each once, and end with it', async () => {
+    const { browser, email, secret } = await enrolled();
+    const made = await browser.post('/api/session/mfa/backup-codes', { code: code(secret, 1) });
+    expect(made.status, JSON.stringify(made.body)).to.equal(200);
+    const codes: string[] = made.body.codes;
+    expect(new Set(codes).size).to.equal(10);
+    expect((await browser.get('/api/session/mfa')).body).to.deep.equal({ mfaEnabled: true, backupCodes: 10 });
+    const [first = '', second = '', third = ''] = codes;
+
+    const again = new Browser(api.url);
+    const signIn = (otp: string) => again.post('/api/session', { email, password: PASSWORD, otp });
+    expect((await signIn(first)).status).to.equal(200);
+    expectError(await signIn(first), 401, 'unauthenticated');
+    expectError(await signIn('aaaaa-aaaaa'), 401, 'unauthenticated');
+    expect((await api.db('backup_codes').select('code_hash')).length).to.be.at.least(9);
+
+    const renewed = await browser.post('/api/session/mfa/backup-codes', { code: second });
+    expect(renewed.body.codes).to.have.length(10);
+    expectError(await signIn(third), 401, 'unauthenticated');
+    const removed = await browser.send('DELETE', '/api/session/mfa', { code: renewed.body.codes[0] });
+    expect(removed.status).to.equal(200);
+    browser.csrfToken = removed.body.csrfToken;
+    expect((await browser.get('/api/session/mfa')).body).to.deep.equal({ mfaEnabled: false, backupCodes: 0 });
+    expectError(await browser.post('/api/session/mfa/backup-codes', { code: '123456' }), 409, 'conflict');
+  });
 });

@@ -20,6 +20,12 @@ const NEEDS: Record<string, Needs> = {
   'GET /templates': 'member',
   'GET /templates/:templateName': 'member',
   'POST /workspaces/:workspaceId/templates/:templateName/fill': 'developer',
+  'GET /workspaces/:workspaceId/templates': 'member',
+  'GET /workspaces/:workspaceId/templates/:templateName': 'member',
+  'GET /workspaces/:workspaceId/template-sources': 'member',
+  'POST /workspaces/:workspaceId/template-sources': 'developer',
+  'POST /workspaces/:workspaceId/template-sources/:templateSourceId/refresh': 'developer',
+  'DELETE /workspaces/:workspaceId/template-sources/:templateSourceId': 'developer',
   'GET /workspaces': 'member',
   'GET /workspaces/:workspaceId': 'member',
   'PATCH /workspaces/:workspaceId': 'admin',
@@ -28,6 +34,15 @@ const NEEDS: Record<string, Needs> = {
   'GET /workspaces/:workspaceId/webhooks': 'member',
   'POST /workspaces/:workspaceId/webhooks': 'admin',
   'DELETE /workspaces/:workspaceId/webhooks/:webhookId': 'admin',
+  'GET /workspaces/:workspaceId/alerts': 'member',
+  'POST /workspaces/:workspaceId/alerts': 'developer',
+  'GET /workspaces/:workspaceId/alerts/:alertId': 'member',
+  'PATCH /workspaces/:workspaceId/alerts/:alertId': 'developer',
+  'DELETE /workspaces/:workspaceId/alerts/:alertId': 'developer',
+  'GET /workspaces/:workspaceId/drains': 'member',
+  'POST /workspaces/:workspaceId/drains': 'admin',
+  'GET /workspaces/:workspaceId/drains/:drainId': 'member',
+  'DELETE /workspaces/:workspaceId/drains/:drainId': 'admin',
   'GET /workspaces/:workspaceId/projects': 'member',
   'POST /workspaces/:workspaceId/projects': 'developer, or admin if protected',
   'GET /workspaces/:workspaceId/projects/:projectId': 'member',
@@ -49,6 +64,8 @@ const NEEDS: Record<string, Needs> = {
   'POST /workspaces/:workspaceId/services/:serviceId/deploys': 'developer, or admin if protected',
   'GET /workspaces/:workspaceId/services/:serviceId/deploys/:deploymentId': 'member',
   'GET /workspaces/:workspaceId/services/:serviceId/deploys/:deploymentId/snapshot': 'member',
+  'GET /workspaces/:workspaceId/services/:serviceId/deploys/:deploymentId/canary': 'member',
+  'POST /workspaces/:workspaceId/services/:serviceId/deploys/:deploymentId/promote': 'developer, or admin if protected',
   'POST /workspaces/:workspaceId/services/:serviceId/deploys/:deploymentId/cancel': 'developer, or admin if protected',
   'POST /workspaces/:workspaceId/services/:serviceId/deploys/:deploymentId/rollback':
     'developer, or admin if protected',
@@ -84,6 +101,7 @@ const NEEDS: Record<string, Needs> = {
   'GET /workspaces/:workspaceId/services/:serviceId/hooks': 'member',
   'POST /workspaces/:workspaceId/services/:serviceId/hooks': 'developer, or admin if protected',
   'GET /workspaces/:workspaceId/services/:serviceId/hooks/:hookId': 'member',
+  'PATCH /workspaces/:workspaceId/services/:serviceId/hooks/:hookId': 'developer, or admin if protected',
   'DELETE /workspaces/:workspaceId/services/:serviceId/hooks/:hookId': 'developer, or admin if protected',
   'GET /workspaces/:workspaceId/services/:serviceId/operations': 'member',
   'GET /workspaces/:workspaceId/services/:serviceId/operations/:operationId': 'member',
@@ -121,6 +139,9 @@ const NEEDS: Record<string, Needs> = {
   'POST /workspaces/:workspaceId/services/:serviceId/domains': 'developer, or admin if protected',
   'POST /workspaces/:workspaceId/services/:serviceId/domains/:domainId/verify': 'developer, or admin if protected',
   'DELETE /workspaces/:workspaceId/services/:serviceId/domains/:domainId': 'developer, or admin if protected',
+  'PATCH /workspaces/:workspaceId/services/:serviceId/domains/:domainId': 'developer, or admin if protected',
+  'GET /workspaces/:workspaceId/services/:serviceId/rules': 'member',
+  'PUT /workspaces/:workspaceId/services/:serviceId/rules': 'developer, or admin if protected',
   'POST /workspaces/:workspaceId/detect': 'developer',
   'GET /workspaces/:workspaceId/canvas': 'member',
   'PATCH /workspaces/:workspaceId/canvas': 'developer',
@@ -131,6 +152,8 @@ const NEEDS: Record<string, Needs> = {
   'GET /workspaces/:workspaceId/invitations': 'admin reads',
   'POST /workspaces/:workspaceId/invitations': 'admin in a session',
   'DELETE /workspaces/:workspaceId/invitations/:invitationId': 'admin',
+  'GET /workspaces/:workspaceId/sign-in': 'admin reads',
+  'PUT /workspaces/:workspaceId/sign-in': 'admin in a session',
   'GET /workspaces/:workspaceId/keys': 'member',
   'POST /workspaces/:workspaceId/keys': 'member in a session',
   'DELETE /workspaces/:workspaceId/keys/:keyId': 'member writes',
@@ -251,9 +274,12 @@ describe('Policies', () => {
         hookId: NOTHING,
         hostId: NOTHING,
         webhookId: NOTHING,
+        alertId: NOTHING,
+        drainId: NOTHING,
         domainId: NOTHING,
         previewId: NOTHING,
         pullRequestId: NOTHING,
+        templateSourceId: NOTHING,
         memberId: NOTHING,
         keyId: NOTHING,
         invitationId: NOTHING,
@@ -277,8 +303,10 @@ describe('Policies', () => {
           const [written, read] = [await send(member.client), await send(member.reader)];
           const allowed = ALLOWED[needs].open.includes(role) && !needsSession(route);
           if (isRead(route) && allowed) {
-            // Nothing was deployed, so the service has no operation, run, backup and preview to read, and there is no hook and no stack.
-            const status = /:(operationId|runId|recordingId|backupId|hookId|previewId|stackName)/.test(route.path)
+            // Nothing was deployed, so the service has no operation, run, backup and preview to read, and there is no hook, no drain and no stack.
+            const status = /:(operationId|runId|recordingId|alertId|backupId|hookId|drainId|previewId|stackName)/.test(
+              route.path,
+            )
               ? 404
               : 200;
             expect([written.status, read.status], role).to.deep.equal([status, status]);

@@ -155,6 +155,7 @@ describe('Services', () => {
         [{ name: 'x', kind: 'web', configuration: { colour: 'red' } }, '/configuration/colour'],
         [{ name: 'x', kind: 'web', configuration: { rootDirectory: '../..' } }, '/configuration/rootDirectory'],
         [{ name: 'x', kind: 'cron', configuration: { schedule: 'often' } }, '/configuration/schedule'],
+        [{ name: 'x', kind: 'worker', configuration: { minReplicas: 0 } }, '/configuration/minReplicas'],
         [{ name: 'x', kind: 'web', configuration: { minReplicas: 5, maxReplicas: 2 } }, '/configuration/minReplicas'],
         [{ name: 'x', kind: 'postgres', configuration: { plan: 'pro_plus' } }, '/configuration/plan'],
         [{ name: 'x', kind: 'web', variables: [{ key: '1A', value: '' }] }, '/variables/0/key'],

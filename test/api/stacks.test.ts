@@ -195,6 +195,10 @@ describe('Stacks', () => {
       await client.post(`${path}/variables`, { key: 'P', value: 'hidden-value', scope: 'preview' });
       await client.post(`${path}/volumes`, { name: 'data', mountPath: '/data', sizeGb: 1 });
       await client.post(`${path}/domains`, { hostname: 'pull.example.com' });
+      await client.post(`${path}/domains`, { hostname: 'old.example.com', redirectTo: 'pull.example.com' });
+      const auth = { type: 'basicAuth', for: '/*' };
+      const users = [{ name: 'anna', password: 'hidden-value' }];
+      await client.send('PUT', `${path}/rules`, { rules: [{ ...auth, users }] });
       const group = await client.post(`${workspace.path}/environment-groups`, { name: 'shared', environmentId });
       const { id: groupId } = group.body.environmentGroup;
       await client.post(`${workspace.path}/environment-groups/${groupId}/variables`, {
@@ -220,7 +224,8 @@ describe('Stacks', () => {
               P: { secret: true, scope: 'preview' },
             },
             volumes: { data: { mountPath: '/data', sizeGb: 1 } },
-            domains: ['pull.example.com'],
+            domains: ['pull.example.com', { name: 'old.example.com', redirectTo: 'pull.example.com' }],
+            rules: [{ ...auth, users: [{ name: 'anna' }] }],
             groups: ['shared'],
           },
         },

@@ -25,6 +25,8 @@ const RULES: readonly { pattern: RegExp; instead: string; where: 'code' | 'comme
  */
 const DOCUMENTED = /^(shared|workers|api\/(admin|auth|cli|git|hooks|http|resources))\//;
 const MAX_SENTENCE_LENGTH = 100;
+/** The formatter wraps code at this width, and leaves comments as they are. */
+const MAX_LINE_LENGTH = 120;
 const DOCSTRING = /^ *\/\*\*((?:(?!\*\/)[\s\S])*?)\*\/\n *export (?:async )?function/gm;
 
 /** Returns what is wrong with a function's docstring, or null. */
@@ -57,6 +59,8 @@ for (const path of files) {
   const text = readFileSync(path, 'utf8');
   text.split('\n').forEach((line, i) => {
     const isComment = /(^|\s)\/\/|^\s*\/?\*/.test(line);
+    if (/^\s*(\/?\*|\/\/)/.test(line) && line.length > MAX_LINE_LENGTH)
+      problems.push(`${path}:${i + 1}: ${line.trim()}\n    wrap it at ${MAX_LINE_LENGTH} characters`);
     for (const { pattern, instead, where } of RULES) {
       if ((where === 'code' || isComment) && pattern.test(line))
         problems.push(`${path}:${i + 1}: ${line.trim()}\n    ${instead}`);

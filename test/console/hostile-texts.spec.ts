@@ -91,6 +91,9 @@ suite(`Stored texts of tenants${CHROMIUM === null ? ': chromium is not installed
     await db('hooks').update({ delivered_at: new Date(), outcome: ALL });
     await client.post(`${workspace.path}/webhooks`, { url: 'https://example.com/', events: ['deployment.live'] });
     await db('webhooks').update({ delivered_at: new Date(), outcome: ALL });
+    const { alert } = (await client.post(`${workspace.path}/alerts`, { metric: 'cpu', above: 1, forMinutes: 1 })).body;
+    const state = { alert_id: alert.id, service_id: service.id, status: 'ok', run: 0, return_minutes: 5 };
+    await db('alert_states').insert({ ...state, seen_at: new Date() });
     await db('pull_requests').insert({
       id: uuidv7(),
       service_id: service.id,
@@ -123,7 +126,13 @@ suite(`Stored texts of tenants${CHROMIUM === null ? ': chromium is not installed
     const ofService = ['', `/d/${deployment}`, '/logs', '/compare', '/variables', '/metrics', '/domains', '/previews'];
     const paths = [
       ...['', '/services', '/new', '/queue', '/settings', '/settings/members', '/settings/keys', '/settings/usage'],
-      ...['/settings/groups', `/settings/groups/${group.id}`, '/settings/webhooks', '/settings/deploy-key'],
+      ...[
+        '/settings/groups',
+        `/settings/groups/${group.id}`,
+        '/settings/webhooks',
+        '/settings/alerts',
+        '/settings/deploy-key',
+      ],
       ...['/settings/audit', '/account'],
       ...[...ofService, '/hooks', '/settings'].map((rest) => `/s/${service.id}${rest}`),
     ];

@@ -150,6 +150,19 @@ suite(`The whole way through the console${CHROMIUM === null ? ': chromium is not
     await page.getByLabel('Domain').fill('shop.example.com');
     await page.getByRole('button', { name: 'Add' }).click();
     await page.getByText('Waiting for DNS record').waitFor();
+    const redirectTo = async (target: string) => {
+      await page.getByRole('button', { name: 'Redirect shop.example.com' }).click();
+      await page.getByLabel('Redirect to').fill(target);
+      await look('domain-redirect');
+      await page.getByRole('button', { name: 'Save redirect' }).click();
+    };
+    await redirectTo('shop.example.com');
+    await page.getByText('is the domain itself').waitFor();
+    await page.getByLabel('Redirect to').fill('www.example.com');
+    await page.getByRole('button', { name: 'Save redirect' }).click();
+    await page.getByText('Redirects to www.example.com').waitFor();
+    await redirectTo('');
+    await page.getByText('Redirects to www.example.com').waitFor({ state: 'detached' });
     await look('domains');
     await window.follow('Workspace', 'Queue');
     await page.getByText('The queue is empty').waitFor();

@@ -8,7 +8,8 @@ import { storeLines } from '../../workers/logs/store-lines.js';
 import { type Json, newService, startTestApi, type TestApi, type TestWorkspace } from '../support/api.js';
 import { CHROMIUM, ConsoleBrowser, type Window } from '../support/console.js';
 import { makeUser } from '../support/factories.js';
-import { pretendLive } from '../support/records.js';
+import { eventually } from '../support/processes.js';
+import { pretendCanary, pretendLive } from '../support/records.js';
 import { startSmtp, type TestSmtp } from '../support/smtp.js';
 
 const suite = CHROMIUM === null ? describe.skip : describe;
@@ -33,7 +34,7 @@ suite(`The console’s pages${CHROMIUM === null ? ': chromium is not installed' 
     await makeUser(api.db, { email: EMAIL, password: PASSWORD });
     await api.db.transaction((trx) => addMember(trx, { workspaceId: workspace.id, email: EMAIL, role: 'owner' }));
     shop = await make('shop', 'web', {
-      repository: 'https://example.com/shop.git',
+      repository: 'https://example.com/team/shop.git',
       plan: 'starter',
       previewMode: 'manual',
       autoDeploy: 'commit',
@@ -90,6 +91,14 @@ suite(`The console’s pages${CHROMIUM === null ? ': chromium is not installed' 
     await window.picture('hooks-secret');
     const secret = await shownOnce('Secret');
     expect(secret.length).to.be.greaterThan(20);
+    await page.getByRole('button', { name: 'Token of the webhook of GitHub' }).click();
+    await page.getByLabel('Token of GitHub').fill('ghp_a-token-of-a-git-host');
+    await page.getByLabel('Address of its API').fill('https://git.example.com/api/v3');
+    await window.checkAccess('the token of a hook');
+    await window.picture('hooks-token');
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByText('https://git.example.com/api/v3, nothing sent yet').waitFor();
+    expect(await page.content()).to.not.include('ghp_a-token');
     const [made] = await api.db('hooks').select('id');
     await api.db('hooks').update({ delivered_at: new Date(), outcome: 'a deployment of main is queued' });
     await page.reload();
@@ -132,7 +141,8 @@ suite(`The console’s pages${CHROMIUM === null ? ': chromium is not installed' 
     await page.getByText('create volume').waitFor({ state: 'detached' });
     await page.getByRole('button', { name: 'Show the plan' }).click();
     await page.getByRole('button', { name: 'Apply' }).click();
-    await page.getByText('Create service').waitFor();
+    // The plan before it says “create service” too.
+    await page.getByRole('heading', { name: 'Apply of node-red' }).waitFor();
     await look('template-applied');
     const left = await page.evaluate(
       `document.documentElement.outerHTML + [...document.querySelectorAll('input')].map((input) => input.value)`,
@@ -325,6 +335,47 @@ suite(`The console’s pages${CHROMIUM === null ? ': chromium is not installed' 
     await page.getByText('No volumes yet').waitFor();
   });
 
+  it('canary: shows both sides, and sends all visitors to the new release', async () => {
+    const { page } = window;
+    const web = await make('tried', 'web', { repository: 'https://example.com/tried.git', plan: 'starter' });
+    await pretendLive(api.db, web.id);
+    const id = await pretendCanary(api.db, web.id);
+    await openService(web, '');
+    await page.getByText('10 % of visitors get the new release.').waitFor();
+    await page.getByRole('row', { name: 'New 40 2 (5 %) 9 ms 10 ms 0' }).waitFor();
+    await look('canary');
+    await openService(web, `/d/${id}`);
+    await page.getByRole('button', { name: 'Send all visitors back' }).waitFor();
+    await look('canary-of-a-deployment');
+    await page.getByRole('button', { name: 'Send all visitors to it' }).click();
+    await page.getByText('All visitors got the new release: promoted by').waitFor();
+    const { live_deployment_id: live } = await api.db('services').where({ id: web.id }).first();
+    expect(live).to.equal(id);
+  });
+
+  it('rules: says what is wrong with them, saves them, and shows no password', async () => {
+    const { page } = window;
+    const web = await make('ruled', 'web', { repository: 'https://example.com/ruled.git', plan: 'starter' });
+    await openService(web, '/domains');
+    const area = page.getByLabel('Rules as JSON');
+    const save = page.getByRole('button', { name: 'Save rules' });
+    await area.fill('{');
+    await page.getByText('This is not a JSON list').waitFor();
+    await area.fill('[{ "type": "redirect", "from": "/a", "to": "/a" }]');
+    await save.click();
+    await page.getByText('redirects in a loop').first().waitFor();
+    const rule = { type: 'basicAuth', for: '/admin/*', users: [{ name: 'anna', password: 'secret-word' }] };
+    await area.fill(JSON.stringify([rule]));
+    await save.click();
+    await eventually('the stored rules are shown', async () => {
+      const text = await area.inputValue();
+      return text.includes('anna') && !text.includes('secret-word');
+    });
+    await look('rules');
+    const { body } = await workspace.owner.client.get(`${workspace.path}/services/${web.id}/rules`);
+    expect(body.rules).to.deep.equal([{ ...rule, users: [{ name: 'anna' }] }]);
+  });
+
   it('groups: variables that services share', async () => {
     const { page } = window;
     await open('/settings/groups');
@@ -359,13 +410,49 @@ suite(`The console’s pages${CHROMIUM === null ? ': chromium is not installed' 
     await page.getByLabel('URL').fill('https://example.com/ranvier');
     await page.getByLabel('A deployment went live').check();
     await look('webhooks-empty');
-    await page.getByRole('button', { name: 'Add' }).click();
+    await page.getByRole('button', { name: 'Add webhook' }).click();
     expect((await shownOnce('Secret')).length).to.be.greaterThan(20);
     await page.getByText('no deliveries yet').waitFor();
     await look('webhooks');
     await page.getByRole('button', { name: 'Delete https://example.com/ranvier' }).click();
     await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click();
     await page.getByText('No webhooks yet').waitFor();
+  });
+
+  it('alerts: adds a rule, shows how it stands, and deletes it', async () => {
+    const { page } = window;
+    await open('/settings/alerts');
+    await page.getByText('No alert rules yet').waitFor();
+    await page.getByLabel('Watch').selectOption('disk');
+    await page.getByLabel('Above').fill('70');
+    await look('alerts-empty');
+    await page.getByRole('button', { name: 'Add alert rule' }).click();
+    await page.getByText('Not looked at yet').waitFor();
+    const [rule] = await api.db('alert_rules');
+    const state = { alert_id: rule.id, service_id: shop.id, status: 'firing', value: 81.5, since: new Date() };
+    await api.db('alert_states').insert({ ...state, run: 0, return_minutes: 5, seen_at: new Date() });
+    await open('/settings/alerts');
+    await page.getByText('81.5 %').waitFor();
+    await look('alerts');
+    await page.getByRole('button', { name: 'Delete Disk use above 70 % for 5 minutes' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click();
+    await page.getByText('No alert rules yet').waitFor();
+  });
+
+  it('drains: says what is sent where, and shows no header', async () => {
+    const { page } = window;
+    await open('/settings/webhooks');
+    await page.getByText('No drains yet').waitFor();
+    await page.getByLabel('Endpoint').fill('https://otlp.example.com');
+    await page.getByLabel('Metrics').uncheck();
+    await page.getByLabel('Value of the header').fill('Bearer secret-word');
+    await page.getByRole('button', { name: 'Add drain' }).click();
+    await page.getByText('logs, traces, with Authorization: nothing sent yet').waitFor();
+    expect(await page.content()).to.not.include('secret-word');
+    await look('drains');
+    await page.getByRole('button', { name: 'Delete the drain to https://otlp.example.com' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click();
+    await page.getByText('No drains yet').waitFor();
   });
 
   it('deploy key and usage', async () => {
@@ -468,7 +555,13 @@ suite(`The console’s pages${CHROMIUM === null ? ': chromium is not installed' 
         await viewer.page.locator('[aria-disabled="true"][title^="This needs the role"]').first().waitFor();
         await viewer.checkAccess(`${rest} for a viewer`);
       }
-      for (const rest of ['/settings/webhooks', '/settings/groups', '/settings/deploy-key', '/settings/members']) {
+      for (const rest of [
+        '/settings/webhooks',
+        '/settings/alerts',
+        '/settings/groups',
+        '/settings/deploy-key',
+        '/settings/members',
+      ]) {
         await open(rest, viewer);
         await viewer.page.locator('main section').first().waitFor();
         await viewer.checkAccess(`${rest} for a viewer`);

@@ -219,7 +219,12 @@ describe('Hostile input', function () {
       configuration: { repository: `${repository.url}?private_token=${SECRET}-3` },
     });
     await queueDeploy(platform.client, service.id);
-    await platform.client.expect('POST', `/services/${service.id}/hooks`, { provider: 'github' });
+    await platform.client.expect('POST', `/services/${service.id}/hooks`, {
+      ...{ provider: 'github', token: 'ghp_erased', apiUrl: 'http://127.0.0.1:9' },
+    });
+    await platform.client.expect('POST', '/drains', {
+      ...{ endpoint: 'http://127.0.0.1:9', signals: ['logs'], headers: { 'X-Key': 'erased' }, serviceId: service.id },
+    });
     const sealed: string[] = [];
     for (const { table, column, erased } of SEALED_COLUMNS) {
       // Databases have these alone; `database/shared/secrets/rotate-secrets` deletes a service with a row in each table.

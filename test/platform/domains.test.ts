@@ -2,6 +2,8 @@ import { once } from 'node:events';
 import { request as requestTls } from 'node:https';
 import type { TLSSocket } from 'node:tls';
 import { expect } from 'chai';
+import { createLogger } from '../../shared/core/log.js';
+import { CertificateWatch } from '../../workers/edge/caddy/certificate-watch.js';
 import { staticSite } from '../support/apps.js';
 import { hasCaddy, startCaddy, type TestCaddy } from '../support/caddy.js';
 import { createService, deploy } from '../support/deployments.js';
@@ -103,6 +105,12 @@ describe(`A domain of a service${MISSING && `: ${MISSING}`}`, function () {
     expect(answer.subjectaltname).to.equal(`DNS:${HOST}`);
     expect(answer.issuer).to.match(/^Pebble/);
     expect((await visit('invented.test')).status, 'a name that nobody proved').to.equal(0);
+
+    const { db } = platform.database;
+    await platform.client.call('POST', '/alerts', { metric: 'certificate', above: 14, forMinutes: 1 });
+    await new CertificateWatch({ db, log: createLogger('test', 'silent'), port: tlsPort }).look();
+    const row = await db('domains').where({ id: domain.id }).first();
+    expect(row.certificate_until, 'what an alert rule looks at').to.be.above(new Date());
 
     await platform.client.call('DELETE', `${path}/${domain.id}`);
     await eventually('the domain is not served any more', async () => (await visit(HOST)).status === 404);

@@ -31,7 +31,6 @@ describe('A stack of a whole platform', function () {
     rnv = await Rnv.create();
     repository = await platform.repositoryOf(server('app'));
     env = { RNV_URL: `http://127.0.0.1:${platform.apiPort}`, RNV_KEY: platform.client.key };
-    await platform.client.expect('POST', '/projects', { name: 'Shop', color: 'blue' });
   });
   after(() => rnv?.remove());
 
@@ -58,6 +57,12 @@ describe('A stack of a whole platform', function () {
 
   it('is planned, applied, changed and pulled by rnv', async () => {
     await writeFile(file(), document('hello', ['web']));
+    const homeless = await run(['plan', ...at]);
+    expectCode(homeless, 5);
+    expect(homeless.stderr).to.contain('rnv projects create');
+    expectCode(await run(['projects', 'create', 'Shop', '--color', 'pinkish']), 2);
+    expect((await run(['projects', 'create', 'Shop'])).stderr).to.contain('Shop/Production');
+    expect((await run(['projects'])).stdout).to.match(/^Shop +Production +\S+$/m);
     const planned = await run(['plan', ...at]);
     expectCode(planned, 0);
     expect(planned.stdout).to.contain('+ service web').and.contain('Deploys web');
@@ -73,6 +78,7 @@ describe('A stack of a whole platform', function () {
     expect(await answer('web')).to.equal('app hello');
 
     expectCode(await run(['plan', '--stack', 'shop', '--exit-code']), 0);
+    expect((await run(['status'])).stdout).to.match(/^web +Shop\/Production +web +live/m);
     expectCode(await run(['apply', '--stack', 'shop', '--yes']), 0);
     expect(await deployments('web')).to.have.length(1);
 

@@ -45,6 +45,21 @@ export class Browser {
     return answer;
   }
 
+  /** Opens an address as the browser's user does. Redirects are not followed: returns where this one leads. */
+  async navigate(path: string, headers: Record<string, string> = {}): Promise<{ status: number; location: string }> {
+    const response = await fetch(this.#url + path, {
+      headers: {
+        ...this.#headers,
+        Cookie: [...this.cookies].map(([name, value]) => `${name}=${value}`).join('; '),
+        ...headers,
+      },
+      redirect: 'manual',
+    });
+    await response.arrayBuffer();
+    for (const cookie of response.headers.getSetCookie()) this.#keep(cookie);
+    return { status: response.status, location: response.headers.get('location') ?? '' };
+  }
+
   get(path: string): Promise<ApiResponse> {
     return this.send('GET', path);
   }

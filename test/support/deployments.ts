@@ -9,6 +9,9 @@ export interface Service {
   status: string;
   healthStatus: string;
   runtimeDetail: string;
+  asleepSince?: string;
+  frozen?: boolean;
+  lastSleep?: { from: string; until: string };
   lifecycleStatus: string;
   liveDeploymentId: string | null;
   deploymentId: string | null;

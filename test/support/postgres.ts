@@ -15,6 +15,7 @@ const TEMPLATE = 'ranvier_template';
 interface TestPostgresOptions {
   durable: boolean;
   onLine?: (line: string) => void;
+  maxConnections?: number;
 }
 
 interface Run {
@@ -34,21 +35,31 @@ export async function mochaGlobalSetup(): Promise<void> {
  * Starts the server. With `durable`, committed data survives a crash of the server, for tests that cause one. `onLine`
  * is called for each line of the server's log.
  */
-export async function startTestPostgres({ durable, onLine }: TestPostgresOptions): Promise<void> {
+export async function startTestPostgres({ durable, onLine, maxConnections }: TestPostgresOptions): Promise<void> {
   const dataDir = await mkdtemp(join(durable ? tmpdir() : await memoryFolder(), 'ranvier-test-'));
   await chmod(dataDir, 0o711);
   const log = createLogger('test', 'error');
   if (onLine) log.debug = (line: unknown) => onLine(String((line as { postgres?: unknown }).postgres));
-  const postgres = await startPostgres({ dataDir, log, durable });
+  const postgres = await startPostgres({
+    dataDir,
+    log,
+    durable,
+    ...(maxConnections === undefined ? {} : { maxConnections }),
+  });
   run = { postgres, dataDir };
-  process.env[ADDRESS] = postgres.url;
   try {
-    await makeTemplate();
+    await useTestPostgres(postgres.url);
   } catch (error) {
     // Without this, Mocha would wait for the server for ever.
     await mochaGlobalTeardown();
     throw error;
   }
+}
+
+/** Uses a server that runs already, on which this process may create databases. */
+export async function useTestPostgres(url: string): Promise<void> {
+  process.env[ADDRESS] = url;
+  await makeTemplate();
 }
 
 const MEMORY_FOLDER = '/dev/shm';

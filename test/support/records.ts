@@ -11,6 +11,7 @@ import type { DeploymentRow } from '../../shared/deployments/rows.js';
 import type { Lease } from '../../shared/engine/leases.js';
 import { claim, transition } from '../../shared/engine/transition.js';
 import type { BuiltImage } from '../../shared/images/model.js';
+import { LATENCY_BOUNDS, latencyClass } from '../../shared/metrics/model.js';
 import type { Keyring } from '../../shared/secrets/keyring.js';
 import { getSnapshot } from '../../shared/variables/snapshot-store.js';
 import { openSnapshot } from '../../shared/variables/snapshots.js';
@@ -188,3 +189,24 @@ export const NO_EDGE_FIGURES = {
   closedConnections: 0,
   refusedConnections: 0,
 };
+
+/** Creates a deployment with a canary of ten minutes, in which 2 of 40 requests failed. Returns its id. */
+export async function pretendCanary(db: Db, serviceId: string): Promise<string> {
+  const { live_deployment_id: previous } = await db('services').where({ id: serviceId }).first();
+  const step = (name: string, finishedAt: string | null) => ({ name, startedAt: new Date().toISOString(), finishedAt });
+  const ended = new Date().toISOString();
+  const steps = [step('queued', ended), step('build', ended), step('release', ended), step('canary', null)];
+  const id = await newDeployment(db, serviceId, {
+    status: 'canary',
+    admitted_at: new Date(),
+    started_at: new Date(),
+    fence: 1,
+    steps: JSON.stringify(steps),
+  });
+  const endsAt = new Date(Date.now() + 10 * 60_000);
+  const canary = { deployment_id: id, service_id: serviceId, previous_id: previous, percent: 10, ends_at: endsAt };
+  await db('canaries').insert(canary);
+  const latency = [...LATENCY_BOUNDS, 0].map((_, index) => (index === latencyClass(10) ? 40 : 0));
+  await db('canary_sides').insert({ deployment_id: id, side: 'new', requests: 40, errors: 2, latency });
+  return id;
+}

@@ -45,6 +45,11 @@ export class Rnv {
     return spawn(NODE, [MAIN, ...args], { cwd, env: this.#environment(env), timeout: TIMEOUT_MS });
   }
 
+  /** Returns how another program starts `rnv`. */
+  command(args: readonly string[], env: Record<string, string>) {
+    return { command: NODE, args: [MAIN, ...args], env: this.#environment(env) };
+  }
+
   run(args: readonly string[], options: RnvOptions = {}): Promise<RnvResult> {
     const child = this.start(args, options);
     child.stdin?.end(options.input ?? '');
@@ -76,7 +81,7 @@ export class Rnv {
     await rm(this.home, { recursive: true, force: true });
   }
 
-  #environment(env: Record<string, string>): NodeJS.ProcessEnv {
+  #environment(env: Record<string, string>): Record<string, string> {
     return { PATH: process.env.PATH ?? '', HOME: this.home, XDG_CONFIG_HOME: this.home, ...env };
   }
 }

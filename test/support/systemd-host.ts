@@ -10,7 +10,8 @@ import { eventually } from './processes.js';
 
 const run = promisify(execFile);
 const SYSTEMD = '/lib/systemd/systemd';
-const BOOT = fileURLToPath(new URL('../../../test/support/systemd-host.sh', import.meta.url));
+const CHECKOUT = fileURLToPath(new URL('../../../', import.meta.url));
+const BOOT = join(CHECKOUT, 'test/support/systemd-host.sh');
 
 /** A host in namespaces on which a real systemd runs. One link connects it to this machine. */
 export class SystemdHost {
@@ -35,9 +36,11 @@ export class SystemdHost {
     );
   }
 
-  /** `shared` are folders directly below /tmp that it has in common with this machine. */
+  /** `shared` are folders below /tmp that it has in common with this machine. */
   static async boot(shared: readonly string[]): Promise<SystemdHost> {
-    const host = new SystemdHost(await mkdtemp(join(tmpdir(), 'ranvier-systemd-')), shared);
+    // Its /tmp is its own, and a checkout may stand in ours. Node.js is part of the checkout.
+    const checkout = CHECKOUT.startsWith(`${tmpdir()}/`) ? [CHECKOUT] : [];
+    const host = new SystemdHost(await mkdtemp(join(tmpdir(), 'ranvier-systemd-')), [...shared, ...checkout]);
     await eventually('systemd runs', async () => {
       const { stdout } = await run('pgrep', ['-P', String(host.#process.pid), '-x', 'systemd']);
       host.#pid = stdout.trim();

@@ -103,6 +103,23 @@ const MAKERS: Record<string, Maker> = {
     const { id: service_id } = await serviceIn(workshop, workspaceId);
     return (await insertCommitEvent(workshop.database.db, { service_id, kind: 'push', actor: '' })) ?? '';
   },
+  template_sources: async ({ database: { db } }, workspaceId) => {
+    const id = uuidv7();
+    const source = { workspace_id: workspaceId, name: id, sealed_repository: Buffer.alloc(1), branch: 'main' };
+    await db('template_sources').insert({ id, ...source, dispatches: 1, due_at: db.fn.now() });
+    return id;
+  },
+  forge_reports: async (workshop, workspaceId) => {
+    const { db } = workshop.database;
+    const { id: service_id } = await serviceIn(workshop, workspaceId);
+    const [hook_id, id] = [uuidv7(), uuidv7()];
+    await db('hooks').insert({ id: hook_id, service_id, provider: 'gitea', sealed_secret: Buffer.alloc(1) });
+    const target = { forge: 'gitea', api_url: 'https://git.example.com/api/v1', project: 'team/shop' };
+    const place = { workspace_id: workspaceId, service_id };
+    await db('forge_targets').insert({ id: hook_id, ...place, ...target, sealed_token: Buffer.alloc(1) });
+    await db('forge_reports').insert({ id, hook_id, service_id, kind: 'status', subject: 'a'.repeat(40) });
+    return id;
+  },
   stack_applies: async ({ database: { db } }, workspaceId) => {
     const { environmentId } = await newEnvironment(db, workspaceId);
     const [stack_id, id] = [uuidv7(), uuidv7()];

@@ -223,7 +223,7 @@ describe('The OpenAPI document', () => {
     expect(codesOf('sessionBootstrap')).to.have.members(always);
     const known = [...always, 'unauthenticated', 'csrf_failed'];
     expect(codesOf('catalogRead')).to.have.members(known);
-    expect(codesOf('serviceList')).to.have.members([...known, 'not_found', 'invalid_cursor']);
+    expect(codesOf('serviceList')).to.have.members([...known, 'forbidden', 'not_found', 'invalid_cursor']);
   });
 
   it('has an example that its schema accepts for every body, answer, delivery and query parameter', () => {
@@ -292,6 +292,7 @@ describe('The OpenAPI document', () => {
       'memberCreate',
       'memberUpdate',
       'invitationCreate',
+      'signInUpdate',
       'keyCreate',
     ]);
     for (const { description } of Object.values<Json>(DOCUMENT.components.responses)) {

@@ -142,6 +142,56 @@ describe('edge and PostgreSQL', () => {
     expect(answers.map(({ text }) => text)).to.deep.equal(Array(5).fill('found'));
   });
 
+  it('finds a new service and a change of which it was not notified, without loading all routes', async () => {
+    const service = await records.service();
+    await records.release(service, [await bench.replica((_req, res) => res.end('one'))]);
+    const { edge } = await startEdge();
+    const host = hostOf(service);
+    expect((await ask(edge.port, '/', { host })).text).to.equal('one');
+    let all = 0;
+    const count = ({ sql }: { sql: string }) => {
+      if (sql.includes('order by s.id limit')) all += 1;
+    };
+    database.db.on('query', count);
+    const fresh = await records.service();
+    await database.db.raw(
+      `update services set lifecycle_status = 'suspended', route_version = nextval('route_versions') where id = ?`,
+      [service.id],
+    );
+    await eventually('the change is served', async () => (await ask(edge.port, '/', { host })).status === 503);
+    await eventually('the new service is known', async () => {
+      return (await ask(edge.port, '/', { host: hostOf(fresh) })).status === 503;
+    });
+    database.db.off('query', count);
+    expect(all).to.equal(0);
+  });
+
+  it('loads all routes in pages if very many have changed', async () => {
+    const service = await records.service();
+    await records.release(service, []);
+    const { edge } = await startEdge();
+    await database.db.raw(
+      `insert into services (id, workspace_id, name, slug, kind, configuration)
+       select gen_random_uuid(), workspace_id, name, 'many-' || n, kind, configuration
+         from services, generate_series(1, 1200) n where id = ?`,
+      [service.id],
+    );
+    const statements: { page: boolean; ids: number }[] = [];
+    const note = ({ sql, bindings }: { sql: string; bindings: unknown[] }) => {
+      if (!sql.includes('"serviceId", s.slug')) return;
+      const [ids] = bindings;
+      statements.push({ page: sql.includes('order by s.id limit'), ids: Array.isArray(ids) ? ids.length : 0 });
+    };
+    database.db.on('query', note);
+    await eventually('the last one is known', async () => {
+      return (await ask(edge.port, '/', { host: `many-1200.${DOMAIN}` })).status === 503;
+    });
+    database.db.off('query', note);
+    expect(statements.filter(({ page }) => page)).to.have.length.at.least(3);
+    for (const { ids } of statements) expect(ids).to.be.at.most(500);
+    await database.db('services').where('slug', 'like', 'many-%').delete();
+  });
+
   it('shares one query between those who ask while another runs', async () => {
     const service = await records.service();
     const { sync } = await startEdge();

@@ -150,6 +150,7 @@ export function tableWith(overrides: Partial<Route>): RouteTable {
     certified: true,
     allow: [],
     maintenance: null,
+    sleeps: false,
     target: { type: 'unavailable', reason: 'not_deployed' },
     ...overrides,
   };

@@ -14,7 +14,7 @@ import { eventually } from '../../../support/processes.js';
 import { applyEvent, claimDeployment } from '../../../support/records.js';
 
 /** Active state → one event that is allowed in it. */
-const NEXT: Record<ActiveState, DeploymentEvent> = {
+const NEXT: Record<Exclude<ActiveState, 'canary' | 'withdrawn'>, DeploymentEvent> = {
   queued: { type: 'resolved', commitSha: 'c'.repeat(40), commitMessage: 'Change it' },
   building: { type: 'built', image: null },
   releasing: { type: 'routeSwitched' },

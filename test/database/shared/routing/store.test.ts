@@ -1,6 +1,13 @@
 import { expect } from 'chai';
 import { v7 as uuidv7 } from 'uuid';
-import { acknowledgeRoutes, loadRouteFacts, reportEdge, waitingEdges } from '../../../../shared/routing/store.js';
+import {
+  acknowledgeRoutes,
+  loadAllRouteFacts,
+  loadRouteFacts,
+  reportEdge,
+  routeVersionsSince,
+  waitingEdges,
+} from '../../../../shared/routing/store.js';
 import type { ServiceRow } from '../../../../shared/services/rows.js';
 import { makeService } from '../../../support/factories.js';
 import { useTestDatabase } from '../../../support/postgres.js';
@@ -13,6 +20,13 @@ describe('The records of routes', () => {
     await database.db('edges').delete();
     service = await makeService(database.db);
   });
+
+  /** Returns the ids of all services that edges know, by page. */
+  async function all(): Promise<string[][]> {
+    const pages: string[][] = [];
+    await loadAllRouteFacts(database.db, async (facts) => void pages.push(facts.map(({ serviceId }) => serviceId)));
+    return pages;
+  }
 
   async function edge(): Promise<string> {
     const id = uuidv7();
@@ -95,10 +109,39 @@ describe('The records of routes', () => {
   });
 
   it('a service stays among the routes for an hour after its deletion', async () => {
-    const ids = async () => (await loadRouteFacts(database.db)).map((facts) => facts.serviceId);
+    const ids = async () => (await all()).flat();
     await database.db.raw(`update services set deleted_at = now() - interval '59 minutes' where id = ?`, [service.id]);
     expect(await ids()).to.include(service.id);
     await database.db.raw(`update services set deleted_at = now() - interval '61 minutes' where id = ?`, [service.id]);
     expect(await ids()).to.not.include(service.id);
+  });
+
+  it('all routes are read in pages, each service once', async () => {
+    const { db } = database;
+    await db.raw(
+      `insert into services (id, workspace_id, name, slug, kind, configuration)
+       select gen_random_uuid(), workspace_id, name, slug || n, kind, configuration
+         from services, generate_series(1, 4100) n where id = ?`,
+      [service.id],
+    );
+    const pages = await all();
+    expect(pages.length).to.be.at.least(3);
+    const count = await db('services').whereNull('deleted_at').count({ n: '*' }).first();
+    expect(new Set(pages.flat()).size).to.equal(Number(count?.n));
+    expect(pages.flat()).to.have.length(Number(count?.n));
+  });
+
+  it('a service has a version from its beginning, and those that changed since a version are found', async () => {
+    const { db } = database;
+    const one = await db('services').where({ id: service.id }).first('route_version');
+    expect(one.route_version).to.be.greaterThan(0);
+    const versions = await routeVersionsSince(db, one.route_version);
+    expect(versions).to.deep.include({ serviceId: service.id, version: one.route_version });
+    await db.raw(`select setval('route_versions', nextval('route_versions') + 10000)`);
+    const newer = await makeService(db);
+    const two = await db('services').where({ id: newer.id }).first('route_version');
+    expect(await routeVersionsSince(db, two.route_version)).to.deep.equal([
+      { serviceId: newer.id, version: two.route_version },
+    ]);
   });
 });

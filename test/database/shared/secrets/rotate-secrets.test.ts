@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import { v7 as uuidv7 } from 'uuid';
 import { Sensitive } from '../../../../shared/core/sensitive.js';
+import { insertSession } from '../../../../shared/identity/session-store.js';
 import { eraseService } from '../../../../shared/lifecycle/store.js';
 import { Keyring, SealError } from '../../../../shared/secrets/keyring.js';
 import { assertKeysFit, rotateSecrets } from '../../../../shared/secrets/rotate-secrets.js';
@@ -28,6 +29,8 @@ describe('Sealed values in the database', () => {
     const ids = new Map<string, string>(SEALED_COLUMNS.map(({ binding }) => [binding, uuidv7()]));
     ids.set('repository', service.id).set('deployment-repository', deployment.id);
     for (const name of ['data-password', 'data-admin-password']) ids.set(name, service.id);
+    // A target of reports has the id of its hook.
+    ids.set(SEALED.forgeToken.binding, ids.get(SEALED.hookSecret.binding) ?? '');
     ids.set(SEALED.webhookUrl.binding, ids.get(SEALED.webhookSecret.binding) ?? '');
     const value = (name: keyof typeof SEALED) => {
       const id = ids.get(SEALED[name].binding) ?? '';
@@ -53,6 +56,9 @@ describe('Sealed values in the database', () => {
     const { id: detection, sealed: asked } = value('detectionRepository');
     const question = { workspace_id, branch: 'main', root_directory: '' };
     await db('detections').insert({ ...question, id: detection, sealed_repository: asked });
+    const { id: source, sealed: templates } = value('templateRepository');
+    const named = { workspace_id, name: 'team', branch: 'main' };
+    await db('template_sources').insert({ ...named, id: source, sealed_repository: templates });
     await db('data_servers').insert({
       id: service_id,
       kind: 'postgres',
@@ -66,10 +72,16 @@ describe('Sealed values in the database', () => {
     await db('backups').insert({ id: backup, workspace_id, service_id, trigger: 'manual', sealed_key });
     const { id: hook, sealed: sealed_secret } = value('hookSecret');
     await db('hooks').insert({ id: hook, service_id, provider: 'github', sealed_secret });
+    const told = { forge: 'github', api_url: 'https://api.github.com', project: 'a/b' };
+    const { sealed: sealed_token } = value('forgeToken');
+    await db('forge_targets').insert({ id: hook, workspace_id, service_id, ...told, sealed_token });
     const { id: webhook, sealed: signing } = value('webhookSecret');
     const { sealed: sealed_url } = value('webhookUrl');
-    const told = { workspace_id, url: 'https://example.com/', events: ['run.failed'], sealed_url };
-    await db('webhooks').insert({ id: webhook, ...told, sealed_secret: signing });
+    const outgoing = { workspace_id, url: 'https://example.com/', events: ['run.failed'], sealed_url };
+    await db('webhooks').insert({ id: webhook, ...outgoing, sealed_secret: signing });
+    const { id: drain, sealed: sealed_headers } = value('drainHeaders');
+    const drained = { name: '', endpoint: 'https://example.com/', header_names: ['Authorization'] };
+    await db('drains').insert({ ...drained, id: drain, workspace_id, service_id, sealed_headers });
     const { id: pair, sealed: sealed_private_key } = value('deployKey');
     await db('deploy_keys').insert({ id: pair, workspace_id, public_key: 'k', sealed_private_key });
     const { environmentId } = await newEnvironment(db, workspace_id);
@@ -86,6 +98,10 @@ describe('Sealed values in the database', () => {
     await db('stack_applies').insert({ id: apply, workspace_id, stack_id, ...askedFor, sealed_steps });
     const { id: user, sealed: totp_sealed } = value('totp');
     await db('users').insert({ id: user, email: 'a@example.com', totp_sealed });
+    const session = { userId: user, tokenHash: Buffer.alloc(32), secondFactor: false, client: null, byPassword: false };
+    const { id: signIn, sealed: sealed_id_token } = value('idToken');
+    const { id: session_id } = await insertSession(db, session);
+    await db('provider_sign_ins').insert({ id: signIn, session_id, sealed_id_token });
     return { serviceId: service.id, ids };
   }
 

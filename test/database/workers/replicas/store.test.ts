@@ -6,7 +6,13 @@ import { wantReplicas, wantStopped } from '../../../../workers/replicas/desire-s
 import { restartDelayMs } from '../../../../workers/replicas/model.js';
 import { restingPorts } from '../../../../workers/replicas/port-store.js';
 import type { ReplicaRow } from '../../../../workers/replicas/rows.js';
-import { abandonStart, claimReplica, recordProcess, releaseReplica } from '../../../../workers/replicas/start-store.js';
+import {
+  abandonStart,
+  claimReplica,
+  isAbandoned,
+  recordProcess,
+  releaseReplica,
+} from '../../../../workers/replicas/start-store.js';
 import {
   advanceLog,
   deleteOldReplicas,
@@ -91,6 +97,8 @@ describe('The records of replicas', () => {
     if (!unproven) throw new Error('no second replica');
     await recordExit(database.db, unproven, 'exited', { now });
     expect(await read(unproven.id)).to.include({ state: 'exited', next_start_at: null, restarts: 0 });
+    const counted = await database.db('replica_restarts').where({ service_id: row.service_id });
+    expect(counted, 'only a replica that had been ready restarts').to.have.length(1);
   });
 
   it('a change that the edge sees raises the route version, and the service shows its health', async () => {
@@ -181,7 +189,9 @@ describe('The records of replicas', () => {
     await want(1);
     const row = await first();
     await claimReplica(database.db, row, 20_000);
+    expect(await isAbandoned(database.db, row)).to.equal(false);
     expect(await abandonStart(database.db, row)).to.equal(true);
+    expect(await isAbandoned(database.db, row), 'its worker must not record a failure').to.equal(true);
     expect(await recordProcess(database.db, row, 7, 'now'), 'the worker that still starts it').to.equal(false);
     expect(await abandonStart(database.db, row), 'again, after a failure').to.equal(true);
     await releaseReplica(database.db, row);

@@ -11,7 +11,7 @@ import { useTestDatabase } from '../../../support/postgres.js';
 import { eventually } from '../../../support/processes.js';
 import { goLive, storeRelease } from '../../../workers/runtime/release-record.js';
 
-const [SLOW, ODD] = [randomUUID(), randomUUID()];
+const [SLOW, ODD, BUSY, SETTLED] = [randomUUID(), randomUUID(), randomUUID(), randomUUID()];
 
 describe('The supervisor of a host', () => {
   const database = useTestDatabase();
@@ -88,5 +88,25 @@ describe('The supervisor of a host', () => {
       },
     });
     await eventually('both are reconciled', async () => reconciled.has(sick) && reconciled.has(other));
+  });
+
+  it('a host on which nothing is to do is polled less often, and a notification wakes its supervisor', async () => {
+    let busyPasses = 0;
+    await replicaOn(BUSY);
+    await supervise(BUSY, { pollMs: 20, observe: async () => void busyPasses++ });
+    const busy = { supervisor, listener };
+    let passes = 0;
+    await supervise(SETTLED, { pollMs: 20, observe: async () => void passes++ });
+    try {
+      await eventually('the empty host was looked at', () => passes > 0);
+      const before = busyPasses;
+      await eventually('the busy host was polled ten times', () => busyPasses >= before + 10);
+      expect(passes).to.equal(1);
+      const id = await replicaOn(SETTLED);
+      await eventually('the replica is reconciled', () => reconciled.has(id));
+    } finally {
+      await busy.supervisor.close(false);
+      await busy.listener.close();
+    }
   });
 });

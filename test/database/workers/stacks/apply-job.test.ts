@@ -102,7 +102,9 @@ describe('An apply of a stack', () => {
     const names = new Map([...services, ...groups].map(({ id, name }) => [id, name]));
     const variables = await db('variables').where({ workspace_id: place.workspaceId }).orderBy('key');
     const volumes = await db('volumes').where({ removed_at: null });
-    const domains = await db('domains').where({ workspace_id: place.workspaceId, released_at: null });
+    const domains = await db('domains')
+      .where({ workspace_id: place.workspaceId, released_at: null })
+      .orderBy('hostname');
     const links = await db('environment_group_services').orderBy('created_at');
     return {
       services: services.map(({ name, kind }) => `${name} ${kind}`),
@@ -114,7 +116,9 @@ describe('An apply of a stack', () => {
       volumes: volumes
         .filter(({ service_id }) => names.has(service_id))
         .map(({ service_id, name }) => `${names.get(service_id)}.${name}`),
-      domains: domains.map(({ service_id, hostname }) => `${names.get(service_id)} ${hostname}`),
+      domains: domains.map(
+        ({ service_id, hostname, redirect_to: to }) => `${names.get(service_id)} ${hostname}${to ? ` → ${to}` : ''}`,
+      ),
       links: links
         .filter(({ group_id }) => names.has(group_id))
         .map(({ group_id, service_id }) => `${names.get(service_id)} ${names.get(group_id)}`),
@@ -298,7 +302,8 @@ describe('An apply of a stack', () => {
           port: 3000,
           variables: { LOG: 'debug', TOKEN: { secret: true } },
           volumes: { data: { mountPath: '/other', sizeGb: 2 } },
-          domains: ['b.example.com'],
+          domains: ['b.example.com', { name: 'a.example.com', redirectTo: 'b.example.com' }],
+          rules: [{ type: 'basicAuth', for: '/*', users: [{ name: 'anna' }] }],
           groups: ['one'],
         },
       },
@@ -309,13 +314,20 @@ describe('An apply of a stack', () => {
       services: ['web web'],
       groups: ['one'],
       variables: ['one.A 3', 'web.LOG debug', 'web.TOKEN given-token'],
-      domains: ['web b.example.com'],
+      domains: ['web a.example.com → b.example.com', 'web b.example.com'],
       links: ['web one'],
     });
     const service = await db('services').where({ name: 'web', environment_id: place.environmentId }).first();
     expect(service.configuration.port).to.equal(3000);
     const volume = await db('volumes').where({ service_id: service.id, removed_at: null }).first();
     expect(volume).to.include({ mount_path: '/other', size_gb: 2 });
+    const rules = () => db('service_rules').where({ service_id: service.id }).first();
+    // A user without a password gets in nowhere.
+    expect((await rules()).rules).to.deep.equal([
+      { type: 'basicAuth', for: '/*', users: [{ name: 'anna', hash: null }] },
+    ]);
+    await carriedOut({ services: { web: { kind: 'web', repository: web.repository } } });
+    expect(await rules()).to.equal(undefined);
   });
 
   it('makes again what was deleted, or moved away, by hand', async () => {

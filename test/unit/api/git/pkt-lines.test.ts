@@ -2,7 +2,6 @@ import { expect } from 'chai';
 import fc from 'fast-check';
 import { printable } from '../../../../api/git/hook-channel.js';
 import { FLUSH, PacketReader, packet } from '../../../../api/git/pkt-lines.js';
-import { basic } from '../../../../api/git/serve-git.js';
 
 describe("Git's packets", () => {
   it('are read back, however they are cut', () => {
@@ -30,16 +29,5 @@ describe('A line for the pusher', () => {
     expect(printable('\u001b[31mred\u001b[0m')).to.equal('\u001b[31mred\u001b[0m');
     expect(printable('a\u001b]0;title\u0007b\u001b[2Jc\r\nd')).to.equal('a]0;titleb[2Jcd');
     expect(printable('x'.repeat(5000))).to.have.length(2000);
-  });
-});
-
-describe('Basic authentication', () => {
-  it('gives user and password, which may have colons', () => {
-    const header = (text: string) => `Basic ${Buffer.from(text).toString('base64')}`;
-    expect(basic(header('x:rnv_1:2'))).to.deep.equal({ user: 'x', password: 'rnv_1:2' });
-    expect(basic(header('x'))).to.deep.equal({ user: 'x', password: '' });
-    for (const other of ['', 'Bearer x', 'Basic', 'Basic %%%']) {
-      expect(basic(other), other).to.deep.equal({ user: '', password: '' });
-    }
   });
 });

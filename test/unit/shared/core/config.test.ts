@@ -26,6 +26,8 @@ describe('The configuration', () => {
       RUNTIME_PORTS: '20000',
       RESERVED_SLUGS: 'shop,-blog',
       SMTP_URL: 'smtp://mail.example.com',
+      OIDC_ISSUER: 'http://accounts.example.com',
+      OIDC_SCOPES: 'email',
       BACKUP_STORE: 's3',
       BACKUP_S3_ACCESS_KEY_ID: 'key',
     };
@@ -37,6 +39,9 @@ describe('The configuration', () => {
       'RUNTIME_PORTS must be a port range such as 20000-29999, not "20000"',
       'RESERVED_SLUGS must be a comma list of names such as shop,my-blog, not "shop,-blog"',
       'SMTP_URL and MAIL_FROM must be set together',
+      'OIDC_ISSUER must be an address such as https://accounts.example.com, not "http://accounts.example.com"',
+      'OIDC_SCOPES must be scopes separated by spaces, with openid among them, not "email"',
+      'OIDC_ISSUER, OIDC_CLIENT_ID and OIDC_CLIENT_SECRET must be set together',
       'BACKUP_STORE=s3 needs BACKUP_S3_BUCKET, the name of the bucket',
       'BACKUP_S3_ACCESS_KEY_ID and BACKUP_S3_SECRET_ACCESS_KEY must be set together',
     ]);
@@ -56,6 +61,7 @@ describe('The configuration', () => {
       'DASHBOARD_PASSWORD',
       'DATABASE_URL',
       'METRICS_TOKEN',
+      'OIDC_CLIENT_SECRET',
       'REDIS_URL',
       'REGISTRY_URL',
       'SECRETS_KEY',
@@ -73,6 +79,9 @@ describe('The configuration', () => {
       DASHBOARD_PASSWORD: 'hunter2',
       DATABASE_URL: 'postgres://hunter2',
       METRICS_TOKEN: 'hunter2hunter2hunter2',
+      OIDC_ISSUER: 'https://accounts.example.com',
+      OIDC_CLIENT_ID: 'ranvier',
+      OIDC_CLIENT_SECRET: 'hunter2',
       REDIS_URL: 'redis://hunter2',
       REGISTRY_URL: 'https://ranvier:hunter2@registry.example.com',
       SECRETS_KEY: key,
@@ -84,6 +93,17 @@ describe('The configuration', () => {
       expect(text).to.not.contain('hunter2').and.not.contain(key);
       expect(text.match(/\[REDACTED\]/g)).to.have.length(secrets.length + 1);
     }
+  });
+
+  it('calls the provider of the sign-in by its host, unless it has a name', () => {
+    const provider = { OIDC_ISSUER: 'https://accounts.example.com/a', OIDC_CLIENT_ID: 'a', OIDC_CLIENT_SECRET: 'b' };
+    expect(loadConfig({ ...NEEDED, ...provider }).oidc).to.include({
+      name: 'accounts.example.com',
+      scopes: 'openid email profile',
+    });
+    expect(loadConfig({ ...NEEDED, ...provider, OIDC_NAME: 'Acme' }).oidc?.name).to.equal('Acme');
+    expect(loadConfig(NEEDED).oidc).to.equal(null);
+    expect(problems({ OIDC_NAME: 'Acme' })).to.deep.equal(['OIDC_NAME needs OIDC_ISSUER, the provider it names']);
   });
 
   it('gives the keys alone, from the environment or else from DATA_DIR', () => {

@@ -16,6 +16,8 @@ const EVENTS = [
   'built',
   'imageMissing',
   'prepared',
+  'canaryBegun',
+  'canaryWithdrawn',
   'routeSwitched',
   'edgesConfirmed',
   'failed',
@@ -35,6 +37,10 @@ describe('The states of a deployment', () => {
       ['releasing', 'imageMissing', 'building'],
       ['releasing', 'prepared', 'prepared'],
       ['prepared', 'routeSwitched', 'switched'],
+      ['releasing', 'canaryBegun', 'canary'],
+      ['canary', 'routeSwitched', 'switched'],
+      ['canary', 'canaryWithdrawn', 'withdrawn'],
+      ['withdrawn', 'failed', 'failed'],
     ];
     for (const [from, event, to] of road) expect(next(from, event), `${from} ${event}`).to.equal(to);
   });
@@ -70,10 +76,12 @@ describe('The states of a deployment', () => {
     );
   });
 
-  it('callers see six statuses, and three steps', () => {
+  it('callers see six statuses, and four steps', () => {
     expect(DEPLOYMENT_STATES.map(statusOf)).to.deep.equal([
       'queued',
       'building',
+      'releasing',
+      'releasing',
       'releasing',
       'releasing',
       'releasing',
@@ -86,6 +94,8 @@ describe('The states of a deployment', () => {
       building: 'build',
       releasing: 'release',
       prepared: 'release',
+      canary: 'canary',
+      withdrawn: 'canary',
       switched: 'release',
     });
   });

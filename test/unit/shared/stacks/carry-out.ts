@@ -76,11 +76,17 @@ export function carryOut(before: EnvironmentState, steps: readonly Step[]): Envi
         );
         break;
       case 'domain.create':
-        service(step.service).domains.push(step.hostname);
+        service(step.service).domains.push({ name: step.hostname, redirectTo: null });
+        break;
+      case 'domain.redirect':
+        redirect(state, service(step.service), step);
+        break;
+      case 'rules.set':
+        service(step.service).rules = step.rules;
         break;
       case 'domain.delete': {
         const target = service(step.service);
-        target.domains = target.domains.filter((hostname) => hostname !== step.hostname);
+        target.domains = target.domains.filter(({ name }) => name !== step.hostname);
         break;
       }
       case 'service.deploy':
@@ -97,7 +103,9 @@ export function carryOut(before: EnvironmentState, steps: readonly Step[]): Envi
     }
   }
   state.domains = Object.fromEntries(
-    state.services.flatMap(({ id, name, domains }) => domains.map((host) => [host, { serviceId: id, service: name }])),
+    state.services.flatMap(({ id: serviceId, name: service, domains }) =>
+      domains.map(({ name, redirectTo }) => [name, { serviceId, service, redirectTo }]),
+    ),
   );
   return state;
 
@@ -119,12 +127,26 @@ export function carryOut(before: EnvironmentState, steps: readonly Step[]): Envi
       variables: [],
       volumes: [],
       domains: [],
+      rules: [],
       groupIds: [],
       owner: owner(name),
     };
     setConfiguration(made, configuration);
     return made;
   }
+}
+
+/** Redirects a domain. Throws if it makes a chain, as the API refuses it. */
+function redirect(
+  { services }: EnvironmentState,
+  service: ServiceState,
+  { hostname, redirectTo }: Extract<Step, { op: 'domain.redirect' }>,
+): void {
+  const domain = find(service.domains, ({ name }) => name === hostname);
+  const others = services.flatMap(({ domains }) => domains).filter(({ redirectTo: to }) => to !== null);
+  if (redirectTo !== null && others.some(({ name, redirectTo: to }) => name === redirectTo || to === hostname))
+    throw new Error(`a redirect of ${hostname} to ${redirectTo} makes a chain`);
+  domain.redirectTo = redirectTo;
 }
 
 function setConfiguration(service: ServiceState, configuration: Partial<ServiceState['configuration']>): void {

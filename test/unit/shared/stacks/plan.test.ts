@@ -50,6 +50,7 @@ describe('The plan of a stack', () => {
           variables: { DB: { reference: { service: 'db', key: 'URL' } } },
           volumes: { data: { mountPath: '/data', sizeGb: 1 } },
           domains: ['a.example.com'],
+          rules: [{ type: 'maintenance', for: '/shop/*' }],
           groups: ['shared'],
         },
       },
@@ -58,16 +59,32 @@ describe('The plan of a stack', () => {
     };
     expect(shown(document)).to.deep.equal([
       ...['create group shared', 'create variable shared.A', 'create service web', 'create volume web.data'],
-      ...['create domain a.example.com', 'create variable web.DB', 'create database db'],
+      ...['create domain a.example.com', 'create rules web', 'create variable web.DB', 'create database db'],
     ]);
     const { steps, deploys, destructive } = plan(document);
     expect(steps.map(({ op }) => op)).to.deep.equal([
       ...['group.create', 'service.create', 'service.create', 'volume.create', 'variables.set', 'variables.set'],
-      ...['groups.link', 'domain.create', 'service.deploy', 'service.deploy'],
+      ...['groups.link', 'domain.create', 'rules.set', 'service.deploy', 'service.deploy'],
     ]);
     expect(deploys).to.deep.equal(['web', 'db']);
     expect(destructive).to.equal(false);
     expect(shown(document, { state: applied(document) })).to.deep.equal([]);
+  });
+
+  it('changes rules as a whole, whatever the order of their fields, and names users without a password', () => {
+    const users = [{ name: 'anna' }];
+    const before = { services: { web: { ...WEB, rules: [{ type: 'basicAuth', for: '/*', users }] } } };
+    expect(plan(before).warnings.join()).to.contain('web: nobody gets in as anna');
+    const state = applied(before);
+    expect(
+      shown({ services: { web: { ...WEB, rules: [{ users, for: '/*', type: 'basicAuth' }] } } }, { state }),
+    ).to.deep.equal([]);
+    const again = plan({ services: { web: { ...WEB, rules: [{ type: 'basicAuth', for: '/a', users }] } } }, { state });
+    expect(again.changes.map(({ action, kind, name }) => [action, kind, name])).to.deep.equal([
+      ['update', 'rules', 'web'],
+    ]);
+    expect([again.deploys, again.warnings]).to.deep.equal([[], []]);
+    expect(shown({ services: { web: WEB } }, { state })).to.deep.equal(['delete rules web']);
   });
 
   it('shows fields with from and to, and never a value or the secret of an address', () => {
@@ -269,6 +286,70 @@ describe('The plan of a stack', () => {
     );
   });
 
+  describe('of redirects of domains', () => {
+    type Domains = Record<string, (string | { name: string; redirectTo: string })[]>;
+    const shop = (domains: Domains) => ({
+      services: Object.fromEntries(Object.entries(domains).map(([name, list]) => [name, { ...WEB, domains: list }])),
+    });
+    const to = (name: string, redirectTo: string) => ({ name, redirectTo });
+    const [A, B, C] = ['a.example.com', 'b.example.com', 'c.example.com'];
+
+    it('makes, changes and ends them, and shows from and to', () => {
+      const made = plan(shop({ web: [to(A, B), B] }));
+      expect(made.changes.filter(({ kind }) => kind === 'domain')[0]?.fields).to.deep.equal([
+        { path: '/service', from: null, to: 'web' },
+        { path: '/redirectTo', from: null, to: B },
+      ]);
+      const state = applied(shop({ web: [to(A, B), B] }));
+      expect(plan(shop({ web: [to(A, B), B] }), { state }).steps).to.deep.equal([]);
+      const changed = plan(shop({ web: [to(A, C), B] }), { state });
+      const change = { kind: 'domain', name: A, fields: [{ path: '/redirectTo', from: B, to: C }] };
+      expect(changed.changes).to.deep.equal([{ action: 'update', ...change }]);
+      expect(changed.steps).to.deep.equal([{ op: 'domain.redirect', service: 'web', hostname: A, redirectTo: C }]);
+      expect([changed.destructive, changed.deploys]).to.deep.equal([false, []]);
+      const ended = plan(shop({ web: [A, B] }), { state });
+      expect(ended.steps).to.deep.equal([{ op: 'domain.redirect', service: 'web', hostname: A, redirectTo: null }]);
+    });
+
+    it('refuses chains, also with services that the document does not name', () => {
+      const problems = (domains: Domains, state = EMPTY) =>
+        planned(shop(domains), { state }).problems.map(({ path, message }) => `${path} ${message}`);
+      const at = (index: number) => `/services/web/domains/${index}/redirectTo`;
+      expect(problems({ web: [to(A, A)] })).to.deep.equal([`${at(0)} is the domain itself`]);
+      expect(problems({ web: [to(A, B), to(B, C)] })).to.deep.equal([
+        `${at(0)} makes a chain of redirects with ${B}`,
+        `${at(1)} makes a chain of redirects with ${A}`,
+      ]);
+      const other = applied(shop({ other: [to(A, B)] }));
+      for (const service of other.services) service.owner = null;
+      expect(problems({ web: [to(B, C)] }, other)).to.deep.equal([`${at(0)} makes a chain of redirects with ${A}`]);
+      expect(problems({ web: [to(C, A)] }, other)).to.deep.equal([`${at(0)} makes a chain of redirects with ${A}`]);
+      expect(problems({ web: [to(C, B)] }, other)).to.deep.equal([]);
+    });
+
+    it('orders them so that no step makes a chain', () => {
+      const names = [A, B, C, 'd.example.com'];
+      // Each domain answers itself or redirects to one that does, and the services share them.
+      const redirects = fc
+        .array(fc.option(fc.integer({ min: 0, max: 3 })), { minLength: 4, maxLength: 4 })
+        .map((targets) => targets.map((target) => (target === null || targets[target] !== null ? null : target)));
+      const domains = (targets: (number | null)[]): Domains => {
+        const entries = names.map((name, i) =>
+          targets[i] == null ? name : to(name, String(names[Number(targets[i])])),
+        );
+        return { one: entries.slice(0, 2), two: entries.slice(2) };
+      };
+      fc.assert(
+        fc.property(redirects, redirects, (before, after) => {
+          const state = applied(shop(domains(before)));
+          expect(planned(shop(domains(after)), { state }).problems).to.deep.equal([]);
+          const there = applied(shop(domains(after)), state);
+          expect(plan(shop(domains(after)), { state: there }).steps).to.deep.equal([]);
+        }),
+      );
+    });
+  });
+
   it('of 200 services takes at most 300 ms', () => {
     const entry = { ...WEB, variables: Object.fromEntries(Array.from({ length: 20 }, (_, i) => [`K${i}`, `v${i}`])) };
     const text = stringify({ services: Object.fromEntries(Array.from({ length: 200 }, (_, i) => [`s${i}`, entry])) });
@@ -324,7 +405,8 @@ const documents: fc.Arbitrary<StackDocument> = fc
         Object.entries(volumes).map(([key, each]) => [key, { ...each, mountPath: `/${key}` }]),
       );
       const domains = domain && entry.kind === 'web' ? [`${name.replace(/[^a-z]/g, '')}.example.com`] : [];
-      all[name] = { ...entry, volumes: paths, domains } as never;
+      const rules = domain && entry.kind === 'web' ? [{ type: 'redirect', from: '/a', to: `/${name.length}` }] : [];
+      all[name] = { ...entry, volumes: paths, domains, rules } as never;
     }
     const databases = database === null ? {} : { db: database };
     const dropBroken = (owner: string, variables: Record<string, unknown> = {}) => {

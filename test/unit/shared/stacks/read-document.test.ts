@@ -27,11 +27,12 @@ function faults(text: string): string[] {
 /** The write operations of a service's collections that are acts, and no part of what a service is. */
 const ACTS = [
   ...['service.delete', 'service.action', 'deployment.create', 'deployment.cancel', 'deployment.rollback'],
+  'deployment.promote',
   ...['run.create', 'run.cancel', 'shell.open', 'tunnel.open', 'domain.verify', 'credentials.reveal'],
   ...['backup.create', 'backup.delete', 'backup.restore', 'preview.create', 'preview.delete'],
   ...['pull-request.approve', 'pull-request.decline'],
   // A hook is an address with a secret, which the API makes and shows once.
-  ...['hook.create', 'hook.delete'],
+  ...['hook.create', 'hook.update', 'hook.delete'],
 ];
 /** What the API can set on a service → where a document says it. */
 const SAID: Record<string, string> = {
@@ -46,7 +47,9 @@ const SAID: Record<string, string> = {
   'volume.update': 'volumes',
   'volume.delete': 'volumes',
   'domain.create': 'domains',
+  'domain.update': 'domains',
   'domain.delete': 'domains',
+  'rule.set': 'rules',
 };
 
 describe('A stack document', () => {
@@ -99,7 +102,8 @@ services:
       TOKEN: { secret: true, scope: production }
     volumes:
       data: { mountPath: /data, sizeGb: 2 }
-    domains: [Shop.Example.com]
+    domains: [Shop.Example.com, { name: Old.example.com, redirectTo: SHOP.example.com }]
+    rules: [{ type: redirect, from: /old, to: /new }]
     groups: [shared]
 databases:
   db: { kind: postgres, plan: basic }
@@ -118,7 +122,11 @@ groups:
       { key: 'TOKEN', scope: 'production', content: { secret: true } },
     ]);
     expect(web?.volumes).to.deep.equal([{ name: 'data', mountPath: '/data', sizeGb: 2 }]);
-    expect(web?.domains).to.deep.equal(['shop.example.com']);
+    expect(web?.domains).to.deep.equal([
+      { name: 'shop.example.com', redirectTo: null },
+      { name: 'old.example.com', redirectTo: 'shop.example.com' },
+    ]);
+    expect(web?.rules).to.deep.equal([{ type: 'redirect', from: '/old', to: '/new' }]);
     expect(wish.groups).to.deep.equal([
       { name: 'shared', path: '/groups/shared', variables: [{ key: 'A', scope: 'all', content: { value: '1' } }] },
     ]);
@@ -230,12 +238,22 @@ services:
     );
     expect(faults(web('    domains: [a.example.com, A.example.com]\n'))[0]).to.contain('belongs to web already');
     expect(faults(web('    domains: [x.example.test]\n'))[0]).to.contain("the platform's own name");
+    const redirect = (entry: string) => faults(web(`    domains: [{ ${entry} }]\n`));
+    expect(redirect('name: a.example.com, redirectTo: "*.b.example"')[0]).to.match(
+      /domains\/0\/redirectTo line 4, column \d+: redirectTo is a wildcard/,
+    );
+    expect(redirect('name: x.example.test, redirectTo: b.example')[0]).to.contain('/domains/0/name ');
+    expect(redirect('name: a.example.com')).to.have.length(1);
+    expect(redirect('name: a.example.com, redirect: b.example').join()).to.contain('did you mean redirectTo?');
+    expect(faults(web('    domains: [1]\n'))[0]).to.contain('must be a text: put it in quotes, "1"');
     expect(faults(web('    volumes: { a: { mountPath: /etc/x, sizeGb: 1 } }\n'))[0]).to.contain(
       'belongs to the system',
     );
     expect(faults(web('    groups: [a, a]\n'))[0]).to.contain('is given twice');
     expect(faults(`${web('')}databases:\n  web: { kind: redis }\n`)[0]).to.contain('is also the name of a service');
     expect(faults('services:\n  w: { kind: worker, domains: [a.example.com] }\n')[0]).to.contain('no visitors');
+    expect(faults('services:\n  w: { kind: worker, rules: [{ type: maintenance }] }\n')[0]).to.contain('no visitors');
+    expect(faults(web('    rules: [{ type: redirect, from: /a, to: /a }]\n'))[0]).to.contain('in a loop');
     expect(faults('services:\n  " w": { kind: worker }\n')[0]).to.contain('without spaces at its ends');
   });
 

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import type { ImageManifest } from '../../../../shared/images/model.js';
 import type { RouteFacts } from '../../../../shared/routing/store.js';
-import { routesOf, tableOf, updatedTable } from '../../../../workers/edge/route-table.js';
+import { addRoutes, type RouteTable, routesOf, updatedTable } from '../../../../workers/edge/route-table.js';
 
 const MANIFEST: ImageManifest = {
   type: 'process',
@@ -29,8 +29,11 @@ function facts(overrides: Partial<RouteFacts> = {}): RouteFacts {
     cacheProfile: 'none',
     digest: 'abc',
     manifest: MANIFEST,
+    rulesKey: '',
+    canary: null,
     replicas: [{ id: 'r1', address: '127.0.0.1', port: 20_000 }],
     hasVolumes: false,
+    sleeps: false,
     ...overrides,
   };
 }
@@ -42,6 +45,9 @@ function routeOf(...given: Parameters<typeof routesOf>) {
   return routes[0] ?? null;
 }
 
+const newTable = (all: RouteFacts[], previous: RouteTable = new Map()) =>
+  addRoutes(new Map(), all, { domain: 'd', previous });
+
 describe('route table', () => {
   it('routes a live web service to its ready replicas', () => {
     expect(routeOf(facts(), 'example.org')).to.deep.equal({
@@ -50,6 +56,7 @@ describe('route table', () => {
       certified: true,
       allow: [],
       maintenance: null,
+      sleeps: false,
       target: { type: 'proxy', replicas: [{ id: 'r1', address: '127.0.0.1', port: 20_000 }] },
     });
   });
@@ -92,6 +99,8 @@ describe('route table', () => {
     }
     expect(reason({ replicas: [] })).to.deep.equal({ type: 'unavailable', reason: 'no_ready_replica' });
     expect(reason({ replicas: [], hasVolumes: true })).to.include({ reason: 'no_ready_replica', holds: true });
+    expect(reason({ replicas: [], sleeps: true })).to.include({ holds: true, wakes: true });
+    expect(reason({ lifecycleStatus: 'suspended', sleeps: true })).not.to.have.property('wakes');
     expect(reason({ lifecycleStatus: 'suspended', hasVolumes: true })).not.to.have.property('holds');
   });
 
@@ -102,15 +111,15 @@ describe('route table', () => {
   });
 
   it('keeps the object of a route that did not change and replaces one that did', () => {
-    const first = tableOf([facts(), facts({ serviceId: 'two', slug: 'blog' })], 'd', new Map());
-    const again = tableOf([facts(), facts({ serviceId: 'two', slug: 'blog', maintenance: true })], 'd', first);
+    const first = newTable([facts(), facts({ serviceId: 'two', slug: 'blog' })]);
+    const again = newTable([facts(), facts({ serviceId: 'two', slug: 'blog', maintenance: true })], first);
     expect(again.get('shop.d')).to.equal(first.get('shop.d'));
     expect(again.get('blog.d')).not.to.equal(first.get('blog.d'));
     expect(first.get('blog.d')?.maintenance).to.equal(null);
   });
 
   it('changes one service and leaves the others; a changed slug leaves no old host behind', () => {
-    const first = tableOf([facts(), facts({ serviceId: 'two', slug: 'blog' })], 'd', new Map());
+    const first = newTable([facts(), facts({ serviceId: 'two', slug: 'blog' })]);
     const renamed = updatedTable(first, [facts({ slug: 'store' })], 'd');
     expect([...renamed.keys()].sort()).to.deep.equal(['blog.d', 'store.d']);
     const deleted = updatedTable(renamed, [facts({ slug: 'store', deleted: true })], 'd');
@@ -119,8 +128,8 @@ describe('route table', () => {
 
   it('serves a service under its own domains too, and under them alone if it wants no name of the platform', () => {
     const domains = [
-      { hostname: 'shop.test', leadsHere: true },
-      { hostname: 'www.shop.test', leadsHere: false },
+      { hostname: 'shop.test', leadsHere: true, redirectTo: null },
+      { hostname: 'www.shop.test', leadsHere: false, redirectTo: null },
     ];
     const places = (platformDomainEnabled: boolean) =>
       routesOf(facts({ domains, platformDomainEnabled }), 'example.org').map(({ host, certified }) => [

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { type ObservedHost, planPass, retryDelayMs } from '../../../../workers/runtime/reconcile-plan.js';
+import { isSettled, type ObservedHost, planPass, retryDelayMs } from '../../../../workers/runtime/reconcile-plan.js';
 
 const NOW = 1_000_000;
 
@@ -52,5 +52,32 @@ describe('One pass of a supervisor', () => {
 
   it('waits 1 s after a failure, twice as long after each further one, and at most a minute', () => {
     expect([1, 2, 3, 6, 7, 50].map(retryDelayMs)).to.deep.equal([1_000, 2_000, 4_000, 32_000, 60_000, 60_000]);
+  });
+
+  it('is followed by a longer pause only if each replica is ready and nothing is planned for it', () => {
+    const ready = {
+      state: 'ready',
+      desired: 'running',
+      to_freeze: false,
+      run_id: null,
+      replaces: null,
+      replace_at: null,
+      failing_since: null,
+      paused_until: null,
+    } as const;
+    expect(isSettled(ready)).to.equal(true);
+    const soon = new Date(NOW);
+    const changes = [
+      { state: 'pending' as const },
+      { state: 'exited' as const },
+      { desired: 'stopped' as const },
+      { run_id: 'a' },
+      { replaces: 'a' },
+      { replace_at: soon },
+      { failing_since: soon },
+      { paused_until: soon },
+      { to_freeze: true },
+    ];
+    for (const change of changes) expect(isSettled({ ...ready, ...change }), JSON.stringify(change)).to.equal(false);
   });
 });

@@ -9,12 +9,15 @@ const SERVICE = { serviceId: 's', serviceName: HOSTILE };
 const DEPLOYMENT = { ...SERVICE, deploymentId: 'd', trigger: 'manual', actor: HOSTILE, branch: HOSTILE };
 const COMMIT = { commitSha: 'a'.repeat(40), commitMessage: `${HOSTILE}\nmore` };
 const BUDGET = { workspaceName: HOSTILE, threshold: 80, cost: 8, budget: 10, currency: 'USD', usedPercent: 80 };
+const ALERT = { ...SERVICE, alertId: 'a', metric: 'errors', above: 5, forMinutes: 5, value: 12.5, since: null };
 const DATA: Readonly<Record<WebhookEvent, Record<string, unknown>>> = {
   'deployment.live': { ...DEPLOYMENT, ...COMMIT, error: '', url: 'http://shop.localhost:8080' },
   'deployment.failed': { ...DEPLOYMENT, ...COMMIT, error: `build: exit code 9\n${HOSTILE}` },
   'run.failed': { ...SERVICE, runId: 'r', trigger: 'manual', attempt: 1, exitCode: 3, error: 'exit code 3' },
   'backup.failed': { ...SERVICE, backupId: 'b', error: 'no room' },
   'budget.alert': BUDGET,
+  'alert.firing': ALERT,
+  'alert.resolved': ALERT,
 };
 
 function bodyOf(format: (typeof CHATS)[number], event: WebhookEvent, data: Record<string, unknown> = DATA[event]) {
@@ -30,6 +33,8 @@ describe('The message of a webhook to a chat', () => {
       'run.failed': '/s/s/runs/r',
       'backup.failed': '/s/s/backups',
       'budget.alert': '/settings/usage',
+      'alert.firing': '/s/s/metrics',
+      'alert.resolved': '/s/s/metrics',
     };
     for (const format of CHATS) {
       for (const event of WEBHOOK_EVENTS) {

@@ -44,6 +44,39 @@ describe('Lines of a log', () => {
     expect(await read({ search: 'DONE' })).to.deep.equal([2, 3]);
   });
 
+  it('are read without a visit to all that are too old, however many there are', async () => {
+    const OLD = 20_000;
+    const { db } = database;
+    // Lines of 23 days ago are in a partition that a read of the last day has to look into.
+    await db.raw(
+      `insert into log_lines (service_id, id, source, level, message, logged_at, expires_on)
+       select cast(:id as uuid), n, 'runtime', 'info', 'old', now() - interval '23 days', (now() at time zone 'UTC')::date + 8
+         from generate_series(1, cast(:old as int)) n`,
+      { id: service.id, old: OLD },
+    );
+    for (let id = OLD + 1; id <= OLD + 3; id++) await insert(id, 'new');
+    await db('log_counters').insert({ service_id: service.id, last_id: OLD + 3 });
+    await db.raw('analyze log_lines');
+
+    const queries: [Partial<LogQuery>, number[]][] = [
+      [{}, [OLD + 1, OLD + 2, OLD + 3]],
+      [{ after: 0 }, [OLD + 1, OLD + 2, OLD + 3]],
+      [{ after: OLD + 2 }, [OLD + 3]],
+      [{ before: OLD + 3 }, [OLD + 1, OLD + 2]],
+    ];
+    for (const [query, expected] of queries) {
+      const [ids, visited] = await db.transaction(async (trx) => {
+        const { lines } = await readLogs(trx, { serviceId: service.id, hours: 24, limit: 100, ...query });
+        const counted = `select sum(seq_tup_read + idx_tup_fetch) as rows from pg_stat_xact_user_tables where relname like 'log_lines%'`;
+        const [row] = (await trx.raw(counted)).rows as { rows: string }[];
+        return [lines.map(({ id }) => id), Number(row?.rows)];
+      });
+      expect(ids).to.deep.equal(expected);
+      expect(visited, JSON.stringify(query)).to.be.within(1, 1000);
+    }
+    expect((await read({ hours: 30 * 24, limit: 2, after: 0 })).length, 'all that are kept').to.equal(2);
+  });
+
   it('of one branch leave out what deployments of other branches wrote', async () => {
     const main = await makeDeployment(database.db, service);
     const preview = await makeDeployment(database.db, service);

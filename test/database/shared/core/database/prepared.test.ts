@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import type pg from 'pg';
+import pg from 'pg';
 import {
   prepare,
   rowOfPrepared,
@@ -7,6 +7,7 @@ import {
   rowsOfBatch,
   rowsOfPrepared,
 } from '../../../../../shared/core/database/prepared.js';
+import { runPrepared } from '../../../../../shared/core/database/prepared-query.js';
 import { useTestDatabase } from '../../../../support/postgres.js';
 import { eventually } from '../../../../support/processes.js';
 
@@ -31,6 +32,16 @@ const ENDED = prepare('select pg_terminate_backend(pg_backend_pid())');
 
 describe('A prepared statement', () => {
   const database = useTestDatabase();
+
+  it('ends the time limit of its answer, which would end the connection later', async () => {
+    const client = new pg.Client({ connectionString: database.url, query_timeout: 600_000 });
+    await client.connect();
+    const timers = () => process.getActiveResourcesInfo().filter((kind) => kind === 'Timeout').length;
+    const before = timers();
+    expect(await runPrepared(client, { name: 'one', text: 'select 1 as n' }, [])).to.deep.equal([{ n: 1 }]);
+    await eventually('no timer is left', () => timers() <= before, 5_000);
+    await client.end();
+  });
 
   it('gives the values of each type, in its first run and in later ones', async () => {
     await database.db.transaction(async (trx) => {

@@ -13,7 +13,7 @@ import {
 const NOW = Date.parse('2026-01-01T00:00:00Z');
 const at = (ms: number) => new Date(NOW + ms);
 
-function decide(row: Partial<ObservedProcess['row']>, alive = true) {
+function decide(row: Partial<ObservedProcess['row']>, alive = true, frozen = false) {
   const usual = {
     desired: 'running',
     state: 'ready',
@@ -21,8 +21,9 @@ function decide(row: Partial<ObservedProcess['row']>, alive = true) {
     next_start_at: null,
     run_id: null,
     paused_until: null,
+    to_freeze: false,
   } as const;
-  return decideProcessReplica({ row: { ...usual, ...row }, alive }, NOW);
+  return decideProcessReplica({ row: { ...usual, ...row }, alive, frozen }, NOW);
 }
 
 const observations: fc.Arbitrary<ObservedProcess> = fc.record({
@@ -33,8 +34,10 @@ const observations: fc.Arbitrary<ObservedProcess> = fc.record({
     next_start_at: fc.constantFrom(at(-1), at(0), at(1), null),
     run_id: fc.constantFrom('run', null),
     paused_until: fc.constantFrom(at(0), at(1), null),
+    to_freeze: fc.boolean(),
   }),
   alive: fc.boolean(),
+  frozen: fc.boolean(),
 });
 
 describe('What a controller does to a replica that runs as a process', () => {
@@ -58,6 +61,22 @@ describe('What a controller does to a replica that runs as a process', () => {
     expect(decide({ paused_until: at(1) })).to.deep.equal(['followOutput']);
     expect(decide({ paused_until: at(1) }, false)).to.deep.equal(['recordEnd']);
     expect(decide({ paused_until: at(0) })).to.deep.equal(['followOutput', 'checkHealth']);
+  });
+
+  it('freezes a replica once no edge sends requests to it, and again if the worker that froze it has ended', () => {
+    expect(decide({ to_freeze: true })).to.deep.equal(['followOutput', 'drain', 'freeze']);
+    expect(decide({ to_freeze: true, state: 'unhealthy' })).to.deep.equal(['followOutput', 'checkHealth']);
+    expect(decide({ to_freeze: true, paused_until: at(1) })).to.deep.equal(['followOutput']);
+    expect(decide({ to_freeze: true, state: 'frozen' }, true, true)).to.deep.equal([]);
+    expect(decide({ to_freeze: true, state: 'frozen' }, true, false)).to.deep.equal(['freeze']);
+  });
+
+  it('thaws a frozen replica for a visitor, before it stops it, and when it has died', () => {
+    const state = 'frozen';
+    expect(decide({ state }, true, true)).to.deep.equal(['thaw']);
+    expect(decide({ state, paused_until: at(1) }, true, true), 'a backup runs').to.deep.equal([]);
+    expect(decide({ state, to_freeze: true, desired: 'stopped' }, true, true)).to.deep.equal(['thaw', 'stop']);
+    expect(decide({ state, to_freeze: true }, false, true)).to.deep.equal(['thaw', 'recordEnd']);
   });
 
   it('drains a replica that gets requests before it stops it, and no other', () => {
@@ -84,7 +103,8 @@ describe('What a controller does to a replica that runs as a process', () => {
       fc.property(observations, (observed) => {
         const actions = decideProcessReplica(observed, NOW);
         if (observed.row.desired === 'stopped') expect(actions.at(-1)).to.equal('stop');
-        else expect(actions).to.not.include.members(['stop']).and.not.include.members(['drain']);
+        else expect(actions).to.not.include.members(['stop']);
+        if (actions.includes('freeze')) expect(observed.row.to_freeze && observed.alive).to.equal(true);
         if (actions.includes('start')) expect(['pending', 'exited']).to.include(observed.row.state);
         if (actions.includes('checkHealth')) expect(observed.alive && observed.row.pid !== null).to.equal(true);
       }),

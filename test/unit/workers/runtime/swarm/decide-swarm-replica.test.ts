@@ -50,6 +50,7 @@ const row = (changes: Partial<ReplicaRow> = {}): ReplicaRow => ({
   run_attempt: null,
   volume_id: null,
   paused_until: null,
+  to_freeze: false,
   exit_code: null,
   created_at: READY,
   updated_at: READY,
