@@ -28,13 +28,17 @@ import type { Route, SignInLimits } from './http/route.js';
 import { RouteIndex, takeSteps } from './http/route-index.js';
 import { createAjv } from './http/schema.js';
 import { validate } from './http/validate.js';
+import { serveMcp } from './mcp/serve-mcp.js';
 import { docsRouter } from './pages/api-docs.js';
 import { consoleRouter } from './pages/console-router.js';
 import { dashboard } from './pages/queue-dashboard.js';
 import { verifyRouter } from './pages/verify-page.js';
 import { ROUTES } from './resources/index.js';
+import { providerRouter } from './resources/session/provider/provider-router.js';
 
-/** Returns the application, which does not listen yet. A request passes the middleware in the order of this file. */
+/**
+ * Returns the application, which does not listen yet. Requests pass through the middleware in the order of this file.
+ */
 export function createApp(appDeps: AppDeps): Koa<ApiState> {
   const { db, engine, config, log, isEnding } = appDeps;
   const secret = Buffer.from(config.secretsKey.reveal(), 'base64');
@@ -52,6 +56,7 @@ export function createApp(appDeps: AppDeps): Koa<ApiState> {
   const docs = docsRouter();
   const verify = verifyRouter();
   const console = consoleRouter();
+  const provider = providerRouter(deps, limits);
   const { index, routes } = declaredRoutes(deps, limits);
 
   // Behind one proxy, the last address in X-Forwarded-For is the one that the proxy itself saw.
@@ -67,6 +72,8 @@ export function createApp(appDeps: AppDeps): Koa<ApiState> {
   app.use(index.middleware());
   app.use(serveGit(deps));
   app.use(receiveHook(deps));
+  app.use(serveMcp(deps));
+  app.use(provider.routes());
   app.use(metrics.routes()).use(metrics.allowedMethods());
   app.use(dashboard(deps, operators));
   app.use(docs.routes()).use(docs.allowedMethods());
@@ -76,12 +83,12 @@ export function createApp(appDeps: AppDeps): Koa<ApiState> {
   return app;
 }
 
-/** Wraps middleware so that requests below /api/ skip it. */
+/** Wraps middleware so that requests for paths below /api/ skip it. */
 function outsideApi<C, B>(middleware: Koa.Middleware<ApiState, C, B>): Koa.Middleware<ApiState, C, B> {
   return (ctx, next) => (ctx.path.startsWith('/api/') ? next() : middleware(ctx, next));
 }
 
-/** Builds the routers of all declared routes, each with its access check, validation and handler. */
+/** Builds the router and index of all declared routes, with access checks, validation and handlers. */
 function declaredRoutes(deps: ApiDeps, limits: SignInLimits): { index: RouteIndex; routes: Router<ApiState> } {
   const { db, config } = deps;
   const router = new Router<ApiState>({ sensitive: true, strict: true });

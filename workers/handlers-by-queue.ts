@@ -3,6 +3,7 @@ import { commitJob } from './commits/commit-job.js';
 import { deployJob } from './deploy/deploy-job.js';
 import { detectionJob } from './detections/detection-job.js';
 import type { JobHandlers } from './engine/worker-pool.js';
+import { forgeReportJob } from './forge/forge-report-job.js';
 import { logIngestJob } from './logs/log-ingest-job.js';
 import { deletionJob } from './operations/deletion-job.js';
 import { restoreJob } from './operations/restore-job.js';
@@ -10,8 +11,9 @@ import { routingJob } from './operations/routing-job.js';
 import { runtimeActionJob } from './operations/runtime-action-job.js';
 import { runJob } from './runs/run-job.js';
 import { applyJob } from './stacks/apply-job.js';
+import { templateSourceJob } from './templates/template-source-job.js';
 
-/** The handler of every queue in the catalog. A queue without a handler does not compile. */
+/** The handler of each queue in the catalog. A missing handler is a compile error. */
 export const HANDLERS: JobHandlers = {
   deploy: deployJob,
   'runtime-action': runtimeActionJob,
@@ -24,4 +26,6 @@ export const HANDLERS: JobHandlers = {
   detection: detectionJob,
   commit: commitJob,
   'stack-apply': applyJob,
+  'template-source': templateSourceJob,
+  'forge-report': forgeReportJob,
 };

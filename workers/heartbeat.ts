@@ -6,7 +6,10 @@ import { type Heartbeat as Beat, recordHeartbeat, removeWorker } from '../shared
 import type { RunningJob } from './engine/worker-pool.js';
 
 const BEAT_MS = 5000;
-/** Interval between samples of the event loop's delay, in milliseconds. An idle loop has about this delay. */
+/**
+ * Interval between samples of the event loop's delay, in milliseconds. Subtracted from the measured delay, because an
+ * idle event loop shows a delay of about this length.
+ */
 const SAMPLE_MS = 10;
 
 /** Records every 5 s that this worker is alive and which jobs it runs (specification, Catalog: `workerOnline`). */
@@ -15,10 +18,19 @@ export class Heartbeat {
   readonly #log: Logger;
   readonly #worker: Omit<Beat, 'running' | 'event_loop_p99_ms'>;
   readonly #running: () => RunningJob[];
+  readonly #onBeat: (workers: number) => void;
   readonly #delay = monitorEventLoopDelay({ resolution: SAMPLE_MS });
   #timer: NodeJS.Timeout | null = null;
 
-  constructor(db: Db, log: Logger, worker: Omit<Beat, 'running' | 'event_loop_p99_ms'>, running: () => RunningJob[]) {
+  /** `onBeat` gets the number of workers that are online. */
+  constructor(
+    db: Db,
+    log: Logger,
+    worker: Omit<Beat, 'running' | 'event_loop_p99_ms'>,
+    running: () => RunningJob[],
+    onBeat: (workers: number) => void = () => undefined,
+  ) {
+    this.#onBeat = onBeat;
     this.#db = db;
     this.#log = log;
     this.#worker = worker;
@@ -44,6 +56,6 @@ export class Heartbeat {
   async #beat(): Promise<void> {
     const event_loop_p99_ms = Math.max(0, this.#delay.percentile(99) / 1e6 - SAMPLE_MS);
     this.#delay.reset();
-    await recordHeartbeat(this.#db, { ...this.#worker, running: this.#running(), event_loop_p99_ms });
+    this.#onBeat(await recordHeartbeat(this.#db, { ...this.#worker, running: this.#running(), event_loop_p99_ms }));
   }
 }

@@ -11,22 +11,24 @@ import { readSecretsKey } from '../../shared/launcher/secrets-key.js';
 import { Keyring } from '../../shared/secrets/keyring.js';
 import { assertKeysFit, forgetLostKey, rotateSecrets } from '../../shared/secrets/rotate-secrets.js';
 import { PLAN_IDS, type PlanId } from '../../shared/services/plan-catalog.js';
+import { forgetProvider } from '../resources/session/provider/identity-store.js';
+import { reopenToPasswords } from '../resources/sign-in/commands.js';
 import { oneOf, setting, text, time, uuid } from './option-values.js';
 
 export type Output = Record<string, unknown> | Record<string, unknown>[];
-/** The context of a command. After a call of `fail`, the output is still printed, and the exit code is 1. */
+/** The context of a command. After `fail` is called, the output is still printed, but the exit code is 1. */
 interface Session {
   env: Environment | undefined;
   fail: () => void;
 }
-/** Opens the database, calls `work` with it, and prints what `work` returns. */
+/** Opens the database, calls `work` with it, and prints the result. */
 export type Run = (work: (db: Db, session: Session) => Promise<Output>) => Promise<void>;
 
 const WORKSPACE = new Option('--workspace <id>', 'the workspace').argParser(uuid).makeOptionMandatory();
 const EMAIL = new Option('--email <email>', 'the e-mail address of the user').argParser(text).makeOptionMandatory();
 const PLAN = new Option('--plan <plan>', PLAN_IDS.join(', ')).argParser(oneOf('--plan', PLAN_IDS));
 
-/** Adds every command of operators to the program. Nothing runs before the program parses a command line. */
+/** Adds all operator commands to the program. No command runs before the program parses a command line. */
 export function addCommands(program: Command, run: Run): void {
   addWorkspaceCommands(program.command('workspace').description('workspaces'), run);
   addUserCommands(program.command('user').description('users'), run);
@@ -67,6 +69,16 @@ function addWorkspaceCommands(workspace: Command, run: Run): void {
         return { id, name: row.name, plan: row.plan, configuration: row.configuration };
       });
     });
+  workspace
+    .command('allow-passwords')
+    .description('let sessions that began with a password reach the workspace again')
+    .addOption(WORKSPACE)
+    .action(({ workspace: id }: { workspace: string }) =>
+      run(async (db) => {
+        await db.transaction((trx) => reopenToPasswords(trx, id));
+        return { id, passwords: true };
+      }),
+    );
 }
 
 function addUserCommands(user: Command, run: Run): void {
@@ -91,6 +103,13 @@ function addUserCommands(user: Command, run: Run): void {
         const row = await db.transaction((trx) => resetSecondFactor(trx, email));
         return { id: row.id, email: row.email, mfaEnabled: false };
       }),
+    );
+  user
+    .command('forget-provider')
+    .description('unlink a user from the provider; the next person with the address is linked')
+    .addOption(EMAIL)
+    .action(({ email }: { email: string }) =>
+      run(async (db) => ({ email, unlinked: await db.transaction((trx) => forgetProvider(trx, email)) })),
     );
 }
 
@@ -180,7 +199,7 @@ function addRegistryCommands(registry: Command, run: Run): void {
     .action(({ workspace: workspaceId, ...given }: RegistryOptions) =>
       run(async (db, { env }) => {
         const keys = await loadKeyring(env);
-        // Records a fingerprint of the sealing key first: a process with another key then refuses to start.
+        // First records the id of the sealing key, so that a process with a different key refuses to start.
         await assertKeysFit(db, keys);
         return presentRegistry(await registries.addRegistry(db, keys, { workspaceId, ...given }));
       }),

@@ -2,22 +2,27 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { CliError, EXIT, exitCodeOf } from './exit-codes.js';
 
-/** A failed API request. `status` is 0 if there was no answer. */
+/** A failed API request. `status` is 0 if there was no response. */
 export class ApiError extends CliError {
   readonly status: number;
   readonly code: string;
-  /** Seconds until a request may be sent again (Retry-After); 0 if the API named none. */
+  /** Seconds until the request may be sent again (Retry-After); 0 if the API sent none. */
   readonly retryAfter: number;
+  /** The fields that the API has named. */
+  readonly paths: readonly string[];
 
-  constructor(status: number, code: string, message: string, retryAfter = 0) {
+  constructor(status: number, code: string, message: string, retryAfter = 0, paths: readonly string[] = []) {
     super(status === 0 ? EXIT.unreachable : exitCodeOf(status), message);
     this.name = 'ApiError';
     this.status = status;
     this.code = code;
     this.retryAfter = retryAfter;
+    this.paths = paths;
   }
 
-  /** True if the same request may succeed later: no answer arrived, the server failed, or a rate limit was reached. */
+  /**
+   * True if the same request may succeed later. There was no response, the server failed, or a rate limit was reached.
+   */
   get passing(): boolean {
     return this.exitCode === EXIT.unreachable || this.exitCode === EXIT.rateLimited || this.status >= 500;
   }
@@ -30,10 +35,12 @@ export interface Answer {
 }
 
 const ANSWER_MS = 60_000;
-/** Pauses before retries. They are short, because a command must not hang if the API does not answer. */
+/**
+ * Delays before retries, in milliseconds. They are short, because a command must not hang if the API is unreachable.
+ */
 const PAUSES_MS = [200, 600];
 
-/** Sends one request. Throws ApiError unless the answer is a success. */
+/** Sends one request. Throws ApiError unless the response has a success status. */
 export async function send(
   url: string,
   init: { method: string; headers?: Record<string, string>; body?: unknown; signal?: AbortSignal },
@@ -87,9 +94,11 @@ function failure(url: string, response: Response, body: unknown): ApiError {
     const message = `${new URL(url).origin} answered ${response.status} without JSON. Check that it is the address of the installation`;
     return new ApiError(response.status, 'unexpected', message, retryAfter);
   }
-  const details = (error.details ?? []).map(({ path, message }) => `\n  ${path} ${message}`).join('');
-  const message = `${error.message ?? error.code}${details} (${error.code}, request ${requestId})`;
-  return new ApiError(response.status, error.code, message, retryAfter);
+  const { details = [] } = error;
+  const lines = details.map(({ path, message }) => `\n  ${path} ${message}`).join('');
+  const message = `${error.message ?? error.code}${lines} (${error.code}, request ${requestId})`;
+  const paths = details.map(({ path }) => path);
+  return new ApiError(response.status, error.code, message, retryAfter, paths);
 }
 
 function reasonOf(error: unknown): string {
@@ -117,12 +126,12 @@ export class ApiClient {
     return this.#key;
   }
 
-  /** Reads a path below the workspace. Retries, so that a short outage is bridged. */
+  /** Reads a path relative to the workspace. Retries, to bridge a short outage. */
   get<T>(path: string): Promise<T> {
     return this.#retrying(() => this.once<T>('GET', path));
   }
 
-  /** Writes to a path below the workspace. Retries use the same Idempotency-Key, so nothing is done twice. */
+  /** Writes to a path relative to the workspace. Retries use the same Idempotency-Key, so nothing is done twice. */
   write<T>(method: 'POST' | 'PUT' | 'PATCH' | 'DELETE', path: string, body: unknown = {}): Promise<T> {
     const headers = { 'Idempotency-Key': randomUUID() };
     return this.#retrying(() => this.once<T>(method, path, body, headers));

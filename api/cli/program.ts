@@ -1,12 +1,16 @@
 import { Command, InvalidArgumentError, Option } from 'commander';
+import { addAlertCommands } from './alert-commands.js';
 import { Cli, type GlobalOptions, type Surroundings } from './cli.js';
 import * as deploying from './commands/deploy.js';
 import { init } from './commands/init.js';
 import { login } from './commands/login.js';
 import { logout, whoami } from './commands/logout.js';
 import { logs } from './commands/logs.js';
+import { mcp } from './commands/mcp.js';
 import * as status from './commands/status.js';
+
 import { up } from './commands/up.js';
+import { addDrainCommands } from './drain-commands.js';
 import { addExamples } from './examples.js';
 import { addServiceCommands, duration, type Parts } from './service-commands.js';
 import { addStackCommands } from './stack-commands.js';
@@ -24,7 +28,7 @@ Examples:
 
 const KINDS = ['web', 'static', 'private', 'worker', 'cron'];
 
-/** Builds the commands of `rnv`. Their actions reject with CliError. */
+/** Builds the `rnv` commands. Their actions reject with CliError. */
 export function createProgram(surroundings: Surroundings, version: string): Command {
   const program = new Command('rnv')
     .description('Deploys and manages services of a Ranvier installation')
@@ -117,12 +121,18 @@ export function createProgram(surroundings: Surroundings, version: string): Comm
     .option('--console', 'open the page of the service in the console instead')
     .action(acts(status.open));
 
+  program
+    .command('mcp')
+    .description('serve the tools of the installation to an agent, on stdin and stdout')
+    .action(acts(mcp));
   verbose(waits(program.command('rollback')))
     .description('roll back to an earlier release; by default to the previous one')
     .argument('[id]', 'the id of the deployment to return to, or its last characters')
     .action(acts(deploying.rollback));
   addServiceCommands(program, { acts, waits, verbose });
+  addAlertCommands(program, { acts });
   addStackCommands(program, { acts, waits, verbose });
+  addDrainCommands(program, { acts });
   addExamples(program);
   return program;
 }

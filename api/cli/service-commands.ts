@@ -7,15 +7,14 @@ import * as domains from './commands/domains.js';
 import * as env from './commands/env.js';
 import * as lifecycle from './commands/lifecycle.js';
 import * as previews from './commands/previews.js';
+import * as rules from './commands/rules.js';
 import * as runs from './commands/run.js';
 import * as scaling from './commands/scale.js';
 import * as shells from './commands/shell.js';
 import * as volumes from './commands/volumes.js';
 import { parseDuration } from './terminal-text.js';
 
-/**
- * Helpers to declare commands. `acts` makes the action of a command, `waits` adds the options of commands that wait.
- */
+/** Helpers to declare commands. `acts` creates a command's action, `waits` adds the options of commands that wait. */
 export interface Parts {
   acts: <Args extends unknown[]>(
     work: (cli: Cli, ...args: Args) => Promise<unknown>,
@@ -24,7 +23,7 @@ export interface Parts {
   verbose: (command: Command) => Command;
 }
 
-/** Adds the commands that concern one service. */
+/** Adds the commands for a single service. */
 export function addServiceCommands(program: Command, parts: Parts): void {
   addLife(program, parts);
   addVariables(program, parts);
@@ -46,6 +45,11 @@ function addLife(program: Command, { acts, waits }: Parts): void {
     .description('cancel a deployment; by default the one that runs or waits')
     .argument('[id]', 'the id of a deployment, or its last characters')
     .action(acts(lifecycle.cancel));
+  program
+    .command('promote')
+    .description('end the canary of a deployment: all visitors get its release')
+    .argument('[id]', 'the id of a deployment, or its last characters')
+    .action(acts(lifecycle.promote));
   for (const [action, what] of [
     ['restart', 'restart the replicas of a service, one by one'],
     ['suspend', 'stop all replicas of a service; its settings, variables and releases are kept'],
@@ -222,6 +226,20 @@ function addNames(program: Command, { acts, waits, verbose }: Parts): void {
       .argument('<hostname>', 'the host name, such as shop.example.com')
       .action(acts((cli, hostname: string) => work(cli, hostname)));
   }
+  names
+    .command('redirect')
+    .description('redirect a domain to another host, or with --off serve it again')
+    .argument('<hostname>', 'the host name, such as example.com')
+    .argument('[to]', 'the host name that visitors are sent to, such as www.example.com')
+    .option('--off', 'end the redirect')
+    .action(acts(domains.redirect));
+  const rulebook = program.command('rules').description('see and set the rules of the edge for a service');
+  rulebook.command('get', { isDefault: true }).description('print the rules as JSON').action(acts(rules.get));
+  rulebook
+    .command('set')
+    .description('replace the rules by those of a JSON file')
+    .argument('<file>', 'the file, or - for the standard input')
+    .action(acts(rules.set));
   const branches = program.command('previews').description('manage the previews of a service');
   branches
     .command('list', { isDefault: true })

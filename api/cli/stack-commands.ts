@@ -1,12 +1,14 @@
 import { type Command, InvalidArgumentError } from 'commander';
 import * as environments from './commands/environments.js';
 import { importFile } from './commands/import.js';
+import * as projects from './commands/projects.js';
 import * as records from './commands/stack-records.js';
 import * as stacks from './commands/stacks.js';
+import * as sources from './commands/template-sources.js';
 import { newStack, templates } from './commands/templates.js';
 import type { Parts } from './service-commands.js';
 
-/** Adds the commands about files that describe environments. */
+/** Adds the commands for stack files. */
 export function addStackCommands(program: Command, { acts, waits }: Parts): void {
   const placed = (command: Command) =>
     command
@@ -45,6 +47,14 @@ export function addStackCommands(program: Command, { acts, waits }: Parts): void
     .option('--values <file>', 'JSON with the values of secrets by service.KEY; - reads stdin')
     .option('--deploy', 'deploy the copies')
     .action(acts(environments.create));
+  const all = program.command('projects').description('manage the projects of the workspace');
+  all.command('list', { isDefault: true }).alias('ls').description('list the projects').action(acts(projects.list));
+  all
+    .command('create')
+    .description('create a project with a first environment, Production')
+    .argument('<name>', 'the name of the project')
+    .option('--color <color>', 'its color in the console', 'blue')
+    .action(acts(projects.create));
   program
     .command('new')
     .description('write ranvier.yaml from a template')
@@ -52,7 +62,26 @@ export function addStackCommands(program: Command, { acts, waits }: Parts): void
     .option('--set <name=value>', 'the answer to a question of the template; can be repeated', answer, {})
     .option('--force', 'overwrite ranvier.yaml')
     .action(acts(newStack));
-  program.command('templates').description('list the templates').action(acts(templates));
+  const catalog = program.command('templates').description('list templates, and add your own');
+  catalog.command('list', { isDefault: true }).alias('ls').description('list the templates').action(acts(templates));
+  catalog.command('sources').description('list the repositories with templates').action(acts(sources.sources));
+  catalog
+    .command('add')
+    .description('add a repository whose folder .ranvier/templates has templates')
+    .argument('<name>', 'the first part of the names of its templates')
+    .argument('<repository>', 'its address')
+    .option('--branch <branch>', 'the branch that is read (default: main)')
+    .action(acts(sources.add));
+  catalog
+    .command('refresh')
+    .description('read a repository with templates again')
+    .argument('<name>', 'the name of the source')
+    .action(acts(sources.refresh));
+  catalog
+    .command('remove')
+    .description('remove a repository with templates; what was made of them stays')
+    .argument('<name>', 'the name of the source')
+    .action(acts(sources.remove));
   placed(program.command('pull')).description('write an environment into a file').action(acts(stacks.pull));
   const known = program.command('stacks').description('see the applies of a stack, and go back to one');
   known
@@ -67,7 +96,7 @@ export function addStackCommands(program: Command, { acts, waits }: Parts): void
     .action(acts(records.rollback));
 }
 
-/** Adds an answer, such as `title=My blog`, to those before it. */
+/** Adds an answer, such as `title=My blog`, to the earlier ones. */
 function answer(text: string, before: Record<string, string>): Record<string, string> {
   const [, name, value] = /^([^=]+)=(.*)$/s.exec(text) ?? [];
   if (name === undefined || value === undefined) throw new InvalidArgumentError('It must be like title=value.');

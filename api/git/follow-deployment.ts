@@ -12,28 +12,36 @@ export interface Followed {
   deploymentId: string;
   /** Prints a line in the pusher's terminal. */
   say: (line: string) => void;
-  /** Returns true once this process shuts down. The deployment then continues without being followed. */
+  /** Returns true once this process shuts down. The deployment then continues, but is no longer followed. */
   isEnding: () => boolean;
 }
 
 export interface FollowedEnd {
-  /** `unknown` if this process stopped following before the deployment ended. */
+  /** `unknown` if this process stopped following before the deployment finished. */
   status: TerminalState | 'unknown';
   error: string;
 }
 
 const POLL_INTERVAL_MS = 500;
-/** Proxies close a connection that is silent for a minute, so a line is printed after this many silent milliseconds. */
+/**
+ * Maximum time without output, in milliseconds, after which a line is printed. Proxies close connections that are
+ * silent for a minute.
+ */
 const QUIET_MS = 20_000;
 const LINES = 500;
 const HOURS = 24;
-const WHILE: Readonly<Record<StepName, string>> = { queued: 'queued', build: 'building', release: 'releasing' };
-/** Later than every step. */
+const WHILE: Readonly<Record<StepName, string>> = {
+  queued: 'queued',
+  build: 'building',
+  release: 'releasing',
+  canary: 'canary',
+};
+/** Later than the start of any step. */
 const LATEST = new Date(8.64e15);
-/** Consecutive reads that may fail, because the database may be restarting. */
+/** Maximum number of consecutive failed reads. The database may be restarting. */
 const MAX_FAILURES = 120;
 
-/** Prints a deployment's steps and log in the pusher's terminal until the deployment has ended. */
+/** Prints a deployment's steps and log in the pusher's terminal until the deployment finishes. */
 export async function followDeployment(followed: Followed): Promise<FollowedEnd> {
   const { say, isEnding } = followed;
   let after = 0;
@@ -49,7 +57,7 @@ export async function followDeployment(followed: Followed): Promise<FollowedEnd>
     try {
       const row = await stateOf(followed);
       const begun = row.steps.map(({ name, startedAt }) => ({ state: WHILE[name], at: new Date(startedAt) }));
-      // A step that ends between two polls is announced too, before its output.
+      // A step that finishes between two polls is also announced, before its output.
       const announce = (until: Date) => {
         for (let step = begun[announced]; step !== undefined && step.at <= until; step = begun[++announced]) {
           speak(`-----> ${step.state}`);
@@ -57,7 +65,7 @@ export async function followDeployment(followed: Followed): Promise<FollowedEnd>
       };
       if (row.blocked_reason !== '' && row.blocked_reason !== waitsFor) speak(`-----> waits: ${row.blocked_reason}`);
       waitsFor = row.blocked_reason;
-      // The log of an ended deployment is complete, so this read finds its last line.
+      // The log of a finished deployment is complete, so this read includes its last line.
       for (let more = true; more; ) {
         const { serviceId, deploymentId } = followed;
         const batch = await readLogs(followed.db, { serviceId, deploymentId, hours: HOURS, after, limit: LINES });
@@ -91,7 +99,7 @@ async function stateOf({ db, deploymentId }: Followed): Promise<State> {
   return row ?? { status: 'cancelled', steps: [], blocked_reason: '', error: 'the service was deleted' };
 }
 
-/** Formats a log line. Lines of the platform get an arrow, unlike the output of commands. */
+/** Formats a log line. Unlike the output of commands, the platform's own lines get an arrow. */
 function show({ source, message }: LogLineRow): string {
   return `${source === 'system' ? '-----> ' : '       '}${message}`;
 }

@@ -1,5 +1,6 @@
 import { Type } from 'typebox';
 import { validate as isUuid } from 'uuid';
+import { basicCredentials } from '../../shared/core/basic-credentials.js';
 import { AppError, conflict } from '../../shared/core/error-registry.js';
 import { type AccessFacts, type OperationName, refusal } from '../../shared/identity/policy.js';
 import { hostsOfFolder } from '../../shared/pushes/store.js';
@@ -18,8 +19,8 @@ import { fetchFrom, pushTo } from './git-backend.js';
 import { PushedRepositories } from './pushed-repositories.js';
 
 /**
- * Paths of `git push`, `git fetch` and `git clone`: `/git/<workspaceId>/<slug>.git`, below which git makes three kinds
- * of requests. The password of HTTP basic authentication is an API key.
+ * Paths of `git push`, `git fetch` and `git clone`. They are `/git/<workspaceId>/<slug>.git`, followed by one of the
+ * three requests that git makes. The password for HTTP basic authentication is an API key.
  */
 const PATH = /^\/git\/([0-9a-f-]{36})\/([a-z0-9-]{1,64})(?:\.git)?\/(info\/refs|git-upload-pack|git-receive-pack)$/i;
 
@@ -44,14 +45,15 @@ const WRITE: Endpoint = { ...ENDPOINT, method: 'POST' };
 interface GitRequest {
   workspaceId: string;
   name: string;
-  /** The path below the repository, for example `info/refs`. */
+  /** The path within the repository, for example `info/refs`. */
   rest: string;
   pushes: boolean;
 }
 
 /**
- * Pushes at the same time in this process, for one workspace and for all. A push lasts as long as its deployment. If
- * all places are taken, the workspace with the most pushes loses one of them to another workspace.
+ * Maximum number of concurrent pushes in this process, per workspace and in total. A push lasts as long as its
+ * deployment. If the total is reached, a push of the workspace with the most pushes is cancelled in favour of another
+ * workspace.
  */
 const PUSHES = { each: 10, all: 100 };
 const FETCHES = { each: 4, all: 16 };
@@ -107,7 +109,7 @@ export function serveGit(deps: ApiDeps): ApiMiddleware {
     }
   }
 
-  /** Forwards a request whose repository is on another API host. */
+  /** Forwards a request for a repository that another API host has. */
   async function forward(ctx: ApiContext, request: GitRequest, folderId: string): Promise<void> {
     if (wasForwarded(ctx, request)) throw conflict('This API host does not have the repository any more');
     const token = newForwardToken(deps.keyring, nameOf(request), Date.now());
@@ -119,10 +121,10 @@ export function serveGit(deps: ApiDeps): ApiMiddleware {
   }
 
   async function identify(ctx: ApiContext, request: GitRequest): Promise<Visitor> {
-    const { user, password } = basic(ctx.get('Authorization'));
+    const { name = '', password = '' } = basicCredentials(ctx.get('Authorization')) ?? {};
     if (password === '')
       throw new AppError('unauthenticated', 'Give a key of the workspace as the password; any user name will do');
-    if (user === WORKER_NAME) {
+    if (name === WORKER_NAME) {
       const id = serviceOfFetchToken(deps.keyring, password, Date.now());
       const service =
         id === null || id !== request.name ? undefined : await findServiceView(db, request.workspaceId, id);
@@ -211,19 +213,11 @@ function parse(ctx: ApiContext): GitRequest {
   return { workspaceId: workspaceId.toLowerCase(), name: name.toLowerCase(), rest, pushes };
 }
 
-/** Returns the user and the password of HTTP basic authentication; '' for a missing part. */
-export function basic(header: string): { user: string; password: string } {
-  const [, encoded = ''] = /^basic +([A-Za-z0-9+/=_-]+)$/i.exec(header.trim()) ?? [];
-  const text = Buffer.from(encoded, 'base64').toString('utf8');
-  const colon = text.indexOf(':');
-  return colon < 0 ? { user: text, password: '' } : { user: text.slice(0, colon), password: text.slice(colon + 1) };
-}
-
 function missing(): AppError {
   return new AppError('not_found', 'There is no such service in the workspace of this key');
 }
 
-/** Answers an error as plain text, which git prints in the user's terminal. */
+/** Responds to an error with plain text, which git prints in the user's terminal. */
 function answerAsText(ctx: ApiContext, { status, message, details }: AppError): void {
   if (status === 401) ctx.set('WWW-Authenticate', 'Basic realm="Ranvier", charset="UTF-8"');
   ctx.status = status;

@@ -22,7 +22,9 @@ export interface AppDeps extends CommandDeps {
   keyring: Keyring;
   mailer: Mailer;
   log: Logger;
-  /** Returns true while the process shuts down. Then /readyz is 503, and each connection closes after its answer. */
+  /**
+   * Returns true while the process shuts down. Then /readyz returns 503, and each connection closes after its response.
+   */
   isEnding: () => boolean;
 }
 
@@ -37,22 +39,24 @@ export interface ApiDeps extends AppDeps {
 /** The authenticated sender of a request. */
 export interface Caller {
   kind: 'key' | 'session';
-  /** The id of the API key or the session, for rate limits and for receipts of idempotent writes. */
+  /** The id of the API key or session, for rate limits and the receipts of idempotent writes. */
   credentialId: string;
   userId: string;
   email: string;
   emailVerified: boolean;
   /**
-   * True if the caller satisfies `requireMfa`: a code was entered in the session, or the key's owner has a second
+   * True if the caller satisfies `requireMfa`. A code was entered in the session, or the key's owner has a second
    * factor.
    */
   secondFactor: boolean;
+  /** True for a session that was started with a password. A workspace can refuse those. */
+  byPassword: boolean;
   scope: KeyScope;
-  /** The workspace of an API key; null for a session, which may use all workspaces of its user. */
+  /** The workspace of an API key; null for a session, which can access all workspaces of its user. */
   workspaceId: string | null;
 }
 
-/** The workspace of the path, with the caller's rights in it. */
+/** The workspace in the path, with the caller's rights in it. */
 export interface WorkspaceAccess {
   row: WorkspaceRow;
   role: Role;

@@ -1,29 +1,29 @@
 import type { TObject, TSchema } from 'typebox';
 import type { ErrorCode } from '../../shared/core/error-registry.js';
-import { STACK_NAME_PATTERN } from '../../shared/core/string-formats.js';
+import { STACK_NAME_PATTERN, TEMPLATE_NAME_PATTERN } from '../../shared/core/string-formats.js';
 
 /** The root of the versioned API (specification, Versioning). */
 export const API_ROOT = '/api/v1';
-/** The root of the session's routes, which are not versioned. */
+/** The root of the session routes, which are not versioned. */
 export const SESSION_ROOT = '/api';
 
 /**
- * Who may call a route. `anyone` needs no credential, `signing-in` proves a password, `session` needs a browser's
- * session, and `key or session` needs either, with the rights of the operation's policy.
+ * Who may call a route. `anyone` needs no credential, `signing-in` proves a password, `session` needs a browser
+ * session, and `key or session` needs either, with the rights required by the operation's policy.
  */
 export type Access = 'anyone' | 'signing-in' | 'session' | 'key or session';
 
-/** Path parameters that are names instead of ids → the pattern that the name must match. */
+/** Path parameters that are names instead of ids → the pattern of the name. */
 export const NAME_PARAMETERS: Readonly<Record<string, string>> = {
   stackName: STACK_NAME_PATTERN,
-  templateName: STACK_NAME_PATTERN,
+  templateName: TEMPLATE_NAME_PATTERN,
 };
 
-/** A route without its handler: what the middleware and the OpenAPI document need. */
+/** A route without its handler, as the middleware and the OpenAPI document need it. */
 export interface Endpoint {
   method: 'GET' | 'POST' | 'PATCH' | 'PUT' | 'DELETE';
   root: typeof API_ROOT | typeof SESSION_ROOT;
-  /** The path below the API's root. Every parameter is a UUID, except those of `NAME_PARAMETERS`. */
+  /** The path relative to the API's root. Every parameter is a UUID, except those in `NAME_PARAMETERS`. */
   path: string;
   access: Access;
   operation: string;
@@ -34,9 +34,9 @@ export interface Endpoint {
   status: 200 | 201 | 202;
   query: TObject;
   body: TObject | null;
-  /** Maximum bytes of the body, if it may be larger than the bodies of other routes. */
+  /** Maximum number of bytes of the body; `BODY_LIMIT` if absent. */
   bodyLimit?: number;
-  /** An example body, for routes whose required fields alone would make a poor example. */
+  /** An example body, for routes whose required fields alone would be a poor example. */
   example?: unknown;
   response: TSchema;
   keyed: boolean;

@@ -2,7 +2,7 @@ import type { ErrorCode } from '../../shared/core/error-registry.js';
 import { POLICIES, type Policy } from '../../shared/identity/policy.js';
 import type { Endpoint } from './endpoint.js';
 
-/** Returns all error codes with which a route can answer. */
+/** Returns all error codes that a route's responses can contain. */
 export function errorCodesOf(endpoint: Endpoint): ErrorCode[] {
   const { path, access, operation, query, body, keyed, engine, errors } = endpoint;
   const policy = policyOf(operation);
@@ -14,8 +14,9 @@ export function errorCodesOf(endpoint: Endpoint): ErrorCode[] {
     invalid_cursor: 'cursor' in query.properties,
     invalid_confirmation: body !== null && 'confirm' in body.properties,
     unauthenticated: access !== 'anyone',
-    forbidden: inWorkspace && (writes || policy?.role !== 'viewer'),
-    // Requests from pages of another site are refused, even reads.
+    // Reads too, because a workspace can refuse sessions that were started with a password.
+    forbidden: inWorkspace,
+    // Requests from pages of other sites are refused, even reads.
     csrf_failed: access !== 'anyone',
     email_unverified: inWorkspace && writes,
     mfa_required: inWorkspace && writes,

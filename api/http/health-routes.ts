@@ -2,15 +2,19 @@ import Router from '@koa/router';
 import { assertMigrated } from '../../shared/core/database/migrate.js';
 import { AppError, errorMessage } from '../../shared/core/error-registry.js';
 import { sameSecret } from '../../shared/secrets/random-token.js';
+import { bearerToken } from '../auth/bearer-token.js';
 import type { Operators } from '../auth/operators.js';
 import type { ApiDeps } from './api-deps.js';
 import type { ApiContext, ApiState } from './request-state.js';
 
-/** How long an answer of /readyz is reused. Anyone may ask, and each check queries the database and the queues. */
+/**
+ * How long a result of /readyz is cached, in milliseconds. Anyone may request it, and each check queries the database
+ * and the queues.
+ */
 const CACHE_TTL_MS = 1000;
 
 /**
- * Serves `/healthz` (the process runs) and `/readyz` (it can serve requests). Both need no credential and show no
+ * Serves `/healthz` (the process runs) and `/readyz` (it can serve requests). Both require no credential and reveal no
  * details.
  */
 export function healthRouter({ db, engine, isEnding, log }: ApiDeps): Router<ApiState> {
@@ -46,15 +50,13 @@ export function healthRouter({ db, engine, isEnding, log }: ApiDeps): Router<Api
 }
 
 /**
- * Serves `/metrics` for Prometheus. It shows all workspaces, so METRICS_TOKEN or the dashboard's credentials are
+ * Serves `/metrics` for Prometheus. They cover all workspaces, so METRICS_TOKEN or the dashboard's credentials are
  * required.
  */
 export function metricsRouter({ config, metrics }: ApiDeps, operators: Operators): Router<ApiState> {
   const router = new Router<ApiState>();
-  const hasToken = (ctx: ApiContext) => {
-    const [, token = ''] = /^bearer +(\S+)$/i.exec(ctx.get('Authorization').trim()) ?? [];
-    return config.metricsToken !== null && sameSecret(token, config.metricsToken.reveal());
-  };
+  const hasToken = (ctx: ApiContext) =>
+    config.metricsToken !== null && sameSecret(bearerToken(ctx.get('Authorization')), config.metricsToken.reveal());
   router.get('/metrics', async (ctx) => {
     if (!hasToken(ctx) && !(await operators.proves(ctx))) {
       throw new AppError(

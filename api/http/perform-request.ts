@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { type AuditDetails, type AuditEntry, insertAuditEntry } from '../../shared/audit/store.js';
 import type { Transaction } from '../../shared/core/database/database-client.js';
 import { AppError, invalidRequest } from '../../shared/core/error-registry.js';
+import { validTraceparent } from '../../shared/deployments/trace-context.js';
 import type { OperationName } from '../../shared/identity/policy.js';
 import { findReceipt, insertReceipt, type Receipt, type ReceiptKey } from '../../shared/receipts/store.js';
 import { assertPermitted } from '../auth/authorize.js';
@@ -17,7 +18,7 @@ const KEY = /^[!-~]{1,160}$/;
 const RETRIED = new Set(['40P01', '40001']);
 const TRIES = 3;
 
-/** Runs the handler of a route and answers with its result. */
+/** Runs the handler of a route and sends its result as the response. */
 export function perform(deps: ApiDeps, limits: SignInLimits, route: Route): ApiStep {
   if (route.access !== 'key or session') return performForSession(deps, limits, route);
   return route.method === 'GET' ? performRead(deps, route) : performWrite(deps, route);
@@ -37,9 +38,9 @@ function performRead(deps: ApiDeps, { handler }: ReadRoute): ApiStep {
 }
 
 /**
- * Runs a write in one transaction with its receipt, the stored answer (specification, Endpoints). The first request
- * with an Idempotency-Key does the work and makes one audit entry; later ones get the stored answer. A failure stores
- * nothing.
+ * Runs a write in one transaction with its receipt, the stored response (specification, Endpoints). The first request
+ * with an Idempotency-Key does the work and stores one audit entry; later ones get the stored response. A failure
+ * stores nothing.
  */
 function performWrite(deps: ApiDeps, route: WriteRoute): ApiStep {
   const { operation, handler } = route;
@@ -69,7 +70,7 @@ function performWrite(deps: ApiDeps, route: WriteRoute): ApiStep {
   };
 }
 
-/** Answers a write whose handler committed first and returned `pending`. */
+/** Completes a write whose handler has committed and returned `pending`, and sends the response. */
 export function completion(deps: ApiDeps, complete: NonNullable<WriteRoute['complete']>): ApiStep {
   return async (ctx) => {
     const { pending } = JSON.parse(String(ctx.body)) as { pending: string };
@@ -79,7 +80,7 @@ export function completion(deps: ApiDeps, complete: NonNullable<WriteRoute['comp
   };
 }
 
-/** Tries to do the write without a transaction. Returns false if the handler must do or refuse it. */
+/** Tries to perform the write without a transaction. Returns false if the handler must perform or refuse it. */
 async function performDirectly(ctx: ApiContext, deps: ApiDeps, { operation, direct }: WriteRoute): Promise<boolean> {
   if (direct === undefined) return false;
   const { found, input, route } = ctx.state;
@@ -110,7 +111,7 @@ interface Retention {
   quota: ReceiptQuota;
 }
 
-/** What a handler did: the receipt with the answer that is stored, and the audit entry if there is one. */
+/** What a handler did: the receipt with the response to store, and the audit entry if there is one. */
 interface Work {
   receipt: Receipt;
   entry: AuditEntry | null;
@@ -128,7 +129,7 @@ async function once(
   }
   if (receiptKey && workspaceId !== null) await quota.assertRoom(trx, workspaceId);
   const { receipt, entry } = await perform();
-  // Both statements are sent together, because other transactions wait for the locks of this one.
+  // Both statements are sent together, because other transactions wait for this one's locks.
   await Promise.all([
     entry && insertAuditEntry(trx, entry),
     receiptKey && insertReceipt(trx, receiptKey, receipt, workspaceId),
@@ -147,7 +148,7 @@ async function retrying<T>(work: () => Promise<T>): Promise<T> {
 }
 
 /**
- * Returns the request's Idempotency-Key, which is valid for one workspace, user, credential, method and path. Throws
+ * Returns the request's Idempotency-Key. It is valid for one workspace, user, credential, method and path. Throws
  * invalid_request.
  */
 function receiptKeyOf(ctx: ApiContext): ReceiptKey | null {
@@ -164,10 +165,10 @@ function receiptKeyOf(ctx: ApiContext): ReceiptKey | null {
   return { scope: hash(JSON.stringify(scope)), key };
 }
 
-/** Returns the request that every handler of the versioned API receives. */
+/** Returns the request object that every handler of the versioned API receives. */
 export function requestOf(ctx: ApiContext, deps: ApiDeps): Omit<ReadRequest, 'db' | 'found'> {
   const { log, caller, workspace, input } = ctx.state;
-  // `workspace` is null if the path names none. `defineRoute` gives such a handler no access to it.
+  // `workspace` is null if the path contains none. `defineRoute` then hides it from the handler.
   return {
     deps,
     log,
@@ -198,6 +199,7 @@ function writeRequest(
     ...requestOf(ctx, deps),
     requestId,
     address: clientAddress(ctx.req, deps.config.trustProxy),
+    traceparent: validTraceparent(ctx.get('traceparent')),
     body: input.body,
     trx,
     receiptKey,

@@ -21,7 +21,7 @@ type ParamsOf<Path extends string> = Path extends `${infer _}:${infer Name}/${in
 
 type WorkspaceOf<Path extends string> = Path extends `${string}:workspaceId${string}` ? WorkspaceAccess : null;
 
-/** What the handler of a GET of the versioned API receives. `query` has been validated. */
+/** What the handler of a GET route of the versioned API receives. `query` has been validated. */
 export interface ReadRequest<Path extends string = string, Query = unknown> {
   deps: ApiDeps;
   log: () => Logger;
@@ -29,10 +29,10 @@ export interface ReadRequest<Path extends string = string, Query = unknown> {
   workspace: WorkspaceOf<Path>;
   params: Readonly<ParamsOf<Path>>;
   query: Query;
-  /** The requested path with its ids in lower case; cursors are bound to it. */
+  /** The requested path with its ids in lower case. Cursors are bound to it. */
   path: string;
   db: Db;
-  /** The path's service, if it was read together with the API key; otherwise the handler reads it. */
+  /** The service in the path, if it was read together with the API key; otherwise the handler reads it. */
   found: Pick<KeyAccess, 'service'> | undefined;
 }
 
@@ -44,19 +44,21 @@ export interface WriteRequest<Path extends string = string, Query = unknown, Bod
   extends Omit<ReadRequest<Path, Query>, 'db' | 'found'> {
   body: Body;
   trx: Transaction;
-  /** The request's Idempotency-Key in its scope. A deployment stores it without an expiry. */
+  /** The request's Idempotency-Key in its scope. A deployment stores it permanently. */
   receiptKey: ReceiptKey | null;
   /** Throws if the policy requires a higher role than the caller has, given these facts. */
   authorize: (facts: Pick<AccessFacts, 'protectedEnvironment'>) => void;
   /**
-   * Throws `engine_unavailable` if the queue engine does not answer. Must be called before work is queued. Only routes
-   * that declare `engine` may call it; the dispatcher is woken after the commit.
+   * Throws `engine_unavailable` if the queue engine is unreachable. Must be called before work is queued. Only routes
+   * that declare `engine` may call it. The dispatcher is woken after the commit.
    */
   needEngine: () => void;
   note: (details: AuditDetails) => void;
   requestId: string;
-  /** The client's address, as the trusted proxy names it. */
+  /** The client's address, as reported by the trusted proxy. */
   address: string;
+  /** The header `traceparent`, which is the caller's trace context; null if it is absent or invalid. */
+  traceparent: string | null;
   /** Wakes the dispatcher once the transaction has committed. */
   wakeDispatcher: () => void;
 }
@@ -65,18 +67,18 @@ export interface WriteRequest<Path extends string = string, Query = unknown, Bod
 export interface DirectRequest<Path extends string = string, Query = unknown, Body = unknown>
   extends ReadRequest<Path, Query>,
     Pick<WriteRequest<Path, Query, Body>, 'body' | 'authorize'> {
-  /** Builds the audit entry, which must be stored with the write. `answer` is the answer that the caller will get. */
+  /** Builds the audit entry, which must be stored with the write. `answer` is the response that the caller will get. */
   audit: (answer: unknown) => AuditEntry | null;
 }
 
-/** Limits that the handlers of session routes apply themselves, because only they know the account. */
+/** Limits that the handlers of session routes apply themselves, because they depend on the account. */
 export interface SignInLimits {
   guesses: GuessLimit;
   hashing: HashGate;
   mails: MailLimit;
 }
 
-/** What a handler receives that signs users in or out. It sets cookies and opens transactions itself. */
+/** What the handler of a route that signs users in or out receives. It sets cookies and opens transactions itself. */
 export interface SessionRequest<Body = unknown> {
   deps: ApiDeps;
   limits: SignInLimits;
@@ -148,19 +150,19 @@ interface Definition<
   /** False if the write stores no receipt, and thus ignores Idempotency-Key. Session routes never store one. */
   keyed?: boolean;
   engine?: true;
-  /** Returns true for a read that can take long, which then waits for one of a few places. */
+  /** Returns true for a read that may take long. Few such reads run concurrently. */
   isSearch?: (request: Pick<ReadRequest<Path, Static<Query>>, 'query' | 'workspace'>) => boolean;
   handler: (
     request: RequestOf<A, Method, Path, Static<Query>, Static<Body>>,
   ) => Promise<Static<Response> | { pending: string }>;
   /**
-   * Answers a write that waits for a worker or the network. Called after the commit, outside of any transaction and
-   * turn, with the `pending` that the handler returned. Such a route stores no receipt.
+   * Completes a write that waits for a worker or the network, and returns the response. Called after the commit,
+   * outside any transaction and turn, with the `pending` that the handler returned. Such a route stores no receipt.
    */
   complete?: (pending: string, request: ReadRequest) => Promise<Static<Response>>;
   /**
-   * Does a write without a transaction, if the request has no Idempotency-Key. Returns null to leave the write to the
-   * handler. If the caller sent an API key, the path's service has been read already.
+   * Performs a write without a transaction, if the request has no Idempotency-Key. Returns null to leave the write to
+   * the handler. If the caller sent an API key, the service in the path has already been read.
    */
   direct?: (request: DirectRequest<Path, Static<Query>, Static<Body>>) => Promise<Static<Response> | null>;
 }
@@ -178,7 +180,8 @@ const RequestId = Type.Optional(
 
 /**
  * Declares a route. Access and method determine what its handler receives, and its schemas determine the types. A route
- * that accepts API keys is part of the versioned API. A write with a receipt also accepts `requestId` in its body.
+ * that accepts API keys is part of the versioned API. An idempotent write (`keyed`) also accepts `requestId` in its
+ * body.
  */
 export function defineRoute<
   const Method extends Endpoint['method'],

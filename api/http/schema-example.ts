@@ -1,7 +1,8 @@
-/** Name of a field → its text in examples. Other text fields are empty. */
+/** Field name → its text in examples. Other text fields are empty. */
 const TEXTS: Readonly<Record<string, string>> = {
   actor: 'ada@example.com',
   address: 'wss://ranvier.example.com/api/shells/q0Zb4Vb6r8Q5H1uJt2mC9w',
+  allowedDomains: 'example.com',
   author: 'ada',
   branch: 'main',
   buildCommand: 'npm run build',
@@ -40,6 +41,7 @@ const TEXTS: Readonly<Record<string, string>> = {
   publicKey: 'ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIGV4YW1wbGU',
   repository: 'https://git.example.com/shop.git',
   requestId: '0198c0de-0000-7000-8000-00000000000f',
+  roleClaim: 'groups',
   runtime: 'node',
   search: 'error',
   secret: 'q0Zb4Vb6r8Q5H1uJt2mC9w',
@@ -108,6 +110,9 @@ function objectOf({ properties = {}, patternProperties = {}, required = [] }: Sc
   return Object.fromEntries(required.map((field) => [field, exampleOf(properties[field] ?? {}, field)]));
 }
 
-function textOf({ format = '', pattern }: Schema, name: string): string {
-  return FORMATS[format] ?? (pattern === '^[0-9]{6}$' ? '123456' : (TEXTS[name] ?? ''));
+/** Pattern → text that matches it. The only entry is for base64url. */
+const PATTERNS: Readonly<Record<string, string>> = { '^[A-Za-z0-9_-]+$': 'AQIDBA' };
+
+function textOf({ format = '', pattern = '' }: Schema, name: string): string {
+  return FORMATS[format] ?? PATTERNS[pattern] ?? (pattern.includes('[0-9]{6}') ? '123456' : (TEXTS[name] ?? ''));
 }

@@ -5,7 +5,7 @@ import { BuiltConsole, type ConsoleFile } from './console-files.js';
 /**
  * The sign-in page. A one-time link has its token in the fragment, which is never sent to a server and thus not logged.
  */
-const SIGN_IN_PATH = '/sign-in';
+export const SIGN_IN_PATH = '/sign-in';
 
 /** The page on which an invited person chooses a password. Its link has the token in the fragment, too. */
 export const INVITATION_PATH = '/invitation';

@@ -4,8 +4,11 @@ import { type Db, rowCountOf, type Transaction } from '../core/database/database
 import { fetchPage, type Page, type PageRequest } from '../core/database/page.js';
 import { prepare, rowsOfPrepared } from '../core/database/prepared.js';
 
-/** What a write was authorized by: a hook applies stacks for the user who made it. */
-export const CREDENTIAL_KINDS = ['key', 'session', 'hook'] as const;
+/**
+ * How a write was authorized. A hook applies stacks on behalf of the user who created it, and a sign-in with the OpenID
+ * Connect provider makes its user a member.
+ */
+export const CREDENTIAL_KINDS = ['key', 'session', 'hook', 'provider'] as const;
 
 export interface AuditRow {
   id: string;
@@ -15,19 +18,19 @@ export interface AuditRow {
   credential: (typeof CREDENTIAL_KINDS)[number];
   credential_id: string;
   operation: string;
-  /** The request's path below the workspace, with the ids in it. */
+  /** The request's path within the workspace, including ids. */
   path: string;
   target_id: string | null;
   target_name: string;
   request_id: string;
-  /** Further facts about the write, such as the command that a shell ran. */
+  /** Further facts about the write, such as the command that was run in a shell. */
   details: AuditDetails | null;
   created_at: Date;
 }
 
 export type AuditDetails = Readonly<Record<string, unknown>>;
 
-/** An entry to write: who changed what. It never contains the written value. */
+/** An audit entry to store: who changed what. It must not contain the written value. */
 export type AuditEntry = Omit<AuditRow, 'id' | 'created_at' | 'details'> & Partial<Pick<AuditRow, 'details'>>;
 
 const ENTRY_COLUMNS = [
@@ -35,27 +38,27 @@ const ENTRY_COLUMNS = [
   ...(['operation', 'path', 'target_id', 'target_name', 'request_id', 'details'] as const),
 ];
 
-/** SQL: the columns of an entry, in the order of `auditValues`. */
+/** SQL: the columns of an audit entry, in the order of `auditValues`. */
 export const AUDIT_COLUMNS = ['id', ...ENTRY_COLUMNS].join(', ');
 
 const INSERT = prepare(
   `insert into audit_entries (${AUDIT_COLUMNS}) values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)`,
 );
 
-/** Records a write, in the transaction that makes it. */
+/** Records a write. Must run in the transaction that performs the write. */
 export async function insertAuditEntry(trx: Transaction, entry: AuditEntry): Promise<void> {
   await rowsOfPrepared(trx, INSERT, auditValues(entry));
 }
 
-/** Returns the values of a new entry, for a statement that also makes the change. */
+/** Returns the values of a new audit entry, for a statement that also performs the write. */
 export function auditValues(entry: AuditEntry): unknown[] {
   return [uuidv7(), ...ENTRY_COLUMNS.map((column) => entry[column] ?? null)];
 }
 
-/** An audit entry with the name of the API key that was used; null if a session was used. */
+/** An audit entry, with the name of the API key that was used; null if there was none. */
 export type AuditView = AuditRow & { key_name: string | null };
 
-/** Returns the writes in a workspace, newest first. */
+/** Returns the audit entries of a workspace, newest first. */
 export function listAuditEntries(db: Db, workspaceId: string, page: PageRequest): Promise<Page<AuditView>> {
   const query: Knex.QueryBuilder<AuditView> = db('audit_entries as a')
     .leftJoin('api_keys as k', 'k.id', 'a.credential_id')
@@ -64,10 +67,10 @@ export function listAuditEntries(db: Db, workspaceId: string, page: PageRequest)
   return fetchPage(query, 'a', page);
 }
 
-/** How many entries one run of the retention sweep deletes. The next run continues. */
+/** Maximum number of entries that one run of the retention sweep deletes. The next run continues. */
 const BATCH = 20_000;
 
-/** Deletes entries of more than 90 days. The database refuses to delete younger ones. Returns how many. */
+/** Deletes audit entries older than 90 days. Returns their number. The database refuses to delete newer ones. */
 export function deleteOldAuditEntries(db: Db): Promise<number> {
   return rowCountOf(
     db,

@@ -4,10 +4,10 @@ import { SETTINGS, type SettingName, type Values } from './settings/all-settings
 import { isSocketAddress } from './settings/hosting-settings.js';
 import type { Report, Setting } from './settings/setting.js';
 
-/** Every setting of the platform, in the shape in which the code uses them. `settings/` has each variable's meaning. */
+/** Every setting of the platform, in the form the code uses. `settings/` documents each variable. */
 export type Config = ReturnType<typeof assemble>;
 
-/** Reports all problems of the environment variables at once. Each names its variable and what to do. */
+/** Reports all problems with the environment variables at once. Each problem names its variable and how to fix it. */
 export class ConfigError extends Error {
   readonly problems: string[];
   constructor(problems: string[]) {
@@ -31,7 +31,7 @@ export function loadConfig(env: Environment = process.env): Config {
 }
 
 /**
- * Returns only the encryption keys, for the command that rotates them. Throws `ConfigError`. `kept` is the key in
+ * Returns only the encryption keys, for the key rotation command. Throws `ConfigError`. `kept` is the key stored in
  * DATA_DIR, used if SECRETS_KEY is not set.
  */
 export function loadSecretsKeys(
@@ -51,7 +51,7 @@ export function loadDatabaseSettings(env: Environment = process.env): { database
   return { databaseUrl: env.DATABASE_URL || null, dataDir: resolve(env.DATA_DIR || SETTINGS.DATA_DIR.kind.fallback) };
 }
 
-/** Parses one variable. A reported problem never shows the text of a secret. */
+/** Parses one variable. A reported problem never includes the text of a secret. */
 function read<Name extends SettingName>(name: Name, env: Environment, problems: string[]): Values[Name] {
   const { kind }: Setting<unknown> = SETTINGS[name];
   const report: Report = (problem, given) => {
@@ -64,16 +64,19 @@ function assemble(values: Values, env: Environment) {
   const dataDir = resolve(values.DATA_DIR);
   const { EDGE_TLS: certificates, DASHBOARD_USER: user, DASHBOARD_PASSWORD: password } = values;
   const { SMTP_URL: smtpUrl, MAIL_FROM: from } = values;
+  const { OIDC_ISSUER: issuer, OIDC_CLIENT_ID: clientId, OIDC_CLIENT_SECRET: clientSecret } = values;
   return {
     port: values.PORT,
-    /** The descriptor of a socket that systemd has opened for the API or the edge; null if it opens the port itself. */
+    /**
+     * Descriptor of a socket that systemd opened for the API or the edge. Null if the process opens the port itself.
+     */
     listenDescriptor: env.LISTEN_FDS === '1' && env.LISTEN_PID === String(process.pid) ? 3 : null,
     /** If null, the API listens on all addresses of the host. */
     apiAddress: values.API_ADDRESS,
     apiHosts: values.API_HOSTS,
-    /** Without a slash at the end. */
+    /** Without a trailing slash. */
     publicUrl: (values.PUBLIC_URL ?? `http://localhost:${values.PORT}`).replace(/\/+$/, ''),
-    /** Null if the platform must find out this URL. Without a slash at the end. */
+    /** Null if the platform must detect this URL itself. Without a trailing slash. */
     internalUrl: values.INTERNAL_URL?.replace(/\/+$/, '') ?? null,
     trustProxy: values.TRUST_PROXY,
     rateLimits: {
@@ -85,6 +88,17 @@ function assemble(values: Values, env: Environment) {
     metricsToken: values.METRICS_TOKEN,
     metricsServices: values.METRICS_SERVICES,
     mail: smtpUrl === null || from === null ? null : { smtpUrl, from },
+    /** The OpenID Connect provider with which users sign in; null if none is configured. */
+    oidc:
+      issuer === null || clientId === null || clientSecret === null || !URL.canParse(issuer)
+        ? null
+        : {
+            issuer,
+            clientId,
+            clientSecret,
+            name: values.OIDC_NAME ?? new URL(issuer).host,
+            scopes: values.OIDC_SCOPES,
+          },
 
     edgePort: values.EDGE_PORT,
     edgeDomain: values.EDGE_DOMAIN,
@@ -140,6 +154,8 @@ function assemble(values: Values, env: Environment) {
     metricsSeconds: values.METRICS_SECONDS,
     scalingQuietSeconds: values.SCALING_QUIET_SECONDS,
     scalingReadySeconds: values.SCALING_READY_SECONDS,
+    sleepSeconds: values.SLEEP_SECONDS,
+    frozenSeconds: values.FROZEN_SECONDS,
     stopGraceSeconds: values.STOP_GRACE_SECONDS,
     runtime: values.RUNTIME,
     runtimePorts: values.RUNTIME_PORTS,
@@ -152,16 +168,15 @@ function assemble(values: Values, env: Environment) {
     docker: { host: values.DOCKER_HOST, registryUrl: values.REGISTRY_URL },
     baseImages: values.BASE_IMAGES,
     dataImages: { postgres: values.POSTGRES_IMAGE, redis: values.REDIS_IMAGE },
-    // Only container builds use BUILDKIT_HOST. It is null otherwise, because other tools accept forms of it that we
-    // refuse.
+    // Only container builds use BUILDKIT_HOST. It is null otherwise, because other tools accept forms that we refuse.
     railpack: { buildkitHost: values.RUNTIME === 'swarm' ? values.BUILDKIT_HOST : null, searchPath: values.PATH },
   };
 }
 
-/** Linux allows 107 bytes for a socket's path. The longest name below this folder is /65535.gate.sock.4194304. */
+/** Linux limits a socket's path to 107 bytes. The longest file name in this folder is /65535.gate.sock.4194304. */
 const MAX_SOCKET_DIR_BYTES = 83;
 
-/** Returns problems of settings that are valid alone but contradict each other. */
+/** Returns the problems of settings that are valid by themselves but contradict each other. */
 function conflicts(values: Values, config: Config): string[] {
   const { buildkitHost } = config.railpack;
   const { edge, edgeTls, edgeSocketDir } = config;
@@ -184,6 +199,12 @@ function conflicts(values: Values, config: Config): string[] {
     ],
     [(values.SMTP_URL === null) !== (values.MAIL_FROM === null), 'SMTP_URL and MAIL_FROM must be set together'],
     [
+      new Set([values.OIDC_ISSUER, values.OIDC_CLIENT_ID, values.OIDC_CLIENT_SECRET].map((value) => value === null))
+        .size > 1,
+      'OIDC_ISSUER, OIDC_CLIENT_ID and OIDC_CLIENT_SECRET must be set together',
+    ],
+    [values.OIDC_NAME !== null && values.OIDC_ISSUER === null, 'OIDC_NAME needs OIDC_ISSUER, the provider it names'],
+    [
       edge === 'caddy' && Buffer.byteLength(edgeSocketDir) > MAX_SOCKET_DIR_BYTES,
       `EDGE_SOCKET_DIR must have a path of at most ${MAX_SOCKET_DIR_BYTES} bytes, for Unix sockets; without it, it is the folder edge in DATA_DIR (${edgeSocketDir})`,
     ],
@@ -196,7 +217,7 @@ function conflicts(values: Values, config: Config): string[] {
   return rules.flatMap(([broken, problem]) => (broken ? [problem] : []));
 }
 
-/** Returns the set variables whose names match. `patterns` are names, or prefixes followed by `*`. */
+/** Returns the variables that are set and match a pattern: a name, or a prefix followed by `*`. */
 function pick(env: Environment, patterns: readonly string[]): Record<string, string> {
   const names = new Set(patterns);
   const beginnings = patterns.filter((name) => name.endsWith('*')).map((name) => name.slice(0, -1));
@@ -207,17 +228,19 @@ function pick(env: Environment, patterns: readonly string[]): Record<string, str
   );
 }
 
-/** Variables that a prefix pattern does not pass to builds: the platform's own folders, and tokens for publishing. */
+/**
+ * Variables that a prefix pattern must not pass to builds. They are the platform's own folders and publishing tokens.
+ */
 const NOT_OF_MIRRORS = /_(HOME|DIR|TOKEN)$/;
 
 type EdgeAddress = Pick<Config, 'edgeDomain' | 'edgePort' | 'edgeTls'>;
 
-/** Returns the address at which a service answers. */
+/** Returns the public URL of a service on the platform domain. */
 export function serviceUrl(config: EdgeAddress, slug: string): string {
   return edgeUrl(config, `${slug}.${config.edgeDomain}`);
 }
 
-/** Returns the address of the edge under this host name. */
+/** Returns the URL of the edge for this host name. */
 export function edgeUrl({ edgePort, edgeTls }: Pick<EdgeAddress, 'edgePort' | 'edgeTls'>, host: string): string {
   const [scheme, port, usual] = edgeTls === null ? ['http', edgePort, 80] : ['https', edgeTls.port, 443];
   return `${scheme}://${host}${port === usual ? '' : `:${port}`}`;

@@ -1,5 +1,4 @@
-/** Returns a field of JSON from outside; undefined if the value is no object or lacks it. */
-
+/** Returns a field of untrusted JSON; undefined if the value is not an object or lacks the field. */
 export function field(value: unknown, name: string): unknown {
   return typeof value === 'object' && value !== null && Object.hasOwn(value, name)
     ? (value as Record<string, unknown>)[name]
@@ -9,4 +8,13 @@ export function field(value: unknown, name: string): unknown {
 export function text(value: unknown, name: string): string {
   const found = field(value, name);
   return typeof found === 'string' ? found : '';
+}
+
+/** Parses untrusted text as JSON; null if it is malformed. */
+export function parsedJson(json: string): unknown {
+  try {
+    return JSON.parse(json);
+  } catch {
+    return null;
+  }
 }

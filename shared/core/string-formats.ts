@@ -1,16 +1,19 @@
 import { isIP } from 'node:net';
 import { isSchedule, MAX_SCHEDULE_LENGTH } from './cron-expression.js';
 
-/** The pattern of a stack's name, which is part of paths. */
+/** Pattern of a stack's name. The name is part of URL paths. */
 export const STACK_NAME_PATTERN = '^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$';
+/** Pattern of a template's name: a template of the platform, or `source.template`. */
+export const TEMPLATE_NAME_PATTERN =
+  '^(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\\.)?[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$';
 
-/** The length of the longest IPv6 address, one with an embedded IPv4 address and a prefix. */
+/** Length of the longest IP range: IPv6 with an embedded IPv4 address and a prefix length. */
 export const MAX_IP_RANGE_LENGTH = 49;
 export const MAX_TIME_ZONE_LENGTH = 64;
 
 /**
- * Returns the non-standard string formats of our schemas, each with its check, as ajv takes them.
- * The check of schedules reads the time from `now`.
+ * Returns the non-standard string formats of our schemas for ajv, each with its check. The check of schedules reads the
+ * current time from `now`.
  */
 export function stringFormats(now: () => Date): Record<string, (value: string) => boolean> {
   return {
@@ -22,8 +25,8 @@ export function stringFormats(now: () => Date): Record<string, (value: string) =
 }
 
 /**
- * Returns a check that refuses longer text without reading it. A JSON Schema validator checks the format even if the
- * text exceeds maxLength.
+ * Returns a check that rejects longer strings without examining them. A JSON Schema validator checks the format even if
+ * the string exceeds maxLength.
  */
 export function atMost(length: number, isValid: (value: string) => boolean): (value: string) => boolean {
   return (value) => value.length <= length && isValid(value);
@@ -37,7 +40,7 @@ export function isIpRange(value: string): boolean {
   return /^\d{1,3}$/.test(prefix) && Number(prefix) <= (family === 4 ? 32 : 128);
 }
 
-/** Returns true for branches, tags and commits that git accepts and that need no quoting. */
+/** Returns true for names of branches, tags and commits that git accepts and that need no quoting. */
 export function isBranchName(name: string): boolean {
   return (
     /^[A-Za-z0-9._/#@+-]{1,255}$/.test(name) &&

@@ -26,28 +26,30 @@ import { assertSource } from './source-check.js';
 import { cancelOpenDeployments, type DeploymentKey, findKeyHolder, getDeployment, insertDeployment } from './store.js';
 
 export interface QueueDeploymentInput {
-  /** The deployment's id; if absent, a new one is made. */
+  /** The deployment's id; a new one is generated if absent. */
   id?: string;
   service: Pick<ServiceRow, 'id'>;
-  /** The service, if this transaction has already locked and read it. */
+  /** The service's row, if this transaction has already locked and read it. */
   locked?: ServiceRow;
   actor: string;
   trigger: DeploymentTrigger;
   branch?: string;
   commitSha?: string;
   clearCache?: boolean;
-  /** The apply with whose other deployments this one goes live. */
+  /** The stack apply whose deployments go live together with this one; null if it goes live alone. */
   togetherId?: string | null;
+  /** The caller's trace context, as returned by `validTraceparent`. */
+  traceparent?: string | null;
   idempotency?: DeploymentKey | null;
-  /** Throws if the person who queues the deployment may not read values of protected environments. */
+  /** Throws if the user who queues the deployment may not read values from protected environments. */
   authorize: ResolveInput['authorize'];
 }
 
 /**
- * Stores a queued deployment with a sealed copy of its variables (specification, Deployments).
- * Under `overlappingDeploys: cancel`, requests the cancellation of the service's older deployments. A preview gets the
- * configuration and the variables of its base service. Throws hosting_disabled, service_archived, conflict,
- * source_invalid, idempotency_legacy_conflict, capacity_exceeded, billing_required, and what `resolveVariables` throws.
+ * Stores a queued deployment with a sealed snapshot of its variables (specification, Deployments). Under
+ * `overlappingDeploys: cancel`, requests the cancellation of the service's older deployments. A preview gets the
+ * configuration and variables of its base service. Throws hosting_disabled, service_archived, conflict, source_invalid,
+ * idempotency_legacy_conflict, capacity_exceeded, billing_required, and errors of `resolveVariables`.
  */
 export async function queueDeployment(
   trx: Transaction,
@@ -83,6 +85,7 @@ export async function queueDeployment(
     commit_sha: commitSha ?? '',
     clear_cache: input.clearCache ?? false,
     together_id: input.togetherId ?? null,
+    traceparent: input.traceparent ?? null,
     configuration,
     snapshot_id: await storeSnapshot(trx, deps.keyring, { serviceId: service.id, deploymentId: id, resolved }),
     variable_names: Object.keys(resolved.values).sort(),
@@ -95,9 +98,7 @@ function keyColumns(idempotency: DeploymentKey | null | undefined) {
   return { idempotency_scope: idempotency?.scope ?? null, idempotency_key: idempotency?.key ?? null };
 }
 
-/**
- * Locks the service unless the caller has locked it, and returns it. Throws if none of its deployments may be queued.
- */
+/** Locks the service, unless the caller has, and returns it. Throws if it cannot be deployed. */
 async function lockDeployable(
   trx: Transaction,
   deps: CommandDeps,
@@ -113,7 +114,7 @@ async function lockDeployable(
   return service;
 }
 
-/** Throws idempotency_legacy_conflict if a deployment was created with this key but the stored response is gone. */
+/** Throws idempotency_legacy_conflict if a deployment has this key but its stored response is gone. */
 async function assertKeyUnused(trx: Transaction, idempotency: DeploymentKey | null | undefined): Promise<void> {
   if (!idempotency) return;
   const holder = await findKeyHolder(trx, idempotency);
@@ -126,8 +127,9 @@ async function assertKeyUnused(trx: Transaction, idempotency: DeploymentKey | nu
 }
 
 /**
- * Throws billing_required or capacity_exceeded if the workspace has no room for the deployment.
- * Under `overlappingDeploys: cancel`, cancels the older deployments of the service; under `wait`, the new one queues.
+ * Throws billing_required or capacity_exceeded if the deployment would exceed the workspace's limits. Under
+ * `overlappingDeploys: cancel`, requests the cancellation of the service's older deployments; under `wait`, the new one
+ * waits for them.
  */
 async function makeRoom(
   trx: Transaction,
@@ -146,23 +148,32 @@ export interface QueueRollbackInput {
   service: Pick<ServiceRow, 'id'>;
   source: DeploymentRow;
   actor: string;
-  /** The apply with whose other deployments this one goes live. */
+  /** The stack apply whose deployments go live together with this one; null if it goes live alone. */
   togetherId?: string | null;
+  traceparent?: string | null;
   idempotency?: DeploymentKey | null;
-  /** Throws if the person who queues the deployment may not read values of protected environments. */
+  /** Throws if the user who queues the deployment may not read values from protected environments. */
   authorize: ResolveInput['authorize'];
 }
 
 /**
- * Queues a deployment of an earlier release (specification, Rollback rules).
- * It reuses the source's image, configuration and snapshot, and needs no build minutes. Throws conflict if the source
- * never went live or its image is gone, forbidden if `authorize` refuses a value of a protected environment in the
- * snapshot, billing_required.
+ * Queues a deployment that rolls back to an earlier release (specification, Rollback rules). It reuses the image,
+ * configuration and snapshot of the source deployment, and needs no build minutes. Throws conflict if that deployment
+ * never went live or its image was deleted; forbidden if `authorize` refuses a value from a protected environment in
+ * the snapshot; billing_required.
  */
 export async function queueRollback(
   trx: Transaction,
   deps: CommandDeps,
-  { service: { id: serviceId }, source, actor, togetherId = null, idempotency, authorize }: QueueRollbackInput,
+  {
+    service: { id: serviceId },
+    source,
+    actor,
+    togetherId = null,
+    traceparent = null,
+    idempotency,
+    authorize,
+  }: QueueRollbackInput,
 ): Promise<DeploymentRow> {
   const service = await lockDeployable(trx, deps, serviceId);
   if (isDataKind(service.kind)) {
@@ -190,6 +201,7 @@ export async function queueRollback(
     commit_message: source.commit_message,
     source_deployment_id: source.id,
     together_id: togetherId,
+    traceparent,
     configuration: source.configuration,
     snapshot_id: source.snapshot_id,
     variable_names: source.variable_names,
@@ -200,8 +212,8 @@ export async function queueRollback(
 }
 
 /**
- * Requests the cancellation of a deployment (specification, Deployment status).
- * After the commit, the deployment can no longer go live. Throws not_found, deployment_terminal.
+ * Requests the cancellation of a deployment (specification, Deployment status). Once this commits, the deployment
+ * cannot go live. Throws not_found, deployment_terminal.
  */
 export async function requestCancel(
   trx: Transaction,

@@ -3,33 +3,34 @@ import { prepare, rowsOfBatch } from '../core/database/prepared.js';
 import { ONLINE_SECONDS } from '../workers/store.js';
 
 /**
- * The first round examines one workspace for each free slot and this many more, because some may have nothing to admit.
- * If slots stay free, each further round examines `MAX_WORKSPACES`.
+ * The first round examines one workspace per free slot and this many more. The extra ones are needed because some
+ * workspaces may have nothing to admit. If slots remain free, each further round examines `MAX_WORKSPACES`.
  */
 const SPARE_WORKSPACES = 4;
 const MAX_WORKSPACES = 128;
 const MAX_ROUNDS = 8;
 /**
- * A workspace whose deployments are all blocked is checked again after this time. The check is needed because they may
- * become able to run without a change of any deployment, for example when a database that they refer to is resumed.
+ * Seconds after which a workspace whose deployments are all blocked is checked again. They may become unblocked without
+ * a change to any deployment, for example when a database that they refer to is resumed.
  */
 const RECHECK_SECONDS = 5;
 const MAX_RECHECKS = 32;
 /**
- * The process that admits a deployment makes its first job within this time. Afterwards any dispatcher may make the
- * job.
+ * How long only the process that admitted a deployment may enqueue its first job, in seconds. After that, any
+ * dispatcher may, in case that process has crashed.
  */
 const HANDOVER_SECONDS = 2;
 
 /**
- * Admits waiting deployments, and returns their ids. The caller makes their jobs. Admits the oldest of each service
- * that has none running, at most `buildConcurrency` for each workspace, and in total at most as many as the online
- * workers have slots. Workspaces take turns: the next one is that whose last turn is longest ago, even if another has
- * older deployments. Each round is a separate transaction, and safe under concurrent callers. An admitted deployment
- * becomes due after two seconds unless a worker has claimed it, in case the caller crashes before it makes the job.
+ * Admits waiting deployments and returns their ids, for which the caller must enqueue jobs.
+ * Admits the oldest deployment of each service that has none running: at most `buildConcurrency` per workspace, and in
+ * total at most as many as the online workers have slots. Workspaces take turns: the one whose last turn is longest ago
+ * is next, even if another has older deployments. Each round is a separate transaction, and concurrent calls are safe.
+ * An admitted deployment becomes due after two seconds unless a worker has claimed it, in case the caller crashes
+ * before it enqueues the job.
  * Each workspace with waiting deployments has a row in `admission_lines`, which a trigger updates. A round reads only
- * the first rows, so that its time depends on the number of free slots and not on how many deployments wait. For this
- * reason each row's facts are read by subqueries: the planner may turn a join into a scan of whole tables.
+ * the first rows, so its time depends on the number of free slots and not on the number of waiting deployments. For the
+ * same reason, subqueries read each row's data: the planner could turn a join into a scan of whole tables.
  */
 export async function admitDeployments(db: Db): Promise<string[]> {
   const admitted: string[] = [];
@@ -43,21 +44,24 @@ export async function admitDeployments(db: Db): Promise<string[]> {
 
 const LOCK = prepare<unknown>(`select pg_advisory_xact_lock(hashtextextended('ranvier.admission', 0))`);
 
+/** SQL: the states in which a deployment waits without a slot: for others, or for the end of its canary. */
+const PARKED = `'prepared', 'canary'`;
+
 /**
- * SQL: the free slots of all online workers. A deployment whose route has moved is not counted, because it needs its
- * slot for only a few more milliseconds; meanwhile the next one is admitted and waits in the queue. One that is prepared
- * waits for others without a slot.
+ * SQL: the number of free slots of all online workers. A deployment whose route has switched does not count, because it
+ * needs its slot for only a few more milliseconds; meanwhile the next admitted deployment waits in the queue. A
+ * parked one does not count either, because it uses no slot.
  */
 const FREE_SLOTS = `(select coalesce(sum(deploy_slots), 0) from workers where seen_at > now() - interval '${ONLINE_SECONDS} seconds')
-  - (select count(*) from deployments where finished_at is null and admitted_at is not null and status not in ('prepared', 'switched'))`;
+  - (select count(*) from deployments where finished_at is null and admitted_at is not null and status not in (${PARKED}, 'switched'))`;
 
-/** The transaction-local setting that passes the chosen workspaces from `turns` to `ADMIT`. */
+/** Transaction-local setting that passes the workspaces chosen by `turns` to `ADMIT`. */
 const LINES = 'ranvier.admission_lines';
 
 /**
- * Returns a statement that locks the rows of the workspaces whose turn it is, in `admission_lines`, if a slot is free.
- * Skips a row that another transaction has locked: that transaction changes it, and another round follows its commit.
- * No chosen row can change until the round ends.
+ * Returns a statement that locks the `admission_lines` rows of the next workspaces. Locks none if no slot is free.
+ * Skips a row that another transaction has locked to change it, because another round follows that transaction's
+ * commit. The chosen rows cannot change until the round ends.
  */
 function turns(beyond: number) {
   return prepare<{ taken: number; wanted: number }>(
@@ -82,8 +86,8 @@ const FIRST_TURNS = turns(SPARE_WORKSPACES);
 const FURTHER_TURNS = turns(MAX_WORKSPACES);
 
 /**
- * Admits deployments of the chosen workspaces. Returns their ids in order of turns, and the number of slots that remain
- * free.
+ * Admits deployments of the chosen workspaces. Returns their ids in order of turns, and the number of slots that are
+ * still free.
  */
 const ADMIT = prepare<{ admitted: string[]; free: number }>(
   `with lines as materialized (
@@ -94,7 +98,7 @@ const ADMIT = prepare<{ admitted: string[]; free: number }>(
                    where a.workspace_id = chosen.id and a.finished_at is null and a.admitted_at is not null) as services,
             (select count(*) from deployments a
               where a.workspace_id = chosen.id and a.finished_at is null and a.admitted_at is not null
-                and a.status <> 'prepared') as busy
+                and a.status not in (${PARKED})) as busy
        from unnest(cast(current_setting('${LINES}') as uuid[])) as chosen(id)
    ), free as materialized (select ${FREE_SLOTS} as slots), heads as (
      select l.workspace_id, l.last_turn, l.most, head.id, head.number,
@@ -133,12 +137,12 @@ const ADMIT = prepare<{ admitted: string[]; free: number }>(
           (select slots from free) - (select count(*) from admitted) as free`,
 );
 
-/** Returns SQL: a column of the last restore of the service `s`. */
+/** Returns an SQL query for a column of the last restore of the service `s`. */
 function lastRestore(column: 'status' | 'error'): string {
   return `select r.${column} from operations r where r.service_id = s.id and r.kind = 'restore' order by r.created_at desc limit 1`;
 }
 
-/** Returns SQL: the names of a deployment's referenced databases that do not run, with what they wait for. */
+/** Returns an SQL query for a deployment's referenced databases that do not run, with the reasons. */
 function missingDatabases(deployment: string): string {
   return `select s.name,
             case when s.deleted_at is not null then 'it was deleted'
@@ -154,15 +158,15 @@ function missingDatabases(deployment: string): string {
          or (exists (select from preview_databases p where p.service_id = s.id) and (${lastRestore('status')}) <> 'succeeded')`;
 }
 
-/** The most deployments without a reason for waiting that get one in one call. */
+/** Maximum number of deployments for which one call records a first reason for waiting. */
 const UNEXPLAINED = 50;
-/** The most deployments that one call examines by turn, in the order of their numbers. */
+/** Maximum number of deployments whose reason one call updates, in the order of their numbers. */
 const EXPLAINED_AGAIN = 100;
 
 /**
- * Records why deployments wait. Those without a reason get one at once; the reasons of others are updated by turn,
- * because another deployment can change them. A call begins after the number `after` and returns the number for the
- * next call.
+ * Records why deployments wait. Those without a recorded reason come first. The reasons of the others are updated a few
+ * per call, because other deployments can change them. A call starts after the deployment number `after`, and returns
+ * the number for the next call.
  */
 export async function recordWaitingReasons(db: Db, after = 0): Promise<number> {
   const row = await oneRow<{ explained: number; last: number }>(
@@ -181,7 +185,7 @@ export async function recordWaitingReasons(db: Db, after = 0): Promise<number> {
                 order by o.number desc limit 1) as ahead,
               (select count(*) from deployments o
                 where o.workspace_id = d.workspace_id and o.finished_at is null and o.admitted_at is not null
-                  and o.status <> 'prepared') as busy,
+                  and o.status not in (${PARKED})) as busy,
               (select 'Waits for the database "' || m.name || '" that its variables refer to: ' || m.what
                  from (${missingDatabases('d')}) m order by m.name limit 1) as missing
          from chosen join deployments d on d.id = chosen.id
@@ -211,7 +215,9 @@ export async function recordWaitingReasons(db: Db, after = 0): Promise<number> {
   return explained < EXPLAINED_AGAIN ? 0 : last;
 }
 
-/** Records for admitted, unclaimed deployments that the queue engine cannot be reached. A claim clears this. */
+/**
+ * Records that admitted but unclaimed deployments wait for an unreachable queue engine. A claim clears it.
+ */
 export async function recordEngineUnreachable(db: Db): Promise<void> {
   await db.raw(
     `update deployments set blocked_reason = 'The queue engine cannot be reached', updated_at = now()

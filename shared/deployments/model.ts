@@ -1,18 +1,20 @@
 import type { BuiltImage } from '../images/model.js';
 
 /**
- * The deployment's state machine (specification, States and transitions): every state, every event and the next state. Only the
- * engine changes a status, by one of these transitions.
- *
- * `prepared` is internal: the release is healthy and waits for others, with which it goes live. Callers see it as
- * `releasing`.
- * `switched` is internal: visitors see the new release, but not every edge has confirmed it. Callers see it as `releasing`.
+ * The states of a deployment (specification, States and transitions). Only the engine changes the status, by one of the
+ * `TRANSITIONS`.
+ * `prepared` is internal: the release is healthy and waits for others to go live with. Callers see `releasing`.
+ * `canary` is internal: some visitors get the new release, the others the previous one. `withdrawn` is internal: all
+ * get the previous one again, because the canary was worse. Callers see `releasing` for both.
+ * `switched` is internal: visitors see the new release, but not every edge has confirmed it. Callers see `releasing`.
  */
 export const DEPLOYMENT_STATES = [
   'queued',
   'building',
   'releasing',
   'prepared',
+  'canary',
+  'withdrawn',
   'switched',
   'live',
   'failed',
@@ -21,40 +23,46 @@ export const DEPLOYMENT_STATES = [
 export type DeploymentState = (typeof DEPLOYMENT_STATES)[number];
 
 export type DeploymentEvent =
-  /** The queued step found the commit or the image to deploy. */
+  /** The step `queued` resolved the commit or image to deploy. */
   | { type: 'resolved'; commitSha: string; commitMessage: string }
-  /** The queued step of a rollback found its image: nothing has to be built. */
+  /** The step `queued` of a rollback found the image, so no build is needed. */
   | { type: 'imageFound' }
-  /** The build step stored an image. `image` is null if an interrupted worker had already stored it. */
+  /** The step `build` stored an image. `image` is null if an interrupted worker had already stored it. */
   | { type: 'built'; image: BuiltImage | null }
-  /** The release step needs an image that is not on this host. */
+  /** The image that the step `release` needs is not on this host. */
   | { type: 'imageMissing' }
-  /** The release is healthy, and its route moves together with those of other deployments. */
+  /** The release is healthy. Its route will switch together with those of other deployments. */
   | { type: 'prepared' }
-  /** The release is healthy and the route has moved to it. */
+  /** The release is healthy, and a share of the visitors gets it for a limited time. */
+  | { type: 'canaryBegun'; percent: number; minutes: number; previousId: string }
+  /** The release is healthy, and its route was switched to it. */
   | { type: 'routeSwitched' }
-  /** Every edge serves the new release, or the time limit for the edges has passed. */
+  /** Every edge serves the new release, or the timeout for the edges has expired. */
   | { type: 'edgesConfirmed' };
 
 /**
- * Every event. `failed`: a step failed with a cause that the person who deployed can remove, or its last try failed.
- * `cancelled`: cancellation was requested, and everything that the deployment started has ended.
+ * The type of an event. `canaryWithdrawn`: the canary was worse than the previous release. `failed`: a step failed for
+ * a reason that the user can fix, or its last attempt failed. `cancelled`: cancellation was requested, and everything
+ * that the deployment had started has stopped.
  */
-type EventType = DeploymentEvent['type'] | 'failed' | 'cancelled';
+type EventType = DeploymentEvent['type'] | 'canaryWithdrawn' | 'failed' | 'cancelled';
 
-/** The table of states. An event that is not listed for a state cannot happen in that state. */
+/** State → the events that are possible in it, with the next state of each. */
 export const TRANSITIONS = {
   queued: { resolved: 'building', imageFound: 'releasing', failed: 'failed', cancelled: 'cancelled' },
   building: { built: 'releasing', failed: 'failed', cancelled: 'cancelled' },
   releasing: {
     routeSwitched: 'switched',
     prepared: 'prepared',
+    canaryBegun: 'canary',
     imageMissing: 'building',
     failed: 'failed',
     cancelled: 'cancelled',
   },
   prepared: { routeSwitched: 'switched', failed: 'failed', cancelled: 'cancelled' },
-  // Visitors see the new release, so the deployment can only become live.
+  canary: { routeSwitched: 'switched', canaryWithdrawn: 'withdrawn', failed: 'failed', cancelled: 'cancelled' },
+  withdrawn: { failed: 'failed', cancelled: 'cancelled' },
+  // Visitors already see the new release, so the deployment can only become live.
   switched: { edgesConfirmed: 'live' },
   live: {},
   failed: {},
@@ -69,12 +77,12 @@ export function isTerminal(state: DeploymentState): state is TerminalState {
   return Object.keys(TRANSITIONS[state]).length === 0;
 }
 
-/** The values of `deployment.status` that callers see. */
+/** The values of `deployment.status` in the API. */
 export const DEPLOYMENT_STATUSES = ['queued', 'building', 'releasing', 'live', 'failed', 'cancelled'] as const;
 export type DeploymentStatus = (typeof DEPLOYMENT_STATUSES)[number];
 
 export function statusOf(state: DeploymentState): DeploymentStatus {
-  return state === 'prepared' || state === 'switched' ? 'releasing' : state;
+  return DEPLOYMENT_STATUSES.find((status) => status === state) ?? 'releasing';
 }
 
 export const DEPLOYMENT_TRIGGERS = [
@@ -88,24 +96,26 @@ export const DEPLOYMENT_TRIGGERS = [
 ] as const;
 export type DeploymentTrigger = (typeof DEPLOYMENT_TRIGGERS)[number];
 
-/** The steps in their order; a step's name is what `deployment.steps[].name` shows. */
-export const STEP_NAMES = ['queued', 'build', 'release'] as const;
+/** The steps in order, as `deployment.steps[].name` shows them. */
+export const STEP_NAMES = ['queued', 'build', 'release', 'canary'] as const;
 export type StepName = (typeof STEP_NAMES)[number];
 
-/** `deployment.steps[]`. A running step has no end yet. Times are ISO 8601. */
+/** One entry of `deployment.steps`. `finishedAt` is null while the step runs. Times are in ISO 8601. */
 export interface StepRecord {
   name: StepName;
-  /** The id of the run that executes the pre-deploy command; only a step `release` may have one. */
+  /** Id of the run that executes the pre-deploy command. Only a `release` step can have one. */
   runId?: string;
   startedAt: string;
   finishedAt: string | null;
 }
 
-/** The step that a deployment in each state performs. A worker that takes it over resumes with this step. */
+/** The step performed in each state. A worker that takes over a deployment resumes with this step. */
 export const STEP_OF: Record<ActiveState, StepName> = {
   queued: 'queued',
   building: 'build',
   releasing: 'release',
   prepared: 'release',
+  canary: 'canary',
+  withdrawn: 'canary',
   switched: 'release',
 };

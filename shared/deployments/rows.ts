@@ -27,6 +27,7 @@ const COLUMNS = {
   steps: column<StepRecord[]>(),
   admitted_at: column<Date | null>(),
   together_id: column<string | null>(),
+  traceparent: column<string | null>(),
   prepared_at: column<Date | null>(),
   went_live_at: column<Date | null>(),
   fence: column<number>(),
@@ -46,5 +47,5 @@ const COLUMNS = {
 
 export type DeploymentRow = typeof COLUMNS;
 
-/** The names of the columns, for prepared statements. */
+/** The column names, for prepared statements. */
 export const DEPLOYMENT_COLUMNS = Object.keys(COLUMNS);

@@ -8,7 +8,7 @@ import { DEPLOYMENTS } from './kind.js';
 import type { StepRecord } from './model.js';
 import type { DeploymentRow } from './rows.js';
 
-/** A deployment to store. Absent columns get their defaults. */
+/** A deployment to store. Omitted columns get their defaults. */
 export type NewDeployment = Pick<
   DeploymentRow,
   'id' | 'workspace_id' | 'service_id' | 'trigger' | 'actor' | 'branch' | 'configuration'
@@ -16,13 +16,19 @@ export type NewDeployment = Pick<
   Partial<
     Pick<
       DeploymentRow,
-      'commit_sha' | 'commit_message' | 'clear_cache' | 'source_deployment_id' | 'image_id' | 'together_id'
+      | 'commit_sha'
+      | 'commit_message'
+      | 'clear_cache'
+      | 'source_deployment_id'
+      | 'image_id'
+      | 'together_id'
+      | 'traceparent'
     > &
       Pick<DeploymentRow, 'snapshot_id' | 'variable_names' | 'sealed_repository'> &
       Pick<DeploymentRow, 'idempotency_scope' | 'idempotency_key'>
   >;
 
-/** Stores a queued deployment. Its first step starts now. */
+/** Stores a queued deployment. Its first step starts immediately. */
 export async function insertDeployment(trx: Transaction, deployment: NewDeployment): Promise<DeploymentRow> {
   const now = new Date();
   const steps: StepRecord[] = [{ name: 'queued', startedAt: now.toISOString(), finishedAt: null }];
@@ -41,20 +47,20 @@ export async function getDeployment(db: Db, id: string): Promise<DeploymentRow |
   return db<DeploymentRow>('deployments').where({ id }).first();
 }
 
-/** The Idempotency-Key of the request. It is stored with the deployment for ever (specification, Errors). */
+/** The request's Idempotency-Key. It is stored with the deployment permanently (specification, Errors). */
 export interface DeploymentKey {
   scope: string;
   key: string;
 }
 
-/** Finds the deployment that was created with this Idempotency-Key. */
+/** Returns the deployment that was created with this Idempotency-Key; undefined if there is none. */
 export async function findKeyHolder(db: Db, { scope, key }: DeploymentKey): Promise<{ id: string } | undefined> {
   return db<DeploymentRow>('deployments').where({ idempotency_scope: scope, idempotency_key: key }).first('id');
 }
 
 /**
- * Requests the cancellation of matching open deployments and notifies their workers. Returns their number.
- * Deployments that no worker has claimed end at once.
+ * Requests the cancellation of matching open deployments and notifies their workers. Returns how many matched.
+ * Deployments that no worker has claimed are cancelled immediately.
  */
 export function cancelOpenDeployments(
   trx: Transaction,
@@ -63,7 +69,10 @@ export function cancelOpenDeployments(
   return requestCancel(trx, DEPLOYMENTS, { service_id: serviceId, id: deploymentId });
 }
 
-/** SQL: makes each deployment of `moved` the live release of its service, and notifies the edges. */
+/**
+ * SQL common table expression that switches the routes to the deployments in `moved`. Each becomes the live release of
+ * its service, and the edges are notified.
+ */
 export const MOVE_ROUTES = `switched as (
   update services s
      set live_deployment_id = moved.id, lifecycle_status = 'active', health_status = 'ready', health_checked_at = now(),
@@ -72,27 +81,27 @@ export const MOVE_ROUTES = `switched as (
   returning pg_notify('${CHANNELS.route}', cast(s.id as text)))`;
 
 /**
- * Moves the routes of all prepared deployments that go live with an apply, in one statement. Returns their number. Their
- * jobs then confirm the edges. The caller has locked their services, before the deployments.
+ * Switches the routes of all prepared deployments of a stack apply in one statement. Returns how many. Their jobs then
+ * wait for the edges' confirmation. The caller must have locked their services first, then the deployments.
  */
 export function goLiveTogether(trx: Transaction, togetherId: string): Promise<number> {
   const change = { sql: 'went_live_at = now()', after: MOVE_ROUTES };
   return moveOpen(trx, DEPLOYMENTS, { together_id: togetherId }, 'routeSwitched', change);
 }
 
-/** Ends the deployments of an apply that wait for admission as failed: nothing of them runs. */
+/** Marks the deployments of an apply that still wait for admission as failed. None of them has started anything. */
 export function failUnadmitted(trx: Transaction, togetherId: string, error: string): Promise<void> {
   return failOpen(trx, DEPLOYMENTS, { together_id: togetherId }, error, { only: 'admitted_at is null' });
 }
 
-/** Returns true while a deployment of the service has not ended. */
+/** Returns true if a deployment of the service has not finished. */
 export async function hasOpenDeployment(db: Db, serviceId: string): Promise<boolean> {
   const row = await db('deployments').where({ service_id: serviceId }).whereNull('finished_at').first('id');
   return row !== undefined;
 }
 
 /**
- * A deployment, and whether a rollback to it is possible: it went live, its image is kept, and its service may be
+ * A deployment, and whether it can be rolled back to. It can if it went live, its image is kept, and its service may be
  * deployed.
  */
 export type DeploymentView = DeploymentRow & { can_rollback: boolean };
@@ -113,7 +122,7 @@ export async function findDeployment(db: Db, serviceId: string, id: string): Pro
   return (await views(db, serviceId).where('d.id', id).first()) as DeploymentView | undefined;
 }
 
-/** The columns of a deployment in a list: all but the configuration, which is most of a row. */
+/** The columns of a deployment in a list. They omit the configuration, which is most of a row. */
 const LISTED = [
   'id',
   'status',
@@ -148,19 +157,19 @@ export async function listDeployments(
   serviceId: string,
   { limit, after }: PageRequest,
 ): Promise<Page<ListedDeployment>> {
-  // One row more than the page: if it exists, there is a next page.
+  // One row more than the page has. If it exists, there is a next page.
   const rows = after
     ? await rowsOfPrepared(db, LIST_NEXT, [serviceId, limit + 1, after.createdAt, after.id])
     : await rowsOfPrepared(db, LIST_FIRST, [serviceId, limit + 1]);
   return { items: rows.slice(0, limit), hasMore: rows.length > limit };
 }
 
-/** A deployment in the list of its workspace. */
+/** A deployment in a list of all deployments of a workspace. */
 export type WorkspaceDeployment = ListedDeployment & { service_id: string; service_name: string };
 
 /**
- * Returns a workspace's deployments, newest first; with `active`, only those that wait or run.
- * Deployments of deleted services are left out.
+ * Returns a workspace's deployments, newest first; with `active`, only unfinished ones. Excludes deployments of deleted
+ * services.
  */
 export async function listWorkspaceDeployments(
   db: Db,

@@ -4,10 +4,26 @@ import { AppError, conflict, invalidRequest } from '../core/error-registry.js';
 import { isRouted } from '../services/model.js';
 import type { ServiceRow } from '../services/rows.js';
 import { assertRoomFor } from '../workspaces/workspace-limits.js';
-import { type DomainRow, HostnameError, judgeDomain, type Observation, parseHostname } from './model.js';
-import { deleteDomain, holderOf, insertDomain, isTaken, lockDomain, recordVerdict } from './store.js';
+import {
+  type DomainRow,
+  HostnameError,
+  judgeDomain,
+  type Observation,
+  parseHostname,
+  parseRedirectTarget,
+} from './model.js';
+import {
+  deleteDomain,
+  holderOf,
+  insertDomain,
+  isTaken,
+  lockDomain,
+  recordRedirect,
+  recordVerdict,
+  redirectBeside,
+} from './store.js';
 
-/** Returns the host names of the platform itself, which no service can have. */
+/** Returns the host names of the platform itself, which no service may use. */
 export function platformNames({
   edgeDomain,
   publicUrl,
@@ -17,8 +33,8 @@ export function platformNames({
 }
 
 /**
- * Gives a service a host name. Nothing is served under it until its owner is verified.
- * Throws invalid_request, conflict, service_archived and capacity_exceeded.
+ * Adds a host name to a service. Nothing is served under it until its ownership is verified. Throws invalid_request,
+ * conflict, service_archived, capacity_exceeded.
  */
 export async function addDomain(
   trx: Transaction,
@@ -28,7 +44,7 @@ export async function addDomain(
   if (!isRouted(service.kind)) {
     throw conflict(`A service of kind ${service.kind} has no visitors: only web and static services have domains`);
   }
-  const name = parsed(hostname, own);
+  const name = parsed(parseHostname, hostname, own, '/hostname');
   await assertRoomFor(trx, 'domains', service.id);
   const row = await insertDomain(trx, { workspace_id: service.workspace_id, service_id: service.id, hostname: name });
   if (row !== undefined) return row;
@@ -36,18 +52,39 @@ export async function addDomain(
   throw conflict(`The service ${holder ?? 'that was just changed'} of this workspace has ${name} already`);
 }
 
-function parsed(hostname: string, own: readonly string[]): string {
+function parsed(parse: typeof parseHostname, hostname: string, own: readonly string[], path: string): string {
   try {
-    return parseHostname(hostname, own);
+    return parse(hostname, own);
   } catch (error) {
-    if (error instanceof HostnameError) throw invalidRequest('/hostname', error.message);
+    if (error instanceof HostnameError) throw invalidRequest(path, error.message);
     throw error;
   }
 }
 
 /**
- * Removes the name from the service, so that another service can have it at once. Returns the deleted domain, if the
- * service has it.
+ * Redirects all requests for a locked domain to another host; null removes the redirect. Throws invalid_request if the
+ * target redirects too, so that there are no circular redirects.
+ */
+export async function redirectDomain(
+  trx: Transaction,
+  domain: DomainRow,
+  { to, own }: { to: string | null; own: readonly string[] },
+): Promise<DomainRow> {
+  const target = to === null ? null : parsed(parseRedirectTarget, to, own, '/redirectTo');
+  if (target === domain.redirect_to) return domain;
+  if (target === domain.hostname) throw invalidRequest('/redirectTo', 'is the domain itself');
+  if (target !== null) {
+    // Serializes concurrent changes, so that the second sees the first.
+    await lockUntilCommit(trx, `redirects of ${domain.workspace_id}`);
+    const other = await redirectBeside(trx, domain, target);
+    if (other !== null) throw invalidRequest('/redirectTo', `makes a chain of redirects: ${other} redirects already`);
+  }
+  return recordRedirect(trx, domain, target);
+}
+
+/**
+ * Removes a domain from a service, so that another service can add it immediately. Returns the deleted domain;
+ * undefined if the service does not have it.
  */
 export async function removeDomain(trx: Transaction, serviceId: string, id: string): Promise<DomainRow | undefined> {
   const domain = await lockDomain(trx, serviceId, id);
@@ -56,8 +93,8 @@ export async function removeDomain(trx: Transaction, serviceId: string, id: stri
 }
 
 /**
- * Records the name servers' answer about a domain, and returns the domain; undefined if it is gone.
- * If another workspace's service serves the name, that service keeps the name.
+ * Records the result of a DNS check of a domain. Returns the domain; undefined if it was deleted. If a service of
+ * another workspace serves the host name, that service keeps it.
  */
 export async function applyObservation(
   db: Db,
@@ -70,7 +107,7 @@ export async function applyObservation(
     if (domain === undefined) return undefined;
     const verdict = judgeDomain(domain, seen, now);
     if (verdict.status === 'pending' || domain.status === 'active') return recordVerdict(trx, domain, verdict);
-    // If two workspaces prove ownership of one name, the second waits here until the first has the name.
+    // If two workspaces prove ownership of one name, the second waits here until the first has got the name.
     await lockUntilCommit(trx, `domain ${domain.hostname}`);
     if (!(await isTaken(trx, domain))) return recordVerdict(trx, domain, verdict);
     const detail = `${domain.hostname} belongs to a service of another workspace, which has to remove it first`;

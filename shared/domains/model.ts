@@ -14,6 +14,8 @@ export interface DomainRow {
   status: DomainStatus;
   detail: string;
   leads_here: boolean;
+  /** Host name to which every request is redirected; null if requests are served. */
+  redirect_to: string | null;
   missing_since: Date | null;
   next_check_at: Date;
   released_at: Date | null;
@@ -22,13 +24,13 @@ export interface DomainRow {
 }
 
 const PROOF_LABEL = '_ranvier';
-/** The most characters of a name: 253, minus the label of the TXT record that proves its ownership. */
+/** Maximum length of a host name: 253, minus the label of the TXT record that proves its ownership. */
 const MAX_HOSTNAME_LENGTH = 253 - PROOF_LABEL.length - 1;
 const LABEL = /^[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?$/;
-/** Top-level names that no public name server resolves. */
+/** Top-level domains that public name servers do not resolve. */
 const UNSERVED = ['localhost', 'local', 'internal', 'invalid', 'onion', 'arpa'];
 
-/** The schema of a host name that a user gives; `parseHostname` checks the rest. */
+/** The schema of a host name entered by a user. `parseHostname` makes further checks. */
 export const Hostname = plainLine(300, {
   minLength: 1,
   description:
@@ -36,12 +38,12 @@ export const Hostname = plainLine(300, {
     'and no name of the platform',
 });
 
-/** Why a name cannot be a service's domain. */
+/** The message says why a host name cannot be a service's domain. */
 export class HostnameError extends Error {}
 
 /**
- * Returns the host name in lower case and in ASCII. Throws `HostnameError`.
- * `own` are names of the platform: they and the names below them are refused.
+ * Returns the host name in lower case and ASCII. Throws `HostnameError`. `own` are the platform's host names, which are
+ * rejected together with all names below them.
  */
 export function parseHostname(given: string, own: readonly string[]): string {
   const trimmed = given.trim().replace(/\.$/, '');
@@ -63,30 +65,40 @@ export function parseHostname(given: string, own: readonly string[]): string {
   return name;
 }
 
+/** Returns the host name of a redirect's target, which may be one below the platform's own. Throws `HostnameError`. */
+export function parseRedirectTarget(given: string, own: readonly string[]): string {
+  const name = given.toLowerCase();
+  const isOurs = own.some((mine) => name.endsWith(`.${mine}`)) && /^[a-z0-9-]+(\.[a-z0-9-]+)+$/.test(name);
+  return isOurs ? name : parseHostname(given, []);
+}
+
 /**
- * Returns the TXT record that proves the ownership of a name.
- * The record differs for each workspace: a record that one workspace left behind proves nothing for another.
+ * Returns the TXT record that proves the ownership of a host name. It differs per workspace, so that a record left
+ * behind by one workspace proves nothing for another.
  */
 export function proofOf(workspaceId: string, hostname: string): { type: 'TXT'; name: string; value: string } {
   const token = createHash('sha256').update(`ranvier-domain\n${workspaceId}\n${hostname}`).digest('base64url');
   return { type: 'TXT', name: `${PROOF_LABEL}.${hostname}`, value: `ranvier-verification=${token.slice(0, 32)}` };
 }
 
-/** The name servers' answer about a domain. `proof` is `away` if they could not be reached. */
+/** The result of a DNS check of a domain. `proof` is `away` if the name servers were unreachable. */
 export interface Observation {
   proof: 'found' | 'missing' | 'different' | 'away';
-  /** True if the name resolves to an edge; null if unknown. */
+  /** True if the host name resolves to an edge; null if unknown. */
   leadsHere: boolean | null;
-  /** The addresses to which the name resolves, for display. */
+  /** The addresses to which the host name resolves, for display. */
   addresses: readonly string[];
 }
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
-/** A name becomes pending if its record is missing in three consecutive daily checks, that is for two days. */
+/**
+ * Time after which a verified domain without its TXT record becomes pending. Three consecutive daily checks span two
+ * days.
+ */
 const MISSING_MS = 2 * DAY - HOUR;
-/** A new name is checked every minute at first, and later at intervals of a tenth of its age. */
+/** Minimum check interval of a new domain. The interval is a tenth of the domain's age. */
 const FIRST_MS = MINUTE;
 const PENDING_MS = 6 * HOUR;
 
@@ -97,7 +109,7 @@ export type DomainFacts = Pick<
 
 export type DomainVerdict = Pick<DomainRow, 'status' | 'detail' | 'missing_since' | 'leads_here' | 'next_check_at'>;
 
-/** Decides the status of a domain after a check. */
+/** Decides the status of a domain after a DNS check. */
 export function judgeDomain(domain: DomainFacts, seen: Observation, now: Date): DomainVerdict {
   const leadsHere = seen.leadsHere ?? domain.leads_here;
   const verdict = (status: DomainStatus, missingSince: Date | null, detail: string): DomainVerdict => ({

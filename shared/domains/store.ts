@@ -4,9 +4,9 @@ import { type Page, type PageRequest, pageOf } from '../core/database/page.js';
 import { publishRouteChange } from '../services/publish-route.js';
 import type { DomainRow, DomainVerdict } from './model.js';
 
-/** Days for which the names of a deleted service stay reserved for its workspace. */
+/** Days for which the host names of a deleted service are reserved for its workspace. */
 const RESERVED_DAYS = 7;
-/** A claimed check is repeated after this time if its worker died. */
+/** Minutes after which a claimed check is repeated, in case its worker died. */
 const CLAIM_MINUTES = 10;
 
 /** Returns the domains of a service, newest first. */
@@ -23,7 +23,7 @@ export async function lockDomain(trx: Transaction, serviceId: string, id: string
   return trx<DomainRow>('domains').where({ id, service_id: serviceId }).whereNull('released_at').forUpdate().first();
 }
 
-/** Returns the workspace's service with this name, if there is one. */
+/** Returns the name of the workspace's service that has this host name; undefined if there is none. */
 export async function holderOf(db: Db, workspaceId: string, hostname: string): Promise<string | undefined> {
   const row = await oneRow<{ name: string }>(
     db,
@@ -46,7 +46,7 @@ export async function insertDomain(
   return row;
 }
 
-/** Returns true if another workspace's service serves the name, or served it recently. */
+/** Returns true if a service of another workspace serves the host name, or did so recently. */
 export async function isTaken(
   trx: Transaction,
   domain: Pick<DomainRow, 'workspace_id' | 'hostname'>,
@@ -73,25 +73,51 @@ export async function recordVerdict(trx: Transaction, before: DomainRow, verdict
   return row;
 }
 
+/** Returns a domain that would form a chain of redirects with this one; null if there is none. */
+export async function redirectBeside(trx: Transaction, domain: DomainRow, target: string): Promise<string | null> {
+  const row = await oneRow<{ hostname: string }>(
+    trx,
+    `select hostname from domains where workspace_id = ? and released_at is null and id <> ?
+        and ((hostname = ? and redirect_to is not null) or redirect_to = ?) limit 1`,
+    [domain.workspace_id, domain.id, target, domain.hostname],
+  );
+  return row?.hostname ?? null;
+}
+
+/** Stores the target of a domain's redirect, and notifies the edges. */
+export async function recordRedirect(
+  trx: Transaction,
+  { id, service_id }: DomainRow,
+  to: string | null,
+): Promise<DomainRow> {
+  const [row] = await trx<DomainRow>('domains')
+    .where({ id })
+    .update({ redirect_to: to, updated_at: trx.fn.now() })
+    .returning('*');
+  if (row === undefined) throw new Error(`domain ${id} is gone although it is locked`);
+  await publishRouteChange(trx, service_id);
+  return row;
+}
+
 export async function deleteDomain(trx: Transaction, domain: DomainRow): Promise<void> {
   await trx<DomainRow>('domains').where({ id: domain.id }).delete();
   await publishRouteChange(trx, domain.service_id);
 }
 
-/** Reserves the verified names of a deleted service for its workspace, and deletes the others. */
+/** Reserves a deleted service's verified host names for its workspace. Deletes the unverified ones. */
 export async function releaseDomains(trx: Transaction, serviceId: string): Promise<void> {
   await trx<DomainRow>('domains').where({ service_id: serviceId, status: 'pending' }).delete();
   await trx<DomainRow>('domains').where({ service_id: serviceId }).update({ released_at: trx.fn.now() });
 }
 
-/** Deletes names whose reservation has ended. Returns how many. */
+/** Deletes host names whose reservation has expired. Returns their number. */
 export async function deleteReleasedDomains(db: Db): Promise<number> {
   return db<DomainRow>('domains')
     .where('released_at', '<', db.raw(`now() - make_interval(days => ${RESERVED_DAYS})`))
     .delete();
 }
 
-/** Claims domains that are due for a check, so that no other worker checks them at the same time. */
+/** Claims domains whose check is due, so that no other worker checks them at the same time. */
 export async function claimDueDomains(db: Db, most: number): Promise<DomainRow[]> {
   return rowsOf<DomainRow>(
     db,

@@ -4,24 +4,24 @@ import type { WorkKind } from './kind.js';
 import { UNHELD } from './leases.js';
 import { moveOf } from './transition.js';
 
-/** Column → the value that selects records; null matches every value. Names come from code, never from input. */
+/** Column → the value to match; null matches every value. Column names come from code, never from input. */
 type Match = Readonly<Record<string, string | null>>;
 
-/** Returns SQL: open records that match. */
+/** Returns an SQL condition: the record is open and matches. */
 function openAnd(match: Match): string {
   const columns = Object.keys(match).filter((column) => match[column] !== null);
   return ['finished_at is null', ...columns.map((column) => `${column} = :${column}`)].join(' and ');
 }
 
 /**
- * Requests the cancellation of matching open records, and notifies their workers. Returns their number.
- * Those that no worker has claimed end at once.
+ * Requests cancellation of matching open records and notifies their workers. Returns how many matched. Records that no
+ * worker has claimed are cancelled immediately. Records that wait for a later time become due now.
  */
 export function requestCancel(trx: Transaction, kind: WorkKind, match: Match): Promise<number> {
   const { status, possible } = moveOf(kind, 'cancelled');
   const unclaimed = kind.waiting === undefined ? 'fence = 0' : '(fence = 0 or admitted_at is null)';
   const { onEnd = {}, ended } = kind.lease ?? {};
-  const changes = { status, finished_at: 'now()', due_at: 'null', ...onEnd };
+  const changes = { status, finished_at: 'now()', ...onEnd };
   return rowCountOf(
     trx,
     `with asked as (
@@ -29,7 +29,8 @@ export function requestCancel(trx: Transaction, kind: WorkKind, match: Match): P
           set cancel_requested_at = coalesce(cancel_requested_at, now()), updated_at = now(),
               ${Object.entries(changes)
                 .map(([column, value]) => `${column} = case when ${unclaimed} then ${value} else ${column} end`)
-                .join(', ')}
+                .join(', ')},
+              due_at = case when ${unclaimed} then null when due_at > now() then now() else due_at end
         where ${openAnd(match)} and ${possible}
         returning id, finished_at
      ) ${ended === undefined ? '' : `, ended as (${ended('asked')})`}
@@ -39,8 +40,8 @@ export function requestCancel(trx: Transaction, kind: WorkKind, match: Match): P
 }
 
 /**
- * Ends matching open records as failed. A worker that holds one loses its lease. `sql` sets further columns; `only` is a
- * further condition in SQL.
+ * Marks matching open records as failed. A worker that holds one loses its lease. `sql` sets further columns; `only` is
+ * a further SQL condition.
  */
 export async function failOpen(
   db: Db,
@@ -69,17 +70,17 @@ export async function failOpen(
 }
 
 /**
- * Applies an event to each matching open record, in one statement, and makes a job of each due. Returns their number.
- * A worker that holds one of them loses its lease. Records whose cancellation was requested, or in whose state the
- * event cannot happen, stay as they are. `sql` sets further columns; `after`, `name as (…)`, reads the changed records
- * from `moved`.
+ * Applies an event to each matching open record in one statement and makes the records due. Returns how many changed. A
+ * worker that holds one of them loses its lease. A record is left unchanged if its cancellation was requested or if the
+ * event is impossible in its state. `sql` sets further columns. `after` is a common table expression, `name as (…)`,
+ * that reads the changed records from `moved`.
  */
 export async function moveOpen(
   trx: Transaction,
   kind: WorkKind,
   match: Match,
   event: string,
-  { sql, after }: { sql: string; after: string },
+  { sql, after }: { sql?: string; after?: string } = {},
 ): Promise<number> {
   const { status, possible, ends } = moveOf(kind, event);
   if (ends) throw new Error(`the event ${event} ends records, which their workers do`);
@@ -90,10 +91,10 @@ export async function moveOpen(
        update ${kind.table}
           set status = ${status}, fence = fence + 1, due_at = now(),
               dispatches = dispatches + case when due_at is null then 1 else 0 end,
-              ${onEvent === undefined ? '' : `${onEvent},`} ${sql}, ${UNHELD}
+              ${[onEvent, sql].map((part) => (part === undefined ? '' : `${part},`)).join(' ')} ${UNHELD}
         where ${openAnd(match)} and ${possible} ${cancellable ? 'and cancel_requested_at is null' : ''}
        returning *
-     ), ${after}
+     ) ${after === undefined ? '' : `, ${after}`}
      select count(*) as count from moved`,
     match,
   );

@@ -1,32 +1,36 @@
-/** Describes what a build produced, and how to run or publish it. Stored with the image. */
+import type { SiteRules } from '../rules/model.js';
+
+/** Describes the result of a build, and how to run or serve it. Stored with the image. */
 export interface ImageManifest {
-  /** `process` is started with `startCommand`; `static` is served from `publishDirectory`. */
+  /** `process`: started with `startCommand`. `static`: served from `publishDirectory`. */
   type: 'process' | 'static';
-  /** The detected or chosen runtime: node, python, go, static … */
+  /** The detected or configured runtime: node, python, go, static … */
   runtime: string;
-  /** The name under which a container engine runs the image, pinned by its digest; absent for folders. */
+  /** The image's name for a container engine, pinned to its digest; absent for images that are folders. */
   reference?: string;
-  /** A shell command line, run in `workingDirectory`. With a `reference`, '' stands for the image's own command. */
+  /** A shell command line, run in `workingDirectory`. With a `reference`, '' means the image's own command. */
   startCommand: string;
-  /** The start command that users see, if `startCommand` was derived from it; absent in older images. */
+  /** The start command to show to users, if `startCommand` was derived from it; absent in older images. */
   shownCommand?: string;
   /** The Procfile's `release` command, which runs before each release; absent if there is none. */
   releaseCommand?: string;
-  /** The process of an image with a root file system of its own; absent for built folders. */
+  /** The process of an image with its own root file system; absent for images that are folders. */
   process?: ImageProcess;
-  /** The folder of the start command, relative to the image's folder; '' is the image's folder. */
+  /** Folder in which the start command runs, relative to the image's folder; '' is that folder itself. */
   workingDirectory: string;
-  /** The folder that a static site serves, relative to the image's folder. */
+  /** The folder from which a static site is served, relative to the image's folder. */
   publishDirectory: string;
-  /** The page that answers unknown paths of a single-page application; absent for other sites. */
+  /** The page that a single-page application serves for unknown paths; absent for other sites. */
   fallback?: string;
-  /** The path below which a static site's pages expect the site (`/shop`); absent if it is `/`. */
+  /** The base path under which a static site's pages expect it, such as `/shop`; absent if it is `/`. */
   base?: string;
-  /** Variables that the runtime needs (PYTHONPATH and the like). The service's own override them. */
+  /** The rules in the static site's files `_redirects` and `_headers`; absent if it has none. */
+  siteRules?: SiteRules;
+  /** Variables that the runtime needs, such as PYTHONPATH. The service's own variables override them. */
   environment: Record<string, string>;
   /**
-   * The toolchains with which the image runs, by their folders' names on the host (`node-22.1.0`); absent if it uses
-   * the platform's own.
+   * Folder names on the host of the toolchains that the image needs, such as `node-22.1.0`. Absent if it uses the
+   * platform's own.
    */
   tools?: string[];
 }
@@ -35,7 +39,7 @@ export interface ImageProcess {
   /** ENTRYPOINT and CMD; empty if the image has neither. */
   args: string[];
   user: { uid: number; gid: number; groups: number[] };
-  /** EXPOSE: the TCP ports on which the image's process may listen. */
+  /** EXPOSE: the TCP ports on which the image's process listens. */
   ports: number[];
   /** STOPSIGNAL, such as `SIGQUIT`; absent if it is SIGTERM. */
   stopSignal?: string;
@@ -43,19 +47,19 @@ export interface ImageProcess {
   healthCheck?: ImageHealthCheck;
 }
 
-/** The command that tests an image's process: it exits with 0 if the process works. Times are in milliseconds. */
+/** The health check command of an image. It exits with 0 if the process is healthy. Times are in milliseconds. */
 export interface ImageHealthCheck {
   args: string[];
   intervalMs: number;
   timeoutMs: number;
-  /** Consecutive failures after which the process counts as unhealthy. */
+  /** Number of consecutive failures after which the process is unhealthy. */
   retries: number;
 }
 
-/** How many images a service keeps for rollback. */
+/** Number of images that a service keeps for rollback. */
 export const IMAGES_KEPT = 10;
 
-/** The result of a build: the digest of the content (sha256), how to run it, and its size. */
+/** The result of a build: a digest of the content (SHA-256), how to run it, and its size. */
 export interface BuiltImage {
   digest: string;
   manifest: ImageManifest;

@@ -12,32 +12,36 @@ import { writePrivately } from './private-file.js';
 import { spawnTethered, type Tethered } from './tethered-child.js';
 
 export interface PostgresOptions {
-  /** The platform's DATA_DIR, which exists. Everything of PostgreSQL is in its subfolder `postgres/`. */
+  /** The platform's DATA_DIR, which must exist. PostgreSQL uses only its subfolder `postgres/`. */
   dataDir: string;
   log: Logger;
-  /** Called if the server ended by itself and could not be started again. */
+  /** Called if the server exited unexpectedly and could not be restarted. */
   onGone?: (error: Error) => void;
-  /** False for tests only: the data does not survive a crash of the machine. */
+  /** False only in tests: the data then does not survive a crash of the machine. */
   durable?: boolean;
+  /** For tests: how many connections the server accepts. */
+  maxConnections?: number;
 }
 
 export interface EmbeddedPostgres {
-  /** The superuser's address of the database `ranvier`, over a socket. It stays valid while this server runs. */
+  /**
+   * Connection URL of the database `ranvier`, as superuser and over a socket. It remains valid while this server runs.
+   */
   url: string;
   pid(): number;
-  /** Ends the server: cuts open connections and keeps committed work. */
+  /** Stops the server. Open connections are closed; committed transactions are kept. */
   stop(): Promise<void>;
 }
 
 const STOP_MS = 10_000;
-/** Waits before the server is restarted after it ended by itself, in milliseconds. */
+/** Delays before each attempt to restart a server that exited unexpectedly, in milliseconds. */
 const RESTART_WAITS_MS = [0, 500, 2000, 5000];
 
 /**
- * Starts the embedded PostgreSQL with its data in `dataDir`, on a private socket and without a port.
- * Creates the data at the first start, and recovers after a kill. Restarts a server that ends by itself, and ends it
- * together with this process, even after kill -9. As root it runs as another user, who need not be able to enter the
- * folder's parents.
+ * Starts the embedded PostgreSQL with its data in `dataDir`. It listens on a private socket and opens no port. Creates
+ * the data at the first start, and recovers after a kill. Restarts a server that exits unexpectedly, and stops it when
+ * this process exits, even after kill -9. If this process is root, the server runs as another user, who need not have
+ * access to the folder's parents.
  */
 export async function startPostgres(options: PostgresOptions): Promise<EmbeddedPostgres> {
   const place = await preparePlace(options.dataDir);
@@ -112,10 +116,11 @@ class Server {
       ...SETTINGS,
       unix_socket_directories: quoted(socket.seen),
       ...(this.#options.durable === false ? NOT_DURABLE : {}),
+      ...(this.#options.maxConnections === undefined ? {} : { max_connections: this.#options.maxConnections }),
       cluster_name: label,
     };
-    // No server uses this data any more, and the pid in the file may belong to an unrelated program. PostgreSQL would
-    // refuse to start because of it.
+    // No server uses this data now, and the pid in the file may belong to an unrelated program, which would make
+    // PostgreSQL refuse to start.
     await rm(join(data, 'postmaster.pid'), { force: true });
     await clearSocketFolder(socket);
     const argv = [binaries.postgres, '-D', `${seen}/data`, '-p', String(PORT)];
@@ -157,7 +162,7 @@ class Server {
   }
 }
 
-/** For a small machine that also builds and hosts: no parallel queries, no replication, modest memory. */
+/** For a small machine that also builds and hosts: no parallel queries, no replication, little memory. */
 const SETTINGS = {
   listen_addresses: '',
   unix_socket_permissions: '0700',
@@ -171,15 +176,15 @@ const SETTINGS = {
   timezone: 'UTC',
   log_timezone: 'UTC',
   log_checkpoints: 'off',
-  // No statement is logged: the caller reports failed ones, and they may contain values that do not belong in a log.
+  // Statements are not logged: callers report failed ones, and statements may contain values that must not be logged.
   log_min_messages: 'log',
   log_min_error_statement: 'panic',
 };
 
-/** For tests, which connect many platforms to one server. */
+/** For tests, in which many platforms connect to one server. */
 const NOT_DURABLE = { fsync: 'off', full_page_writes: 'off', synchronous_commit: 'off', max_connections: 800 };
 
-/** Quotes a path as an item of a list in PostgreSQL's settings. */
+/** Quotes a path for a list in a PostgreSQL setting. */
 function quoted(path: string): string {
   return `"${path.replaceAll('"', '""')}"`;
 }

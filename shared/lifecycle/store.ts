@@ -25,7 +25,7 @@ export async function moveLifecycle(
   return moved > 0 ? publishRouteChange(trx, serviceId) : undefined;
 }
 
-/** Archives the service and marks it as being deleted; the edge stops serving it. */
+/** Archives the service and marks it as being deleted. The edge then stops serving it. */
 export async function markDeleting(trx: Transaction, serviceId: string): Promise<void> {
   await trx.raw(
     `update services
@@ -52,7 +52,7 @@ export async function hasInfrastructure(db: Db, serviceId: string): Promise<bool
   return row?.found ?? false;
 }
 
-/** Tables whose rows are deleted with their service, in this order. */
+/** Tables whose rows are deleted together with their service, in this order. */
 const ERASED_WITH_SERVICE = [
   'environment_group_services',
   'previews',
@@ -67,13 +67,14 @@ const ERASED_WITH_SERVICE = [
   'schedules',
   'runs',
   'log_counters',
+  'drain_lines',
   'log_batches',
   'log_lines',
 ];
 
 /**
- * Erases a service's sealed values, logs and runs, and marks it as deleted.
- * The record stays for the operations and deployments that refer to it, and because its slug is reserved for 30 days.
+ * Erases a service's sealed values, logs and runs, and marks it as deleted. Its row is kept, because operations and
+ * deployments refer to it and its slug is reserved for 30 days.
  */
 export async function eraseService(trx: Transaction, serviceId: string): Promise<void> {
   const service = await trx<ServiceRow>('services').where({ id: serviceId }).first('slug');

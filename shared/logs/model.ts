@@ -10,8 +10,13 @@ export type LogLevel = (typeof LOG_LEVELS)[number];
 export interface LogLine {
   level: LogLevel;
   message: string;
-  /** ISO 8601. */
+  /** In ISO 8601. */
   timestamp: string;
+}
+
+/** Returns a log line written by the platform itself. `now` is in milliseconds since 1970. */
+export function platformLine(message: string, now: number): LogLine {
+  return { level: 'info', message, timestamp: new Date(now).toISOString() };
 }
 
 export interface LogBatchRow extends DueColumns {
@@ -35,25 +40,25 @@ export interface LogLineRow {
 
 const MAX_LOG_DAYS = Math.max(...PLANS.map(({ logDays }) => logDays));
 
-/** Days between the day of a line and the day on which it expires, for each retention that a plan has. */
+/** For each plan's log retention: days from the day of a line to the day on which it expires. */
 export const EXPIRY_DAYS: readonly number[] = [...new Set(PLANS.map(({ logDays }) => logDays + 1))];
 
-/** Returns how many days ahead partitions are made: the longest retention, plus two days for the sweep. */
+/** Returns how many days ahead partitions are created. That is the longest retention, plus two days for the sweep. */
 export function daysAhead(): number {
   return MAX_LOG_DAYS + 3;
 }
 
-/** Returns for how many days the lines of a service with this plan are kept. Databases' plans keep them longest. */
+/** Returns the log retention of a service with this plan, in days. Database plans have the longest. */
 export function logDaysOf(planId: string): number {
   return PLANS.find(({ id }) => id === planId)?.logDays ?? MAX_LOG_DAYS;
 }
 
-/** SQL: the days between the day of a line and its expiry, by the plan of the service `s`. */
+/** SQL: the number of days from the day of a line to the day on which it expires, for a service `s`. */
 export const DAYS_TO_EXPIRY = `case s.configuration ->> 'plan' ${PLANS.map(
   ({ id, logDays }) => `when '${id}' then ${logDays + 1}`,
 ).join(' ')} else ${MAX_LOG_DAYS + 1} end`;
 
-/** Returns SQL: the day on which a line of this time expires. `days` is `DAYS_TO_EXPIRY` of its service. */
+/** Returns SQL for the day on which a line logged at this time expires. `days` is `DAYS_TO_EXPIRY` of its service. */
 export function expiresOn(loggedAt: string, days: string): string {
   return `(${loggedAt} at time zone 'UTC')::date + ${days}`;
 }

@@ -1,7 +1,7 @@
 import { type Db, oneRow, rowCountOf, rowsOf } from '../core/database/database-client.js';
 import { FINEST, type MetricRow, RESOLUTIONS, type Resolution, resolutionFor } from './model.js';
 
-/** Returns a service's metrics of the last hours, oldest first. `step` is a time step in seconds. */
+/** Returns a service's metrics of the last hours, oldest first. `step` is the length of an interval in seconds. */
 export async function readMetrics(
   db: Db,
   serviceId: string,
@@ -20,9 +20,9 @@ export async function readMetrics(
   return { step, rows };
 }
 
-/** Adds bytes that were sent to clients, by service, to the current step. */
+/** Adds the number of bytes sent to clients, by service, to the current interval. */
 export async function addBytesOut(db: Db, bytes: ReadonlyMap<string, number>): Promise<void> {
-  // All writers use the same order, so that they never deadlock.
+  // All writers use the same order, so that they cannot deadlock.
   const sorted = [...bytes].sort(([a], [b]) => (a < b ? -1 : 1));
   await rowsOf(
     db,
@@ -34,29 +34,29 @@ export async function addBytesOut(db: Db, bytes: ReadonlyMap<string, number>): P
   );
 }
 
-/** How long, in seconds, edges and workers may still report metrics of a time step after its end. */
+/** How long after the end of an interval edges and workers may still report its metrics, in seconds. */
 const LATE_SECONDS = 60;
 
-/** The most seconds of shorter steps that one statement reads when the history is behind. */
+/** Maximum time span that one statement aggregates when the history is behind, in seconds. */
 const MAX_SECONDS = 4 * 3600;
 
 /**
- * Sums up the metrics of short time steps in longer ones, up to now. Each step is recomputed as a whole, so a second
- * run changes nothing.
+ * Aggregates the metrics of short intervals into longer ones, up to now. Each interval is recomputed as a whole, so
+ * running it twice changes nothing.
  */
 export async function rollUp(db: Db): Promise<void> {
   for (const [index, { step }] of RESOLUTIONS.entries()) {
     const source = RESOLUTIONS[index - 1];
     if (source === undefined) continue;
     while (!(await rollUpPart(db, step, source))) {
-      // Each call handles one part, until no part is left.
+      // Each call processes one part; repeat until all are done.
     }
   }
 }
 
 /**
- * Sums up the metrics of short time steps in steps of `step` seconds, for a limited span. Returns true if it reached
- * the current time.
+ * Aggregates metrics into intervals of `step` seconds, for a limited time span. Returns true if it reached the current
+ * time.
  */
 async function rollUpPart(db: Db, step: number, source: Resolution): Promise<boolean> {
   const made = await oneRow<{ reached: boolean }>(
@@ -97,8 +97,8 @@ async function rollUpPart(db: Db, step: number, source: Resolution): Promise<boo
 }
 
 /**
- * Deletes steps beyond their resolution's retention, and samples of replicas that no longer run.
- * Returns the number of deleted steps.
+ * Deletes metrics beyond their resolution's retention, old restarts, and samples of stopped replicas. Returns the
+ * number of deleted metrics rows.
  */
 export async function deleteOldMetrics(db: Db): Promise<number> {
   let deleted = 0;
@@ -107,10 +107,11 @@ export async function deleteOldMetrics(db: Db): Promise<number> {
     deleted += await rowCountOf(db, old, [step, hours]);
   }
   await db.raw(`delete from replica_samples where sampled_at < now() - interval '1 hour'`);
+  await db.raw('delete from replica_restarts where at < now() - make_interval(hours => ?)', [FINEST.hours]);
   return deleted;
 }
 
-/** Deletes the metrics of deleted services, after the minute in which edges report the last ones. */
+/** Deletes the metrics of deleted services. Waits a minute, in which edges may report the last metrics. */
 export function deleteMetricsOfGone(db: Db): Promise<number> {
   return rowCountOf(
     db,

@@ -3,7 +3,7 @@ import { type Db, oneRow, returnedRow, rowsOf, type Transaction } from '../core/
 import { CHANNELS } from '../core/database/listener.js';
 import { LOST_SECONDS, type RemoteKind, type Summons, TICKET_SECONDS } from './model.js';
 
-/** A row as pg returns it. Its migration explains the columns. */
+/** A row as pg returns it. The migration documents the columns. */
 export interface RemoteSessionRow {
   id: string;
   kind: RemoteKind;
@@ -34,7 +34,7 @@ export type NewRemoteSession = Omit<
   'id' | 'expires_at' | 'client_address' | 'opened_at' | 'ended_at' | 'exit_code' | 'reason'
 >;
 
-/** Stores a session that is opened with the ticket of this hash. */
+/** Stores a session, to be opened with the ticket that has this hash. */
 export async function insertRemoteSession(
   trx: Transaction,
   session: NewRemoteSession,
@@ -59,12 +59,16 @@ export async function insertRemoteSession(
   );
 }
 
-/** Makes transactions that count a workspace's sessions wait for each other. */
+/** Takes a lock until the commit, so that only one transaction at a time counts a workspace's sessions. */
 export async function lockRemoteSessions(trx: Transaction, workspaceId: string): Promise<void> {
   await trx.raw(`select pg_advisory_xact_lock(hashtextextended('remote ' || cast(? as text), 0))`, [workspaceId]);
 }
 
-/** Counts the sessions of a workspace, and of one of its services, that are open or were just prepared. */
+/** SQL: true if a session is open or was just prepared. */
+export const OPEN_SESSION = `ended_at is null and (seen_at > now() - make_interval(secs => ${LOST_SECONDS})
+  or (opened_at is null and created_at > now() - make_interval(secs => ${TICKET_SECONDS.shell})))`;
+
+/** Returns how many sessions of a workspace, and of one of its services, are open or about to open. */
 export async function countRemoteSessions(
   db: Db,
   kind: RemoteKind,
@@ -74,9 +78,7 @@ export async function countRemoteSessions(
     db,
     `select count(*)::int as workspace, (count(*) filter (where service_id = :serviceId))::int as service
        from remote_sessions
-      where workspace_id = :workspaceId and kind = :kind and ended_at is null
-        and (seen_at > now() - make_interval(secs => ${LOST_SECONDS})
-             or (opened_at is null and created_at > now() - make_interval(secs => ${TICKET_SECONDS.shell})))`,
+      where workspace_id = :workspaceId and kind = :kind and ${OPEN_SESSION}`,
     { kind, workspaceId, serviceId },
   );
   return count ?? { service: 0, workspace: 0 };
@@ -86,12 +88,12 @@ export async function findRemoteSession(db: Db, id: string): Promise<RemoteSessi
   return oneRow<RemoteSessionRow>(db, 'select * from remote_sessions where id = ?', [id]);
 }
 
-/** Calls a worker of a host, which answers with a connection. Call it again if none comes. */
+/** Notifies the workers of a host that one must connect to this API process. If none connects, call it again. */
 export async function summonWorker(db: Db, summons: Summons): Promise<void> {
   await db.raw('select pg_notify(?, ?)', [CHANNELS.remote, JSON.stringify(summons)]);
 }
 
-/** Deletes sessions of more than a week whose recording has expired. Returns how many. */
+/** Deletes sessions older than a week whose recording has expired. Returns their number. */
 export async function deleteOldRemoteSessions(db: Db): Promise<number> {
   const rows = await rowsOf(
     db,

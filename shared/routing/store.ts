@@ -1,17 +1,27 @@
-import { type Db, oneRow, rowsOf, valuesOf } from '../core/database/database-client.js';
+import type { Knex } from 'knex';
+import { type Db, oneRow, rowsOf, type Transaction, valuesOf } from '../core/database/database-client.js';
 import { prepare, rowOfPrepared } from '../core/database/prepared.js';
 import type { ImageManifest } from '../images/model.js';
+import { RULES_KEY } from '../rules/store.js';
 import type { ServiceConfiguration } from '../services/configuration.js';
 import type { LifecycleStatus, ServiceKind } from '../services/model.js';
+import { FROZEN, MAY_SLEEP } from '../services/wanted-replicas.js';
 
-/** A replica of the live release that takes requests. */
+/** A replica of the live release that is ready for requests. */
 export interface ReadyReplica {
   id: string;
   address: string;
   port: number;
 }
 
-/** Everything that determines what the edge serves for one service, read in one statement. */
+/** A release that a share of the visitors gets. */
+export interface CanaryRoute {
+  deploymentId: string;
+  percent: number;
+  replicas: ReadyReplica[];
+}
+
+/** Everything that determines what the edge serves for a service, read in one statement. */
 export interface RouteFacts {
   serviceId: string;
   slug: string;
@@ -21,26 +31,44 @@ export interface RouteFacts {
   version: number;
   ipAllowList: string[];
   maintenance: boolean;
-  /** The page that visitors get during maintenance; empty at other times. */
+  /** The page shown to visitors during maintenance; empty at other times. */
   maintenancePage: string;
   platformDomainEnabled: boolean;
-  /** Verified host names of the service. Only those that resolve to this platform get a certificate. */
-  domains: { hostname: string; leadsHere: boolean }[];
+  /** Verified host names of the service. Only those that resolve to an edge get a certificate. */
+  domains: { hostname: string; leadsHere: boolean; redirectTo: string | null }[];
   liveDeploymentId: string | null;
   /** The cache profile with which the live release was deployed. */
   cacheProfile: ServiceConfiguration['cacheProfile'] | null;
   digest: string | null;
+  /** Excludes the static site's rules, which are loaded separately. */
   manifest: ImageManifest | null;
+  /** Identifies the version of the rules of the service and its live site; '' if there are none. */
+  rulesKey: string;
   replicas: ReadyReplica[];
-  /** True if the service has volumes: requests wait while its one replica is replaced. */
+  /** The release that a share of the visitors gets; null if no canary is under way. */
+  canary: CanaryRoute | null;
+  /** True if the service has volumes. Requests then wait while its only replica is replaced. */
   hasVolumes: boolean;
+  /** True if the service sleeps when it gets no requests. The next request wakes it. */
+  sleeps: boolean;
 }
 
-/** Workers do not wait for an edge that has been silent for longer, in seconds. */
+/** Seconds without a heartbeat after which workers no longer wait for an edge. */
 const EDGE_SEEN_SECONDS = 6;
 const QUERY_TIMEOUT_MS = 5_000;
+/** An id below all others. */
+const NO_ID = '00000000-0000-0000-0000-000000000000';
 
-/** SQL: the services of `:serviceIds`, and those whose live releases went live together with theirs. */
+/** Returns SQL: the replicas of a service's release that take requests, as JSON; null if there are none. */
+function readyReplicas(service: string, deployment: string): string {
+  return `select jsonb_agg(jsonb_build_object('id', id, 'address', address, 'port', port)
+                          order by generation, position) as replicas
+           from replicas
+          where service_id = ${service} and deployment_id = ${deployment}
+            and desired = 'running' and state = 'ready' and not to_freeze and port is not null`;
+}
+
+/** SQL: the ids of `:serviceIds`, and of services whose live releases went live together with theirs. */
 const AND_THOSE_TOGETHER = `array(
   select id from unnest(cast(:serviceIds as uuid[])) as given(id)
   union
@@ -50,13 +78,55 @@ const AND_THOSE_TOGETHER = `array(
     join services t on t.id = theirs.service_id and t.live_deployment_id = theirs.id
    where o.id = any(cast(:serviceIds as uuid[])))`;
 
+/** SQL: services that edges know. Removals stay for an hour, so that every edge can acknowledge them. */
+const KNOWN = `(s.deleted_at is null or s.deleted_at > now() - interval '1 hour')`;
+
+/** The number of services that are read in one statement. */
+const PAGE = 500;
+
 /**
- * Returns the route facts of all services, or of the given ones. Adds those that went live together with one of them,
- * so that an edge never serves the new release of one beside the old release of another. Rejects after 5 s without an answer.
- * Services that were deleted within the last hour are included, so that every edge can acknowledge their removal.
+ * Returns the route facts of all services or of the given ones. Adds services that went live together with a given one,
+ * so that an edge never serves the new release of one and the old release of another. Rejects if there is no result
+ * within 5 s. Services deleted within the last hour are included, so that every edge can acknowledge their removal.
  */
-export async function loadRouteFacts(db: Db, serviceIds?: readonly string[]): Promise<RouteFacts[]> {
-  const which = serviceIds === undefined ? '' : `and s.id = any(${AND_THOSE_TOGETHER})`;
+export function loadRouteFacts(db: Db, serviceIds: readonly string[]): Promise<RouteFacts[]> {
+  return routeFacts(db, `and s.id = any(${AND_THOSE_TOGETHER})`, { serviceIds: [...serviceIds] });
+}
+
+/**
+ * Passes the route facts of all services to `take`, page by page, as they are at one instant. Rejects after 5 s without
+ * an answer to one page.
+ */
+export async function loadAllRouteFacts(
+  db: Db,
+  take: (facts: RouteFacts[], trx: Transaction) => Promise<void>,
+): Promise<void> {
+  const read = async (trx: Transaction) => {
+    for (let after = NO_ID; ; ) {
+      const facts = await routeFacts(trx, 'and s.id > :after order by s.id limit :page', { after, page: PAGE });
+      await take(facts, trx);
+      const last = facts.at(-1);
+      if (last === undefined || facts.length < PAGE) return;
+      after = last.serviceId;
+    }
+  };
+  await db.transaction(read, { isolationLevel: 'repeatable read', readOnly: true });
+}
+
+/** A version that is committed late is less than this below the newest known version. */
+const OVERLAP = 5_000;
+
+/** Returns the versions of routes that may have changed since an edge has seen this version. */
+export function routeVersionsSince(db: Db, version: number): Promise<{ serviceId: string; version: number }[]> {
+  return rowsOf(
+    db,
+    `select s.id as "serviceId", s.route_version as version from services s where s.route_version > ? and ${KNOWN}`,
+    [version - OVERLAP],
+  );
+}
+
+/** `which` is added to the condition of the statement. */
+async function routeFacts(db: Db, which: string, bindings: Record<string, Knex.RawBinding>): Promise<RouteFacts[]> {
   const query = db.raw(
     `select s.id as "serviceId", s.slug, s.kind, s.lifecycle_status as "lifecycleStatus",
             s.deleted_at is not null as deleted, s.route_version as version,
@@ -66,24 +136,25 @@ export async function loadRouteFacts(db: Db, serviceIds?: readonly string[]): Pr
                  then coalesce(s.configuration ->> 'maintenancePage', '') else '' end as "maintenancePage",
             coalesce((s.configuration ->> 'platformDomainEnabled')::boolean, true) as "platformDomainEnabled",
             s.live_deployment_id as "liveDeploymentId", d.configuration ->> 'cacheProfile' as "cacheProfile",
-            i.digest, i.manifest, coalesce(r.replicas, '[]') as replicas, coalesce(n.names, '[]') as domains,
-            exists (select from volumes v where v.service_id = s.id and v.removed_at is null) as "hasVolumes"
+            i.digest, i.manifest - 'siteRules' as manifest, ${RULES_KEY} as "rulesKey", coalesce(r.replicas, '[]') as replicas, coalesce(n.names, '[]') as domains,
+            case when c.deployment_id is not null then jsonb_build_object('deploymentId', c.deployment_id, 'percent', c.percent,
+              'replicas', coalesce((${readyReplicas('c.service_id', 'c.deployment_id')}), '[]')) end as canary,
+            exists (select from volumes v where v.service_id = s.id and v.removed_at is null) as "hasVolumes", (${MAY_SLEEP} or ${FROZEN}) as sleeps
        from services s
        left join deployments d on d.id = s.live_deployment_id
        left join images i on i.id = d.image_id
+       left join service_rules u on u.service_id = s.id
+       left join canaries c on c.service_id = s.id and c.ended_at is null
        left join lateral (
-         select jsonb_agg(jsonb_build_object('id', id, 'address', address, 'port', port)
-                          order by generation, position) as replicas
-           from replicas
-          where service_id = s.id and deployment_id = s.live_deployment_id
-            and desired = 'running' and state = 'ready' and port is not null
+         ${readyReplicas('s.id', 's.live_deployment_id')}
        ) r on true
        left join lateral (
-         select jsonb_agg(jsonb_build_object('hostname', hostname, 'leadsHere', leads_here) order by hostname) as names
+         select jsonb_agg(jsonb_build_object('hostname', hostname, 'leadsHere', leads_here, 'redirectTo', redirect_to)
+                          order by hostname) as names
            from domains where service_id = s.id and status = 'active' and released_at is null
        ) n on true
-      where (s.deleted_at is null or s.deleted_at > now() - interval '1 hour') ${which}`,
-    serviceIds === undefined ? {} : { serviceIds: [...serviceIds] },
+      where ${KNOWN} ${which}`,
+    bindings,
   );
   const { rows }: { rows: RouteFacts[] } = await query.timeout(QUERY_TIMEOUT_MS);
   return rows;
@@ -95,24 +166,24 @@ export interface EdgeIdentity {
   pid: number;
 }
 
-/** What an edge counts about itself: totals since its start, and current numbers. */
+/** What an edge reports about itself: totals since its start, and current numbers. */
 export interface EdgeFigures {
-  /** Open connections of clients, and requests in progress on them. */
+  /** Number of open client connections; `requests` are those in progress on them. */
   connections: number;
   requests: number;
-  /** Connections whose protocol was changed, such as WebSockets. */
+  /** Connections that were upgraded to another protocol, such as WebSocket. */
   upgraded: number;
-  /** Requests that were ended because the edge's own code threw an error. */
+  /** Requests that were aborted because the edge's own code threw an error. */
   failedExchanges: number;
-  /** Connections that were closed because the client did not read its response, or was idle at a limit. */
+  /** Connections closed because the client did not read its response, or was idle at a limit. */
   closedConnections: number;
-  /** Connections that were refused at a limit. */
+  /** Connections that were refused because a limit was reached. */
   refusedConnections: number;
 }
 
 /**
- * Records an edge's heartbeat. Workers wait for its acknowledgements from now on. Returns true if the edge was not
- * recorded before, so that it must acknowledge all routes again. Deletes edges that have been silent for an hour.
+ * Records an edge's heartbeat. From then on, workers wait for its acknowledgements. Returns true if the edge was not
+ * recorded before, in which case it must acknowledge all routes again. Deletes edges without a heartbeat for an hour.
  */
 export async function reportEdge(db: Db, edge: EdgeIdentity, figures: EdgeFigures): Promise<boolean> {
   const row = await oneRow<{ fresh: boolean }>(
@@ -126,7 +197,7 @@ export async function reportEdge(db: Db, edge: EdgeIdentity, figures: EdgeFigure
   return row?.fresh ?? false;
 }
 
-/** Returns the counters of edges that were seen within the last 6 s. */
+/** Returns the figures of edges whose last heartbeat is at most 6 s old. */
 export async function edgeFigures(db: Db): Promise<{ host: string; pid: number; figures: Partial<EdgeFigures> }[]> {
   return rowsOf(
     db,
@@ -134,14 +205,14 @@ export async function edgeFigures(db: Db): Promise<{ host: string; pid: number; 
   );
 }
 
-/** Deletes the record of an edge that shuts down. */
+/** Deletes the record of an edge that is shutting down. */
 export async function removeEdge(db: Db, edgeId: string): Promise<void> {
   await db.raw('delete from edges where id = ?', [edgeId]);
 }
 
 /**
- * Records that this edge serves these services at these versions, or at later ones. Returns the recorded ids.
- * Returns none if the edge is not recorded. Leaves out services that do not exist.
+ * Records that this edge serves these services at these versions or later ones. Returns the recorded ids. Returns none
+ * if the edge is not recorded. Ignores services that do not exist.
  */
 export function acknowledgeRoutes(
   db: Db,
@@ -163,7 +234,7 @@ export function acknowledgeRoutes(
   );
 }
 
-/** SQL: how many edges were seen in the last 6 s. */
+/** SQL: the number of edges whose last heartbeat is at most 6 s old. Conditions on `e` can be appended. */
 export const EDGES = `select count(*) from edges e where e.seen_at > now() - interval '${EDGE_SEEN_SECONDS} seconds'`;
 
 const WAITING_EDGES = prepare<{ waiting: number }>(
@@ -174,9 +245,9 @@ const WAITING_EDGES = prepare<{ waiting: number }>(
 );
 
 /**
- * Returns how many edges seen in the last 6 s do not yet serve the service at `version` or later. At 0, no new request
- * reaches what an older version routed to, and replicas that are no longer routed may be stopped. Without `version`,
- * the service's current one counts.
+ * Returns how many edges do not yet serve the service at `version` or later. Counts edges whose last heartbeat is at
+ * most 6 s old. At 0, no new request uses an older route, and replicas that are no longer routed to can be stopped. If
+ * `version` is null, the service's current version is used.
  */
 export async function waitingEdges(db: Db, serviceId: string, version: number | null): Promise<number> {
   const row = await rowOfPrepared(db, WAITING_EDGES, [serviceId, version]);

@@ -1,18 +1,18 @@
 import type { Keyring } from './keyring.js';
 
-/** A column of sealed values; '' and null hold none. */
+/** A database column of sealed values; '' and null mean that a row has none. */
 export interface SealedColumn {
   table: string;
   column: string;
-  /** The name to which a value is bound, together with its row's id. It does not open in another row or column. */
+  /** Name to which values are bound, together with the row's id. They cannot be unsealed for another row or column. */
   binding: string;
-  /** How deleting a service erases values: `row` removes rows, `value` empties the column. */
+  /** How deleting a service erases its values: `row` deletes the rows, `value` empties the column. */
   erased: { how: 'row' | 'value'; service: 'id' | 'service_id' } | null;
 }
 
 /**
- * Every column that holds sealed values. Sealing, opening, key rotation and the deletion of services use this list; a
- * test compares it with the database.
+ * Every column of sealed values, for sealing, unsealing, key rotation and the deletion of services. A test compares the
+ * list with the database.
  */
 export const SEALED = {
   variable: column('variables', 'sealed', 'variable', { how: 'row', service: 'service_id' }),
@@ -23,10 +23,13 @@ export const SEALED = {
     service: 'service_id',
   }),
   hookSecret: column('hooks', 'sealed_secret', 'hook', { how: 'row', service: 'service_id' }),
+  forgeToken: column('forge_targets', 'sealed_token', 'forge-token', { how: 'row', service: 'service_id' }),
   deployKey: column('deploy_keys', 'sealed_private_key', 'deploy-key', null),
   webhookUrl: column('webhooks', 'sealed_url', 'webhook-url', null),
   webhookSecret: column('webhooks', 'sealed_secret', 'webhook', null),
+  drainHeaders: column('drains', 'sealed_headers', 'drain-headers', { how: 'row', service: 'service_id' }),
   detectionRepository: column('detections', 'sealed_repository', 'detection-repository', null),
+  templateRepository: column('template_sources', 'sealed_repository', 'template-repository', null),
   backupKey: column('backups', 'sealed_key', 'backup', { how: 'value', service: 'service_id' }),
   registryPassword: column('registries', 'sealed_password', 'registry', null),
   dataPassword: column('data_servers', 'sealed_password', 'data-password', { how: 'value', service: 'id' }),
@@ -36,6 +39,7 @@ export const SEALED = {
   }),
   stackDocument: column('stacks', 'sealed_document', 'stack-document', null),
   stackSteps: column('stack_applies', 'sealed_steps', 'stack-steps', null),
+  idToken: column('provider_sign_ins', 'sealed_id_token', 'id-token', null),
   totp: column('users', 'totp_sealed', 'user-totp', null),
 } as const satisfies Record<string, SealedColumn>;
 
@@ -46,7 +50,7 @@ export function sealIn(keyring: Keyring, { binding }: SealedColumn, id: string, 
   return keyring.seal(value, `${binding}:${id}`);
 }
 
-/** Opens the value of the row with this id. Throws `SealError`. */
+/** Unseals the value of the row with this id. Throws `SealError`. */
 export function openFrom(keyring: Keyring, { binding }: SealedColumn, id: string, sealed: Buffer): string {
   return keyring.open(sealed, `${binding}:${id}`);
 }

@@ -9,7 +9,7 @@ import { isDataKind, type ServiceKind } from './model.js';
 import { DATABASE_PLANS, PLAN_IDS, PLANS, REGION_IDS, RUNTIMES } from './plan-catalog.js';
 
 /**
- * Returns the schema of a string with a closed set of values, as an `enum`. `name` is its component's name in the API's
+ * Returns an `enum` schema for a string with a closed set of values. `name` is its component's name in the OpenAPI
  * document.
  */
 export function oneOf<const T extends readonly string[]>(name: string, values: T, fallback?: T[number]) {
@@ -29,7 +29,7 @@ const integer = (minimum: number, maximum: number, fallback: number) =>
 
 const flag = (fallback: boolean) => Type.Boolean({ default: fallback });
 
-/** One part of a path that is not `..`. Written without look-ahead, which RE2 lacks. */
+/** A path component other than `..`. Avoids look-ahead, which RE2 does not support. */
 const PATH_PART = `(?:\\.?[^./\\\\${CONTROL}][^/\\\\${CONTROL}]*|\\.\\.[^/\\\\${CONTROL}]+|\\.)`;
 const relativePath = (fallback: string) =>
   Type.String({
@@ -60,8 +60,8 @@ const databaseIdentifier = () =>
 export const DATABASE_VERSIONS = ['13', '14', '15', '16', '17', '18'] as const;
 
 /**
- * The fields of a service's configuration with their bounds and defaults (specification, Service). `branch`,
- * `ip-range`, `cron` and `time-zone` are formats that `shared/core/string-formats.ts` defines.
+ * The fields of a service's configuration with their limits and defaults (specification, Service).
+ * `shared/core/string-formats.ts` defines the formats `branch`, `ip-range`, `cron` and `time-zone`.
  */
 const FIELDS = describeFields(FIELD_DESCRIPTIONS, {
   autoDeploy: oneOf('AutoDeploy', ['off', 'commit'], 'off'),
@@ -121,7 +121,7 @@ const FIELDS = describeFields(FIELD_DESCRIPTIONS, {
   maxConcurrency: integer(1, 100, 1),
   maxReplicas: integer(1, 100, 3),
   maxRetries: integer(0, 100, 3),
-  minReplicas: integer(1, 100, 1),
+  minReplicas: integer(0, 100, 1),
   notifications: oneOf('ServiceNotifications', ['workspace', 'all', 'failure', 'none'], 'workspace'),
   plan: oneOf('PlanId', PLAN_IDS, 'free'),
   platformDomainEnabled: flag(true),
@@ -164,8 +164,8 @@ export const PartialServiceConfigurationSchema = Type.Partial(
 export type PartialServiceConfiguration = Partial<ServiceConfiguration>;
 
 /**
- * Adds a sentence to the description of each field, for the API's documentation. A description that a field already
- * has comes first (`shared/core/schema-problems.ts` uses it in error messages).
+ * Adds a sentence to each field's description, for the OpenAPI document. An existing description comes first, because
+ * error messages use it (`shared/core/schema-problems.ts`).
  */
 export function describeFields<T extends Record<string, TSchema & { description?: unknown }>>(
   sentences: Readonly<Record<keyof T, string>>,
@@ -177,17 +177,14 @@ export function describeFields<T extends Record<string, TSchema & { description?
   return fields;
 }
 
-/**
- * Removes the defaults, which apply at creation only.
- * A PATCH must not reset a field that it leaves out.
- */
+/** Removes the defaults, which apply only at creation. A PATCH must not reset a field that it omits. */
 export function withoutDefaults<T extends Record<string, TSchema & { default?: unknown }>>(fields: T): T {
   const copy = structuredClone(fields);
   for (const field of Object.values(copy)) delete field.default;
   return copy;
 }
 
-/** Returns the values of a new record: each field's default, undefined if it has none. `T` is the fields' type. */
+/** Returns the default of each field for a new record; undefined for a field without one. `T` is the record's type. */
 export function defaultsOf<T>(fields: Record<string, TSchema & { default?: unknown }>): Readonly<T> {
   return Object.freeze(Object.fromEntries(Object.entries(fields).map(([name, field]) => [name, field.default])) as T);
 }
@@ -195,8 +192,8 @@ export function defaultsOf<T>(fields: Record<string, TSchema & { default?: unkno
 export const DEFAULT_CONFIGURATION = defaultsOf<ServiceConfiguration>(FIELDS);
 
 /**
- * Settings of the edge and of the number of replicas. A change of one enqueues routing reconciliation (specification,
- * Service lifecycle).
+ * Settings of the edge and of the number of replicas. Changing one queues a routing operation (specification, Service
+ * lifecycle).
  */
 const ROUTING_FIELDS = [
   'ipAllowList',
@@ -207,12 +204,12 @@ const ROUTING_FIELDS = [
   'scaling',
 ] as const satisfies readonly (keyof ServiceConfiguration)[];
 
-/** Returns the routing settings that differ between two configurations. */
+/** Returns the names of the routing settings that differ between two configurations. */
 export function changedRoutingFields(before: ServiceConfiguration, after: ServiceConfiguration): string[] {
   return ROUTING_FIELDS.filter((name) => JSON.stringify(before[name]) !== JSON.stringify(after[name]));
 }
 
-/** Returns contradictions between a configuration's fields. The schemas of single fields cannot find them. */
+/** Returns contradictions between a configuration's fields. Schemas of single fields cannot detect them. */
 export function configurationProblems(kind: ServiceKind, configuration: ServiceConfiguration): ErrorDetail[] {
   const problems: ErrorDetail[] = [];
   const plans: readonly { id: string }[] = isDataKind(kind) ? DATABASE_PLANS : PLANS;
@@ -221,6 +218,9 @@ export function configurationProblems(kind: ServiceKind, configuration: ServiceC
   }
   if (configuration.minReplicas > configuration.maxReplicas) {
     problems.push({ path: '/configuration/minReplicas', message: 'must not exceed maxReplicas' });
+  }
+  if (configuration.minReplicas === 0 && kind !== 'web') {
+    problems.push({ path: '/configuration/minReplicas', message: 'must be at least 1: only web services sleep' });
   }
   if (kind === 'postgres') {
     for (const name of ['databaseName', 'databaseUser'] as const) {

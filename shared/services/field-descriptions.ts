@@ -1,4 +1,4 @@
-/** What each setting of a service does, for the API's document. */
+/** What each setting of a service does, for the OpenAPI document. */
 export const FIELD_DESCRIPTIONS = {
   autoDeploy: 'With commit, each new commit of the branch is deployed',
   backupEnabled: 'Make scheduled backups of a database or of volumes, and permit backups on demand',
@@ -30,7 +30,8 @@ export const FIELD_DESCRIPTIONS = {
   maxConcurrency: 'Runs of a cron service that may run at the same time',
   maxReplicas: 'The most replicas under automatic scaling; not less than minReplicas',
   maxRetries: 'Further attempts of a run that failed',
-  minReplicas: 'The fewest replicas under automatic scaling; not more than maxReplicas',
+  minReplicas:
+    'The fewest replicas under automatic scaling; not more than maxReplicas. With 0 a web service sleeps while it has no visitors',
   notifications: 'Which deployments are mailed: as the workspace says, all, failures, or none',
   plan: "What each replica may use. Databases have plans of their own: see the catalog's databasePlans",
   platformDomainEnabled: 'Serve the service under its address of the platform',

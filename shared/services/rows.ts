@@ -2,7 +2,7 @@ import { column } from '../core/database/prepared.js';
 import type { ServiceConfiguration } from './configuration.js';
 import type { HealthStatus, LifecycleStatus, ServiceKind } from './model.js';
 
-/** The columns of `services` with their types as pg returns them. The migrations explain them. */
+/** The columns of `services` with their types as pg returns them. The migrations document them. */
 const COLUMNS = {
   id: column<string>(),
   workspace_id: column<string>(),
@@ -19,8 +19,13 @@ const COLUMNS = {
   health_checked_at: column<Date | null>(),
   runtime_detail: column<string>(),
   live_deployment_id: column<string | null>(),
-  /** The number of replicas in automatic scaling's last decision (`wantedReplicas`). */
+  /** The number of replicas that automatic scaling last decided on (`wantedReplicas`). */
   scaled_replicas: column<number | null>(),
+  /** When automatic scaling stopped the last replica; null while the service is awake (`ASLEEP`). */
+  asleep_since: column<Date | null>(),
+  /** From when to when it slept last. */
+  last_asleep_since: column<Date | null>(),
+  woke_at: column<Date | null>(),
   route_version: column<number>(),
   user_number: column<number>(),
   deletion_requested_at: column<Date | null>(),
@@ -31,5 +36,5 @@ const COLUMNS = {
 
 export type ServiceRow = typeof COLUMNS;
 
-/** The names of the columns, for prepared statements. */
+/** The column names, for prepared statements. */
 export const SERVICE_COLUMNS = Object.keys(COLUMNS);

@@ -5,23 +5,26 @@ import { fetchPage, type Page, type PageRequest } from '../core/database/page.js
 import { prepare, rowOfPrepared } from '../core/database/prepared.js';
 import type { DeploymentState } from '../deployments/model.js';
 import { SERVICE_COLUMNS, type ServiceRow } from './rows.js';
+import { FROZEN } from './wanted-replicas.js';
 
-/** A service with the columns of other tables that its presenter and its policies need. */
+/** A service, joined with the columns of other tables that its presenter and its policies need. */
 export type ServiceView = ServiceRow & {
   environment_group_ids: string[];
   environment_protected: boolean;
   latest_deployment_id: string | null;
   latest_deployment_state: DeploymentState | null;
   latest_deployment_updated_at: Date | null;
-  /** A verified domain, if the service has no platform domain; otherwise null. */
+  /** A verified domain of a service whose platform domain is disabled; otherwise null. */
   own_domain: string | null;
-  /** The base service of a preview; null for any other service. */
+  /** The base service, if this service is a preview; otherwise null. */
   preview_of: string | null;
-  /** The host or node that has a database's volume; null if there is none. */
+  /** The host or node that stores a database's volume; null if there is none. */
   volume_host: string | null;
+  /** True if its replicas are frozen. */
+  frozen: boolean;
 };
 
-/** SQL: the oldest verified domain of a service `s` without a platform domain. */
+/** SQL: the oldest verified domain of a service `s` whose platform domain is disabled. */
 const OWN_DOMAIN = `case when s.configuration ->> 'platformDomainEnabled' = 'false' then
     (select n.hostname from domains n where n.service_id = s.id and n.status = 'active' and n.released_at is null
       order by n.created_at, n.id limit 1) end`;
@@ -29,8 +32,8 @@ const OWN_DOMAIN = `case when s.configuration ->> 'platformDomainEnabled' = 'fal
 const PREVIEW_OF = '(select p.base_id from previews p where p.service_id = s.id)';
 
 /**
- * SQL: the name of the host or node that has the volume of the service `s`; its id if no worker of the host was seen
- * recently.
+ * SQL: the name of the host or node that stores the volume of the service `s`. It is the host's id if no worker of the
+ * host was seen recently.
  */
 const VOLUME_HOST = `(select coalesce(v.node_name, (select w.host from workers w where w.host_id = v.host_id
     order by w.seen_at desc limit 1), cast(v.host_id as text))
@@ -41,14 +44,15 @@ const COLUMNS = SERVICE_COLUMNS.map((name) => `s.${name}`).join(', ');
 export const SERVICE_VIEW_COLUMNS: readonly string[] = [
   ...SERVICE_COLUMNS,
   ...['environment_protected', 'latest_deployment_id', 'latest_deployment_state', 'latest_deployment_updated_at'],
-  ...['own_domain', 'preview_of', 'volume_host', 'environment_group_ids'],
+  ...['own_domain', 'preview_of', 'volume_host', 'frozen', 'environment_group_ids'],
 ];
 
-/** SQL: the columns of a `ServiceView` besides those of the service `s`. */
+/** SQL: the columns of a `ServiceView` that are not in the table of the service `s`. */
 const VIEWED = `coalesce((select e.protected from environments e where e.id = s.environment_id), false)
     as environment_protected,
   d.id as latest_deployment_id, d.status as latest_deployment_state, d.updated_at as latest_deployment_updated_at,
   ${OWN_DOMAIN} as own_domain, ${PREVIEW_OF} as preview_of, ${VOLUME_HOST} as volume_host,
+  ${FROZEN} as frozen,
   array(select g.group_id from environment_group_services g where g.service_id = s.id
          order by g.created_at, g.group_id) as environment_group_ids`;
 
@@ -57,19 +61,19 @@ const LATEST_DEPLOYMENT = `left join lateral (
      order by x.created_at desc, x.id desc limit 1
   ) d on true`;
 
-/** Returns SQL: the views of services; the condition is on `s`. */
+/** Returns an SQL query for `ServiceView` rows. The condition can refer to the service as `s`. */
 export function serviceViewSql(condition: string): string {
   return `select ${COLUMNS}, ${VIEWED} from services s ${LATEST_DEPLOYMENT} where ${condition}`;
 }
 
-/** Selects services of any workspace and state, for a query to narrow down. The table is `s`. */
+/** Selects services of any workspace and state. The caller adds conditions on the table `s`. */
 export function serviceViews(db: Db): Knex.QueryBuilder<ServiceView> {
   return db<ServiceView>(db.raw(`(${serviceViewSql('true')}) as s`)).select('s.*');
 }
 
 const FIND_VIEW = prepare<ServiceView>(serviceViewSql('s.id = $1 and s.workspace_id = $2'));
 
-/** Returns a service of this workspace. With `deleted`, finds it even after its deletion. */
+/** Returns a service of this workspace. With `deleted`, also finds deleted services. */
 export async function findServiceView(
   db: Db,
   workspaceId: string,
@@ -80,7 +84,7 @@ export async function findServiceView(
   return view === null || (view.deleted_at !== null && !deleted) ? undefined : view;
 }
 
-/** Returns the workspace's undeleted service with this slug. */
+/** Returns the workspace's service with this slug. Deleted services are not found. */
 export async function findServiceBySlug(db: Db, workspaceId: string, slug: string): Promise<ServiceView | undefined> {
   return serviceViews(db).where('s.workspace_id', workspaceId).where('s.slug', slug).whereNull('s.deleted_at').first();
 }
@@ -90,9 +94,9 @@ const LOCK = prepare<{ id: string }>(
 );
 
 /**
- * Locks a service and reads it, so that the result is still true when a change is written.
- * It is read after the lock: a statement that waits for a lock reads other tables, such as the environment's
- * protection, as they were before the wait.
+ * Locks a service and reads it, so that the result stays valid until a change is written.
+ * Reads it after locking: a statement that waits for a lock reads other tables, such as the environment's protection,
+ * as they were before the wait.
  */
 export async function lockServiceView(
   trx: Transaction,
@@ -128,7 +132,7 @@ const WRITE = prepare<ServiceView>(
    select ${COLUMNS}, ${VIEWED} from changed s ${LATEST_DEPLOYMENT}`,
 );
 
-/** Writes the settings of a locked service, and returns the service. */
+/** Writes the settings of a locked service and returns its view. */
 export async function writeServiceRow(
   trx: Transaction,
   service: Pick<ServiceRow, 'id' | 'name' | 'configuration' | 'sealed_repository' | 'project_id' | 'environment_id'>,
@@ -161,9 +165,9 @@ const REPLACE = prepare<ServiceView>(
 );
 
 /**
- * Writes a service's settings and the audit entry, in one statement that waits for no lock. Returns the service.
- * Returns undefined and writes nothing if the service differs from `before`, if another transaction is changing it, or
- * if the protection of its environment changed.
+ * Writes a service's settings and the audit entry in one statement, without waiting for a lock. Returns undefined and
+ * writes nothing if the service differs from `before`, if another transaction is changing it, or if the protection of
+ * its environment has changed.
  */
 export async function replaceServiceRow(
   db: Db,
@@ -187,11 +191,11 @@ export async function replaceServiceRow(
   return (await rowOfPrepared(db, REPLACE, values)) ?? undefined;
 }
 
-/** SQL: true if the service `s` is a preview, or the database of one. */
+/** SQL: true if the service `s` is a preview or the database of one. */
 export const IS_PREVIEW = `(exists (select from previews p where p.service_id = s.id)
   or exists (select from preview_databases p where p.service_id = s.id))`;
 
-/** Returns a workspace's services, newest first: archived ones too, but no previews or deleted ones. */
+/** Returns a workspace's services, newest first. Includes archived ones, but no previews or deleted ones. */
 export async function listServiceViews(db: Db, workspaceId: string, page: PageRequest): Promise<Page<ServiceView>> {
   const services = serviceViews(db).where('s.workspace_id', workspaceId).whereNull('s.deleted_at');
   return fetchPage(services.whereRaw(`not ${IS_PREVIEW}`), 's', page);
@@ -201,14 +205,14 @@ export type ServiceChanges = Partial<
   Pick<ServiceRow, 'name' | 'configuration' | 'sealed_repository' | 'archived' | 'project_id' | 'environment_id'>
 >;
 
-/** Updates the columns of a service that people can set. */
+/** Updates the columns of a service that users can set. */
 export async function updateServiceRow(trx: Transaction, id: string, changes: ServiceChanges): Promise<void> {
   await trx<ServiceRow>('services')
     .where({ id })
     .update({ ...changes, updated_at: trx.fn.now() });
 }
 
-/** Returns the environments to which a service's environment groups are restricted. */
+/** Returns the environments to which the service's environment groups are restricted. */
 export async function groupEnvironments(
   db: Db,
   serviceId: string,
@@ -221,12 +225,12 @@ export async function groupEnvironments(
   );
 }
 
-/** Returns an undeleted service, or undefined. */
+/** Returns a service; undefined if it does not exist or is deleted. */
 export async function getService(db: Db, id: string): Promise<ServiceRow | undefined> {
   return db<ServiceRow>('services').where({ id }).whereNull('deleted_at').first();
 }
 
-/** Reads a service and locks its row until the commit, to change its state. */
+/** Locks a service's row until the commit and reads it, to change the service's state. */
 export async function lockService(trx: Transaction, id: string): Promise<ServiceRow | undefined> {
   return trx<ServiceRow>('services').where({ id }).whereNull('deleted_at').forUpdate().first();
 }

@@ -4,14 +4,14 @@ import type { ServiceRow } from './rows.js';
 
 type Scaled = Pick<ServiceRow, 'kind' | 'configuration' | 'scaled_replicas'>;
 
-/** Returns true if the platform decides the service's number of replicas. */
+/** Returns true if automatic scaling decides the service's number of replicas. */
 function scalesItself({ kind, configuration }: Pick<Scaled, 'kind' | 'configuration'>): boolean {
   return configuration.scaling === 'auto' && isScalable(kind);
 }
 
 /**
- * Returns how many replicas a service should have. This is the owner's setting, or automatic scaling's last decision
- * within the owner's current bounds.
+ * Returns how many replicas a service should have. It is the owner's setting, or the last decision of automatic scaling
+ * within the owner's current limits.
  */
 export function wantedReplicas(service: Scaled): number {
   const { replicas, minReplicas, maxReplicas } = service.configuration;
@@ -19,12 +19,26 @@ export function wantedReplicas(service: Scaled): number {
   return Math.min(Math.max(service.scaled_replicas ?? replicas, minReplicas), maxReplicas);
 }
 
-/** Returns how many replicas a release of the service with this configuration starts with. */
+/** Returns the number of replicas with which a release of this configuration starts. */
 export function replicasOfRelease(service: Scaled, { replicas }: Pick<ServiceConfiguration, 'replicas'>): number {
-  return scalesItself(service) ? wantedReplicas(service) : replicas;
+  // A new release starts even if the service is asleep, because only a running replica shows that it works.
+  return scalesItself(service) ? Math.max(1, wantedReplicas(service)) : replicas;
 }
 
-/** SQL: `wantedReplicas` of a service `s`. */
+/**
+ * SQL: true if a service `s` sleeps when it gets no requests. Only web services can, because only the edge can hold the
+ * request that wakes them.
+ */
+export const MAY_SLEEP = `(s.kind = 'web' and s.configuration @> '{"scaling": "auto", "minReplicas": 0}')`;
+
+/** SQL: true if a service `s` is asleep: it has no replica until the next request. */
+export const ASLEEP = `(${MAY_SLEEP} and s.scaled_replicas is not distinct from 0)`;
+
+/** SQL: true if the replicas of a service `s` are frozen until the next request, or are about to be. */
+export const FROZEN = `(s.asleep_since is not null and exists (select from replicas f
+  where f.deployment_id = s.live_deployment_id and f.to_freeze and f.desired = 'running'))`;
+
+/** SQL equivalent of `wantedReplicas` for a service `s`. */
 export const WANTED_REPLICAS = `case
   when s.configuration ->> 'scaling' = 'auto' and s.kind in ('web', 'private', 'worker')
   then least(greatest(coalesce(s.scaled_replicas, (s.configuration ->> 'replicas')::int), (s.configuration ->> 'minReplicas')::int),

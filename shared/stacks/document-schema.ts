@@ -2,6 +2,7 @@ import { type Static, type TObject, type TSchema, Type } from 'typebox';
 import { described, Strict } from '../core/json-schema.js';
 import { CONTROL } from '../core/plain-text.js';
 import { Hostname } from '../domains/model.js';
+import { DocumentRule, MAX_RULES } from '../rules/model.js';
 import { oneOf, ServiceConfigurationSchema } from '../services/configuration.js';
 import { type DataKind, SERVICE_KINDS, type ServiceKind } from '../services/model.js';
 import { VARIABLE_SCOPES, VariableKey, VariableReference, VariableValue } from '../variables/model.js';
@@ -12,12 +13,12 @@ const APPLICATION_KINDS = SERVICE_KINDS.filter(
   (kind): kind is Exclude<ServiceKind, DataKind> => !DATA_KINDS.some((data) => data === kind),
 );
 
-/** The most services, databases and groups of a document, and the most entries of each of their lists. */
+/** Maximum number of services, databases and groups in a document. Also the maximum length of each of their lists. */
 const MAX_ENTRIES = 500;
-/** The most characters that a secret is generated with. */
+/** Maximum number of characters of a generated secret. */
 const MAX_GENERATED = 256;
 
-/** A name, as `Name` has it, without spaces at its ends: rows are stored without them. */
+/** A name like `Name`, but without leading and trailing spaces: names are stored without them. */
 const EntryName = Type.String({
   minLength: 1,
   maxLength: 100,
@@ -26,7 +27,7 @@ const EntryName = Type.String({
   description: 'one line without control characters, and without spaces at its ends',
 });
 
-/** Returns a schema of entries by name. */
+/** Returns the schema of a map from names to entries. */
 function byName<T extends TSchema>(names: TSchema, entry: T, maxProperties: number, description: string) {
   return Type.Unsafe<Record<string, Static<T>>>({
     type: 'object',
@@ -78,14 +79,30 @@ const variables = Type.Optional(
   byName(VariableKey, VariableEntry, 1000, 'A text, or a reference, a generated text or a secret'),
 );
 
+const Redirect = Strict({
+  name: Hostname,
+  redirectTo: described(Hostname, 'one line: a host name, to which all requests are redirected'),
+});
+
+/** A host name, or one that redirects. */
+export type DomainEntry = string | Static<typeof Redirect>;
+
+const DomainEntry = Type.Unsafe<DomainEntry>({ anyOf: [Hostname, Redirect] });
+
 const { name: volumeName, ...volumeFields } = VOLUME_FIELDS;
 
-/** What services and databases have besides the fields of their configuration. */
+/** Fields of services and databases in addition to those of their configuration. */
 const PARTS = {
   archived: Type.Optional(Type.Boolean({ default: false, description: 'Deployments are prevented' })),
   variables,
   volumes: Type.Optional(byName(volumeName, Strict(volumeFields), 5, 'Folders that outlive releases')),
-  domains: Type.Optional(Type.Array(Hostname, { maxItems: 100, description: 'Host names of the service' })),
+  domains: Type.Optional(Type.Array(DomainEntry, { maxItems: 100, description: 'Host names of the service' })),
+  rules: Type.Optional(
+    Type.Array(DocumentRule, {
+      maxItems: MAX_RULES,
+      description: 'Rules of the edge, in order. The passwords of their users are set apart from the document',
+    }),
+  ),
   groups: Type.Optional(
     Type.Array(EntryName, {
       maxItems: MAX_ENTRIES,
@@ -99,17 +116,17 @@ const FIELDS = Object.fromEntries(
   Object.entries(ServiceConfigurationSchema.properties).map(([name, field]) => [name, Type.Optional(field)]),
 );
 
-/** Returns the schema of a service of these kinds: the fields of its configuration beside its other parts. */
+/** Returns the schema of a service of these kinds: its configuration's fields and the `PARTS`. */
 function serviceOf(kinds: readonly ServiceKind[], name: string): TObject {
   return Strict({ kind: oneOf(name, kinds), ...FIELDS, ...PARTS });
 }
 
 export type ServiceEntry = Static<TObject<typeof PARTS>> & { kind: ServiceKind } & Record<string, unknown>;
 
-/** When the services of a stack go live. */
+/** Whether the services of a stack go live separately or together. */
 export const STACK_RELEASES = ['separate', 'together'] as const;
 
-/** The schema of `ranvier.yaml`, made of the API's own schemas (design, section 9). */
+/** The schema of `ranvier.yaml`, composed of the API's own schemas (design, section 9). */
 export const StackDocument = Type.Object(
   {
     $schema: Type.Optional(Type.String({ maxLength: 2048, description: 'The address of this schema, for editors' })),
@@ -129,14 +146,14 @@ export const StackDocument = Type.Object(
       byName(EntryName, Strict({ variables }), MAX_ENTRIES, 'Variables that several services share'),
     ),
   },
-  // Keys that begin with x- are ignored: a place for anchors.
+  // Keys that begin with x- are ignored, so that YAML anchors can be defined there.
   { additionalProperties: false, patternProperties: { '^x-': {} } },
 );
 
-/** Where the schema is served. */
+/** URL path at which the schema is served. */
 export const STACK_SCHEMA_PATH = '/api/schemas/stack.json';
 
-/** Returns the schema in the form that editors read: names of the API's components are no ids there. */
+/** Returns the schema for editors, without `$id`: the API's component names are not valid ids there. */
 export function stackSchema(): object {
   const plain = JSON.parse(
     JSON.stringify(StackDocument, (name, value) => (name === '$id' ? undefined : value)),

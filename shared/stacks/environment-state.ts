@@ -1,21 +1,22 @@
+import type { RuleView } from '../rules/model.js';
 import type { ServiceConfiguration } from '../services/configuration.js';
 import type { LifecycleStatus, ServiceKind } from '../services/model.js';
 import type { VariableScope } from '../variables/model.js';
-import type { VolumeWish } from './wish.js';
+import type { DomainWish, VolumeWish } from './wish.js';
 
-/** The stack that a service or a group belongs to, and its name in that stack's document. */
+/** The stack that owns a service or group, and the resource's name in the stack's document. */
 export interface Owner {
   stackId: string;
   stack: string;
-  /** Null if the document does not name it any more. */
+  /** Null if the document no longer contains the resource. */
   as: string | null;
 }
 
-/** A variable that exists, with its value opened. */
+/** An existing variable, with its value unsealed. */
 export interface VariableState {
   key: string;
   scope: VariableScope;
-  /** Null for a reference, and for a value that cannot be opened. */
+  /** Null for a reference, and for a value that cannot be unsealed. */
   value: string | null;
   reference: { serviceId: string; key: string } | null;
 }
@@ -26,20 +27,21 @@ export interface ServiceState {
   kind: ServiceKind;
   archived: boolean;
   lifecycle: LifecycleStatus;
-  /** True if a release is live. */
+  /** True if the service has a live release. */
   live: boolean;
-  /** True if the last apply of its stack should have deployed it, and failed or was cancelled before it was live. */
+  /** True if the stack's last apply should have deployed the service but failed or was cancelled first. */
   unreleased: boolean;
-  /** As it is stored: secret parts of the repository's address are masked. */
+  /** As stored: secret parts of the repository address are masked. */
   configuration: ServiceConfiguration;
-  /** The whole address of the repository. */
+  /** The repository address, including secret parts. */
   repository: string;
-  /** True if a database has data. Then its version, its name and its user cannot change. */
+  /** True if a database has data. Its version, name and user then cannot change. */
   hasData: boolean;
   variables: VariableState[];
   volumes: VolumeWish[];
-  domains: string[];
-  /** In the order of their precedence; the last one takes precedence. */
+  domains: DomainWish[];
+  rules: RuleView[];
+  /** In ascending precedence: variables of the last group override the others. */
   groupIds: string[];
   owner: Owner | null;
 }
@@ -47,19 +49,19 @@ export interface ServiceState {
 export interface GroupState {
   id: string;
   name: string;
-  /** True if only services of this environment may have it. Others are shared by the whole workspace. */
+  /** True if only services of this environment can use the group; false if the whole workspace shares it. */
   ofEnvironment: boolean;
   variables: VariableState[];
   owner: Owner | null;
 }
 
-/** An environment as it is. Previews and services that are being deleted do not belong to it. */
+/** The current state of an environment, without previews and services that are being deleted. */
 export interface EnvironmentState {
-  /** The region of services that name none. */
+  /** Region of services for which the document sets none. */
   defaultRegion: ServiceConfiguration['region'];
   services: ServiceState[];
-  /** Groups of the environment and of the whole workspace. */
+  /** Groups of this environment, and those shared by the whole workspace. */
   groups: GroupState[];
-  /** Host names that services of the workspace have, with the service's id. */
-  domains: Record<string, { serviceId: string; service: string }>;
+  /** Host names that services of the workspace have, with the service's id and the target of a redirect. */
+  domains: Record<string, { serviceId: string; service: string; redirectTo: string | null }>;
 }

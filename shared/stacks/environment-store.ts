@@ -1,4 +1,5 @@
 import { type Db, oneRow, rowsOf } from '../core/database/database-client.js';
+import { presentRule, type Rule } from '../rules/model.js';
 import { type Keyring, SealError } from '../secrets/keyring.js';
 import { openFrom, SEALED } from '../secrets/sealed-columns.js';
 import type { ServiceConfiguration } from '../services/configuration.js';
@@ -9,11 +10,14 @@ import { type WorkspaceConfiguration, workspaceConfiguration } from '../workspac
 import type { EnvironmentState, Owner, VariableState } from './environment-state.js';
 import type { VolumeWish } from './wish.js';
 
-/** SQL: the stack that a row of `r` belongs to, as an `Owner`. */
+/** SQL: the stack that owns the resource `r`, as an `Owner`. */
 const OWNER = `case when k.id is not null then
     jsonb_build_object('stackId', k.id, 'stack', k.name, 'as', r.name) end as owner`;
 
-/** SQL: the last apply of the stack of `r` ended before the deployment of `s` was live, and no later one is live. */
+/**
+ * SQL: the last apply of the stack of `r` failed or was cancelled before it deployed `s`. Not true if a later
+ * deployment of `s` is live.
+ */
 const UNRELEASED = `exists (
     select from stack_applies a join stack_steps p on p.apply_id = a.id left join deployments d on d.id = p.deployment_id
      where a.id = (select l.id from stack_applies l where l.stack_id = k.id and l.rollback_of is null
@@ -35,6 +39,7 @@ interface ServiceStateRow {
   sealed_repository: Buffer | null;
   has_data: boolean;
   group_ids: string[];
+  rules: Rule[];
   owner: Owner | null;
 }
 
@@ -49,8 +54,8 @@ interface VariableStateRow {
 }
 
 /**
- * Reads an environment as it is, with the values of its variables.
- * Previews and services that are being deleted are left out.
+ * Reads the current state of an environment, including unsealed variables. Excludes previews and services that are
+ * being deleted.
  */
 export async function readEnvironmentState(
   db: Db,
@@ -75,22 +80,26 @@ export async function readEnvironmentState(
   const serviceIds = services.map(({ id }) => id);
   const variables = await readVariables(db, keyring, [...serviceIds, ...groups.map(({ id }) => id)]);
   const volumes = await readVolumes(db, serviceIds);
-  const domains = await rowsOf<{ hostname: string; serviceId: string; service: string }>(
+  const domains = await rowsOf<{ hostname: string; serviceId: string; service: string; redirectTo: string | null }>(
     db,
-    `select d.hostname, d.service_id as "serviceId", s.name as service from domains d join services s on s.id = d.service_id
+    `select d.hostname, d.service_id as "serviceId", s.name as service, d.redirect_to as "redirectTo"
+       from domains d join services s on s.id = d.service_id
       where d.workspace_id = :workspaceId and d.released_at is null order by d.created_at, d.id`,
     values,
   );
   return {
     defaultRegion: workspaceConfiguration(workspace?.configuration ?? {}).defaultRegion,
-    services: services.map(({ sealed_repository, has_data, group_ids, ...row }) => ({
+    services: services.map(({ sealed_repository, has_data, group_ids, rules, ...row }) => ({
       ...row,
+      rules: rules.map(presentRule),
       repository: openAddress(keyring, row, sealed_repository),
       hasData: has_data,
       groupIds: group_ids,
       variables: variables.get(row.id) ?? [],
       volumes: volumes.get(row.id) ?? [],
-      domains: domains.flatMap(({ serviceId, hostname }) => (serviceId === row.id ? [hostname] : [])),
+      domains: domains
+        .filter(({ serviceId }) => serviceId === row.id)
+        .map(({ hostname, redirectTo }) => ({ name: hostname, redirectTo })),
     })),
     groups: groups.map(({ of_environment, ...row }) => ({
       ...row,
@@ -105,10 +114,10 @@ function readServices(db: Db, values: { workspaceId: string; environmentId: stri
   return rowsOf<ServiceStateRow>(
     db,
     `select s.id, s.name, s.kind, s.archived, s.lifecycle_status as lifecycle, s.live_deployment_id is not null as live, ${UNRELEASED} as unreleased,
-            s.configuration, s.sealed_repository, coalesce(v.initialized_at is not null, false) as has_data, ${OWNER},
+            s.configuration, s.sealed_repository, coalesce(e.rules, '[]') as rules, coalesce(v.initialized_at is not null, false) as has_data, ${OWNER},
             array(select l.group_id from environment_group_services l where l.service_id = s.id
                    order by l.created_at, l.group_id) as group_ids
-       from services s left join data_servers v on v.id = s.id
+       from services s left join data_servers v on v.id = s.id left join service_rules e on e.service_id = s.id
        left join stack_resources r on r.service_id = s.id left join stacks k on k.id = r.stack_id
       where s.workspace_id = :workspaceId and s.environment_id = :environmentId
         and s.deleted_at is null and s.lifecycle_status <> 'deleting' and not ${IS_PREVIEW}
@@ -158,7 +167,7 @@ function openAddress(
   return opened(() => openFrom(keyring, SEALED.repository, id, sealed)) ?? configuration.repository;
 }
 
-/** Returns null if the value does not open. */
+/** Returns null if the value cannot be unsealed. */
 function opened(open: () => string): string | null {
   try {
     return open();

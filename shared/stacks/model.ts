@@ -1,28 +1,29 @@
 import type { LeasedColumns } from '../engine/kind.js';
+import type { RuleView } from '../rules/model.js';
 import type { PartialServiceConfiguration } from '../services/configuration.js';
 import type { ServiceKind } from '../services/model.js';
 import type { VariableScope } from '../variables/model.js';
 
-/** Where a reference leads: a service of the stack by its name in the document, or any service by its id. */
+/** Target of a reference: a service of the stack by its name in the document, or any service by its id. */
 type ReferenceTarget = { service: string; key: string } | { serviceId: string; key: string };
 
-/** What a step writes into a variable. */
+/** The value or reference that a step sets for a variable. */
 export type StepContent = { value: string } | { reference: ReferenceTarget } | { generate: number };
 
-/** A service or a group of the stack, by its name in the document. */
+/** A service or group of the stack, by its name in the document. */
 export type VariablesOwner = { service: string } | { group: string };
 
-/** A pushed commit that a step deploys. */
+/** The pushed commit that a step deploys. */
 export interface StepCommit {
   branch: string;
   sha: string;
-  /** True if a commit that was deployed or looked at already is not deployed again. */
+  /** If true, the step does nothing for a commit that was already deployed or considered. */
   once: boolean;
 }
 
 /**
- * One resource that an apply changes, in a transaction of its own. `service` and `group` are names in the document;
- * an apply finds the ids in the stack's records, because a step before may have made the resource.
+ * One change that an apply makes, in its own transaction. `service` and `group` are names in the document. The apply
+ * looks up their ids when it performs the step, because an earlier step may have created the resource.
  */
 export type Step =
   | { op: 'group.create'; group: string }
@@ -41,6 +42,8 @@ export type Step =
   | { op: 'groups.link'; service: string; groups: ({ group: string } | { groupId: string })[] }
   | { op: 'domain.delete'; service: string; hostname: string }
   | { op: 'domain.create'; service: string; hostname: string }
+  | { op: 'domain.redirect'; service: string; hostname: string; redirectTo: string | null }
+  | { op: 'rules.set'; service: string; rules: RuleView[] }
   | { op: 'service.deploy'; service: string; commit?: StepCommit }
   | { op: 'service.restore'; service: string; from: string; backupId: string }
   | { op: 'service.rollback'; serviceId: string; name: string; deploymentId: string }
@@ -48,7 +51,7 @@ export type Step =
   | { op: 'group.delete'; groupId: string; name: string }
   | { op: 'stack.delete' };
 
-/** Why a service cannot go live together with others, after its name. */
+/** Why a service cannot go live together with others: the rest of a sentence that begins with its name. */
 export const VOLUME_APART =
   'has a volume, which one release at a time can use, so it cannot go live together with other services';
 
@@ -57,7 +60,7 @@ export type ApplyStatus = (typeof APPLY_STATUSES)[number];
 
 export const STEP_STATUSES = ['pending', 'done', 'failed'] as const;
 
-/** A row as pg returns it. Comments on columns are in the migrations. */
+/** A row as pg returns it. The migrations document the columns. */
 export interface ApplyRow extends LeasedColumns<ApplyStatus> {
   stack_id: string;
   actor: string;
@@ -94,7 +97,7 @@ export interface StackRow {
   updated_at: Date;
 }
 
-/** Returns the name of a step's resource, as plans name it. */
+/** Returns the name of a step's resource, as shown in plans. */
 export function stepName(step: Step): string {
   switch (step.op) {
     case 'group.create':
@@ -106,6 +109,7 @@ export function stepName(step: Step): string {
     case 'variables.set':
       return 'service' in step.owner ? step.owner.service : step.owner.group;
     case 'domain.create':
+    case 'domain.redirect':
     case 'domain.delete':
       return step.hostname;
     case 'service.rollback':

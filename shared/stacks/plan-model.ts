@@ -1,16 +1,16 @@
 import type { Step } from './model.js';
 
 export const CHANGE_ACTIONS = ['create', 'update', 'delete', 'replace'] as const;
-export const CHANGE_KINDS = ['service', 'database', 'variable', 'volume', 'group', 'domain'] as const;
+export const CHANGE_KINDS = ['service', 'database', 'variable', 'volume', 'group', 'domain', 'rules'] as const;
 
-/** A field of a resource that changes. `path` is a JSON pointer in the resource. Secret values are `***`. */
+/** A changed field of a resource. `path` is a JSON pointer into the resource. Secret values are shown as `***`. */
 export interface FieldChange {
   path: string;
   from: unknown;
   to: unknown;
 }
 
-/** What happens to one resource. Variables and volumes are named `service.NAME`. */
+/** The change of one resource. Variables and volumes are named `service.NAME`. */
 export interface Change {
   action: (typeof CHANGE_ACTIONS)[number];
   kind: (typeof CHANGE_KINDS)[number];
@@ -19,26 +19,26 @@ export interface Change {
 }
 
 export interface Plan {
-  /** Equal plans of equal documents have equal hashes. */
+  /** Depends on the document, the changes and the services to deploy: identical plans have equal hashes. */
   hash: string;
-  /** True if a change deletes or replaces something. */
+  /** True if any change deletes or replaces something. */
   destructive: boolean;
   changes: Change[];
-  /** Services that the apply deploys, in the order of the document. */
+  /** Services that the apply deploys, in document order. */
   deploys: string[];
-  /** True if they go live together. */
+  /** True if the services go live together. */
   together: boolean;
-  /** Secrets, named `service.KEY`, whose values the apply must be given. */
+  /** Secrets, named `service.KEY`, for which the apply must be given values. */
   secrets: string[];
   warnings: string[];
-  /** How an apply makes the changes. It has values of variables, so no answer shows it. */
+  /** The steps of the apply. They contain variables' values, so no response includes them. */
   steps: Step[];
 }
 
-/** What is shown instead of the value of a variable. */
+/** Shown in place of a variable's value. */
 export const HIDDEN = '***';
 
-/** Returns the changes of a field, or none if both values are equal. */
+/** Returns the change of a field; an empty list if both values are equal. */
 export function fieldChange(path: string, from: unknown, to: unknown): FieldChange[] {
   return JSON.stringify(from) === JSON.stringify(to) ? [] : [{ path, from, to }];
 }

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { ErrorDetail } from '../core/error-registry.js';
 import {
   DEFAULT_CONFIGURATION,
@@ -9,10 +10,11 @@ import { addressProblem, isImageSource, isMasked, isPushSource, maskedRepository
 import type { EnvironmentState, ServiceState } from './environment-state.js';
 import type { ServiceMatch } from './match-resources.js';
 import type { Step } from './model.js';
+import { planDomains } from './plan-domains.js';
 import { type Change, type FieldChange, fieldChange } from './plan-model.js';
 import type { ServiceWish } from './wish.js';
 
-/** Fields that act without a deployment, or that only concern later ones. */
+/** Fields that take effect without a deployment, or that only affect later ones. */
 const WITHOUT_DEPLOYMENT: ReadonlySet<string> = new Set<keyof ServiceConfiguration>([
   ...(['autoDeploy', 'backupEnabled', 'backupRetentionDays', 'description', 'ignorePaths', 'includePaths'] as const),
   ...(['ipAllowList', 'maintenance', 'maintenancePage', 'maxConcurrency', 'maxReplicas', 'maxRetries'] as const),
@@ -27,24 +29,24 @@ const WITHOUT_DEPLOYMENT: ReadonlySet<string> = new Set<keyof ServiceConfigurati
   ...(['replicas', 'scaling', 'schedule', 'targetCpu', 'targetMemory', 'timeoutSeconds', 'timezone'] as const),
 ]);
 
-/** What is fixed once a database has data. */
+/** Fields that cannot change once a database has data. */
 const FIXED = ['databaseName', 'databaseUser', 'databaseVersion'] as const;
 
 export interface ServicePlan {
   changes: Change[];
   steps: Step[];
-  /** Fields of the configuration that change. */
+  /** Names of the configuration fields that change. */
   changed: string[];
-  /** True if the service must be deployed for the change. */
+  /** True if the changes require a deployment of the service. */
   deploys: boolean;
 }
 
-/** Returns the kind of a service's changes. */
+/** Returns how a plan labels changes of a service of this kind. */
 export function changeKind(kind: ServiceKind): 'service' | 'database' {
   return isDataKind(kind) ? 'database' : 'service';
 }
 
-/** Returns the whole configuration that a document asks for. */
+/** Returns a document's configuration of a service, with defaults for the fields it omits. */
 export function wantedConfiguration(
   { configuration }: ServiceWish,
   { defaultRegion }: Pick<EnvironmentState, 'defaultRegion'>,
@@ -52,7 +54,7 @@ export function wantedConfiguration(
   return { ...DEFAULT_CONFIGURATION, region: defaultRegion, ...configuration };
 }
 
-/** Plans a service without its variables and groups. Adds problems for what cannot change. */
+/** Plans a service without its variables and groups. Adds a problem for each change that is not possible. */
 export function planService(
   { wish, state }: ServiceMatch,
   environment: EnvironmentState,
@@ -63,15 +65,16 @@ export function planService(
   const plan = state === null ? planNew(wish) : planExisting(wish, state, wanted);
   const volumes = planVolumes(wish, state);
   const domains = planDomains(wish, state);
+  const rules = planRules(wish, state);
   return {
     ...plan,
-    changes: [...plan.changes, ...volumes.changes, ...domains.changes],
-    steps: [...plan.steps, ...volumes.steps, ...domains.steps],
+    changes: [...plan.changes, ...volumes.changes, ...domains.changes, ...rules.changes],
+    steps: [...plan.steps, ...volumes.steps, ...domains.steps, ...rules.steps],
     deploys: plan.deploys || volumes.steps.some(({ op }) => op !== 'volume.grow'),
   };
 }
 
-/** Returns true if a deployment of the configuration has something to run. */
+/** Returns true if a deployment with this configuration has something to build or run. */
 export function hasSource(kind: ServiceKind, configuration: ServiceConfiguration, live: boolean): boolean {
   if (isDataKind(kind)) return true;
   if (isImageSource(configuration)) return configuration.image !== '';
@@ -133,7 +136,7 @@ function planExisting(wish: ServiceWish, state: ServiceState, wanted: ServiceCon
     const before = state.configuration[field as keyof ServiceConfiguration];
     if (field === 'repository' && isStored(String(value), state)) continue;
     const changes = fieldChange(`/${field}`, shown(field, before), shown(field, value));
-    // Two addresses may differ only in their secret parts, which are not shown.
+    // Two repository addresses may differ only in secret parts, which the plan does not show.
     if (changes.length === 0 && (field !== 'repository' || value === before)) continue;
     fields.push(...(changes.length > 0 ? changes : [{ path: `/${field}`, from: before, to: shown(field, value) }]));
     configuration[field] = value;
@@ -164,7 +167,7 @@ function archival(from: boolean, to: boolean): FieldChange {
   return { path: '/archived', from, to };
 }
 
-/** Hides the secret part of a repository's address. */
+/** Masks the secret parts of a repository address. */
 function shown(field: string, value: unknown): unknown {
   return field === 'repository' ? maskedRepository(String(value)) : value;
 }
@@ -197,20 +200,11 @@ function planVolumes({ name: service, volumes }: ServiceWish, state: ServiceStat
   return { changes, steps };
 }
 
-function planDomains({ name: service, domains }: ServiceWish, state: ServiceState | null): PartPlan {
-  const before = state?.domains ?? [];
-  const added = domains.filter((hostname) => !before.includes(hostname));
-  const removed = before.filter((hostname) => !domains.includes(hostname));
-  return {
-    changes: [
-      ...removed.map((name): Change => ({ action: 'delete', kind: 'domain', name, fields: [] })),
-      ...added.map((name): Change => {
-        return { action: 'create', kind: 'domain', name, fields: [{ path: '/service', from: null, to: service }] };
-      }),
-    ],
-    steps: [
-      ...removed.map((hostname): Step => ({ op: 'domain.delete', service, hostname })),
-      ...added.map((hostname): Step => ({ op: 'domain.create', service, hostname })),
-    ],
-  };
+/** The rules of a service are one resource, because their order counts. */
+function planRules({ name, rules }: ServiceWish, state: ServiceState | null): PartPlan {
+  const before = state?.rules ?? [];
+  if (isDeepStrictEqual(before, rules)) return { changes: [], steps: [] };
+  const action = before.length === 0 ? 'create' : rules.length === 0 ? 'delete' : 'update';
+  const fields = [{ path: '/rules', from: before, to: rules }];
+  return { changes: [{ action, kind: 'rules', name, fields }], steps: [{ op: 'rules.set', service: name, rules }] };
 }

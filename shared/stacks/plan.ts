@@ -1,18 +1,21 @@
 import { createHash } from 'node:crypto';
 import type { ErrorDetail } from '../core/error-registry.js';
+import type { RuleView } from '../rules/model.js';
 import { referenceProblems } from './check-references.js';
 import type { EnvironmentState, ServiceState } from './environment-state.js';
 import { type Matches, matchResources, type ServiceMatch } from './match-resources.js';
 import type { Step } from './model.js';
+import { domainProblems, redirectSteps } from './plan-domains.js';
 import { type Change, fieldChange, type Plan } from './plan-model.js';
 import { changeKind, hasSource, planService, wantedConfiguration } from './plan-services.js';
 import { planVariables, type ServiceNames } from './plan-variables.js';
 import type { StackWish, VariableWish } from './wish.js';
 
-/** The steps of an apply in their order: what frees room comes first, and what deletes comes after the deployments. */
+/** Order of an apply's steps. Those that free capacity come first, and deletions come after the deployments. */
 const PHASES: readonly Step['op'][] = [
   ...(['domain.delete', 'volume.delete', 'group.create', 'service.create', 'service.update'] as const),
   ...(['volume.create', 'volume.grow', 'variables.set', 'groups.link', 'domain.create'] as const),
+  ...(['domain.redirect', 'rules.set'] as const),
   ...(['service.archive', 'service.deploy', 'service.delete', 'group.delete', 'stack.delete'] as const),
 ];
 
@@ -21,19 +24,19 @@ export interface PlanInput {
   stackId: string | null;
   wish: StackWish;
   state: EnvironmentState;
-  /** Values of secrets by `service.KEY`. */
+  /** Values of secrets, by `service.KEY`. */
   values: Readonly<Record<string, string>>;
 }
 
-/** A plan, with what it rests on. It can only be carried out if there are no problems. */
+/** A plan, with the data it is based on. It can be applied only if there are no problems. */
 export interface PlannedStack {
   plan: Plan;
   matches: Matches;
-  /** What is wrong; each path is a JSON pointer in the document. */
+  /** What is invalid. Each path is a JSON pointer into the document. */
   problems: ErrorDetail[];
 }
 
-/** Compares a document with an environment (design, section 9). Pure. Throws owned_elsewhere. */
+/** Compares a document with an environment and plans the changes (design, section 9). Pure. Throws owned_elsewhere. */
 export function planStack({ stackId, wish, state, values }: PlanInput): PlannedStack {
   const problems: ErrorDetail[] = [];
   const matches = matchResources(stackId, wish, state, problems);
@@ -76,6 +79,7 @@ export function planStack({ stackId, wish, state, values }: PlanInput): PlannedS
     if (own.deploys || links.steps.length > 0 || keys.length > 0) deploys.add(name);
     if (existing?.unreleased) deploys.add(name);
   }
+  steps.push(...redirectSteps(matches.services));
   addReferring(matches, changedKeys, deploys);
   for (const { id, name, kind } of matches.goneServices) {
     changes.push({ action: 'delete', kind: changeKind(kind), name, fields: [] });
@@ -87,6 +91,7 @@ export function planStack({ stackId, wish, state, values }: PlanInput): PlannedS
   }
 
   const warnings = [...adoptionWarnings(matches), ...volumeWarnings(matches, changes), ...unreleasedWarnings(matches)];
+  warnings.push(...passwordWarnings(matches));
   const deployed = matches.services.filter(({ wish: { name } }) => deploys.has(name));
   const ready = deployed.filter((match) => {
     const reason = reasonAgainstDeployment(match, state);
@@ -96,7 +101,7 @@ export function planStack({ stackId, wish, state, values }: PlanInput): PlannedS
   const deployNames = ready.map((match) => match.wish.name);
   steps.push(...deployNames.map((service): Step => ({ op: 'service.deploy', service })));
   const destructive = changes.some(({ action }) => action === 'delete' || action === 'replace');
-  // What was seen was planned without the values of secrets, which are given with the apply.
+  // The user approved a plan made without the values of secrets, which arrive only with the apply.
   const hash =
     Object.keys(values).length === 0
       ? hashOf({ wish, changes, deploys: deployNames })
@@ -114,7 +119,7 @@ export function planStack({ stackId, wish, state, values }: PlanInput): PlannedS
   return { plan, matches, problems };
 }
 
-/** Returns the steps in the order in which an apply does them. */
+/** Returns the steps in the order in which an apply performs them. */
 export function inOrder(steps: readonly Step[]): Step[] {
   return steps.toSorted((one, other) => PHASES.indexOf(one.op) - PHASES.indexOf(other.op));
 }
@@ -145,7 +150,7 @@ function serviceNames(matches: Matches, state: EnvironmentState): ServiceNames {
 }
 
 interface LinkedGroup {
-  /** Null if the apply makes the group. */
+  /** Null if the apply creates the group. */
   id: string | null;
   step: { group: string } | { groupId: string };
 }
@@ -174,7 +179,7 @@ function planLinks(
   const isEqual = before.length === wanted.length && wanted.every(({ id }, index) => id === before[index]);
   if (isEqual) return { changes: [], steps: [] };
   const fields = fieldChange('/groups', before.map(nameOf), wish.groups);
-  // Two groups may have one name, one of the environment and one of the workspace.
+  // A group of the environment and one of the workspace can share a name; their ids then show the difference.
   if (fields.length === 0) fields.push({ path: '/groups', from: before, to: wanted.map(({ id }) => id) });
   return {
     changes: service === null ? [] : [{ action: 'update', kind: changeKind(wish.kind), name: wish.name, fields }],
@@ -182,7 +187,21 @@ function planLinks(
   };
 }
 
-/** Adds the services whose variables refer to a changed one, directly or over others. */
+/** Returns a warning for each service whose rules have users without a password. */
+function passwordWarnings({ services }: Matches): string[] {
+  return services.flatMap(({ wish: { name, rules }, state }) => {
+    const known = new Set(usersOf(state?.rules ?? []));
+    const without = [...new Set(usersOf(rules))].filter((user) => !known.has(user));
+    const what = `${name}: nobody gets in as ${without.join(', ')} until the rules are set once with a password`;
+    return without.length === 0 ? [] : [what];
+  });
+}
+
+function usersOf(rules: readonly RuleView[]): string[] {
+  return rules.flatMap(({ users = [] }) => users.map(({ name }) => name));
+}
+
+/** Adds the services whose variables refer to a changed variable, directly or through other references. */
 function addReferring({ services }: Matches, changedKeys: Set<string>, deploys: Set<string>): void {
   for (let grew = true; grew; ) {
     grew = false;
@@ -198,22 +217,6 @@ function addReferring({ services }: Matches, changedKeys: Set<string>, deploys: 
       }
     }
   }
-}
-
-/** Lists host names that another service has and keeps. */
-function domainProblems(matches: Matches, state: EnvironmentState): ErrorDetail[] {
-  const freed = new Set<string>();
-  for (const { wish, state: service } of matches.services) {
-    for (const hostname of service?.domains ?? []) if (!wish.domains.includes(hostname)) freed.add(hostname);
-  }
-  return matches.services.flatMap(({ wish, state: service }) =>
-    wish.domains.flatMap((hostname, index) => {
-      const holder = Object.hasOwn(state.domains, hostname) ? state.domains[hostname] : undefined;
-      if (holder === undefined || holder.serviceId === service?.id || freed.has(hostname)) return [];
-      const message = `belongs to the service ${holder.service} of this workspace`;
-      return [{ path: `${wish.path}/domains/${index}`, message }];
-    }),
-  );
 }
 
 function adoptionWarnings({ adopted }: Matches): string[] {

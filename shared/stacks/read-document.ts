@@ -4,7 +4,8 @@ import { AppError, type ErrorDetail } from '../core/error-registry.js';
 import { createAjv } from '../core/json-schema.js';
 import { lazily } from '../core/lazily.js';
 import { toDetail } from '../core/schema-problems.js';
-import { HostnameError, parseHostname } from '../domains/model.js';
+import { HostnameError, parseHostname, parseRedirectTarget } from '../domains/model.js';
+import { problemsOfRules } from '../rules/check-rules.js';
 import {
   configurationProblems,
   DEFAULT_CONFIGURATION,
@@ -14,27 +15,27 @@ import { isDataKind, isRouted } from '../services/model.js';
 import { mountPathProblem, VOLUME_KINDS } from '../volumes/model.js';
 import { type ServiceEntry, StackDocument, type VariableEntry } from './document-schema.js';
 import { VOLUME_APART } from './model.js';
-import type { Content, ServiceWish, StackWish, VariableWish } from './wish.js';
+import type { Content, DomainWish, ServiceWish, StackWish, VariableWish } from './wish.js';
 import { readYaml, type YamlSource } from './yaml-source.js';
 
-/** The most bytes of a document: 1 MB. */
+/** Maximum size of a document, in bytes: 1 MB. */
 export const MAX_DOCUMENT_BYTES = 1_000_000;
 const MAX_FAULTS = 20;
-/** Longer words are not compared with known ones. */
+/** Maximum length of a word for which a similar known word is suggested. */
 const MAX_SUGGESTED_LENGTH = 64;
 
-/** The document's schema, compiled with the first document. */
+/** The document's schema, compiled when the first document is read. */
 const validator = lazily(() => createAjv().compile(StackDocument));
 
-/** A document that was read. `at` is the error for problems of values, which names their lines. */
+/** A parsed document. `at` turns problems of its values into an error that names their lines. */
 export interface ReadDocument {
   wish: StackWish;
   at: (problems: readonly ErrorDetail[]) => AppError;
 }
 
 /**
- * Reads a document. `own` are names of the platform, which no service can have.
- * Throws payload_too_large, and invalid_request with the line and the column of each fault.
+ * Parses a document. `own` are names that the platform uses itself and no service can have. Throws payload_too_large,
+ * and invalid_request with the line and column of each fault.
  */
 export function readDocument(text: string, own: readonly string[]): ReadDocument {
   if (Buffer.byteLength(text) > MAX_DOCUMENT_BYTES) {
@@ -46,7 +47,7 @@ export function readDocument(text: string, own: readonly string[]): ReadDocument
   }
   const at = (problems: readonly ErrorDetail[]) =>
     refusal(problems.map(({ path, message }) => ({ path, message, ...source.positionOf(path) })));
-  // An empty file is an empty stack.
+  // An empty file describes an empty stack.
   const value = source.value ?? {};
   const faults = schemaFaults(validator(), value, source);
   if (faults.length > 0) throw refusal(faults);
@@ -55,7 +56,7 @@ export function readDocument(text: string, own: readonly string[]): ReadDocument
   return { wish, at };
 }
 
-/** Checks a document that was not read from a text. If there are problems, there is no wish. */
+/** Checks a document that was generated instead of parsed. Returns no wish if there are problems. */
 export function checkDocument(
   value: StackDocument,
   own: readonly string[],
@@ -105,16 +106,16 @@ function schemaFaults(
   return [...faults.values()].sort((one, other) => one.line - other.line || one.column - other.column);
 }
 
-/** Returns true if another error says the same better. */
+/** Returns true if the error can be omitted because another one describes the same problem better. */
 function isImplied({ keyword, schemaPath, propertyName, data }: ErrorObject): boolean {
   const isObject = typeof data === 'object' && data !== null && !Array.isArray(data);
   return (
-    // Alternatives of an object that is none.
+    // Errors about alternatives for an object, if the value is not an object.
     (keyword === 'oneOf' && !isObject) ||
     (keyword === 'required' && /\/oneOf\/\d+\/required$/.test(schemaPath)) ||
-    // The error about the name itself follows.
+    // A more specific error about the property name follows.
     (keyword === 'propertyNames' && propertyName === undefined) ||
-    // A variable is a text or an object: the errors of the other form say nothing.
+    // A variable is a string or an object. Errors about the form that was not used are irrelevant.
     keyword === 'anyOf' ||
     (/\/anyOf\/0\/type$/.test(schemaPath) && isObject) ||
     (/\/anyOf\/1\/type$/.test(schemaPath) && !isObject)
@@ -136,7 +137,7 @@ function faultOf(error: ErrorObject): ErrorDetail {
   return { path, message };
 }
 
-/** Returns the most similar of the known words as a question, or ''. */
+/** Returns a question that suggests the most similar known word; '' if none is similar. */
 function suggestion(given: string, known: readonly string[]): string {
   if (given.length > MAX_SUGGESTED_LENGTH) return '';
   const most = Math.max(1, Math.floor(given.length / 3));
@@ -147,7 +148,7 @@ function suggestion(given: string, known: readonly string[]): string {
   return near === undefined ? '' : `; did you mean ${near.word}?`;
 }
 
-/** Turns a document into what it asks for, and lists what contradicts itself. */
+/** Converts a document to a `StackWish`, and lists its contradictions. */
 function wishOf(document: StackDocument, own: readonly string[]): { wish: StackWish; problems: ErrorDetail[] } {
   const problems: ErrorDetail[] = [];
   const sections = (['services', 'databases'] as const).flatMap((section) =>
@@ -172,7 +173,7 @@ function wishOf(document: StackDocument, own: readonly string[]): { wish: StackW
   }
   const hosts = new Map<string, string>();
   for (const { name, path, domains } of services) {
-    for (const [index, hostname] of domains.entries()) {
+    for (const [index, { name: hostname }] of domains.entries()) {
       const holder = hosts.get(hostname);
       if (holder !== undefined)
         problems.push({ path: `${path}/domains/${index}`, message: `belongs to ${holder} already` });
@@ -193,7 +194,7 @@ function serviceWish(
   entry: ServiceEntry,
   { own, problems }: { own: readonly string[]; problems: ErrorDetail[] },
 ): ServiceWish {
-  const { kind, archived = false, variables, volumes, domains = [], groups = [], ...fields } = entry;
+  const { kind, archived = false, variables, volumes, domains = [], rules = [], groups = [], ...fields } = entry;
   const configuration = fields as PartialServiceConfiguration;
   for (const problem of configurationProblems(kind, { ...DEFAULT_CONFIGURATION, ...configuration })) {
     problems.push({ path: problem.path.replace('/configuration', path), message: problem.message });
@@ -213,14 +214,26 @@ function serviceWish(
   if (domains.length > 0 && !isRouted(kind)) {
     problems.push({ path: `${path}/domains`, message: `are not possible for the kind ${kind}, which has no visitors` });
   }
-  const hostnames = domains.map((domain, index) => {
-    try {
-      return parseHostname(domain, own);
-    } catch (error) {
-      if (!(error instanceof HostnameError)) throw error;
-      problems.push({ path: `${path}/domains/${index}`, message: error.message });
-      return domain;
-    }
+  if (rules.length > 0 && !isRouted(kind)) {
+    problems.push({ path: `${path}/rules`, message: `are not possible for the kind ${kind}, which has no visitors` });
+  }
+  problems.push(...problemsOfRules(rules).map((problem) => ({ ...problem, path: `${path}${problem.path}` })));
+  const domainWishes = domains.map((domain, index): DomainWish => {
+    const at = `${path}/domains/${index}`;
+    const parsed = (given: string, parse: typeof parseHostname, place: string) => {
+      try {
+        return parse(given, own);
+      } catch (error) {
+        if (!(error instanceof HostnameError)) throw error;
+        problems.push({ path: place, message: error.message });
+        return given;
+      }
+    };
+    if (typeof domain === 'string') return { name: parsed(domain, parseHostname, at), redirectTo: null };
+    return {
+      name: parsed(domain.name, parseHostname, `${at}/name`),
+      redirectTo: parsed(domain.redirectTo, parseRedirectTarget, `${at}/redirectTo`),
+    };
   });
   for (const [index, group] of groups.entries()) {
     if (groups.indexOf(group) !== index) problems.push({ path: `${path}/groups/${index}`, message: 'is given twice' });
@@ -234,7 +247,8 @@ function serviceWish(
     configuration,
     variables: variableWishes(variables),
     volumes: volumeWishes,
-    domains: hostnames,
+    domains: domainWishes,
+    rules,
     groups,
   };
 }
@@ -247,7 +261,7 @@ function variableWishes(variables: Record<string, VariableEntry> | undefined): V
   });
 }
 
-/** Returns the entries of a map in the order of the document. */
+/** Returns the entries of a map in document order. */
 function entriesOf<T>(map: Record<string, T> | undefined): [string, T][] {
   return Object.entries(map ?? {});
 }

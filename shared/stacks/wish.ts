@@ -1,11 +1,12 @@
+import type { RuleView } from '../rules/model.js';
 import type { PartialServiceConfiguration } from '../services/configuration.js';
 import type { ServiceKind } from '../services/model.js';
 import type { VariableScope } from '../variables/model.js';
 
-/** A reference by the provider's name in the environment, or by its id. */
+/** A reference to another service, by its name in the environment or by its id. */
 export type ReferenceWish = { service: string; key: string } | { serviceId: string; key: string };
 
-/** What a variable is made of. A generated or secret one keeps the value that it has. */
+/** The source of a variable's value. A generated or secret variable keeps an existing value. */
 export type Content = { value: string } | { reference: ReferenceWish } | { generate: number } | { secret: true };
 
 export interface VariableWish {
@@ -20,20 +21,28 @@ export interface VolumeWish {
   sizeGb: number;
 }
 
-/** A service or database, as a document asks for it. */
+export interface DomainWish {
+  name: string;
+  /** The host name to which all requests are redirected; null if the service gets them. */
+  redirectTo: string | null;
+}
+
+/** A service or database as described in a document. */
 export interface ServiceWish {
   name: string;
-  /** Its JSON pointer in the document. */
+  /** JSON pointer to the entry in the document. */
   path: string;
   kind: ServiceKind;
   section: 'services' | 'databases';
   archived: boolean;
-  /** The fields that are given. The others have their defaults. */
+  /** The fields that the document sets. The others have their defaults. */
   configuration: PartialServiceConfiguration;
   variables: VariableWish[];
   volumes: VolumeWish[];
-  domains: string[];
-  /** The last one takes precedence. */
+  domains: DomainWish[];
+  /** Rules of the edge, in the order in which they apply. */
+  rules: RuleView[];
+  /** In ascending precedence: variables of the last group override the others. */
   groups: string[];
 }
 
@@ -43,7 +52,7 @@ export interface GroupWish {
   variables: VariableWish[];
 }
 
-/** What an environment shall be: a document that was read. */
+/** The desired state of an environment, parsed from a document. */
 export interface StackWish {
   /** True if the services go live together. */
   together: boolean;

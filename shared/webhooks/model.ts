@@ -7,19 +7,21 @@ export const WEBHOOK_EVENTS = [
   'run.failed',
   'backup.failed',
   'budget.alert',
+  'alert.firing',
+  'alert.resolved',
 ] as const;
 export type WebhookEvent = (typeof WEBHOOK_EVENTS)[number];
 
-/** How the bodies of deliveries are written. All but `json` are messages for a chat. */
+/** Formats of a delivery's body. All except `json` are chat messages. */
 export const WEBHOOK_FORMATS = ['json', 'slack', 'discord', 'teams'] as const;
 export type WebhookFormat = (typeof WEBHOOK_FORMATS)[number];
 
-/** How many webhooks one workspace may have, and how many deliveries may wait for one of them. */
+/** Maximum number of webhooks per workspace. `MAX_WAITING` is the maximum number of waiting deliveries per webhook. */
 export const MAX_WEBHOOKS = 20;
 export const MAX_WAITING = 1000;
 export const MAX_URL_LENGTH = 2048;
 
-/** Returns what is wrong with a webhook's address, or null. Names are resolved and checked when something is sent. */
+/** Returns why a webhook's URL is invalid, or null. Host names are resolved and checked when a delivery is sent. */
 export function webhookUrlProblem(address: string, allowLocal: boolean): string | null {
   if (!URL.canParse(address) || /[^!-~]/.test(address)) return 'is no address such as https://example.com/path';
   const url = new URL(address);
@@ -31,8 +33,8 @@ export function webhookUrlProblem(address: string, allowLocal: boolean): string 
 }
 
 /**
- * Returns the address without its secrets, for display. The query is left out, and for a chat the path, which is all that
- * somebody needs to write into the chat.
+ * Masks the secrets in a webhook's URL, for display. These are the query and, for a chat, the path, which would suffice
+ * to write to the chat.
  */
 export function shownUrl(address: string, format: WebhookFormat): string {
   const url = new URL(address);
@@ -42,25 +44,27 @@ export function shownUrl(address: string, format: WebhookFormat): string {
   return url.href;
 }
 
-/** The first and the longest pause, in milliseconds. The last try is about a day after the first. */
+/**
+ * The first and the maximum delay between attempts, in milliseconds. The last attempt is about a day after the first.
+ */
 const PAUSE = { first: 30_000, longest: 2 * 60 * 60_000 };
 export const MAX_TRIES = 20;
 
-/**
- * Returns the pause after the try with this number, counted from 1, in milliseconds.
- * Returns null after the last one.
- */
+/** Returns the delay after an attempt, in milliseconds; null after the last one. Attempts are counted from 1. */
 export function pauseAfterTry(tries: number): number | null {
   return tries >= MAX_TRIES ? null : Math.min(PAUSE.first * 2 ** (tries - 1), PAUSE.longest);
 }
 
-/** Returns the pause after an answer that named one, in milliseconds. It is never shorter than without it. */
+/**
+ * Returns the delay after a response with `Retry-After`, in milliseconds. It is at least the delay without the header;
+ * null after the last attempt.
+ */
 export function pauseAfterAnswer(tries: number, retryAfterMs: number): number | null {
   const pause = pauseAfterTry(tries);
   return pause === null ? null : Math.max(pause, Math.min(retryAfterMs, PAUSE.longest));
 }
 
-/** Returns how long a `Retry-After` header asks to wait, in milliseconds. Returns 0 without a usable header. */
+/** Returns the delay that a `Retry-After` header requests, in milliseconds; 0 without a valid header. */
 export function retryAfterMs(header: string | undefined, now: Date): number {
   if (header === undefined) return 0;
   const seconds = Number(header);
@@ -81,15 +85,15 @@ export function deliveryBody({ id, event, workspaceId, happenedAt, data }: Deliv
 }
 
 /**
- * Returns the signature `t=<seconds>,v1=<hex>`: the HMAC-SHA256 of `<seconds>.<body>`.
- * Each try is signed with its own time, so that a receiver can refuse old ones.
+ * Returns the signature `t=<seconds>,v1=<hex>`, which is the HMAC-SHA256 of `<seconds>.<body>`. Each attempt is signed
+ * with its own time, so that a receiver can reject old ones.
  */
 export function signatureOf(secret: string, body: string, now: Date): string {
   const seconds = Math.floor(now.getTime() / 1000);
   return `t=${seconds},v1=${createHmac('sha256', secret).update(`${seconds}.${body}`).digest('hex')}`;
 }
 
-/** Returns whether a delivery has arrived, by the answer's status. `gone`: the receiver wants no further tries. */
+/** Returns the result of a delivery by its response status. `gone`: the receiver asks for no further attempts. */
 export function resultOf(status: number): 'delivered' | 'gone' | 'again' {
   if (status >= 200 && status < 300) return 'delivered';
   return status === 410 ? 'gone' : 'again';

@@ -1,6 +1,6 @@
 import { v7 as uuidv7 } from 'uuid';
+import { assertRoom } from '../core/database/assert-room.js';
 import {
-  countOf,
   type Db,
   oneRow,
   returnedRow,
@@ -9,7 +9,7 @@ import {
   type Transaction,
 } from '../core/database/database-client.js';
 import { fetchPage, type Page, type PageRequest } from '../core/database/page.js';
-import { AppError, invalidRequest } from '../core/error-registry.js';
+import { invalidRequest } from '../core/error-registry.js';
 import type { CommandDeps } from '../secrets/command-deps.js';
 import { newToken } from '../secrets/random-token.js';
 import { SEALED, sealIn } from '../secrets/sealed-columns.js';
@@ -43,10 +43,7 @@ export async function createWebhook(
 ): Promise<{ webhook: WebhookRow; secret: string }> {
   const problem = webhookUrlProblem(input.url, config.allowLocalRepositories);
   if (problem !== null) throw invalidRequest('/url', problem);
-  const count = await countOf(trx, 'select count(*) from webhooks where workspace_id = ?', [input.workspaceId]);
-  if (count >= MAX_WEBHOOKS) {
-    throw new AppError('capacity_exceeded', `The workspace has ${MAX_WEBHOOKS} webhooks; delete one first`);
-  }
+  await assertRoom(trx, 'webhooks', input.workspaceId, MAX_WEBHOOKS);
   const id = uuidv7();
   const { token: secret } = newToken();
   const [webhook] = await trx<WebhookRow>('webhooks')
@@ -72,12 +69,13 @@ export async function deleteWebhook(trx: Transaction, workspaceId: string, id: s
 }
 
 /**
- * SQL: the start of the time in which a webhook `w` looks for ended work. A transaction may commit after others that
- * ended later, so each scan also covers the two minutes before the last one; a unique index prevents duplicates.
+ * SQL: the start of the period in which a webhook `w` searches for finished work. A transaction may commit after others
+ * that finished later, so each scan also covers the two minutes before the last one; a unique index prevents
+ * duplicates.
  */
 const SINCE = `> greatest(w.created_at, w.scanned_at - interval '2 minutes')`;
 const SERVICE = `'serviceId', s.id, 'serviceName', s.name`;
-/** SQL: each query selects event, subject, time and data. */
+/** SQL queries, each of which selects event, subject, time and data. */
 const SOURCES: readonly string[] = [
   `select 'deployment.' || d.status as event, d.id::text as subject, d.finished_at as happened_at,
           jsonb_build_object(${SERVICE}, 'slug', s.slug, 'kind', s.kind, 'deploymentId', d.id, 'trigger', d.trigger, 'actor', d.actor,
@@ -94,8 +92,8 @@ const SOURCES: readonly string[] = [
 ];
 
 /**
- * Stores a delivery for each new event to which a webhook subscribes. Returns false if there are no webhooks.
- * A webhook with too many waiting deliveries gets none.
+ * Stores a delivery for each new event to which a webhook subscribes. Returns false if there are no webhooks. Skips
+ * webhooks with too many waiting deliveries.
  */
 export async function storeDeliveries(db: Db): Promise<boolean> {
   if ((await rowCountOf(db, 'select from webhooks limit 1')) === 0) return false;
@@ -117,7 +115,7 @@ export async function storeDeliveries(db: Db): Promise<boolean> {
   return true;
 }
 
-/** Stores a delivery for each of the workspace's webhooks with this event, once for each subject. */
+/** Stores a delivery for each webhook of the workspace that subscribes to this event, once per subject. */
 export async function storeDelivery(
   db: Db,
   input: { workspaceId: string; event: WebhookEvent; subject: string; data: object },
@@ -130,7 +128,7 @@ export async function storeDelivery(
   );
 }
 
-/** Returns workspaces with a webhook for budget alerts. `configuration` holds the budget. */
+/** Returns workspaces with a webhook for budget alerts. `configuration` contains the budget. */
 export async function workspacesWithBudgetWebhooks(
   db: Db,
 ): Promise<{ id: string; name: string; configuration: object }[]> {
@@ -148,14 +146,14 @@ export interface DueDelivery {
   event: WebhookEvent;
   data: Record<string, unknown>;
   happened_at: Date;
-  /** The number of this try. */
+  /** The number of this attempt. */
   tries: number;
   format: WebhookFormat;
   sealed_url: Buffer;
   sealed_secret: Buffer;
 }
 
-/** Takes deliveries that are due. If this process ends before sending them, they are due again in two minutes. */
+/** Takes deliveries that are due. They are due again in two minutes, in case this process dies before it sends them. */
 export async function takeDeliveries(
   db: Db,
   { most, mostOfWorkspace }: { most: number; mostOfWorkspace: number },
@@ -180,8 +178,8 @@ export async function takeDeliveries(
 }
 
 /**
- * Records a try. `againMs` is the wait until the next one, in milliseconds; null for never. The receiver's other
- * deliveries wait at least `holdMs`.
+ * Records an attempt. `againMs` is the delay until the next one, in milliseconds; null for none. Delays the receiver's
+ * other deliveries by at least `holdMs`.
  */
 export async function recordTry(
   db: Db,
@@ -204,7 +202,7 @@ export async function recordTry(
 
 const KEPT_DAYS = 7;
 
-/** Deletes deliveries of events that happened more than 7 days ago. Returns how many. */
+/** Deletes deliveries of events that happened more than 7 days ago. Returns their number. */
 export function deleteOldDeliveries(db: Db): Promise<number> {
   return rowCountOf(
     db,

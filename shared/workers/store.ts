@@ -1,14 +1,14 @@
-import { type Db, rowsOf } from '../core/database/database-client.js';
+import { countOf, type Db, rowsOf } from '../core/database/database-client.js';
 import type { DataKind } from '../services/model.js';
 
-/** A worker counts as online for 15 s after its last heartbeat. */
+/** Seconds after its last heartbeat for which a worker counts as online. */
 export const ONLINE_SECONDS = 15;
 
 export type Heartbeat = Omit<WorkerRow, 'started_at' | 'seen_at'>;
 
-/** Records a worker's heartbeat and the jobs that it runs. */
-export async function recordHeartbeat(db: Db, worker: Heartbeat): Promise<void> {
-  await rowsOf(
+/** Records a worker's heartbeat and the jobs that it runs. Returns how many workers are online. */
+export async function recordHeartbeat(db: Db, worker: Heartbeat): Promise<number> {
+  return countOf(
     db,
     `insert into workers (id, host, host_id, pid, version, queues, deploy_slots, run_slots, network_isolation, measures_usage,
                           runs_images, mounts_volumes, enters_replicas, data_kinds, running, event_loop_p99_ms)
@@ -16,17 +16,18 @@ export async function recordHeartbeat(db: Db, worker: Heartbeat): Promise<void> 
              :runs_images, :mounts_volumes, :enters_replicas, :data_kinds, :running,
              :event_loop_p99_ms)
      on conflict (id) do update
-       set seen_at = now(), running = excluded.running, event_loop_p99_ms = excluded.event_loop_p99_ms`,
+       set seen_at = now(), running = excluded.running, event_loop_p99_ms = excluded.event_loop_p99_ms
+     returning (select count(*) from workers where seen_at > now() - interval '${ONLINE_SECONDS} seconds') as count`,
     { ...worker, running: JSON.stringify(worker.running) },
   );
 }
 
-/** Deletes the record of a worker that shuts down. */
+/** Deletes the record of a worker that is shutting down. */
 export async function removeWorker(db: Db, id: string): Promise<void> {
   await db.raw('delete from workers where id = ?', [id]);
 }
 
-/** Returns workers that were seen within the last 15 s. */
+/** Returns the workers whose last heartbeat is at most 15 s old. */
 export async function onlineWorkers(db: Db): Promise<WorkerRow[]> {
   return rowsOf<WorkerRow>(
     db,
@@ -34,12 +35,12 @@ export async function onlineWorkers(db: Db): Promise<WorkerRow[]> {
   );
 }
 
-/** The abilities of the online workers, for the catalog. */
+/** Capabilities of the online workers, for the catalog. */
 export interface WorkerAbilities {
   online: boolean;
   /** True if every online worker isolates networks. */
   networkIsolation: boolean;
-  /** True if every online worker measures replicas' usage. */
+  /** True if every online worker measures the usage of replicas. */
   measuresUsage: boolean;
   /** True if every online worker pulls, builds and runs images. */
   runsImages: boolean;
@@ -47,7 +48,9 @@ export interface WorkerAbilities {
   dataKinds: DataKind[];
 }
 
-/** Returns the catalog's `workerOnline` (specification, Catalog), and the abilities of online workers. */
+/**
+ * Returns the capabilities of the online workers. `online` is the catalog's `workerOnline` (specification, Catalog).
+ */
 export async function workersOnline(db: Db): Promise<WorkerAbilities> {
   const workers = await onlineWorkers(db);
   const online = workers.length > 0;
@@ -60,17 +63,17 @@ export async function workersOnline(db: Db): Promise<WorkerAbilities> {
   };
 }
 
-/** Returns true if workers are online and none of them mounts volumes. */
+/** Returns true if workers are online but none of them mounts volumes. */
 export async function noWorkerMountsVolumes(db: Db): Promise<boolean> {
   const workers = await onlineWorkers(db);
   return workers.length > 0 && !workers.some((worker) => worker.mounts_volumes);
 }
 
-/** What a user who asks for a volume is told if no worker mounts one. */
+/** Error message for a user who adds a volume when no worker mounts volumes. */
 export const NO_VOLUMES =
   'no host here mounts volumes: the workers run commands without containers. Install runc and conmon, and start them again';
 
-/** Deletes workers that have been silent for an hour. */
+/** Deletes workers without a heartbeat for an hour. */
 export async function forgetSilentWorkers(db: Db): Promise<void> {
   await db.raw(`delete from workers where seen_at < now() - interval '1 hour'`);
 }
@@ -83,7 +86,7 @@ export async function countRepairs(db: Db, sweep: string, repairs: number): Prom
   );
 }
 
-/** Returns how many repairs each sweep has made in total. */
+/** Returns the total number of repairs by each sweep. */
 export async function repairCounts(db: Db): Promise<{ sweep: string; count: number }[]> {
   return rowsOf(db, 'select sweep, count from repairs order by sweep');
 }
@@ -99,12 +102,12 @@ export interface WorkerRow {
   run_slots: number;
   network_isolation: boolean;
   runs_images: boolean;
-  /** False if its host runs hosted code without containers. */
+  /** False if the host runs hosted code without containers. */
   mounts_volumes: boolean;
   measures_usage: boolean;
-  /** True if the worker can start commands beside its replicas. */
+  /** True if the worker can start commands in its running replicas. */
   enters_replicas: boolean;
-  /** The kinds of databases that its host can run. */
+  /** The kinds of databases that the host can run. */
   data_kinds: DataKind[];
   running: { queue: string; jobId: string; since: string }[];
   event_loop_p99_ms: number;

@@ -11,14 +11,14 @@ import { isHeld } from '../volumes/holds.js';
 /** How long to wait for the end of a deployment and of a hold, in milliseconds. */
 const WAIT_MS = 120_000;
 const POLL_MS = 1_000;
-/** Interval between renewals of the mark on the paused replicas, in milliseconds. */
+/** Interval between renewals of the replicas' `paused_until`, in milliseconds. */
 const RENEW_MS = 2_000;
 const PAUSED_SECONDS = 15;
 
 /**
- * Pauses all containers that have a service's volumes mounted, at one instant, while `work` runs.
- * Their health is not checked meanwhile, and no deployment begins to stop them. Throws `ReleaseError` if a deployment does not end, or if a
- * container is to stop during the pause.
+ * Runs `work` while all containers that mount a service's volumes are paused. They are paused at the same instant.
+ * Their health is not checked meanwhile, and no deployment stops them. Throws `ReleaseError` if a deployment does not
+ * end in time, or if a container is to be stopped during the pause.
  */
 export async function whilePaused<T>(
   { db, sandbox }: { db: Db; sandbox: Pick<Sandbox, 'pause'> },
@@ -28,7 +28,7 @@ export async function whilePaused<T>(
 ): Promise<T> {
   const deadline = Date.now() + WAIT_MS;
   for (;;) {
-    // A deployment that is under way may start a replica at any moment, which a hold would refuse.
+    // A deployment in progress may start a replica at any moment, which would fail because of the hold.
     if (!(await hasOpenDeployment(db, serviceId)) && !(await isHeld(db, serviceId))) {
       const outcome = await withHold(db, serviceId, async (lost) => {
         if (await hasOpenDeployment(db, serviceId)) return null;
@@ -59,7 +59,10 @@ async function pause<T>(
   await mark();
   const renewal = setInterval(() => void mark().catch(() => undefined), RENEW_MS);
   const either = AbortSignal.any([signal, stopping.signal]);
-  const paused = await Promise.allSettled(replicas.map((row) => sandbox.pause(sandboxIdOf(row))));
+  const paused = await Promise.allSettled(
+    // Those of a sleeping service are frozen, and stay so while they are marked.
+    replicas.filter(({ state }) => state !== 'frozen').map((row) => sandbox.pause(sandboxIdOf(row))),
+  );
   try {
     for (const one of paused) if (one.status === 'rejected') throw one.reason;
     either.throwIfAborted();
@@ -71,7 +74,7 @@ async function pause<T>(
   }
 }
 
-/** Marks replicas as paused for this many seconds. Returns how many of them are still to run. */
+/** Marks replicas as paused for this many seconds. Returns how many of them should still be running. */
 function markPaused(db: Db, ids: readonly string[], seconds: number): Promise<number> {
   return rowCountOf(
     db,

@@ -54,8 +54,8 @@ export interface RepositoryBuilderOptions {
 }
 
 /**
- * Builds repositories on this host without containers.
- * Detects the project, runs commands in the sandbox, stores a folder.
+ * Creates a builder that builds repositories on this host without containers. It detects the project, runs commands in
+ * the sandbox, and stores the result as a folder.
  */
 export function createRepositoryBuilder(options: RepositoryBuilderOptions): Builder {
   const leftovers = new Leftovers(options);
@@ -94,10 +94,10 @@ async function adopt(
   return adoptImage({ options: imageBuilds, request, context, folder, limit: new TimeLimit(request, context) });
 }
 
-/** The least time between two clean-ups that builds cause, in milliseconds. */
+/** Minimum interval between two removals of leftovers that builds trigger, in milliseconds. */
 const LEFTOVERS_MS = 15_000;
 
-/** Folders, processes and control groups of builds whose worker was killed. */
+/** Removes folders, processes and control groups of builds whose worker was killed. */
 class Leftovers {
   readonly #options: RepositoryBuilderOptions;
   #removedAt = Number.NEGATIVE_INFINITY;
@@ -106,7 +106,10 @@ class Leftovers {
     this.#options = options;
   }
 
-  /** Removes these leftovers in the background, unless a removal began a moment ago. No build waits for the removal. */
+  /**
+   * Removes leftovers in the background, unless a removal has started less than `LEFTOVERS_MS` ago. Builds do not wait
+   * for the removal.
+   */
   removeSoon(): void {
     if (performance.now() - this.#removedAt < LEFTOVERS_MS) return;
     this.remove().catch((error: unknown) => {
@@ -193,7 +196,7 @@ class RepositoryBuild {
       this.#options.toolchains.provide(plan.versions, { signal, log: this.#context.log }),
     );
     let dependencies: string | null = null;
-    // If no command runs, the files continue to belong to the platform's user.
+    // If no command runs, the files still belong to the platform's user.
     if (plan.tools.length + plan.install.length + plan.build.length > 0) {
       const cache = cacheFolder(config.dataDir, this.#request.serviceId);
       const place = { app: this.#app, cache, cacheOpened: this.#cache, kept, locked };
@@ -207,8 +210,8 @@ class RepositoryBuild {
   }
 
   /**
-   * Returns the project's folder if its Dockerfile is to be built; otherwise null. Most repositories need no separate
-   * process for this answer.
+   * Returns the project's folder if its Dockerfile is to be built; otherwise null. For most repositories, this is
+   * decided without a separate process.
    */
   async #dockerfileProject(about: Parameters<(typeof OPERATIONS)['dockerfileProject']>[0]): Promise<string | null> {
     const isAsked = asksForDockerfile(this.#request.configuration);
@@ -218,8 +221,8 @@ class RepositoryBuild {
   }
 
   /**
-   * Builds the Dockerfile. Returns the error if an image that it names is unavailable and the settings do not require
-   * the Dockerfile: the caller then uses the other files.
+   * Builds the Dockerfile. Returns the error if an image that the Dockerfile names is unavailable and the settings do
+   * not require the Dockerfile. The caller then ignores the Dockerfile.
    */
   async #buildDockerfile(project: string, app: string): Promise<BuiltImage | ImageUnavailableError> {
     const [options, request, context, limit] = [this.#options.imageBuilds, this.#request, this.#context, this.#limit];
@@ -267,6 +270,7 @@ class RepositoryBuild {
             environment: {},
             ...(settled.fallback === '' ? {} : { fallback: settled.fallback }),
             ...(settled.base === '' ? {} : { base: settled.base }),
+            ...(settled.rules === null ? {} : { siteRules: settled.rules }),
           }
         : {
             type: 'process',
@@ -285,7 +289,7 @@ class RepositoryBuild {
   }
 }
 
-/** Most projects that install something have one of these files. */
+/** Files of which most projects with an installation have at least one. */
 const INSTALLED_FROM = [...LOCK_FILES, ...MARKS];
 
 /** Guesses, before detection, whether a command will run, so that its sandbox can be prepared meanwhile. */
@@ -294,7 +298,7 @@ async function installsSomething(app: string, kept: KeptDependencies): Promise<b
   return INSTALLED_FROM.some((name) => names.includes(name)) && !(await kept.isNoted());
 }
 
-/** Returns the command that runs in place of the one that users see; if there is none, the same command. */
+/** Returns the command that runs in place of the one that users see. Returns the same command if there is none. */
 function directly({ starts }: BuildPlan, startCommand: string): string {
   return starts.find(({ command }) => command === startCommand)?.direct ?? startCommand;
 }

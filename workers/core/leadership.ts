@@ -1,12 +1,23 @@
 import pg from 'pg';
+import { LASTING_CONNECTION } from '../../shared/core/database/database-client.js';
 import { errorMessage } from '../../shared/core/error-registry.js';
 import type { Logger } from '../../shared/core/log.js';
 
+/** Interval in which all candidates together try about once, in milliseconds. */
 const RETRY_MS = 1000;
 
 /**
+ * Returns the delay before a candidate tries again, in milliseconds. `standbys` is the number of candidates that wait.
+ * `chance`, a random number from 0 to 1, spreads their tries.
+ */
+export function retryPauseMs(standbys: number, chance: number): number {
+  return standbys <= 1 ? RETRY_MS : RETRY_MS * standbys * (0.5 + chance);
+}
+
+/**
  * Elects one leader among all processes that use the same lock. The lock is a session-level advisory lock on a separate
- * connection: when the process or its connection ends, another candidate takes over within about a second.
+ * connection: when the process or its connection ends, another candidate takes over. The candidates take turns, so that
+ * the lock is tried about once a second, however many there are. A leader sends no statements.
  */
 export class Leadership {
   readonly #url: string;
@@ -30,7 +41,7 @@ export class Leadership {
     return this.#leading;
   }
 
-  /** Starts to compete for leadership; resolves after the first try. */
+  /** Starts competing for leadership; resolves after the first attempt. */
   async start(): Promise<void> {
     await this.#compete();
   }
@@ -44,36 +55,46 @@ export class Leadership {
   }
 
   async #compete(): Promise<void> {
+    let pauseMs = RETRY_MS;
     try {
       this.#client ??= await this.#connect();
       if (!this.#leading) {
-        const { rows } = await this.#client.query<{ locked: boolean }>(
-          'select pg_try_advisory_lock(hashtextextended($1, 0)) as locked',
+        const { rows } = await this.#client.query<{ standby: boolean; locked: boolean | null; candidates: number }>(
+          `select pg_is_in_recovery() as standby,
+                  case when not pg_is_in_recovery() then pg_try_advisory_lock(hashtextextended($1, 0)) end as locked,
+                  (select cast(count(*) as int) from pg_stat_activity
+                    where application_name = $1 and datname = current_database()) as candidates`,
           [this.#name],
         );
+        // A standby grants its own locks, beside those of the primary.
+        if (rows[0]?.standby) throw new Error('the address of the database names a standby');
         if (rows[0]?.locked && !this.#closed) this.#set(true);
-      } else {
-        // This query fails if the connection was lost without an error.
-        await this.#client.query('select 1');
+        pauseMs = retryPauseMs((rows[0]?.candidates ?? 1) - 1, Math.random());
       }
     } catch (error) {
       this.#log.warn({ lock: this.#name }, `cannot compete for leadership: ${errorMessage(error)}`);
       this.#drop();
     }
-    if (!this.#closed) this.#timer = setTimeout(() => void this.#compete(), RETRY_MS);
+    if (!this.#closed) this.#timer = setTimeout(() => void this.#compete(), this.#leading ? RETRY_MS : pauseMs);
   }
 
   async #connect(): Promise<pg.Client> {
     const client = new pg.Client({
       connectionString: this.#url,
       application_name: this.#name,
-      keepAlive: true,
+      // A leader sends no statements: TCP keepalive detects a lost connection within 20 s.
+      ...LASTING_CONNECTION,
       query_timeout: 10_000,
     });
-    client.on('error', () => this.#drop());
-    client.on('end', () => this.#drop());
+    client.on('error', () => this.#lost(client));
+    client.on('end', () => this.#lost(client));
     await client.connect();
     return client;
+  }
+
+  /** A connection may report its end after another one has taken its place. */
+  #lost(client: pg.Client): void {
+    if (this.#client === client) this.#drop();
   }
 
   #drop(): void {

@@ -6,17 +6,18 @@ import type { Transitions } from '../../shared/engine/kind.js';
 import type { Beside, Change } from '../../shared/engine/transition.js';
 import { imageStoredBy, imageValues } from '../../shared/images/store.js';
 import { EDGES } from '../../shared/routing/store.js';
+import { beginCanary } from '../canaries/begin-canary.js';
 import { type LeftBehind, leftBehindSql } from '../releases/release-store.js';
 
-/** A deployment that a worker holds, with what its last event returned. */
+/** A deployment that a worker has claimed, with values that its last event returned. */
 export type HeldDeployment = DeploymentRow & {
-  /** The number of edges at the moment when the route moved. None of them has confirmed the new route yet. */
+  /** The number of live edges when the route was moved. None of them had confirmed the new route then. */
   edges?: number;
-  /** What earlier releases left behind, once the deployment is live. */
+  /** The replicas and images that earlier releases left behind. Set once the deployment is live. */
   left_behind?: LeftBehind;
 };
 
-/** Returns all changes that an event causes in the state `from`, for one statement. */
+/** Returns everything that an event changes in the state `from`, to be written in one SQL statement. */
 export function changeOf(from: ActiveState, event: DeploymentEvent): Change {
   switch (event.type) {
     case 'resolved':
@@ -36,6 +37,8 @@ export function changeOf(from: ActiveState, event: DeploymentEvent): Change {
       return { sql: stepChange(from, event.type) };
     case 'prepared':
       return { sql: 'prepared_at = now()' };
+    case 'canaryBegun':
+      return { sql: stepChange(from, event.type), beside: beginCanary(event) };
     case 'routeSwitched':
       return { sql: 'went_live_at = now()', beside: SWITCH };
     case 'edgesConfirmed':
@@ -43,7 +46,7 @@ export function changeOf(from: ActiveState, event: DeploymentEvent): Change {
   }
 }
 
-/** Returns SQL that ends the running step and begins the step of the next state. */
+/** Returns SQL that finishes the running step and starts the step of the next state. */
 function stepChange(from: ActiveState, event: DeploymentEvent['type']): string {
   const row: Transitions = TRANSITIONS[from];
   const to = row[event];
@@ -52,9 +55,9 @@ function stepChange(from: ActiveState, event: DeploymentEvent['type']): string {
 }
 
 /**
- * Makes the deployment the live release of its service, and notifies the edges. Locks the service before the
- * deployment, as the API's commands do, so that they cannot deadlock. If the service is being deleted, its route does
- * not move.
+ * The parts of the SQL statement that makes the deployment the live release of its service and notifies the edges.
+ * Locks the service before the deployment, as the API's commands do, so that they cannot deadlock. If the service is
+ * being deleted, its route is not moved.
  */
 const SWITCH: Beside = {
   before: `locked as materialized (

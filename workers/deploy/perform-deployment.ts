@@ -1,4 +1,5 @@
 import { errorMessage } from '../../shared/core/error-registry.js';
+import { readCanary } from '../../shared/deployments/canary-store.js';
 import { DEPLOYMENTS } from '../../shared/deployments/kind.js';
 import {
   type ActiveState,
@@ -12,6 +13,7 @@ import type { ClaimRules } from '../../shared/engine/transition.js';
 import { SealError } from '../../shared/secrets/keyring.js';
 import { credentialsOf } from '../../shared/services/service-source.js';
 import { openSnapshot } from '../../shared/variables/snapshots.js';
+import { endCanary, settleCanary } from '../canaries/settle-canary.js';
 import type { JobHelpers } from '../engine/job-helpers.js';
 import { type Handler, perform, type Work } from '../engine/perform-record.js';
 import { ReleaseError } from '../failures/explained-errors.js';
@@ -28,8 +30,11 @@ import { build } from './steps/build-step.js';
 import { queued } from './steps/queued-step.js';
 import { confirmEdges, release } from './steps/release-step.js';
 
-/** The step of each state. A step returns what happened. A prepared deployment only waits for others. */
-const STEPS: Record<Exclude<ActiveState, 'prepared'>, (run: DeploymentRun) => Promise<DeploymentEvent>> = {
+/** The function that carries out each state and returns the event to apply. In the other states a deployment waits. */
+const STEPS: Record<
+  Exclude<ActiveState, 'prepared' | 'canary' | 'withdrawn'>,
+  (run: DeploymentRun) => Promise<DeploymentEvent>
+> = {
   queued,
   building: build,
   releasing: release,
@@ -39,19 +44,25 @@ const STEPS: Record<Exclude<ActiveState, 'prepared'>, (run: DeploymentRun) => Pr
 /**
  * A step is given up when `MAX_FAULTS` workers have hung or crashed in it, or when it was taken over more than
  * `MAX_TAKEOVERS` times. A takeover alone does not prove that the deployment is at fault: an operator may have killed
- * the worker, or the system did because the deployment used its memory. Operators cause fewer takeovers than this.
+ * the worker. More takeovers than this have another cause, such as a deployment that exhausts the worker's memory.
  */
 const MAX_FAULTS = 2;
 const MAX_TAKEOVERS = 8;
+
+/**
+ * How long a deployment with a canary leaves its slot, in milliseconds. The leading worker judges canaries meanwhile,
+ * and makes the deployment due.
+ */
+const CANARY_MS = 60_000;
 
 export interface PerformedDeployment {
   /** False if there was nothing to do: the deployment had already ended, or does not exist. */
   ran: boolean;
   /** The current state of the deployment, or why it is unknown. */
   status: string;
-  /** Null if there is no such deployment. */
+  /** Null if the deployment does not exist. */
   serviceId: string | null;
-  /** What earlier releases left behind; null if unknown. */
+  /** The replicas and images that earlier releases left behind; null if unknown. */
   left: LeftBehind | null;
 }
 
@@ -90,7 +101,7 @@ export async function performDeployment(
   return faulty || before.worker_faults > 0 ? faults.alone(helpers.signal, again) : again();
 }
 
-/** One worker's work on one deployment: a step for each state. */
+/** Runs one deployment on one worker, with one step per state. */
 class DeploymentHandler implements Handler<HeldDeployment> {
   readonly kind = DEPLOYMENTS;
   readonly failsJob = true;
@@ -116,6 +127,11 @@ class DeploymentHandler implements Handler<HeldDeployment> {
     this.#work = work;
     const later = await meetOthers(this.#deps, work.record);
     if (later !== null) return later;
+    if (status === 'canary') {
+      await settleCanary(this.#deps, work.record.id);
+      return { laterInMs: CANARY_MS, says: 'some visitors get the release' };
+    }
+    if (status === 'withdrawn') throw new ReleaseError((await readCanary(this.#deps.db, work.record.id))?.reason ?? '');
     if (status === 'prepared') throw new Error(`deployment ${work.record.id} is prepared and waits for nothing`);
     work.helpers.report(`${status}: begins (fence ${fence})`);
     // The deployment has left its build slot, so another one can be admitted.
@@ -136,6 +152,7 @@ class DeploymentHandler implements Handler<HeldDeployment> {
   beforeEnd: Handler<HeldDeployment>['beforeEnd'] = async (work, { state, cause }) => {
     const run = await this.#open(work).catch(() => null);
     await endPreDeploy(this.#deps, work.record, work.helpers);
+    if (STEP_OF[work.record.status as ActiveState] === 'canary') await endCanary(this.#deps, work.record);
     await this.#deps.runtime.stop(work.record.id);
     if (state === 'failed') await run?.say(`The deployment failed at ${cause}`, 'error');
     else await run?.say('The deployment was cancelled', 'warn');
@@ -157,7 +174,7 @@ class DeploymentHandler implements Handler<HeldDeployment> {
     await run?.channel.close();
   };
 
-  /** Called when the work is over, however it ended. */
+  /** Called once the work has finished, whether it succeeded or not. */
   end(): void {
     if (this.#work === null) return;
     this.#runEnds();
@@ -188,16 +205,13 @@ class DeploymentHandler implements Handler<HeldDeployment> {
   }
 }
 
-/**
- * Turns the error of a value that cannot be unsealed into a failure of the deployment, because a later try could not do
- * better.
- */
+/** Turns a `SealError` into a failure of the deployment, because a retry could not unseal the value either. */
 function notOpened(error: unknown): never {
   if (!(error instanceof SealError)) throw error;
   throw new ReleaseError(`what this deployment was queued with cannot be opened: ${errorMessage(error)}`);
 }
 
-/** Throws a `ReleaseError` if too many workers did not reach the end of this step. */
+/** Throws a `ReleaseError` if too many workers failed to finish this step. */
 function assertNotGivenUp({ takeovers, worker_faults: faults }: HeldDeployment): void {
   if (faults >= MAX_FAULTS) {
     throw new ReleaseError(

@@ -1,65 +1,45 @@
 import { realpath } from 'node:fs/promises';
-import { errorMessage } from '../../shared/core/error-registry.js';
 import { DETECTION_TIMEOUT_MS } from '../../shared/detections/model.js';
 import { findDetection, finishDetection } from '../../shared/detections/store.js';
 import type { Payloads } from '../../shared/queues/work-catalog.js';
 import { openFrom, SEALED } from '../../shared/secrets/sealed-columns.js';
-import { credentialsOf, repositoryProblem } from '../../shared/services/service-source.js';
-import { addressForWorkspace } from '../../shared/ssh/model.js';
-import { openBuildFolder } from '../builders/build-folder.js';
 import { readFiles } from '../builders/reader/read-files.js';
-import { discardTree } from '../core/remove-folders.js';
 import type { JobHelpers } from '../engine/job-helpers.js';
-import { BuildError, SourceError } from '../failures/explained-errors.js';
-import { Masker } from '../masking/masker.js';
 import type { JobDeps } from '../worker-deps.js';
+import { readRepository } from './read-repository.js';
 
 /**
- * Handles the queue `detection`: checks the repository out and plans its build as a deployment would.
- * No command of the repository runs. The job may run twice for one record; the first answer counts.
+ * Handles the queue `detection`: checks out the repository and plans its build as a deployment would. No command of the
+ * repository is run. The job may run twice for one record; the first result counts.
  */
 export async function detectionJob(
   deps: JobDeps,
   { detectionId }: Payloads['detection'],
-  { signal, lastAttempt }: Pick<JobHelpers, 'signal' | 'lastAttempt'>,
+  helpers: Pick<JobHelpers, 'signal' | 'lastAttempt'>,
 ): Promise<string> {
-  const { db, keyring, config, log } = deps;
+  const { db, keyring, config } = deps;
   const row = await findDetection(db, detectionId);
   if (row === undefined || row.finished_at !== null) return 'answered already';
-  const repository = openFrom(keyring, SEALED.detectionRepository, row.id, row.sealed_repository);
-  const masker = new Masker(credentialsOf(repository));
-  const late = AbortSignal.timeout(DETECTION_TIMEOUT_MS);
-  const either = AbortSignal.any([signal, late]);
-  try {
-    const problem = repositoryProblem(repository, config.allowLocalRepositories);
-    if (problem !== null) throw new SourceError(problem);
-    const url = addressForWorkspace(repository, row.workspace_id);
-    const { sha, defaultBranch } = await deps.source.resolve({ url, ref: row.branch, signal: either });
-    const folder = await openBuildFolder(config.dataDir, `detection-${row.id}-${Date.now()}`);
-    try {
-      await deps.source.checkout({ url, sha, directory: folder.app, signal: either });
-      const input = {
-        app: await realpath(folder.app),
-        rootDirectory: row.root_directory,
-        containers: config.runtime === 'swarm',
-      };
-      const found = await readFiles('detect', input, { signal: either });
-      await finishDetection(db, row.id, { result: { branch: defaultBranch ?? row.branch, commitSha: sha, ...found } });
-      return found.framework ?? found.runtime;
-    } finally {
-      await discardTree({ dataDir: config.dataDir, log }, folder.path);
-    }
-  } catch (error) {
-    signal.throwIfAborted();
-    const explained = error instanceof SourceError || error instanceof BuildError;
-    if (!explained && !late.aborted && !lastAttempt) throw error;
-    if (!explained && !late.aborted) log.error({ err: error, detectionId }, 'a detection failed');
-    const reason = late.aborted
-      ? `reading the repository took longer than ${DETECTION_TIMEOUT_MS / 1000} s`
-      : explained
-        ? errorMessage(error)
-        : 'the repository could not be read because of a fault of the platform; try again';
-    await finishDetection(db, row.id, { error: masker.mask(reason) });
+  const question = {
+    id: row.id,
+    workspaceId: row.workspace_id,
+    repository: openFrom(keyring, SEALED.detectionRepository, row.id, row.sealed_repository),
+    branch: row.branch,
+    timeoutMs: DETECTION_TIMEOUT_MS,
+  };
+  const answer = await readRepository(deps, question, helpers, async ({ app }, { sha, defaultBranch }, signal) => {
+    const input = {
+      app: await realpath(app),
+      rootDirectory: row.root_directory,
+      containers: config.runtime === 'swarm',
+    };
+    const detected = await readFiles('detect', input, { signal });
+    return { branch: defaultBranch ?? row.branch, commitSha: sha, ...detected };
+  });
+  if ('error' in answer) {
+    await finishDetection(db, row.id, answer);
     return 'refused';
   }
+  await finishDetection(db, row.id, { result: answer.found });
+  return answer.found.framework ?? answer.found.runtime;
 }

@@ -7,13 +7,15 @@ import type { TrafficMeter } from './traffic-meter.js';
 
 export interface EdgeNeeds {
   log: Logger;
-  /** Loads a service's route again, and resolves when it is applied. */
+  /** Reloads a service's route, and resolves when it is applied. */
   refresh: (serviceId: string) => Promise<void>;
+  /** Wakes a sleeping service. Never throws. */
+  wake: (serviceId: string) => void;
   traffic: TrafficMeter;
 }
 
-/** Creates the edge that the setting `EDGE` names. */
-export async function createEdge(config: Config, { log, refresh, traffic }: EdgeNeeds): Promise<Edge> {
+/** Creates the kind of edge that the setting `EDGE` selects. */
+export async function createEdge(config: Config, { log, refresh, wake, traffic }: EdgeNeeds): Promise<Edge> {
   const {
     edgePort: port,
     edgeDomain: domain,
@@ -24,7 +26,7 @@ export async function createEdge(config: Config, { log, refresh, traffic }: Edge
   } = config;
   const imagesDir = join(config.dataDir, 'images');
   const descriptor = config.listenDescriptor;
-  if (config.edge === 'node') return new NodeEdge({ port, descriptor, imagesDir, limits, log, refresh, traffic });
+  if (config.edge === 'node') return new NodeEdge({ port, descriptor, imagesDir, limits, log, refresh, wake, traffic });
   const { CaddyEdge } = await import('./caddy/caddy-edge.js');
-  return new CaddyEdge({ port, domain, adminUrl, socketDir, tls, imagesDir, limits, log, refresh, traffic });
+  return new CaddyEdge({ port, domain, adminUrl, socketDir, tls, imagesDir, limits, log, refresh, wake, traffic });
 }

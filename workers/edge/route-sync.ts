@@ -4,15 +4,22 @@ import type { Logger } from '../../shared/core/log.js';
 import {
   acknowledgeRoutes,
   type EdgeIdentity,
+  loadAllRouteFacts,
   loadRouteFacts,
-  type RouteFacts,
   reportEdge,
+  routeVersionsSince,
 } from '../../shared/routing/store.js';
 import type { Edge } from './edge.js';
-import { type RouteTable, tableOf, updatedTable } from './route-table.js';
+import { addRoutes, type Route, type RouteTable, updatedTable } from './route-table.js';
+import { KnownRules } from './rules/known-rules.js';
 
-const RELOAD_MS = 5_000;
+/** How often the edge asks which routes have changed, because a notification may have been missed. */
+const CATCH_UP_MS = 5_000;
+/** How often it loads all routes. This only finds changes that raised no version. */
+const RELOAD_MS = 10 * 60_000;
 const REPORT_MS = 2_000;
+/** More services than this are not loaded in one statement, which has a time limit, but with all others in pages. */
+const MAX_AT_ONCE = 500;
 
 export interface RouteSyncOptions {
   db: Db;
@@ -23,22 +30,30 @@ export interface RouteSyncOptions {
 }
 
 interface Batch {
-  /** The services to load; null for all. */
+  /** The ids of the services to load; null for all. */
   ids: Set<string> | null;
   done: Promise<void>;
   finish: (error?: unknown) => void;
 }
 
+interface RouteVersion {
+  serviceId: string;
+  version: number;
+}
+
 /**
  * Reconciles an edge's table with PostgreSQL, and acknowledges there which version of each service's route the edge
- * serves. Loads run one after the other, so a route never goes back. Requests that arrive during a load share the next
+ * serves. Loads run one after another, so a route never returns to an older version. Calls during a load share the next
  * one. While PostgreSQL cannot be reached, the edge serves the last table.
  */
 export class RouteSync {
   readonly #options: RouteSyncOptions;
   readonly #acknowledged = new Map<string, number>();
-  /** Service → the applied version that waits until requests of older versions have ended. */
+  /** Service id → the applied version that is acknowledged once the requests of older versions have ended. */
   readonly #draining = new Map<string, number>();
+  readonly #rules: KnownRules;
+  /** Service → the version of its route in the table. */
+  #loaded = new Map<string, number>();
   #table: RouteTable = new Map();
   #next: Batch | null = null;
   #running: Promise<void> | null = null;
@@ -49,24 +64,27 @@ export class RouteSync {
 
   constructor(options: RouteSyncOptions) {
     this.#options = options;
+    this.#rules = new KnownRules(options.log);
   }
 
-  /** Records the edge, and loads and applies all routes. Throws if that fails. Then repeats both on timers. */
+  /** Records the edge, then loads and applies all routes. Throws if that fails. Repeats both on timers. */
   async start(): Promise<void> {
     await this.#report();
     await this.reload(null);
     this.#timers = [
-      setInterval(() => this.wake(null), RELOAD_MS),
+      setInterval(() => this.wake(null), CATCH_UP_MS),
+      setInterval(() => void this.reload(null).catch((error) => this.#failed(error)), RELOAD_MS),
       setInterval(() => void this.#reportAgain(), REPORT_MS),
     ];
   }
 
-  /** Loads and applies one service's route (or all, on null) in the background. */
+  /** Loads and applies the route of one service (of all, on null) in the background. */
   wake(serviceId: string | null): void {
-    this.reload(serviceId).catch((error) => this.#failed(error));
+    const loaded = serviceId === null ? this.#catchUp() : this.reload(serviceId);
+    loaded.catch((error) => this.#failed(error));
   }
 
-  /** Resolves when a state that was read after this call is applied. Concurrent callers share one query. */
+  /** Resolves when a state that was read after this call has been applied. Concurrent callers share one query. */
   reload(serviceId: string | null): Promise<void> {
     if (this.#closed) return Promise.resolve();
     this.#next ??= newBatch();
@@ -83,8 +101,17 @@ export class RouteSync {
     await this.#running;
   }
 
+  async #catchUp(): Promise<void> {
+    if (this.#closed) return;
+    let newest = 0;
+    for (const version of this.#loaded.values()) newest = Math.max(newest, version);
+    const versions = await routeVersionsSince(this.#options.db, newest);
+    const changed = versions.filter(({ serviceId, version }) => this.#loaded.get(serviceId) !== version);
+    await Promise.all(changed.map(({ serviceId }) => this.reload(serviceId)));
+  }
+
   async #run(): Promise<void> {
-    // Requests in the same turn of the event loop share one batch.
+    // Calls in the same iteration of the event loop share one batch.
     await Promise.resolve();
     for (let batch = this.#next; batch !== null; batch = this.#next) {
       this.#next = null;
@@ -97,31 +124,49 @@ export class RouteSync {
         batch.finish(error);
       }
     }
-    // Set in the same turn of the event loop as the check of `#next`, so that no request is lost in between.
+    // Set in the same iteration of the event loop as the check of `#next`, so that no call is lost in between.
     this.#running = null;
   }
 
   async #load(ids: Set<string> | null): Promise<void> {
-    const { db, domain, edge } = this.#options;
-    const facts = await loadRouteFacts(db, ids === null ? undefined : [...ids]);
-    this.#table = ids === null ? tableOf(facts, domain, this.#table) : updatedTable(this.#table, facts, domain);
-    const applied = edge.apply(this.#table);
-    const news = facts.filter((f) => f.version > this.#known(f.serviceId));
-    if (ids === null) this.#forgetOthers(facts);
+    const isMany = ids === null || ids.size > MAX_AT_ONCE;
+    const versions = isMany ? await this.#loadAll() : await this.#loadSome([...ids]);
+    const applied = this.#options.edge.apply(this.#table);
+    const news = versions.filter((route) => route.version > this.#known(route.serviceId));
     for (const { serviceId, version } of news) this.#draining.set(serviceId, version);
     void applied.then(() => this.#acknowledge(news)).catch((error) => this.#failed(error));
+  }
+
+  async #loadAll(): Promise<RouteVersion[]> {
+    const { db, domain } = this.#options;
+    const table = new Map<string, Route>();
+    const loaded = new Map<string, number>();
+    await loadAllRouteFacts(db, async (facts, trx) => {
+      await this.#rules.refresh(trx, facts);
+      addRoutes(table, facts, { domain, previous: this.#table, rules: this.#rules.known });
+      for (const { serviceId, version } of facts) loaded.set(serviceId, version);
+    });
+    this.#rules.keepOnly(loaded);
+    this.#table = table;
+    this.#loaded = loaded;
+    for (const id of this.#acknowledged.keys()) if (!loaded.has(id)) this.#acknowledged.delete(id);
+    return [...loaded].map(([serviceId, version]) => ({ serviceId, version }));
+  }
+
+  async #loadSome(ids: readonly string[]): Promise<RouteVersion[]> {
+    const { db, domain } = this.#options;
+    const facts = await loadRouteFacts(db, ids);
+    await this.#rules.refresh(db, facts);
+    this.#table = updatedTable(this.#table, facts, domain, this.#rules.known);
+    for (const { serviceId, version } of facts) this.#loaded.set(serviceId, version);
+    return facts.map(({ serviceId, version }) => ({ serviceId, version }));
   }
 
   #known(serviceId: string): number {
     return Math.max(this.#acknowledged.get(serviceId) ?? 0, this.#draining.get(serviceId) ?? 0);
   }
 
-  #forgetOthers(facts: readonly RouteFacts[]): void {
-    const present = new Set(facts.map((f) => f.serviceId));
-    for (const id of this.#acknowledged.keys()) if (!present.has(id)) this.#acknowledged.delete(id);
-  }
-
-  async #acknowledge(news: readonly RouteFacts[]): Promise<void> {
+  async #acknowledge(news: readonly RouteVersion[]): Promise<void> {
     if (news.length === 0 || this.#closed) return;
     try {
       const recorded = new Set(await acknowledgeRoutes(this.#options.db, this.#options.identity.id, news));
@@ -135,14 +180,12 @@ export class RouteSync {
     }
   }
 
-  /**
-   * Reports the edge. If PostgreSQL had no record of it, its acknowledgements are missing too, and all are sent again.
-   */
+  /** Reports the edge. If PostgreSQL had no record of it, its acknowledgements are missing too and are sent again. */
   async #report(): Promise<void> {
     const fresh = await reportEdge(this.#options.db, this.#options.identity, this.#options.edge.figures);
     if (!fresh) return;
     this.#acknowledged.clear();
-    if (this.#timers.length > 0) this.wake(null);
+    if (this.#timers.length > 0) void this.reload(null).catch((error) => this.#failed(error));
   }
 
   async #reportAgain(): Promise<void> {
@@ -153,7 +196,7 @@ export class RouteSync {
     this.#reporting = false;
   }
 
-  /** Logs once that PostgreSQL cannot be reached, and not for each attempt. */
+  /** Logs that PostgreSQL cannot be reached, only once and not for each attempt. */
   #failed(error: unknown): void {
     if (this.#closed || this.#failing) return;
     this.#failing = true;

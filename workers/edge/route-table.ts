@@ -1,54 +1,71 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { ReadyReplica, RouteFacts } from '../../shared/routing/store.js';
+import type { CanaryRoute, ReadyReplica, RouteFacts } from '../../shared/routing/store.js';
 import type { ServiceConfiguration } from '../../shared/services/configuration.js';
 import { isRouted } from '../../shared/services/model.js';
+import type { RuleSet } from './rules/rule-set.js';
 
 /** What a host serves. */
 export type Target =
-  /** If `holds` is set, requests wait for a replica if there is none, or if none can be reached. */
-  | { type: 'proxy'; replicas: ReadyReplica[]; holds?: true }
+  /**
+   * With `holds`, requests are held while there is no replica or none can be reached. With `canary`, its replicas serve
+   * a share of the visitors.
+   */
+  | { type: 'proxy'; replicas: ReadyReplica[]; canary?: CanaryRoute; holds?: true }
   | {
       type: 'static';
       digest: string;
       publishDirectory: string;
-      /** The page that answers every unknown path; null if there is none. */
+      /** The page with which to respond to every unknown path; null if there is none. */
       fallback: string | null;
-      /** The path below which the pages expect the site (`/shop`); absent if it is `/`. */
+      /** The base path under which the pages expect to be served (`/shop`); absent for `/`. */
       base?: string;
       cacheProfile: ServiceConfiguration['cacheProfile'];
     }
-  | { type: 'unavailable'; reason: 'suspended' | 'not_deployed' | 'no_ready_replica'; holds?: true };
+  /** With `wakes`, a request wakes the service. */
+  | { type: 'unavailable'; reason: 'suspended' | 'not_deployed' | 'no_ready_replica'; holds?: true; wakes?: true };
 
 export interface Route {
   serviceId: string;
   host: string;
   /**
-   * False for a host whose name resolves elsewhere: it gets no certificate, because a certificate authority could not
-   * check it.
+   * False for a host whose name does not resolve to this platform: it gets no certificate, because a certificate
+   * authority could not validate it.
    */
   certified: boolean;
-  /** Admitted addresses and ranges. An empty list admits all. */
+  /** Addresses and ranges that are admitted. An empty list admits all. */
   allow: string[];
-  /** The page of a service under maintenance ('' stands for the default page); null otherwise. */
+  /** The maintenance page of a service under maintenance, '' for the default page; null otherwise. */
   maintenance: string | null;
+  /** True if the service is put to sleep while it has no visitors. */
+  sleeps: boolean;
+  /** The host to which every request is redirected; absent for a host that serves. */
+  redirectTo?: string;
+  /** Absent for a service without rules. */
+  rules?: RuleSet;
   target: Target;
 }
 
-/** Host → route. Never changed in place: a new table replaces the old one. */
+/** Host → route. Never modified: a new table replaces the old one. */
 export type RouteTable = ReadonlyMap<string, Route>;
 
 /** Returns a service's routes, one for each of its hosts; none if the edge must not serve it. */
-export function routesOf(facts: RouteFacts, domain: string): Route[] {
+export function routesOf(facts: RouteFacts, domain: string, rules?: RuleSet): Route[] {
   const gone = facts.deleted || facts.lifecycleStatus === 'deleting' || facts.lifecycleStatus === 'deleted';
   if (gone || !isRouted(facts.kind)) return [];
   const served = {
     serviceId: facts.serviceId,
     allow: facts.ipAllowList,
     maintenance: facts.maintenance ? facts.maintenancePage : null,
+    sleeps: facts.sleeps,
+    ...(rules === undefined ? {} : { rules }),
     target: targetOf(facts),
   };
   const platform = facts.platformDomainEnabled ? [{ host: `${facts.slug}.${domain}`, certified: true }] : [];
-  const own = facts.domains.map(({ hostname, leadsHere }) => ({ host: hostname, certified: leadsHere }));
+  const own = facts.domains.map(({ hostname, leadsHere, redirectTo }) => ({
+    host: hostname,
+    certified: leadsHere,
+    ...(redirectTo === null ? {} : { redirectTo }),
+  }));
   return [...platform, ...own].map((place) => ({ ...served, ...place }));
 }
 
@@ -68,31 +85,43 @@ function targetOf(facts: RouteFacts): Target {
     };
   }
   const holds = facts.hasVolumes ? { holds: true as const } : {};
-  if (facts.replicas.length === 0) return { type: 'unavailable', reason: 'no_ready_replica', ...holds };
-  return { type: 'proxy', replicas: facts.replicas, ...holds };
+  if (facts.replicas.length === 0) {
+    const wakes = facts.sleeps ? { holds: true as const, wakes: true as const } : {};
+    return { type: 'unavailable', reason: 'no_ready_replica', ...holds, ...wakes };
+  }
+  const { canary } = facts;
+  // If none of its replicas is ready, all visitors get the live release.
+  const some = canary === null || canary.replicas.length === 0 ? {} : { canary };
+  return { type: 'proxy', replicas: facts.replicas, ...some, ...holds };
 }
 
-/** Returns the table of all services. An unchanged route stays the same object. */
-export function tableOf(all: readonly RouteFacts[], domain: string, previous: RouteTable): RouteTable {
-  return withRoutes(new Map(), all, domain, previous);
-}
+/** Service id → its compiled rules. */
+export type Rules = ReadonlyMap<string, RuleSet>;
+const NONE: Rules = new Map();
 
-/** Returns the table with the routes of these services replaced. */
-export function updatedTable(table: RouteTable, changed: readonly RouteFacts[], domain: string): RouteTable {
-  const ids = new Set(changed.map((facts) => facts.serviceId));
-  const kept = new Map([...table].filter(([, route]) => !ids.has(route.serviceId)));
-  return withRoutes(kept, changed, domain, table);
-}
-
-function withRoutes(
+/**
+ * Adds the routes of services to a new table. A route that is unchanged since the previous table stays the same object.
+ */
+export function addRoutes(
   table: Map<string, Route>,
   all: readonly RouteFacts[],
-  domain: string,
-  previous: RouteTable,
+  { domain, previous, rules = NONE }: { domain: string; previous: RouteTable; rules?: Rules },
 ): RouteTable {
-  for (const route of all.flatMap((facts) => routesOf(facts, domain))) {
+  for (const route of all.flatMap((facts) => routesOf(facts, domain, rules.get(facts.serviceId)))) {
     const before = previous.get(route.host);
     table.set(route.host, before !== undefined && isDeepStrictEqual(before, route) ? before : route);
   }
   return table;
+}
+
+/** Returns the table with the routes of these services replaced. */
+export function updatedTable(
+  table: RouteTable,
+  changed: readonly RouteFacts[],
+  domain: string,
+  rules: Rules = NONE,
+): RouteTable {
+  const ids = new Set(changed.map((facts) => facts.serviceId));
+  const kept = new Map([...table].filter(([, route]) => !ids.has(route.serviceId)));
+  return addRoutes(kept, changed, { domain, previous: table, rules });
 }

@@ -3,12 +3,16 @@ import type { Traffic } from './traffic-store.js';
 
 const CLASSES = LATENCY_BOUNDS.length + 1;
 
-/** Counts one service's answers since the last report. Counting adds to numbers and allocates nothing. */
+/** Counts one service's responses since the last report. Counting only adds to numbers and allocates nothing. */
 export class ServiceTraffic {
   readonly serviceId: string;
   #classes: [number, number, number, number] = [0, 0, 0, 0];
   #bytesOut = 0;
   #latency: number[] = new Array(CLASSES).fill(0);
+  /** True if the service is put to sleep while it has no visitors. */
+  sleeps = false;
+  /** Number of requests in progress and of upgraded connections. */
+  #open = 0;
 
   constructor(serviceId: string) {
     this.serviceId = serviceId;
@@ -18,7 +22,20 @@ export class ServiceTraffic {
     return this.#bytesOut === 0 && this.#classes.every((count) => count === 0);
   }
 
-  /** Counts an answer. `ms` is null if its duration is no latency. A change of the protocol (101) is no answer. */
+  begin(): void {
+    this.#open += 1;
+  }
+
+  end(): void {
+    this.#open -= 1;
+  }
+
+  /** True if the service had a visitor since the last report, or has one now. */
+  get visited(): boolean {
+    return this.#open > 0 || !this.idle;
+  }
+
+  /** Counts a response. `ms` is null if its duration does not count as latency. Ignores upgrades (101). */
   count(status: number, bytes: number, ms: number | null): void {
     const place = ((status / 100) | 0) - 2;
     if (place < 0 || place > 3) return;
@@ -30,7 +47,7 @@ export class ServiceTraffic {
     }
   }
 
-  /** Returns the counts and starts again from zero. */
+  /** Returns the counts and resets them. */
   take(): Traffic {
     const taken = {
       serviceId: this.serviceId,
@@ -44,7 +61,7 @@ export class ServiceTraffic {
     return taken;
   }
 
-  /** Adds counts that could not be reported. */
+  /** Adds the counts of a failed report again. */
   putBack({ classes, bytesOut, latency }: Traffic): void {
     for (const place of [0, 1, 2, 3] as const) this.#classes[place] += classes[place];
     this.#bytesOut += bytesOut;
@@ -52,10 +69,17 @@ export class ServiceTraffic {
   }
 }
 
-/** Counts an edge's answers by service. It has an entry for each service of the route table. */
+/** Counts an edge's responses by service. It has an entry for each service in the route table. */
 export class TrafficMeter {
   readonly #services = new Map<string, ServiceTraffic>();
+  #canaries: TrafficMeter | null = null;
   #served: ReadonlySet<string> = new Set();
+
+  /** Counts the answers on the two sides of canaries; each has an entry, `canaryKey`. */
+  get canaries(): TrafficMeter {
+    this.#canaries ??= new TrafficMeter();
+    return this.#canaries;
+  }
 
   of(serviceId: string): ServiceTraffic {
     const known = this.#services.get(serviceId) ?? new ServiceTraffic(serviceId);
@@ -63,12 +87,12 @@ export class TrafficMeter {
     return known;
   }
 
-  /** Sets the services that have a route now. Others are forgotten once their last answers are reported. */
+  /** Sets which services have a route now. Others are removed once their last responses are reported. */
   serve(serviceIds: ReadonlySet<string>): void {
     this.#served = serviceIds;
   }
 
-  /** Returns the counts of each service that had answers, and starts again from zero. */
+  /** Returns the counts of each service that sent responses, and resets them. */
   take(): Traffic[] {
     const taken: Traffic[] = [];
     for (const [id, traffic] of this.#services) {
@@ -76,6 +100,13 @@ export class TrafficMeter {
       else if (!this.#served.has(id)) this.#services.delete(id);
     }
     return taken;
+  }
+
+  /** Returns the ids of services that are put to sleep without visitors, and had one since the last report. */
+  visited(): string[] {
+    return [...this.#services.values()]
+      .filter(({ sleeps, visited }) => sleeps && visited)
+      .map(({ serviceId }) => serviceId);
   }
 
   putBack(traffic: readonly Traffic[]): void {

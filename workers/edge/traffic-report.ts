@@ -1,19 +1,22 @@
 import type { Db } from '../../shared/core/database/database-client.js';
 import { errorMessage } from '../../shared/core/error-registry.js';
 import type { Logger } from '../../shared/core/log.js';
+import { recordVisits } from '../sleep/visit-store.js';
 import type { TrafficMeter } from './traffic-meter.js';
-import { recordTraffic } from './traffic-store.js';
+import { recordTraffic, type Traffic } from './traffic-store.js';
 
 export interface TrafficReportOptions {
   db: Db;
   log: Logger;
   meter: TrafficMeter;
   everyMs: number;
+  /** Stores the counts; those of services if absent. */
+  record?: (db: Db, taken: readonly Traffic[]) => Promise<void>;
 }
 
 /**
- * Stores an edge's counts, in one statement each time. While PostgreSQL cannot be reached, counts add up. If the answer
- * to a report is lost, its counts may be stored twice.
+ * Stores an edge's counts, in one statement each time. While PostgreSQL cannot be reached, counts add up. If
+ * PostgreSQL's confirmation of a report is lost, its counts may be stored twice.
  */
 export class TrafficReport {
   readonly #options: TrafficReportOptions;
@@ -45,10 +48,12 @@ export class TrafficReport {
   }
 
   async #report(): Promise<void> {
-    const { db, log, meter } = this.#options;
+    const { db, log, meter, record = recordTraffic } = this.#options;
+    const visited = meter.visited();
     const taken = meter.take();
     try {
-      await recordTraffic(db, taken);
+      await recordVisits(db, visited);
+      await record(db, taken);
       this.#failing = false;
     } catch (error) {
       meter.putBack(taken);

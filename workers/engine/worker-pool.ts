@@ -10,16 +10,16 @@ import type { JobDeps } from '../worker-deps.js';
 import type { JobHelpers } from './job-helpers.js';
 
 /**
- * A job's lock in the queue expires after this time without renewal. Together with the interval below, it bounds how
- * long a dead worker's job waits.
+ * Time in milliseconds after which a job's lock in the queue expires without renewal. Together with `STALLED_CHECK_MS`,
+ * it limits how long the job of a dead worker waits.
  */
 const LOCK_MS = 5000;
 const STALLED_CHECK_MS = 2500;
-/** Seconds after which an idle worker asks for jobs. A new job or a lost connection wakes it sooner. */
-const DRAINED_S = 10;
+/** BullMQ skips a check that follows the last one sooner. Shorter than the interval, because timers may fire early. */
+const STALLED_THROTTLE_MS = 2000;
 /**
- * How often a job may be taken from a dead worker. High, because the job's record decides when to give up, not the
- * queue.
+ * Maximum number of times that a job is recovered from a dead worker. High, because the job's record decides when to
+ * give up, not the queue.
  */
 const MAX_STALLED = 50;
 
@@ -38,13 +38,20 @@ export type JobHandler<N extends QueueName> = (
 
 export type JobHandlers = { readonly [N in QueueName]: JobHandler<N> };
 
-/** This process's BullMQ Workers, one for each queue of the catalog. */
+/**
+ * This process's BullMQ Workers, one for each queue of the catalog. The leader looks for the jobs of dead workers, for
+ * all of them: idle workers ask for nothing.
+ */
 export class WorkerPool {
   readonly #deps: JobDeps;
   readonly #log: Logger;
   readonly #workers: Worker[];
   readonly #running = new Map<string, RunningJob>();
   readonly #handlers: JobHandlers;
+  readonly #engine: Engine;
+  readonly #leadership: { readonly leading: boolean };
+  readonly #timer: NodeJS.Timeout;
+  #checking: Promise<void> | null = null;
   #closing = false;
 
   constructor(
@@ -53,29 +60,34 @@ export class WorkerPool {
     log: Logger,
     slots: Partial<Record<QueueName, number>>,
     handlers: JobHandlers,
+    leadership: { readonly leading: boolean } = { leading: true },
   ) {
+    this.#engine = engine;
+    this.#leadership = leadership;
     this.#deps = deps;
     this.#handlers = handlers;
     this.#log = log;
     this.#workers = QUEUE_NAMES.map((queue) => this.#createWorker(queue, engine, slots[queue] ?? QUEUES[queue].slots));
+    this.#timer = setInterval(() => this.#checkStalled(), STALLED_CHECK_MS);
   }
 
   get running(): RunningJob[] {
     return [...this.#running.values()];
   }
 
-  /** Takes no more jobs, hands running ones over to other workers, and waits until they have stopped. */
+  /** Stops taking jobs, hands running jobs over to other workers, and waits until they have stopped. */
   async close(): Promise<void> {
     this.#closing = true;
-    const closing = Promise.all(this.#workers.map((worker) => worker.close()));
-    // close() must mark the workers as closing before their jobs go back, or the workers would take these jobs again.
+    clearInterval(this.#timer);
+    const closing = Promise.all([this.#checking, ...this.#workers.map((worker) => worker.close())]);
+    // close() must first mark the workers as closing; otherwise they would take the cancelled jobs again.
     await Promise.resolve();
     for (const worker of this.#workers) worker.cancelAllJobs('shutdown');
     await closing;
   }
 
   #createWorker(queue: QueueName, engine: Engine, concurrency: number): Worker {
-    const { connection, backendFactory } = engine.workerConnection();
+    const { connection, backendFactory, drainDelay } = engine.workerConnection();
     const worker = new Worker(
       queue,
       (job: Job, token?: string, signal?: AbortSignal) => this.#process(queue, job, token, signal),
@@ -83,14 +95,29 @@ export class WorkerPool {
         connection,
         concurrency,
         lockDuration: LOCK_MS,
-        stalledInterval: STALLED_CHECK_MS,
+        skipStalledCheck: true,
+        stalledInterval: STALLED_THROTTLE_MS,
         maxStalledCount: MAX_STALLED,
-        drainDelay: DRAINED_S,
+        drainDelay,
       },
       backendFactory,
     );
     worker.on('error', (error) => this.#log.warn({ queue }, errorMessage(error)));
     return worker;
+  }
+
+  /** Makes the jobs of dead workers wait again, and wakes workers for delayed jobs that are due. */
+  #checkStalled(): void {
+    if (!this.#leadership.leading) return;
+    this.#checking ??= Promise.all([
+      ...this.#workers.map(({ backend }) => backend.moveStalledJobsToWait()),
+      this.#engine.announceDelayed(),
+    ])
+      .then(() => undefined)
+      .catch((error: unknown) => this.#log.warn(`stalled jobs were not looked for: ${errorMessage(error)}`))
+      .finally(() => {
+        this.#checking = null;
+      });
   }
 
   async #process(
@@ -126,7 +153,7 @@ export class WorkerPool {
     }
   }
 
-  /** Tells BullMQ what to do after an error: the job is given back, failed for good, or tried again. */
+  /** Makes BullMQ return the job to the queue, fail it for good, or retry it, depending on the error. Always throws. */
   async #end(job: Job, token: string | undefined, error: unknown, log: Logger): Promise<never> {
     if (error instanceof Interrupted && error.why === 'shutdown') {
       await job.moveToWait(token);
@@ -142,10 +169,10 @@ export class WorkerPool {
   }
 }
 
-/** A job's lines are collected for this time, in milliseconds, and written together. */
+/** How long a job's lines are collected before they are written together, in milliseconds. */
 const REPORT_MS = 300;
 
-/** Writes lines to the job on the dashboard. A failure is logged and has no other effect. */
+/** Writes lines to the job's log on the dashboard. A failed write is logged and has no other effect. */
 class JobReports {
   readonly #job: Job;
   readonly #log: Logger;

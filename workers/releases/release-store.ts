@@ -1,5 +1,6 @@
 import { type Db, returnedRow, rowsOf } from '../../shared/core/database/database-client.js';
 import { prepare, rowOfPrepared } from '../../shared/core/database/prepared.js';
+import { ASLEEP } from '../../shared/services/wanted-replicas.js';
 
 /** SQL: the replicas `r` of releases that neither serve nor are being deployed. */
 const STALE = `replicas r
@@ -18,7 +19,7 @@ export async function staleReleases(db: Db): Promise<{ deploymentId: string; ser
 export interface LeftBehind {
   /** The releases that still have replicas (see `staleReleases`). */
   stale: string[];
-  /** The number of kept images. */
+  /** The number of images that have not been removed. */
   images: number;
 }
 
@@ -31,14 +32,14 @@ export function leftBehindSql(serviceId: string): string {
 
 const LEFT_BEHIND = prepare<{ left: LeftBehind }>(`select (${leftBehindSql('$1')}) as left`);
 
-/** Returns what earlier releases of a service left behind. */
+/** Returns the stale releases and the number of images of a service. */
 export async function leftBehind(db: Db, serviceId: string): Promise<LeftBehind> {
   return returnedRow(await rowOfPrepared(db, LEFT_BEHIND, [serviceId])).left;
 }
 
 /**
- * Returns true if another release of a service is being deployed and has replicas. An operation must not take the
- * volume from it.
+ * Returns true if another release of a service is being deployed and has replicas. An operation must then not take the
+ * volume.
  */
 export async function isReleasing(db: Db, serviceId: string, exceptId: string): Promise<boolean> {
   const rows = await rowsOf(
@@ -61,7 +62,7 @@ export async function isCurrentRelease(db: Db, deploymentId: string): Promise<bo
   return rows.length > 0;
 }
 
-/** Returns every release of a service that has replicas. */
+/** Returns the deployment ids of a service's releases that have replicas. Replicas of runs do not count. */
 export async function runningReleases(db: Db, serviceId: string): Promise<string[]> {
   const rows = await rowsOf<{ deployment_id: string }>(
     db,
@@ -72,8 +73,8 @@ export async function runningReleases(db: Db, serviceId: string): Promise<string
 }
 
 /**
- * Returns live releases without any wanted replica, so that no controller would start one.
- * A service with a volume is left out while it is being deployed or an operation works on its volume.
+ * Returns live releases without a replica whose desired state is `running`. No controller would start them. Leaves out
+ * a service with a volume while it is being deployed or an operation works on its volume.
  */
 export async function releasesWithoutReplicas(db: Db): Promise<{ deploymentId: string; serviceId: string }[]> {
   return rowsOf(
@@ -82,7 +83,7 @@ export async function releasesWithoutReplicas(db: Db): Promise<{ deploymentId: s
        from services s
        join deployments d on d.id = s.live_deployment_id
        join images i on i.id = d.image_id
-      where s.lifecycle_status = 'active' and s.deleted_at is null and i.manifest ->> 'type' = 'process' and s.kind <> 'cron'
+      where s.lifecycle_status = 'active' and s.deleted_at is null and i.manifest ->> 'type' = 'process' and s.kind <> 'cron' and not ${ASLEEP}
         and not exists (select 1 from replicas r
                          where r.deployment_id = d.id and r.run_id is null and r.desired = 'running' and r.state <> 'stopped')
         and not exists (select 1 from operations o where o.service_id = s.id and o.finished_at is null)

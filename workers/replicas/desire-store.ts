@@ -1,5 +1,6 @@
 import { v7 as uuidv7 } from 'uuid';
 import { type Db, lockUntilCommit, rowsOf } from '../../shared/core/database/database-client.js';
+import { thawReplicas } from '../../shared/services/thaw.js';
 import type { ReplicaRow } from './rows.js';
 import { notifyHost, updateServiceHealth } from './store.js';
 
@@ -7,14 +8,14 @@ export interface Release {
   serviceId: string;
   deploymentId: string;
   hostId: string;
-  /** The service whose volume the replica uses; null for releases without one. */
+  /** The service whose volume the replica uses; null for releases without a volume. */
   volumeId?: string | null;
 }
 
 /**
- * Sets the desired number of a release's replicas and returns their generation.
- * That is the newest one whose desired state is running, or with `fresh` a new one beside it. A fresh generation that
- * an earlier worker began is reused.
+ * Sets the desired number of a release's replicas and returns their generation. This is the newest generation whose
+ * desired state is running or, with `fresh`, a new one next to it. A new generation that an earlier worker created is
+ * reused.
  */
 export async function wantReplicas(db: Db, release: Release, count: number, fresh: boolean): Promise<number> {
   const { serviceId, deploymentId, hostId, volumeId = null } = release;
@@ -37,20 +38,18 @@ export async function wantReplicas(db: Db, release: Release, count: number, fres
          on conflict (deployment_id, generation, position) do update
            set desired = 'running', state = 'pending', host_id = excluded.host_id, restarts = replicas.restarts + 1,
                ready_at = null, stopped_at = null, next_start_at = null, exit_detail = '', log_offset = 0, failing_since = null,
-               health_answer = '', replace_at = null, replacements = 0, surge_failed = false, replaces = null, updated_at = now()
+               health_answer = '', replace_at = null, replacements = 0, surge_failed = false, replaces = null, to_freeze = false, updated_at = now()
          where replicas.state = 'stopped'`,
         { id: uuidv7(), serviceId, deploymentId, hostId, generation, position, volumeId },
       );
     }
+    await thawReplicas(trx, serviceId, deploymentId);
     await notifyHost(trx, hostId);
     return generation;
   });
 }
 
-/**
- * Sets the desired state of these replicas of a release to stopped; without ids, of all. Notifies the edges in the same
- * transaction.
- */
+/** Sets the desired state of these replicas, or of all, to stopped. Notifies the edges in the same transaction. */
 export async function wantStopped(db: Db, deploymentId: string, ids?: readonly string[]): Promise<void> {
   await db.transaction(async (trx) => {
     const query = trx<ReplicaRow>('replicas')

@@ -1,20 +1,20 @@
 import type { HealthStatus } from '../../shared/services/model.js';
 
 /**
- * A replica is one running copy of a release. `desired` is the state that the platform asks for; `state` is what the
- * replica's host observed: pending → starting → ready ⇄ unhealthy, exited (waits for its next start, or failed before
- * it was ever ready), stopped.
+ * A replica is one running copy of a release. `desired` is the state that the platform requests; `state` is what the
+ * replica's host has observed: pending → starting → ready ⇄ unhealthy, exited (waits for its next start, or failed
+ * before it was ever ready), stopped.
  */
-export const REPLICA_STATES = ['pending', 'starting', 'ready', 'unhealthy', 'exited', 'stopped'] as const;
+export const REPLICA_STATES = ['pending', 'starting', 'ready', 'unhealthy', 'frozen', 'exited', 'stopped'] as const;
 export type ReplicaState = (typeof REPLICA_STATES)[number];
 export type ReplicaDesire = 'running' | 'stopped';
 
-/** Returns the wait before a replica that died starts again, in milliseconds: 1 s, 2 s, 4 s … 60 s. */
+/** Returns the delay before an exited replica is restarted, in milliseconds: 1 s, 2 s, 4 s … 60 s. */
 export function restartDelayMs(restarts: number): number {
   return Math.min(60_000, 1000 * 2 ** Math.min(restarts, 16));
 }
 
-/** The facts that a release's summary is computed from. */
+/** The columns from which a release's health summary is computed. */
 export interface ReplicaFacts {
   generation: number;
   position: number;
@@ -32,15 +32,18 @@ export function describeRuntime(
   replicas: readonly ReplicaFacts[],
   now: Date,
 ): { health: HealthStatus; detail: string } {
-  // A replacement counts only after it has taken the failing replica's place.
+  // A replacement counts only after it has replaced the failing replica.
   const running = replicas.filter(
     ({ desired, state, replaces }) => desired === 'running' && state !== 'stopped' && replaces === null,
   );
   if (running.length === 0) return { health: 'unknown', detail: 'no replica runs' };
-  // While a new generation starts beside the serving one, only the serving one counts.
+  // While a new generation starts next to the one that gets requests, only the latter counts.
   const proven = running.filter((replica) => replica.ready_at !== null);
   const generation = Math.min(...(proven.length > 0 ? proven : running).map((replica) => replica.generation));
   const counted = running.filter((replica) => replica.generation === generation);
+  if (counted.every((replica) => replica.state === 'frozen')) {
+    return { health: 'unknown', detail: 'frozen until the next request' };
+  }
   const ready = counted.filter((replica) => replica.state === 'ready').length;
   const broken = counted.filter((replica) => replica.state === 'unhealthy' || replica.state === 'exited');
   const summary = `${ready} of ${counted.length} replicas ready`;

@@ -1,6 +1,6 @@
 import type { ReplicaDesire, ReplicaState } from './model.js';
 
-/** A row as pg returns it. Comments on columns are in the migrations. */
+/** A row of the table `replicas` as pg returns it. Comments on columns are in the migrations. */
 export interface ReplicaRow {
   id: string;
   service_id: string;
@@ -36,6 +36,7 @@ export interface ReplicaRow {
   exit_code: number | null;
   volume_id: string | null;
   paused_until: Date | null;
+  to_freeze: boolean;
   created_at: Date;
   updated_at: Date;
 }
@@ -44,7 +45,7 @@ export interface ReplicaRow {
 export const LOOPBACK = '127.0.0.1';
 /** The values of a replica's columns while it has no process. */
 export const NO_PROCESS = { pid: null, pid_started: null, address: LOOPBACK, port: null };
-/** The `pid` of an attempt that is being abandoned, so that a worker that still starts it cannot record its process. */
+/** The `pid` of an attempt that is being abandoned, so that the worker that starts it cannot record its process. */
 export const ABANDONED = 0;
 
 /** One attempt to run a replica. `restarts` is its fence: an earlier attempt cannot change the record. */

@@ -6,8 +6,8 @@ import { recordExit } from './store.js';
 const UNIQUE_VIOLATION = '23505';
 
 /**
- * Claims a replica that waits to be started, with the port on which it will listen.
- * Returns `taken` if another replica has the port, and `lost` if the replica does not wait any more.
+ * Claims a replica that waits to be started, with the port on which it will listen. Returns `taken` if another replica
+ * uses the port, and `lost` if the replica no longer waits.
  */
 export async function claimReplica(
   db: Db,
@@ -37,8 +37,8 @@ export async function claimReplica(
 }
 
 /**
- * Records the process of a claimed replica. `place` is its address and ports, if it has its own network.
- * Returns false if another worker has taken over the claim: the caller must then end the process.
+ * Records the process of a claimed replica. `place` is its address and ports, if it has its own network. Returns false
+ * if another worker has taken over the claim. The caller must then kill the process.
  */
 export async function recordProcess(
   db: Db,
@@ -54,8 +54,8 @@ export async function recordProcess(
 }
 
 /**
- * Records the port on which a starting replica was found to listen.
- * Returns false if it is not starting any more, or if another replica of the host has the port.
+ * Records the port on which a starting replica was found to listen. Returns false if it is no longer starting, or if
+ * another replica on the host has the port.
  */
 export async function recordPort(db: Db, row: Attempt, port: number): Promise<boolean> {
   try {
@@ -70,8 +70,8 @@ export async function recordPort(db: Db, row: Attempt, port: number): Promise<bo
 }
 
 /**
- * Takes over an attempt without a recorded process. The worker that began it cannot record one any more. Returns false
- * if that worker has recorded the process, or if the attempt is over.
+ * Takes over an attempt without a recorded process. After that, the worker that started it cannot record one. Returns
+ * false if that worker has already recorded the process, or if the attempt is over.
  */
 export async function abandonStart(db: Db, row: Pick<Attempt, 'id' | 'restarts'>): Promise<boolean> {
   const taken = await db<ReplicaRow>('replicas')
@@ -81,12 +81,16 @@ export async function abandonStart(db: Db, row: Pick<Attempt, 'id' | 'restarts'>
   return taken === 1;
 }
 
+/** Returns true if another worker has taken over the attempt (`abandonStart`) and kills its processes. */
+export async function isAbandoned(db: Db, { id, restarts }: Pick<Attempt, 'id' | 'restarts'>): Promise<boolean> {
+  return (await db<ReplicaRow>('replicas').where({ id, restarts, pid: ABANDONED }).first('id')) !== undefined;
+}
+
 const INTERRUPTED = 'was ended when its worker or the platform ended, and is not started again';
 
 /**
- * Makes a replica wait for a new attempt after its start was interrupted.
- * A start is interrupted if its worker crashes or the platform ends. A command that a person gave is never started a second time: its attempt
- * has ended.
+ * Makes a replica wait for a new attempt after its start was interrupted. A start is interrupted if its worker crashes
+ * or the platform stops. A user's one-off command is never started a second time: its attempt ends as interrupted.
  */
 export async function releaseReplica(db: Db, row: ReplicaRow): Promise<void> {
   if (row.run_id !== null && (await isStartedOnce(db, row.run_id))) return recordExit(db, row, INTERRUPTED);

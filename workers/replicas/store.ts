@@ -1,10 +1,12 @@
 import { type Changes, type Db, rowsOf, type Transaction } from '../../shared/core/database/database-client.js';
 import { CHANNELS } from '../../shared/core/database/listener.js';
+import { publishRouteChange } from '../../shared/services/publish-route.js';
+import { ASLEEP } from '../../shared/services/wanted-replicas.js';
 import { describeRuntime, restartDelayMs } from './model.js';
 import { restPort } from './port-store.js';
 import { ABANDONED, type Attempt, LOOPBACK, NO_PROCESS, type ReplicaRow } from './rows.js';
 
-/** After running this long, in milliseconds, a replica's back-off starts again from the shortest wait. */
+/** How long a replica must run, in milliseconds, before its restart back-off is reset. */
 const STABLE_MS = 600_000;
 
 /** The values of a replica's columns while it passes its health check. */
@@ -15,7 +17,7 @@ export function replicasOfHost(db: Db, hostId: string): Promise<ReplicaRow[]> {
   return db<ReplicaRow>('replicas').where({ host_id: hostId }).whereNot({ state: 'stopped' }).orderBy('created_at');
 }
 
-/** Returns the replicas and attempts of runs of a service that have its volumes mounted and are to run. */
+/** Returns the replicas of a service that mount its volumes and should be running. Includes attempts of runs. */
 export function mountedReplicas(db: Db, serviceId: string): Promise<ReplicaRow[]> {
   return db<ReplicaRow>('replicas')
     .where({ service_id: serviceId, desired: 'running' })
@@ -32,7 +34,7 @@ export function replicasOf(db: Db, deploymentId: string): Promise<ReplicaRow[]> 
     .orderBy(['generation', 'position']);
 }
 
-/** Records that the replica passed its health check: the edge may send requests to it. */
+/** Records that the replica passed its health check, so that the edge may send requests to it. */
 export async function recordReady(db: Db, row: Attempt): Promise<void> {
   await change(db, row, ['starting', 'unhealthy'], { route: true }, (trx) => ({
     state: 'ready',
@@ -43,7 +45,7 @@ export async function recordReady(db: Db, row: Attempt): Promise<void> {
   }));
 }
 
-/** Why a replica gets no requests, and when it is replaced if it continues to fail. */
+/** Why a replica gets no requests, and when it will be replaced if it continues to fail. */
 export interface CheckFailure {
   answer: string;
   replaceAt: Date;
@@ -51,8 +53,7 @@ export interface CheckFailure {
 
 /**
  * Records that the replica gets no more requests but keeps running. `failure` is null if the application is not at
- * fault.
- * A replica that had been up for ten minutes starts its count of replacements from zero.
+ * fault. If the replica had been up for ten minutes, its count of replacements is reset.
  */
 export async function recordUnhealthy(db: Db, row: ReplicaRow, failure: CheckFailure | null): Promise<void> {
   await change(db, row, ['ready'], { route: true }, (trx) => ({
@@ -69,7 +70,7 @@ export async function recordUnhealthy(db: Db, row: ReplicaRow, failure: CheckFai
   }));
 }
 
-/** Records a health check that changed nothing. `answer` is '' if it passed. */
+/** Records a health check that did not change the state. `answer` is '' if it passed. */
 export async function recordChecked(db: Db, row: ReplicaRow, answer = ''): Promise<void> {
   await change(db, row, [row.state], { route: false, quiet: true }, (trx) => ({
     checked_at: trx.fn.now(),
@@ -83,19 +84,16 @@ export function wasStable(row: Pick<ReplicaRow, 'started_at'>, now: Date): boole
 }
 
 export interface ExitOptions {
-  /**
-   * Null if something other than the command ended the replica, or if its end was not observed. Kept for attempts of
-   * runs only.
-   */
+  /** The command's exit code; null if it was killed or its end was not observed. Stored only for attempts of runs. */
   exitCode?: number | null;
-  /** The wait before the next start, in milliseconds, in place of the usual back-off. */
+  /** How long to wait before the next start, in milliseconds, instead of the usual back-off. */
   delayMs?: number | undefined;
   now?: Date;
 }
 
 /**
- * Records that the replica ended by itself, with all its output in the log.
- * If it had been ready, it starts again after a back-off. Otherwise it has failed, or was the attempt of a run.
+ * Records that the replica exited by itself. All its output must be in the log. If it had been ready, it starts again
+ * after a back-off. Otherwise it has failed, or was the attempt of a run.
  */
 export async function recordExit(
   db: Db,
@@ -109,8 +107,9 @@ export async function recordExit(
 ): Promise<void> {
   const proven = row.ready_at !== null;
   const from: ReplicaRow['state'][] = ['pending', 'starting'];
-  if (row.run_id === null) from.push('ready', 'unhealthy', 'exited');
-  await change(db, row, from, { route: row.state === 'ready', frees: hostPortOf(row) }, () => ({
+  if (row.run_id === null) from.push('ready', 'unhealthy', 'frozen', 'exited');
+  const restarts = proven && row.run_id === null;
+  await change(db, row, from, { route: row.state === 'ready', frees: hostPortOf(row), restarts }, () => ({
     state: 'exited',
     ...NO_PROCESS,
     exit_detail: detail,
@@ -121,7 +120,7 @@ export async function recordExit(
   }));
 }
 
-/** Records that the replica is stopped: none of its processes runs, and its output is in the log. */
+/** Records that the replica is stopped. None of its processes must be running, and its output must be in the log. */
 export async function recordStopped(db: Db, row: ReplicaRow): Promise<void> {
   await change(db, row, [row.state], { route: row.state === 'ready', frees: hostPortOf(row) }, (trx) => ({
     state: 'stopped',
@@ -131,7 +130,7 @@ export async function recordStopped(db: Db, row: ReplicaRow): Promise<void> {
   }));
 }
 
-/** Returns the host's port that a replica uses. Containers and namespaces have ports of their own. */
+/** Returns the host's port that a replica uses; null for containers and namespaces, which have their own ports. */
 function hostPortOf(row: ReplicaRow): number | null {
   return row.task_id === null && row.address === LOOPBACK ? row.port : null;
 }
@@ -142,26 +141,34 @@ export async function advanceLog(trx: Transaction, id: string, from: number, to:
   return updated === 1;
 }
 
-/** Returns the service's route version; undefined if this release is not its live one. */
-export async function routeVersionOf(db: Db, row: Attempt): Promise<number | undefined> {
+/** SQL: some visitors get the release `:deployment_id`, because its canary is under way. */
+const IN_CANARY = `exists (select from canaries c where c.deployment_id = cast(:deployment_id as uuid) and c.ended_at is null)`;
+
+/** Returns the service's route version; undefined if visitors do not get this release. */
+export async function routeVersionOf(
+  db: Db,
+  { service_id, deployment_id }: Pick<Attempt, 'service_id' | 'deployment_id'>,
+): Promise<number | undefined> {
   const [service] = await rowsOf<{ route_version: number }>(
     db,
-    'select route_version from services where id = ? and live_deployment_id = ?',
-    [row.service_id, row.deployment_id],
+    `select route_version from services where id = :service_id and (live_deployment_id = :deployment_id or ${IN_CANARY})`,
+    { service_id, deployment_id },
   );
   return service?.route_version;
 }
 
 interface Publication {
-  /** True if the edge must read the live release's route again. */
+  /** True if the edge must reload the live release's route. */
   route: boolean;
   /** True if the host need not be notified. */
   quiet?: boolean;
-  /** The port that the replica releases. */
+  /** The port that the replica releases; null or absent for none. */
   frees?: number | null;
+  /** True if the replica will be restarted, which alerts count. */
+  restarts?: boolean;
 }
 
-/** Changes a replica and what depends on it, in one transaction. Changes nothing for an earlier attempt. */
+/** Changes a replica and what depends on it, in one transaction. Does nothing if the attempt is no longer current. */
 async function change(
   db: Db,
   row: Attempt,
@@ -176,27 +183,34 @@ async function change(
       .update({ ...changes(trx), updated_at: trx.fn.now() });
     if (updated === 0) return;
     if (row.run_id === null) await updateServiceHealth(trx, row, publication);
+    if (publication.restarts) await trx('replica_restarts').insert({ service_id: row.service_id });
     if (publication.frees) await restPort(trx, row, publication.frees);
     if (!publication.quiet) await notifyHost(trx, row.host_id);
   });
 }
 
-/** Updates a service's health from its live release's replicas. Notifies the edges of a changed route. */
+/** Updates a service's health from its live release's replicas. Notifies the edges if the route has changed. */
 export async function updateServiceHealth(
   trx: Transaction,
   { service_id, deployment_id }: Pick<Attempt, 'service_id' | 'deployment_id'>,
   { route }: Publication,
 ): Promise<void> {
-  // Lock before reading: two replicas that change at once must not overwrite each other's summary.
+  // Lock before reading: two replicas that change at the same time must not overwrite each other's summary.
   const live = await rowsOf(trx, 'select 1 from services where id = ? and live_deployment_id = ? for no key update', [
     service_id,
     deployment_id,
   ]);
-  if (live.length === 0) return;
+  if (live.length === 0) {
+    if (route && (await routeVersionOf(trx, { service_id, deployment_id })) !== undefined) {
+      await publishRouteChange(trx, service_id);
+    }
+    return;
+  }
   const { health, detail } = describeRuntime(await replicasOf(trx, deployment_id), new Date());
   await trx.raw(
-    `update services
-        set health_status = :health, runtime_detail = :detail, health_checked_at = now(),
+    `update services s
+        set health_status = :health, runtime_detail = case when ${ASLEEP} and :health = 'unknown' then 'sleeps until the next request' else :detail end,
+            health_checked_at = now(),
             route_version = case when :route then nextval('route_versions') else route_version end
       where id = :serviceId`,
     { health, detail, route, serviceId: service_id },
@@ -204,12 +218,12 @@ export async function updateServiceHealth(
   if (route) await trx.raw('select pg_notify(?, ?)', [CHANNELS.route, service_id]);
 }
 
-/** Tells the supervisor of a host, after the commit, that its replicas have changed. */
+/** Notifies the supervisor of a host, on commit, that its replicas have changed. */
 export async function notifyHost(trx: Transaction, hostId: string): Promise<void> {
   await trx.raw('select pg_notify(?, ?)', [CHANNELS.replica, hostId]);
 }
 
-/** Deletes replicas that stopped more than a day ago. Returns their number. */
+/** Deletes replicas that were stopped more than a day ago. Returns their number. */
 export async function deleteOldReplicas(db: Db): Promise<number> {
   const rows = await rowsOf<{ id: string }>(
     db,

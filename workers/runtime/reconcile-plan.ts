@@ -1,33 +1,34 @@
+import type { ReplicaRow } from '../replicas/rows.js';
+
 const SWEEP_MS = 60_000;
-/** The wait after a failed reconciliation, in milliseconds. It doubles with each further failure. */
+/** Delay after a failed reconciliation, in milliseconds. It doubles with each further failure, up to a maximum. */
 const FIRST_RETRY_MS = 1_000;
 const LAST_RETRY_MS = 60_000;
 
-/** What a supervisor knows when it starts one pass over the replicas of its host. */
+/** What a supervisor knows at the start of a pass over its host's replicas. */
 export interface ObservedHost {
-  /** Ids of the host's rows that are not stopped. */
+  /** Ids of the host's replicas in the database that are not stopped. */
   rows: readonly string[];
   /** Ids of the replicas that have a controller. */
   controlled: Iterable<string>;
-  /** Ids of the replicas whose controller is working. */
+  /** Ids of the replicas that are being reconciled. */
   busy: ReadonlySet<string>;
-  /** When each failed replica is tried again, in milliseconds since the epoch. */
+  /** When to retry each replica whose reconciliation failed, in milliseconds since the epoch. */
   retries: ReadonlyMap<string, { at: number }>;
-  /** When the last sweep began, in milliseconds since the epoch. */
+  /** When the last sweep started, in milliseconds since the epoch. */
   sweptAt: number;
-  /** True while a sweep runs. */
   sweeping: boolean;
 }
 
 export interface ReconcilePlan {
   sweep: boolean;
-  /** Controllers to drop: their rows are gone. */
+  /** Ids of the controllers to drop, because their replicas are no longer in the database. */
   drop: string[];
-  /** Replicas to reconcile, in the order of the rows. */
+  /** Ids of the replicas to reconcile, in the order of `rows`. */
   reconcile: string[];
 }
 
-/** Decides one pass of a supervisor. `now` is in milliseconds since the epoch. */
+/** Decides what a supervisor does in one pass. `now` is in milliseconds since the epoch. */
 export function planPass(
   { rows, controlled, busy, retries, sweptAt, sweeping }: ObservedHost,
   now: number,
@@ -40,7 +41,22 @@ export function planPass(
   };
 }
 
-/** Returns the wait before the next reconciliation after consecutive failures, in milliseconds. */
+/** Polling interval of a host with nothing to do, in milliseconds. Notifications wake its supervisor sooner. */
+export const SETTLED_POLL_MS = 10_000;
+
+/** Returns true if nothing changes about a replica before a notification or a check of its health. */
+export function isSettled(row: SettledRow): boolean {
+  const { state, desired, to_freeze, run_id, replaces, replace_at, failing_since, paused_until } = row;
+  const isUnderWay = [run_id, replaces, replace_at, failing_since, paused_until].some((value) => value !== null);
+  return state === 'ready' && desired === 'running' && !to_freeze && !isUnderWay;
+}
+
+type SettledRow = Pick<
+  ReplicaRow,
+  'state' | 'desired' | 'to_freeze' | 'run_id' | 'replaces' | 'replace_at' | 'failing_since' | 'paused_until'
+>;
+
+/** Returns the delay before the next reconciliation after consecutive failures, in milliseconds. */
 export function retryDelayMs(failures: number): number {
   return Math.min(FIRST_RETRY_MS * 2 ** (failures - 1), LAST_RETRY_MS);
 }

@@ -23,7 +23,7 @@ import { UsageSampler } from './usage-sampler.js';
 const VOLUME_WAIT_MS = 120_000;
 
 /**
- * Writes the wanted state into the `replicas` table and waits until the observed state matches. The supervisor that
+ * Writes the desired state to the table `replicas` and waits until the observed state matches. The supervisor that
  * leads the host, in this or another worker, reconciles the two.
  */
 export class ReplicaRuntime implements RuntimeDriver {
@@ -62,6 +62,7 @@ export class ReplicaRuntime implements RuntimeDriver {
 
   async scale(spec: ReleaseSpec, replicas: number, signal: AbortSignal): Promise<void> {
     if (!isResident(spec)) return;
+    if (replicas === 0) return this.#bringDown(spec.deploymentId);
     if (isAlone(spec)) return this.#bringUpAlone(spec, false, signal);
     const before = await this.#running(spec.deploymentId);
     try {
@@ -115,9 +116,9 @@ export class ReplicaRuntime implements RuntimeDriver {
   }
 
   /**
-   * Starts the one replica of a volume after every other replica of the service has ended; with `fresh` also after its
-   * own has. Waits until no operation or deployment uses the volume. Throws `ReleaseError`, also if a replica cannot be
-   * stopped because its host is away.
+   * Starts the only replica of a service with a volume, after all other releases' replicas have stopped. With `fresh`,
+   * the release's own replica is stopped first too. Waits until no operation or deployment uses the volume. Throws
+   * `ReleaseError`, also if a replica cannot be stopped because its host is offline.
    */
   async #bringUpAlone(spec: ReleaseSpec, fresh: boolean, signal: AbortSignal): Promise<void> {
     const { db } = this.#deps;
@@ -136,7 +137,7 @@ export class ReplicaRuntime implements RuntimeDriver {
     await this.#bringUp(spec, 1, false, signal);
   }
 
-  /** Returns the host that runs a release: this one, or the one that has its volume. Throws `ReleaseError` if there is none. */
+  /** Returns the host that runs a release: this one, or that of its volume. Throws `ReleaseError` if there is none. */
   async #hostOf(spec: ReleaseSpec): Promise<string> {
     const { kind, serviceId } = spec;
     const { db, hostId } = this.#deps;
@@ -151,7 +152,7 @@ export class ReplicaRuntime implements RuntimeDriver {
     return onlineHost(db, await settleHost(db, serviceId, able));
   }
 
-  /** Requests replicas and waits until all of their generation are ready. Returns the generation. Throws `ReleaseError`. */
+  /** Requests replicas, waits until their generation is ready, and returns it. Throws `ReleaseError` if one fails. */
   async #bringUp(spec: ReleaseSpec, count: number, fresh: boolean, signal: AbortSignal): Promise<number> {
     signal.throwIfAborted();
     const { db, config } = this.#deps;
@@ -185,7 +186,7 @@ export class ReplicaRuntime implements RuntimeDriver {
     }
   }
 
-  /** Stops these replicas, or all, and resolves when none of them is left. Throws `ReleaseError` if that takes too long. */
+  /** Stops these replicas, or all, and waits until none is left. Throws `ReleaseError` if that takes too long. */
   async #bringDown(deploymentId: string, rows?: readonly ReplicaRow[]): Promise<void> {
     if (rows?.length === 0) return;
     const { db, config } = this.#deps;
@@ -203,28 +204,25 @@ export class ReplicaRuntime implements RuntimeDriver {
     }
   }
 
-  /**
-   * Returns the replicas whose desired state is running. A replacement counts once it has taken the failing replica's
-   * place.
-   */
+  /** Returns the replicas whose desired state is running. A replacement counts once it has replaced the failing one. */
   async #running(deploymentId: string): Promise<ReplicaRow[]> {
     const rows = await replicasOf(this.#deps.db, deploymentId);
     return rows.filter((row) => row.desired === 'running' && row.replaces === null);
   }
 }
 
-/** Returns true for a release that has no replica beside it, because it uses a volume. */
+/** Returns true for a release that must not have two replicas at once, because it uses a volume. */
 function isAlone({ kind, hasVolumes = false }: ReleaseSpec): boolean {
   return isDataKind(kind) || hasVolumes;
 }
 
-/** Returns the host that has the volume of a service. Throws `ReleaseError` if it is away. */
+/** Returns the host with a service's volume. Throws `ReleaseError` if it is offline. */
 async function onlineHost(db: Db, hostId: string): Promise<string> {
   if (await isHostOnline(db, hostId)) return hostId;
   throw new ReleaseError(`the host ${hostId}, which has its volume, is away; no other host can have its data`);
 }
 
-/** Returns true if a release has processes all the time. A site has none, and a cron service only during a run. */
+/** Returns true if a release always has processes. A static site has none, a cron service only during a run. */
 function isResident({ kind, image }: ReleaseSpec): boolean {
   return image.manifest.type !== 'static' && kind !== 'cron';
 }

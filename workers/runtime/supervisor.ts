@@ -4,16 +4,16 @@ import { Leadership } from '../core/leadership.js';
 import type { ReplicaRow } from '../replicas/rows.js';
 import { replicasOfHost } from '../replicas/store.js';
 import { applyReplacements } from './apply-replacements.js';
-import { planPass, retryDelayMs } from './reconcile-plan.js';
+import { isSettled, planPass, retryDelayMs, SETTLED_POLL_MS } from './reconcile-plan.js';
 import type { ReplicaController, SupervisedHost } from './replica-host.js';
 import type { ReplicaRuntimeDeps } from './replica-runtime-deps.js';
 
 type Deps = Pick<ReplicaRuntimeDeps, 'db' | 'listener' | 'config' | 'log' | 'hostId' | 'logs'>;
 
 /**
- * Reconciles one host's replicas with the `replicas` table. One worker of a host leads: it holds a lock that the
- * database releases if the worker dies. Notifications and the timer run the same pass, and every write names its
- * attempt.
+ * Reconciles one host's replicas with the table `replicas`. One worker of a host leads: it holds a lock that the
+ * database releases if the worker dies. Notifications and the timer start the same kind of pass, and every write is
+ * conditional on the attempt.
  */
 export class Supervisor {
   readonly #deps: Deps;
@@ -21,14 +21,16 @@ export class Supervisor {
   readonly #leadership: Leadership;
   readonly #controllers = new Map<string, ReplicaController>();
   readonly #busy = new Map<string, Promise<void>>();
-  /** Replicas whose last reconciliation failed: the number of consecutive failures, and the time of the next try. */
+  /** Replicas whose last reconciliation failed: the number of consecutive failures, and the time of the next retry. */
   readonly #retries = new Map<string, { failures: number; at: number }>();
   #unlisten: () => void = () => undefined;
   #loop: Promise<void> = Promise.resolve();
   #closed = false;
   #notified = false;
+  /** True if the last pass found nothing that has to be polled. */
+  #settled = false;
   #sweptAt = 0;
-  /** The running sweep. Reconciliations do not wait for it, because it takes long if a process does not end. */
+  /** The running sweep. Reconciliations do not wait for it, because it takes long if a process cannot be killed. */
   #sweeping: Promise<void> | null = null;
   #pausing: { end: number; resolve: () => void; timer: NodeJS.Timeout } | null = null;
 
@@ -51,22 +53,21 @@ export class Supervisor {
     this.#loop = this.#run();
   }
 
-  /**
-   * Waits for running reconciliations and gives up the lead. Replicas continue to run unless the whole platform ends.
-   */
+  /** Waits for running reconciliations and gives up the lead. Replicas keep running unless the whole platform stops. */
   async close(platformEnds: boolean): Promise<void> {
     this.#closed = true;
     this.#unlisten();
     this.#wake();
     await this.#loop;
     await Promise.all([...this.#busy.values(), this.#sweeping]);
+    // Frozen processes must run to end.
+    this.#drop([...this.#controllers.keys()]);
     const { db, hostId } = this.#deps;
     if (platformEnds && this.#leadership.leading) await this.#host.end?.(await replicasOfHost(db, hostId));
     await this.#leadership.close();
-    this.#drop([...this.#controllers.keys()]);
   }
 
-  /** A new leader forgets what it knew from an earlier lead. */
+  /** Drops the state of an earlier lead, because another worker may have led in between. */
   #onLeadership(): void {
     this.#drop([...this.#controllers.keys()]);
     this.#sweptAt = 0;
@@ -76,6 +77,7 @@ export class Supervisor {
   async #run(): Promise<void> {
     while (!this.#closed) {
       this.#notified = false;
+      this.#settled = false;
       try {
         if (this.#leadership.leading) await this.#pass();
       } catch (error) {
@@ -109,6 +111,8 @@ export class Supervisor {
     for (const row of rows) {
       if (chosen.has(row.id) && this.#controllers.get(row.id)?.isIdle?.(row) !== true) this.#reconcile(row);
     }
+    const isWatched = (row: ReplicaRow) => this.#controllers.get(row.id)?.isWatched?.(row) === true;
+    this.#settled = this.#busy.size === 0 && rows.every((row) => isSettled(row) && isWatched(row));
   }
 
   /** Starts a sweep in the background. If it fails, the next one is due as usual. */
@@ -177,7 +181,8 @@ export class Supervisor {
     const due = [...this.#controllers]
       .map(([id, controller]) => this.#dueAt(id, controller))
       .filter((time) => time > now);
-    const end = Math.min(now + this.#host.pollMs, ...due);
+    const pollMs = this.#settled ? Math.max(this.#host.pollMs, SETTLED_POLL_MS) : this.#host.pollMs;
+    const end = Math.min(now + pollMs, ...due);
     await new Promise<void>((resolve) => {
       this.#pausing = { end, resolve, timer: setTimeout(resolve, end - now) };
     });

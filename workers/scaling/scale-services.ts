@@ -1,4 +1,5 @@
 import type { Transaction } from '../../shared/core/database/database-client.js';
+import { platformLine } from '../../shared/logs/model.js';
 import { queueRouting } from '../../shared/operations/commands.js';
 import { affordableReplicas } from '../../shared/workspaces/workspace-limits.js';
 import { sweepEach } from '../core/sweep-each.js';
@@ -14,15 +15,15 @@ import {
   storeDecision,
 } from './store.js';
 
-/** The actor of operations that scale. */
+/** The audit actor of operations for automatic scaling. */
 const ACTOR = 'automatic scaling';
 
 type Deps = Pick<JobDeps, 'db' | 'config' | 'logs' | 'dispatcher' | 'log'>;
 
 /**
- * Decides, for every service with automatic scaling, how many replicas it has.
- * One transaction stores a change, its line in the log and the operation that applies it. The change is dropped if the
- * service has changed since it was observed.
+ * Decides, for every service with automatic scaling, how many replicas it should have. One transaction stores a change,
+ * its line in the log and the operation that applies it. The change is dropped if the service has changed since it was
+ * observed.
  */
 export async function scaleServices(deps: Deps): Promise<void> {
   const { db, config } = deps;
@@ -34,7 +35,8 @@ export async function scaleServices(deps: Deps): Promise<void> {
   const unchanged: Remembered[] = [];
   const changes: { service: ObservedService; facts: ScalingFacts; decision: ScalingDecision }[] = [];
   for (const service of observed) {
-    // While replicas of two releases run, or a change is in progress, usage is no basis for a decision.
+    // While replicas of two releases are running, or a change is in progress, usage is not a valid basis for a
+    // decision.
     if (service.busy) {
       if (service.memory.wishes.length > 0) unchanged.push({ ...service, memory: forgotten(service.memory) });
       continue;
@@ -112,6 +114,6 @@ async function say(
   now: number,
   message: string,
 ): Promise<void> {
-  const lines = [{ level: 'info' as const, message, timestamp: new Date(now).toISOString() }];
+  const lines = [platformLine(message, now)];
   await logs.append({ serviceId, deploymentId, source: 'system', lines }, trx);
 }

@@ -3,7 +3,7 @@ import type { ServiceConfiguration } from '../../shared/services/configuration.j
 import type { ServiceRow } from '../../shared/services/rows.js';
 import { NO_MEMORY, type ScalingMemory, type Usage } from './model.js';
 
-/** A running service with automatic scaling, as it is observed for one decision. */
+/** A running service with automatic scaling, as observed for one decision. */
 export interface ObservedService {
   id: string;
   workspaceId: string;
@@ -20,14 +20,14 @@ export interface ObservedService {
   replicas: number;
   measured: Usage[];
   memory: ScalingMemory;
-  /** The version of the stored memory; 0 if there is none. */
+  /** Version of the stored `memory`; 0 if none is stored. */
   version: number;
 }
 
 export interface ObservationSpan {
-  /** Seconds for which a replica must have been ready before its usage counts. */
+  /** How long a replica must have been ready before its usage counts, in seconds. */
   readySeconds: number;
-  /** Seconds for which a sample is valid. */
+  /** How long a sample is valid, in seconds. */
   freshSeconds: number;
 }
 
@@ -36,7 +36,7 @@ export async function observeServices(db: Db, span: ObservationSpan): Promise<Ob
   const rows = await rowsOf<Omit<ObservedService, 'memory'> & { memory: ScalingMemory | null }>(
     db,
     `select s.id, s.workspace_id as "workspaceId", s.live_deployment_id as "deploymentId", d.configuration ->> 'plan' as plan,
-            (s.configuration ->> 'minReplicas')::int as "minReplicas", (s.configuration ->> 'maxReplicas')::int as "maxReplicas",
+            greatest((s.configuration ->> 'minReplicas')::int, 1) as "minReplicas", (s.configuration ->> 'maxReplicas')::int as "maxReplicas",
             (s.configuration ->> 'targetCpu')::int as "targetCpu", (s.configuration ->> 'targetMemory')::int as "targetMemory",
             s.scaled_replicas as "scaledReplicas",
             exists (select from deployments o where o.service_id = s.id and o.finished_at is null)
@@ -67,7 +67,7 @@ export interface Remembered {
   id: string;
   version: number;
   memory: ScalingMemory;
-  /** The current number of replicas. If a change failed, it replaces the number that the change has stored. */
+  /** The current number of replicas. If a change failed, it replaces the number that the change stored. */
   replicas: number;
 }
 
@@ -99,7 +99,7 @@ export async function rememberAll(db: Db, services: readonly Remembered[]): Prom
   );
 }
 
-/** Locks a service whose scaling was decided. Returns undefined if it has changed since it was observed. */
+/** Locks a service for a scaling decision. Returns undefined if it has changed since it was observed. */
 export async function lockObserved(trx: Transaction, observed: ObservedService): Promise<ServiceRow | undefined> {
   return trx<ServiceRow>('services')
     .where({ id: observed.id, live_deployment_id: observed.deploymentId, lifecycle_status: 'active' })
@@ -110,7 +110,7 @@ export async function lockObserved(trx: Transaction, observed: ObservedService):
     .first();
 }
 
-/** Stores a decision for a locked service. Returns false if another decision was made meanwhile. */
+/** Stores a decision for a locked service. Returns false if another decision was stored meanwhile. */
 export async function storeDecision(
   trx: Transaction,
   { id, version }: Pick<ObservedService, 'id' | 'version'>,

@@ -7,14 +7,16 @@ import { COMPLETE } from '../../shared/core/database/page.js';
 import { AppError, conflict } from '../../shared/core/error-registry.js';
 import { queueDeployment, queueRollback } from '../../shared/deployments/commands.js';
 import { getDeployment } from '../../shared/deployments/store.js';
-import { addDomain, platformNames, removeDomain } from '../../shared/domains/commands.js';
-import { listDomains } from '../../shared/domains/store.js';
+import { addDomain, platformNames, redirectDomain, removeDomain } from '../../shared/domains/commands.js';
+import type { DomainRow } from '../../shared/domains/model.js';
+import { listDomains, lockDomain } from '../../shared/domains/store.js';
 import { createGroup, linkService, unlinkService } from '../../shared/groups/commands.js';
 import { deleteGroupRow, findGroupView, lockGroup } from '../../shared/groups/store.js';
 import { deleteService, setArchived } from '../../shared/lifecycle/commands.js';
 import { createService } from '../../shared/lifecycle/create-service.js';
 import { updateService } from '../../shared/lifecycle/update-service.js';
 import { queueOperation } from '../../shared/operations/commands.js';
+import { setRules } from '../../shared/rules/commands.js';
 import { isDataKind } from '../../shared/services/model.js';
 import { findServiceView, getService, lockServiceView, type ServiceView } from '../../shared/services/store.js';
 import {
@@ -38,7 +40,7 @@ import { addVolume, deleteVolume, growVolume } from '../../shared/volumes/comman
 import { listVolumes, type VolumeView } from '../../shared/volumes/store.js';
 import type { JobDeps } from '../worker-deps.js';
 
-/** What the steps of one apply share. */
+/** The context that all steps of one apply share. */
 export interface ApplyContext {
   deps: Pick<JobDeps, 'keyring' | 'config'>;
   apply: Pick<ApplyRow, 'id' | 'workspace_id' | 'actor' | 'reads_protected' | 'together'>;
@@ -46,8 +48,8 @@ export interface ApplyContext {
 }
 
 /**
- * Does one step by the commands of the API's routes, in the transaction of its entry in the journal.
- * Throws what these commands throw, and not_found for a resource that was deleted meanwhile.
+ * Performs one step with the same commands as the API's routes. Uses the transaction of its journal entry. Throws what
+ * these commands throw, and not_found for a resource that was deleted meanwhile.
  */
 export async function performStep(trx: Transaction, context: ApplyContext, step: Step): Promise<StepResult> {
   const { deps, apply, stack } = context;
@@ -108,10 +110,21 @@ export async function performStep(trx: Transaction, context: ApplyContext, step:
       await addDomain(trx, { service, hostname: step.hostname, own: platformNames(deps.config) });
       return { resourceId: service.id };
     }
+    case 'domain.redirect': {
+      const service = await lock(step.service);
+      const domain = await lockDomainOf(trx, service, step.hostname);
+      if (domain === undefined) throw gone(`domain ${step.hostname}`);
+      await redirectDomain(trx, domain, { to: step.redirectTo, own: platformNames(deps.config) });
+      return { resourceId: service.id };
+    }
+    case 'rules.set': {
+      const service = await lock(step.service);
+      await setRules(trx, service, step.rules, { mayLack: true });
+      return { resourceId: service.id };
+    }
     case 'domain.delete': {
       const service = await lock(step.service);
-      const { items } = await listDomains(trx, service.id, COMPLETE);
-      const domain = items.find(({ hostname }) => hostname === step.hostname);
+      const domain = await lockDomainOf(trx, service, step.hostname);
       if (domain !== undefined) await removeDomain(trx, service.id, domain.id);
       return { resourceId: service.id };
     }
@@ -168,7 +181,7 @@ async function isNews(trx: Transaction, serviceId: string, { branch, sha }: Step
   return noveltyOf(sha, await knownCommits(trx, serviceId, branch)) !== 'known';
 }
 
-/** Permits what the person who asked for the apply could do then. */
+/** Returns an authorization check that permits what the user who requested the apply was permitted at that time. */
 function authorizeOf({ reads_protected }: ApplyContext['apply']) {
   return ({ protectedEnvironment }: { protectedEnvironment: boolean }): void => {
     if (protectedEnvironment && !reads_protected) throw new AppError('forbidden');
@@ -184,8 +197,8 @@ async function lockOwn(trx: Transaction, { apply, stack }: ApplyContext, name: s
 }
 
 /**
- * Returns the apply with whose deployments this one of a service goes live; null if it goes live alone, as databases do.
- * Throws conflict if the service has a volume, because two of its releases cannot run beside each other.
+ * Returns the apply with whose other deployments a service's deployment goes live; null if it goes live alone, as
+ * databases do. Throws conflict if the service has a volume, because two of its releases cannot run at the same time.
  */
 async function togetherIdOf(
   trx: Transaction,
@@ -199,6 +212,12 @@ async function togetherIdOf(
 
 async function volumeOf(trx: Transaction, { id }: ServiceView, name: string): Promise<VolumeView | undefined> {
   return (await listVolumes(trx, id)).find((volume) => volume.name === name);
+}
+
+async function lockDomainOf(trx: Transaction, { id }: ServiceView, name: string): Promise<DomainRow | undefined> {
+  const { items } = await listDomains(trx, id, COMPLETE);
+  const domain = items.find(({ hostname }) => hostname === name);
+  return domain && lockDomain(trx, id, domain.id);
 }
 
 async function setOwn(
@@ -248,7 +267,7 @@ function generated(length: number): string {
   return Array.from({ length }, () => CHARACTERS[randomInt(CHARACTERS.length)]).join('');
 }
 
-/** Makes the groups of a service those of the step, in their order. */
+/** Sets the groups of a service to those of the step, in their order. */
 async function link(
   trx: Transaction,
   context: ApplyContext,
@@ -265,7 +284,7 @@ async function link(
   if (serviceId === undefined) throw gone(`service ${name}`);
   const before = await groupsOf(trx, apply.workspace_id, serviceId);
   const views = new Map<string, NonNullable<Awaited<ReturnType<typeof findGroupView>>>>();
-  // Groups are locked before their services, in one order.
+  // Groups are locked before their services, and in a fixed order, to avoid deadlocks.
   for (const id of [...new Set([...before, ...wanted])].sort()) {
     await lockGroup(trx, apply.workspace_id, id);
     const view = await findGroupView(trx, apply.workspace_id, id);

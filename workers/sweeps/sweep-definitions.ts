@@ -1,3 +1,4 @@
+import { deleteAlertsOfGone } from '../../shared/alerts/store.js';
 import { deleteOldAuditEntries } from '../../shared/audit/store.js';
 import { deleteOldCommitEvents } from '../../shared/commits/store.js';
 import { markHostsAway } from '../../shared/data/store.js';
@@ -20,13 +21,18 @@ import { deleteOldRuns } from '../../shared/runs/store.js';
 import { freeLostNumbers, recordUsersInUse } from '../../shared/services/user-numbers.js';
 import { deleteOldDeliveries } from '../../shared/webhooks/store.js';
 import { forgetSilentWorkers } from '../../shared/workers/store.js';
+import { sendAlertMails } from '../alerts/alert-mails.js';
+import { evaluateAlerts } from '../alerts/evaluate-alerts.js';
 import { removeHiddenBackups } from '../backups/remove-backups.js';
 import { removeCaches } from '../builders/build-folder.js';
+import { settleCanaries } from '../canaries/settle-canary.js';
 import { pollRepositories } from '../commits/poll-repositories.js';
 import { emptyTrash } from '../core/remove-folders.js';
 import { sweepEach } from '../core/sweep-each.js';
 import { watchStorage } from '../data/storage-watch.js';
 import { retireOldReleases } from '../deploy/retire-releases.js';
+import { DrainSender } from '../drains/send-drains.js';
+import { deleteOldReports } from '../forge/store.js';
 import { collectMetrics, keepMetrics } from '../metrics/collect-metrics.js';
 import { sendDeploymentMails } from '../notifications/deployment-mails.js';
 import { staleReleases } from '../releases/release-store.js';
@@ -34,6 +40,7 @@ import { deleteOldReplicas } from '../replicas/store.js';
 import { tickSchedules } from '../runs/tick-schedules.js';
 import { usersInUse } from '../sandbox/users-in-use.js';
 import { scaleServices } from '../scaling/scale-services.js';
+import { sendToSleep } from '../sleep/send-to-sleep.js';
 import { removeDeletedVolumes } from '../volumes/service-volumes.js';
 import { sendWebhooks, storeBudgetDeliveries } from '../webhooks/send-webhooks.js';
 import type { JobDeps } from '../worker-deps.js';
@@ -57,13 +64,14 @@ export function sweepDefinitions(deps: JobDeps, engine: Pick<Engine, 'removeOldJ
   const { dispatcher, db, data, config } = deps;
   const ofPlatform = sweepOf('platform');
   const ofHost = sweepOf('host');
+  const drains = new DrainSender(deps);
   return [
     ofPlatform(
       'dispatch',
       '*/2 * * * * *',
       withoutRepairs(() => dispatcher.dispatch()),
     ),
-    ofHost(
+    ofPlatform(
       'schedules',
       '* * * * * *',
       withoutRepairs(() => tickSchedules(deps)),
@@ -74,11 +82,17 @@ export function sweepDefinitions(deps: JobDeps, engine: Pick<Engine, 'removeOldJ
       '*/2 * * * * *',
       withoutRepairs(() => sendDeploymentMails(deps)),
     ),
+    ofPlatform(
+      'canaries',
+      '*/2 * * * * *',
+      withoutRepairs(() => settleCanaries(deps)),
+    ),
     ofPlatform('releases', '*/10 * * * * *', () => stopStaleReleases(deps)),
     ofHost('replicas', '*/15 * * * * *', () => reviveReleases(deps)),
     ofPlatform('scaling', `*/${config.metricsSeconds} * * * * *`, async () => {
       await collectMetrics(deps);
       await scaleServices(deps);
+      await sendToSleep(deps);
       return [];
     }),
     ofPlatform(
@@ -86,10 +100,21 @@ export function sweepDefinitions(deps: JobDeps, engine: Pick<Engine, 'removeOldJ
       '50 * * * * *',
       withoutRepairs(() => keepMetrics(deps)),
     ),
+    // Shortly after the end of a minute, because rules evaluate whole minutes.
+    ofPlatform(
+      'alerts',
+      '5 * * * * *',
+      withoutRepairs(() => evaluateAlerts(deps)),
+    ),
+    ofPlatform(
+      'alert-mails',
+      '*/10 * * * * *',
+      withoutRepairs(() => sendAlertMails(deps)),
+    ),
     ofHost('storage', '*/20 * * * * *', () => watchStorage(deps)),
     ofHost('service-volumes', '*/10 * * * * *', () => watchVolumes(deps)),
     ofHost('volumes', '25 * * * * *', () => removeVolumes(deps)),
-    // Runs seldom: a freed number is unused for hours anyway, and this sweep examines every file.
+    // Runs seldom: a freed number is not reused for hours anyway, and this sweep examines every file.
     ofHost(
       'users',
       '10 */10 * * * *',
@@ -110,6 +135,11 @@ export function sweepDefinitions(deps: JobDeps, engine: Pick<Engine, 'removeOldJ
       withoutRepairs(() => sendWebhooks(deps)),
     ),
     ofPlatform(
+      'drains',
+      '*/2 * * * * *',
+      withoutRepairs(() => drains.start()),
+    ),
+    ofPlatform(
       'budget-webhooks',
       '20 * * * * *',
       withoutRepairs(() => storeBudgetDeliveries(deps)),
@@ -128,7 +158,7 @@ export function sweepDefinitions(deps: JobDeps, engine: Pick<Engine, 'removeOldJ
   ];
 }
 
-/** Wraps work as a sweep whose runs count as no repair. */
+/** Wraps work as a sweep whose runs do not count as repairs. */
 function withoutRepairs(work: () => Promise<unknown>): SweepDefinition['sweep'] {
   return async () => {
     await work();
@@ -140,7 +170,7 @@ async function stopStaleReleases(deps: JobDeps): Promise<string[]> {
   const stale = await staleReleases(deps.db);
   const failure = 'the old releases of a service do not stop';
   const facts = (serviceId: string) => ({ serviceId });
-  // Many at the same time, because a release that ends slowly takes a minute.
+  // Many at the same time, because a release that stops slowly takes a minute.
   return sweepEach(
     [...new Set(stale.map(({ serviceId }) => serviceId))],
     { ...deps, atOnce: 16, failure, facts },
@@ -184,6 +214,7 @@ async function deleteExpired({ db }: JobDeps): Promise<string[]> {
   return [
     ...removed(await dropExpiredLogs(db), 'days of expired log lines'),
     ...removed(await deleteMetricsOfGone(db), 'figures of deleted services'),
+    ...removed(await deleteAlertsOfGone(db), 'alert rules of deleted services'),
     ...removed(await deleteOldReplicas(db), 'stopped replicas'),
     ...removed(await deleteOldRuns(db), 'runs'),
     ...removed(await deleteExpiredReceipts(db), 'receipts'),
@@ -194,6 +225,7 @@ async function deleteExpired({ db }: JobDeps): Promise<string[]> {
     ...removed(await deleteOldCommitEvents(db), 'reports of commits'),
     ...removed(await deleteOldPulls(db), 'closed pull requests'),
     ...removed(await deleteOldDeliveries(db), 'deliveries of webhooks'),
+    ...removed(await deleteOldReports(db), 'reports to git hosts'),
     ...removed(await deleteReleasedDomains(db), 'reserved domains'),
     ...removed(await deleteExpiredRecordings(db), 'parts of recordings of shells'),
     ...removed(await deleteOldRemoteSessions(db), 'ended shells'),

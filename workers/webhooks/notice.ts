@@ -1,13 +1,14 @@
+import { type AlertMetric, alertTitle, ruleText, valueText } from '../../shared/alerts/model.js';
 import { escapeControls } from '../../shared/core/plain-text.js';
 import type { DeliveryContent, WebhookEvent } from '../../shared/webhooks/model.js';
 
-/** What a person in a chat reads of an event. Texts are plain: no chat makes a mention or a link of them. */
+/** The content of a chat message about an event, as plain text that no chat service interprets as mentions or links. */
 export interface Notice {
   title: string;
-  /** Lines below the title; may be empty. */
+  /** Lines below the title; '' for none. */
   text: string;
   tone: 'good' | 'bad' | 'warning';
-  /** The page of the console, and the only link of a message. */
+  /** URL of the page in the console, which is the only link in the message. */
   link: string;
   at: Date;
 }
@@ -17,7 +18,7 @@ type Data = DeliveryContent['data'];
 interface Wording {
   tone: Notice['tone'];
   title: (data: Data) => string;
-  /** The path of the page in the console, below the workspace's. */
+  /** Returns the path of the page in the console, relative to the workspace's. */
   page: (data: Data) => string;
 }
 
@@ -49,9 +50,19 @@ const WORDINGS: Readonly<Record<WebhookEvent, Wording>> = {
     title: ({ workspaceName, threshold }) => `${workspaceName} has reached ${threshold} % of its budget`,
     page: () => '/settings/usage',
   },
+  'alert.firing': {
+    tone: 'bad',
+    title: ({ metric, serviceName }) => alertTitle(metric as AlertMetric, String(serviceName), true),
+    page: (data) => ofService(data, '/metrics'),
+  },
+  'alert.resolved': {
+    tone: 'good',
+    title: ({ metric, serviceName }) => alertTitle(metric as AlertMetric, String(serviceName), false),
+    page: (data) => ofService(data, '/metrics'),
+  },
 };
 
-/** Returns what a chat shows of an event. `publicUrl` is the address of the console. */
+/** Returns the chat message for an event. `publicUrl` is the URL of the console. */
 export function noticeOf({ event, workspaceId, happenedAt, data }: DeliveryContent, publicUrl: string): Notice {
   const { tone, title, page } = WORDINGS[event];
   return {
@@ -72,15 +83,25 @@ function linesOf(data: Data): string[] {
     ['Queued by', actor],
     ['Exit code', exitCode],
     ['Address', url],
+    ...alertFacts(data),
     ['Estimated costs', budget === undefined ? undefined : `${cost} of ${budget} ${currency} a month`],
   ];
   const shown = facts.filter(([, value]) => value !== undefined && value !== null && value !== '');
   return [...(error ? [String(error)] : []), ...shown.map(([name, value]) => `${name}: ${value}`)];
 }
 
+function alertFacts({ alertId, metric, above, forMinutes, value }: Data): [string, unknown][] {
+  if (alertId === undefined) return [];
+  const rule = { metric: metric as AlertMetric, above: Number(above), forMinutes: Number(forMinutes) };
+  return [
+    ['Rule', ruleText(rule)],
+    ['Value', value === null ? value : valueText(rule.metric, Number(value))],
+  ];
+}
+
 /**
- * Returns a text of which no chat makes a mention or a link: an invisible space parts what would be one. Control
- * characters, which could disguise it, are written out.
+ * Returns a text in which no chat service finds a mention or a link, because zero-width spaces split them. Control
+ * characters, which could disguise text, are escaped.
  */
 function inert(text: string): string {
   const lines = text.replace(/\t/g, ' ').split('\n').map(escapeControls);

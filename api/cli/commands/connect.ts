@@ -8,7 +8,7 @@ import { CliError, EXIT } from '../exit-codes.js';
 import { deliver, openSocket, sendAll } from '../remote-socket.js';
 
 export interface ConnectOptions {
-  /** The local port; a free one if absent. */
+  /** The local port; a free one is chosen if absent. */
   port?: number;
   to?: number;
 }
@@ -19,7 +19,7 @@ interface Credentials {
   database: string;
 }
 
-/** Opens a local port that is forwarded to a service in its private network, until Ctrl-C. */
+/** Forwards a local port to a service in its private network, until Ctrl-C. */
 export async function connect(cli: Cli, name: string | undefined, options: ConnectOptions): Promise<void> {
   const service = name === undefined ? await cli.service() : await cli.serviceNamed(name);
   const server = await listen(cli, service, options);
@@ -35,8 +35,12 @@ export async function connect(cli: Cli, name: string | undefined, options: Conne
 }
 
 function hintsOf({ kind, internalHost }: Service, port: number): string[] {
-  if (kind === 'postgres') return [`  psql -h 127.0.0.1 -p ${port}`, `or, with its password: rnv psql ${internalHost}`];
-  if (kind === 'redis') return [`  redis-cli -p ${port}`, `or, with its password: rnv redis-cli ${internalHost}`];
+  if (kind === 'postgres')
+    return [
+      `  psql -h 127.0.0.1 -p ${port} -U <user> <database>`,
+      `or, with its credentials: rnv psql ${internalHost}`,
+    ];
+  if (kind === 'redis') return [`  redis-cli -p ${port}`, `or, with its credentials: rnv redis-cli ${internalHost}`];
   return [`  curl http://127.0.0.1:${port}/`];
 }
 
@@ -80,7 +84,7 @@ async function runClient(
   }
 }
 
-/** Listens on a port of the loopback address. Each connection to it is forwarded through a tunnel. */
+/** Listens on a loopback port. Each connection to it is forwarded through a tunnel. */
 async function listen(cli: Cli, service: Service, { port = 0, to }: ConnectOptions): Promise<Server> {
   const api = await cli.client();
   const path = `/services/${service.id}/tunnels`;
@@ -109,7 +113,7 @@ async function listen(cli: Cli, service: Service, { port = 0, to }: ConnectOptio
   return server;
 }
 
-/** WebSocket close code for a replica that has ended, or a port on which nothing listens. */
+/** WebSocket close code for a replica that was stopped, or a port on which nothing listens. */
 const NOT_FOUND = 4404;
 
 /** Forwards bytes in both directions. Rejects if the tunnel cannot be opened. */

@@ -9,13 +9,14 @@ interface Domain {
   status: string;
   verification: { type: string; name: string; value: string };
   detail?: string;
+  redirectTo?: string;
 }
 
 export async function list(cli: Cli): Promise<void> {
   const { api, path } = await placeOf(cli);
   const { domains } = await available(api.get<{ domains: Domain[] }>(path));
   if (cli.json) return cli.terminal.json({ domains });
-  const rows = domains.map(({ hostname, status, detail = '' }) => [hostname, status, oneLine(detail)]);
+  const rows = domains.map((one) => [one.hostname, one.status, redirectOf(one), oneLine(one.detail ?? '')]);
   for (const line of table(rows)) cli.terminal.data(line);
 }
 
@@ -41,6 +42,25 @@ export async function remove(cli: Cli, hostname: string): Promise<void> {
   cli.terminal.say(`Removed ${hostname}`);
 }
 
+/** Redirects a domain to another host; without one, removes the redirect. */
+export async function redirect(
+  cli: Cli,
+  hostname: string,
+  to: string | undefined,
+  { off = false }: { off?: boolean },
+): Promise<void> {
+  if ((to === undefined) !== off)
+    throw new CliError(EXIT.usage, 'Give the host name that visitors are sent to, or --off');
+  const { api, path } = await placeOf(cli);
+  const { id } = await find(api, path, hostname);
+  const { domain } = await api.write<{ domain: Domain }>('PATCH', `${path}/${id}`, { redirectTo: to ?? null });
+  show(cli, domain);
+}
+
+function redirectOf({ redirectTo }: Domain): string {
+  return redirectTo === undefined ? '' : `→ ${redirectTo}`;
+}
+
 async function placeOf(cli: Cli): Promise<{ api: ApiClient; path: string }> {
   const { id } = await cli.service();
   return { api: await cli.client(), path: `/services/${id}/domains` };
@@ -53,7 +73,7 @@ async function find(api: ApiClient, path: string, hostname: string): Promise<Dom
   throw new CliError(EXIT.notFound, `The service has no domain ${hostname}`);
 }
 
-/** Rewrites a 404. The service exists, so it means that this installation has no domains. */
+/** Rewrites a 404 error. The service exists, so the error means that this installation has no domains. */
 async function available<T>(answer: Promise<T>): Promise<T> {
   try {
     return await answer;
@@ -69,7 +89,7 @@ function show(cli: Cli, domain: Domain): void {
     return;
   }
   const { hostname, status, verification, detail = '' } = domain;
-  cli.terminal.data(`${hostname}  ${status}`);
+  cli.terminal.data([hostname, status, redirectOf(domain)].filter((part) => part !== '').join('  '));
   if (status === 'active') return;
   cli.terminal.say('Set this record at your name servers, then run rnv domains verify:');
   cli.terminal.data(`${verification.name}  ${verification.type}  ${verification.value}`);

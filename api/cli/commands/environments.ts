@@ -2,6 +2,7 @@ import type { Environment, Project, StackApply } from '../api-types.js';
 import type { Cli } from '../cli.js';
 import { CliError, EXIT } from '../exit-codes.js';
 import { oneLine, table } from '../terminal-text.js';
+import { CREATE_PROJECT, projectsOf } from './projects.js';
 import { environmentNamed, followApply, readValues } from './stacks.js';
 
 export interface CreateEnvironmentOptions {
@@ -25,6 +26,7 @@ interface Created {
 export async function list(cli: Cli): Promise<void> {
   const projects = await projectsOf(cli);
   if (cli.json) return cli.terminal.json({ projects });
+  if (projects.length === 0) return cli.terminal.say(`There are no environments. ${CREATE_PROJECT}`);
   const rows = projects.flatMap((project) =>
     project.environments.map(({ id, name, protected: isProtected }) => [
       oneLine(`${project.name}/${name}`),
@@ -35,7 +37,7 @@ export async function list(cli: Cli): Promise<void> {
   for (const line of table(rows)) cli.terminal.data(line);
 }
 
-/** Creates an environment. A clone is followed until its apply has ended. */
+/** Creates an environment. For a clone, prints the progress of its apply until that is finished. */
 export async function create(cli: Cli, name: string, options: CreateEnvironmentOptions): Promise<void> {
   const cloneFrom = options.cloneFrom === undefined ? undefined : await environmentNamed(cli, options.cloneFrom);
   const project = await projectOf(cli, options.project, cloneFrom);
@@ -51,12 +53,7 @@ export async function create(cli: Cli, name: string, options: CreateEnvironmentO
   await followApply(cli, clone.stack, clone.apply.id, options.timeout);
 }
 
-async function projectsOf(cli: Cli): Promise<Project[]> {
-  const api = await cli.client();
-  return (await api.get<{ projects: Project[] }>('/projects')).projects;
-}
-
-/** Returns the project of this name or id, or else that of the environment which is cloned. */
+/** Returns the project with this name or id. If none is given, the project of the environment to clone. */
 async function projectOf(cli: Cli, named: string | undefined, cloneFrom: string | undefined): Promise<Project> {
   const projects = await projectsOf(cli);
   const found = projects.filter(({ id, name, environments }) =>
@@ -64,6 +61,7 @@ async function projectOf(cli: Cli, named: string | undefined, cloneFrom: string 
   );
   const [only] = found;
   if (only !== undefined && found.length === 1) return only;
+  if (projects.length === 0) throw new CliError(EXIT.notFound, `There are no projects. ${CREATE_PROJECT}`);
   const names = projects.map((project) => `  ${oneLine(project.name)}`).join('\n');
   throw new CliError(
     found.length === 0 && named !== undefined ? EXIT.notFound : EXIT.usage,

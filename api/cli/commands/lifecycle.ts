@@ -26,16 +26,25 @@ export async function deployments(cli: Cli, options: { lines: number }): Promise
   for (const line of table(rows)) cli.terminal.data(line);
 }
 
-/** Cancels the given deployment, or the oldest that has not ended. Exit code 6 if there is none. */
+/** Cancels the given deployment, or the oldest unfinished one. Exit code 6 if there is none. */
 export async function cancel(cli: Cli, text: string | undefined): Promise<void> {
+  await endOpen(cli, text, 'cancel', 'is being cancelled');
+}
+
+/** Ends the canary of a deployment, by default of the oldest that has not ended. All visitors get its release. */
+export async function promote(cli: Cli, text: string | undefined): Promise<void> {
+  await endOpen(cli, text, 'promote', 'goes live: all visitors get it');
+}
+
+async function endOpen(cli: Cli, text: string | undefined, action: 'cancel' | 'promote', says: string): Promise<void> {
   const api = await cli.client();
   const service = await cli.service();
   const path = `/services/${service.id}/deploys`;
   const open = text === undefined ? await openDeployment(api, path) : await findDeployment(api, service.id, text);
   if (!open) throw new CliError(EXIT.conflict, `${service.name} has no deployment that runs or waits`);
-  await api.write('POST', `${path}/${open.id}/cancel`);
+  await api.write('POST', `${path}/${open.id}/${action}`);
   if (cli.json) return cli.terminal.json({ deployment: { id: open.id } });
-  cli.terminal.say(`The deployment ${shortId(open.id)} of ${oneLine(service.name)} is being cancelled`);
+  cli.terminal.say(`The deployment ${shortId(open.id)} of ${oneLine(service.name)} ${says}`);
 }
 
 async function openDeployment(api: ApiClient, path: string): Promise<Deployment | undefined> {
@@ -50,7 +59,10 @@ const DONE: Readonly<Record<Action, string>> = {
   resume: 'runs again',
 };
 
-/** Restarts, suspends or resumes a service, and waits for the end. Exit code 20 if it failed, 22 after the timeout. */
+/**
+ * Restarts, suspends or resumes a service, and waits for the operation. Exit code 20 if it failed, 22 after the
+ * timeout.
+ */
 export async function act(cli: Cli, action: Action, options: Omit<WaitOptions, 'verbose'>): Promise<void> {
   const api = await cli.client();
   const service = await cli.service();
@@ -64,8 +76,8 @@ export async function act(cli: Cli, action: Action, options: Omit<WaitOptions, '
 }
 
 /**
- * Waits until an operation has ended. Exit code 20 if it failed, 22 after the timeout (milliseconds); the operation
- * then continues.
+ * Waits until an operation is finished. Exit code 20 if it failed, 22 after the timeout (in milliseconds); the
+ * operation then continues.
  */
 export async function operationEnded(
   cli: Cli,

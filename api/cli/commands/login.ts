@@ -12,7 +12,7 @@ export interface LoginOptions {
   key?: boolean;
 }
 
-/** Stores an API key: the key from stdin, or a new one after signing in with e-mail and password. */
+/** Stores an API key: one from stdin, or a new one created after signing in with e-mail and password. */
 export async function login(cli: Cli, options: LoginOptions): Promise<void> {
   const { terminal } = cli;
   const url = normalUrl(options.url ?? (await addressOf(cli)));
@@ -69,6 +69,8 @@ async function signIn(
     return await session.signIn(input);
   } catch (error) {
     if (!(error instanceof ApiError) || error.code !== 'mfa_required') throw error;
+    // Passkeys need a browser, as the message of the API says.
+    if (!error.paths.includes('/otp')) throw error;
     return session.signIn({ ...input, otp: (await askCode()).trim() });
   }
 }

@@ -1,13 +1,14 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { basename, resolve } from 'node:path';
 import { ApiError } from '../api-client.js';
-import type { Project, StackApply, StackApplyDetail, StackPlan } from '../api-types.js';
+import type { StackApply, StackApplyDetail, StackPlan } from '../api-types.js';
 import type { Cli } from '../cli.js';
 import { CliError, EXIT } from '../exit-codes.js';
 import { planLines, planSummary, type Tone } from '../plan-lines.js';
 import { mergeStack } from '../stack-file.js';
 import { count, oneLine } from '../terminal-text.js';
 import { waitUntil } from '../wait-until.js';
+import { CREATE_PROJECT, projectsOf } from './projects.js';
 
 export interface StackOptions {
   stack?: string;
@@ -30,7 +31,7 @@ const FILE = 'ranvier.yaml';
 const CHANGES = 3;
 const POLL_INTERVAL_MS = 500;
 
-/** Shows what `rnv apply` would change with this file. With --exit-code, ends with 3 if there are changes. */
+/** Shows what `rnv apply` would change with this file. With --exit-code, exits with 3 if there are changes. */
 export async function plan(cli: Cli, file: string | undefined, options: PlanOptions): Promise<void> {
   const found = await planned(cli, await sourceOf(cli, file, options));
   if (cli.json) cli.terminal.json({ plan: found });
@@ -62,7 +63,7 @@ export async function apply(cli: Cli, file: string | undefined, options: ApplyOp
   await followApply(cli, source.name, begun.id, options.timeout);
 }
 
-/** Writes the environment's configuration into a file. Entries of an existing file that are equal stay unchanged. */
+/** Writes the environment's configuration to a file. Entries of an existing file that are equal stay unchanged. */
 export async function pull(cli: Cli, file: string | undefined, options: StackOptions): Promise<void> {
   const path = resolve(cli.cwd, file ?? FILE);
   const api = await cli.client();
@@ -92,7 +93,9 @@ async function sourceOf(cli: Cli, file: string | undefined, options: StackOption
   return { document, ...(await placeOf(cli, options)) };
 }
 
-/** Finds name and environment of the stack: from the options, the stack itself, or the folder's link. */
+/**
+ * Returns the name and environment of the stack. They come from the options, the stack itself, or the folder's link.
+ */
 async function placeOf(cli: Cli, options: StackOptions): Promise<Omit<Source, 'document'>> {
   const name = options.stack ?? stackName(basename(cli.cwd));
   if (options.environment !== undefined)
@@ -120,16 +123,15 @@ async function environmentOfStack(cli: Cli, name: string): Promise<string | unde
   }
 }
 
-/** Returns the id of an environment by project/environment, its name or its id. Throws `CliError`. */
+/** Returns the id of an environment given as project/environment, name or id. Throws `CliError`. */
 export async function environmentNamed(cli: Cli, text: string): Promise<string> {
-  const api = await cli.client();
-  const { projects } = await api.get<{ projects: Project[] }>('/projects');
-  const all = projects.flatMap((project) =>
+  const all = (await projectsOf(cli)).flatMap((project) =>
     project.environments.map(({ id, name }) => ({ id, name, full: `${project.name}/${name}` })),
   );
   const found = all.filter(({ id, name, full }) => [id, name, full].includes(text));
   const [only] = found;
   if (only !== undefined && found.length === 1) return only.id;
+  if (all.length === 0) throw new CliError(EXIT.notFound, `There is no environment ${text}. ${CREATE_PROJECT}`);
   const names = (found.length === 0 ? all : found).map(({ full }) => `  ${oneLine(full)}`).join('\n');
   const problem = found.length === 0 ? `There is no environment ${text}` : `Several environments are named ${text}`;
   throw new CliError(found.length === 0 ? EXIT.notFound : EXIT.usage, `${problem}:\n${names}`);
@@ -151,7 +153,7 @@ async function planned(cli: Cli, { name, document, environmentId }: Source): Pro
   return (await api.write<{ plan: StackPlan }>('POST', '/stacks/plan', { name, document, ...place })).plan;
 }
 
-/** Returns true if an apply of the file would change nothing, so that the file need not be rewritten. */
+/** Returns true if applying the file would change nothing, so that it need not be rewritten. */
 async function saysTheSame(cli: Cli, source: Source): Promise<boolean> {
   try {
     return (await planned(cli, source)).changes.length === 0;
@@ -170,7 +172,7 @@ function show(cli: Cli, found: StackPlan): void {
   cli.terminal.say(planSummary(found));
 }
 
-/** Returns the values of secrets: from a file, and from the user for those that have none. */
+/** Returns the values of secrets: from a file and, for those that are missing there, from the user. */
 async function secretValues(
   cli: Cli,
   { secrets }: StackPlan,
@@ -183,7 +185,7 @@ async function secretValues(
   return given;
 }
 
-/** Reads the values of secrets from a file, or from stdin for -. Throws `CliError`. */
+/** Reads the values of secrets from a file, or from stdin if it is `-`. Throws `CliError`. */
 export async function readValues(cli: Cli, file: string): Promise<Record<string, string>> {
   const text =
     file === '-' ? await cli.terminal.input() : await readFile(resolve(cli.cwd, file), 'utf8').catch(() => '');
@@ -194,7 +196,7 @@ export async function readValues(cli: Cli, file: string): Promise<Record<string,
   }
 }
 
-/** Prints the steps of an apply until it has ended. Throws `CliError` if it fails or the wait times out. */
+/** Prints the steps of an apply until it is finished. Throws `CliError` if it fails or the wait times out. */
 export async function followApply(cli: Cli, name: string, id: string, timeout: number): Promise<void> {
   const api = await cli.client();
   let printed = 0;

@@ -4,8 +4,9 @@ import type { Deployment, Service, WorkspaceDeployment } from '../api-types.js';
 import type { Cli } from '../cli.js';
 import { CliError, EXIT } from '../exit-codes.js';
 import { ago, oneLine, printable, shortSha, table } from '../terminal-text.js';
+import { projectsOf } from './projects.js';
 
-/** Prints a line for each service, or for the one of --service: kind, status, since when, and URL. */
+/** Prints a line per service, or only for that of --service. It has kind, status, since when, and URL. */
 export async function status(cli: Cli): Promise<void> {
   const api = await cli.client();
   const one = cli.options.service === undefined ? null : await cli.service();
@@ -15,7 +16,8 @@ export async function status(cli: Cli): Promise<void> {
     api.get<{ items: WorkspaceDeployment[] }>('/deploys?limit=200'),
   ]);
   const live = await liveDeployments(api, services, recent.items);
-  // The list is newest first, so the map keeps the oldest deployment of each service, which is the one that runs.
+  // The list is newest first, so the map keeps the oldest unfinished deployment of each service, which is the one that
+  // runs.
   const open = new Map(active.items.map((deployment) => [deployment.serviceId, deployment]));
   if (cli.json) {
     const items = services.map((service) => ({
@@ -28,11 +30,16 @@ export async function status(cli: Cli): Promise<void> {
   }
   if (services.length === 0)
     return cli.terminal.say('The workspace has no services yet. Deploy this folder with rnv up');
-  const rows = services.map((service) => rowOf(service, open.get(service.id), live.get(service.id)));
+  const places = await placesOf(cli, services);
+  const rows = services.map((service) => [
+    oneLine(service.name),
+    ...(places.size === 0 ? [] : [places.get(service.environmentId ?? '') ?? '']),
+    ...rowOf(service, open.get(service.id), live.get(service.id)),
+  ]);
   for (const line of table(rows)) cli.terminal.data(line);
 }
 
-/** Lists all services with their ids, archived ones too. */
+/** Lists all services with their ids, including archived ones. */
 export async function services(cli: Cli): Promise<void> {
   const all = await cli.services();
   if (cli.json) return cli.terminal.json({ services: all });
@@ -90,8 +97,25 @@ async function liveDeployments(
   return found;
 }
 
+/** Returns environment id → `project/environment`; empty if no service is in an environment. */
+async function placesOf(cli: Cli, services: readonly Service[]): Promise<Map<string, string>> {
+  if (services.every(({ environmentId }) => environmentId === null)) return new Map();
+  const projects = await projectsOf(cli);
+  return new Map(
+    projects.flatMap((project) =>
+      project.environments.map(({ id, name }) => [id, oneLine(`${project.name}/${name}`)] as const),
+    ),
+  );
+}
+
+/** Returns the status of a service that is not unhealthy, in a word. */
+function restingOf({ asleepSince, frozen, status }: Service): string {
+  if (asleepSince === undefined) return status.replace('_', ' ');
+  return frozen ? 'frozen' : 'asleep';
+}
+
 function rowOf(service: Service, open: Deployment | undefined, live: Deployment | undefined): string[] {
-  const head = [oneLine(service.name), service.kind];
+  const head = [service.kind];
   if (open?.blockedReason) return [...head, 'waiting', oneLine(open.blockedReason)];
   const running = open?.steps.find(({ finishedAt }) => finishedAt === null);
   if (open)
@@ -101,7 +125,7 @@ function rowOf(service: Service, open: Deployment | undefined, live: Deployment 
       running ? `${running.name} ${ago(Date.now() - Date.parse(running.startedAt))}` : open.status,
     ];
   const unhealthy = service.status === 'live' && service.healthStatus === 'unhealthy';
-  const state = unhealthy ? 'unhealthy' : service.status.replace('_', ' ');
+  const state = unhealthy ? 'unhealthy' : restingOf(service);
   if (!live) return [...head, state];
   const age = ago(Date.now() - Date.parse(live.finishedAt ?? live.createdAt));
   return [...head, state, shortSha(live.commitSha), age, unhealthy ? printable(service.runtimeDetail) : service.url];

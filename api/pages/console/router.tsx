@@ -40,7 +40,7 @@ const stacks = createRoute({
   path: '/stacks',
   component: lazyRouteComponent(() => import('./pages/stacks/stacks-page.js'), 'StacksPage'),
 });
-// Not below /stacks, where it would hide a stack of that name.
+// Not /stacks/new, which would hide a stack named `new`.
 const newStack = createRoute({
   getParentRoute: () => workspace,
   path: '/new/stack',
@@ -105,6 +105,11 @@ const webhooks = createRoute({
   getParentRoute: () => frame,
   path: '/webhooks',
   component: lazyRouteComponent(() => import('./pages/hooks/webhooks-page.js'), 'WebhooksPage'),
+});
+const alerts = createRoute({
+  getParentRoute: () => frame,
+  path: '/alerts',
+  component: lazyRouteComponent(() => import('./pages/alerts/alerts-page.js'), 'AlertsPage'),
 });
 const deployKey = createRoute({
   getParentRoute: () => frame,
@@ -221,7 +226,7 @@ export const router = createRouter({
       stackPlan,
       stackApply,
       queue,
-      frame.addChildren([settings, usage, members, keys, groups, group, webhooks, deployKey, audit]),
+      frame.addChildren([settings, usage, members, keys, groups, group, webhooks, alerts, deployKey, audit]),
       account,
       service.addChildren([
         deployments,

@@ -1,3 +1,5 @@
+import { conflict } from '../../../shared/core/error-registry.js';
+import { promoteCanary, readCanary } from '../../../shared/deployments/canary-store.js';
 import { queueDeployment, queueRollback, requestCancel } from '../../../shared/deployments/commands.js';
 import { findDeployment, listDeployments, listWorkspaceDeployments } from '../../../shared/deployments/store.js';
 import { assertConfirmed, found } from '../../http/assertions.js';
@@ -6,13 +8,15 @@ import { defineRoute } from '../../http/route.js';
 import { ConfirmBody, PageQuery } from '../../http/schema.js';
 import { lockService, readService } from '../services/find-service.js';
 import { isHosted, presentConfiguration } from '../services/present.js';
-import { presentDeployment } from './present.js';
+import { presentCanary, presentDeployment } from './present.js';
 import { QUEUE_ERRORS } from './queue-errors.js';
 import {
+  CanaryResponse,
   CancelResponse,
   CreateDeploymentBody,
   DeploymentListResponse,
   DeploymentResponse,
+  PromoteResponse,
   SnapshotResponse,
   WorkspaceDeploymentListResponse,
   WorkspaceDeploymentQuery,
@@ -70,14 +74,15 @@ export const deploymentRoutes = [
     operation: 'deployment.create',
     summary: 'Deploy a service',
     description:
-      'Queues a deployment of the newest commit or of the given one, with the current configuration and variables of the service.',
+      'Queues a deployment of the newest commit or of the given one, with the current configuration and variables of the service. ' +
+      'A header traceparent (W3C Trace Context) becomes the parent of the trace that drains send.',
     errors: QUEUE_ERRORS,
     body: CreateDeploymentBody,
     example: { branch: 'main', clearCache: false },
     response: DeploymentResponse,
     engine: true,
     handler: async (request) => {
-      const { deps, trx, caller, body, receiptKey, authorize, needEngine } = request;
+      const { deps, trx, caller, body, receiptKey, traceparent, authorize, needEngine } = request;
       const service = await lockService(request);
       needEngine();
       const queued = await queueDeployment(trx, deps, {
@@ -88,6 +93,7 @@ export const deploymentRoutes = [
         branch: body.branch,
         commitSha: body.commitSha,
         clearCache: body.clearCache,
+        traceparent,
         idempotency: receiptKey,
         authorize,
       });
@@ -139,6 +145,41 @@ export const deploymentRoutes = [
     },
   }),
   defineRoute({
+    method: 'GET',
+    path: `${ONE}/canary`,
+    operation: 'deployment.read-canary',
+    summary: 'Read the canary of a deployment',
+    description:
+      'The share of visitors who get the new release, and what the edges have counted on both sides. null if the deployment has had no canary.',
+    response: CanaryResponse,
+    handler: async (request) => {
+      const { id } = await readService(request);
+      const deployment = found(await findDeployment(request.db, id, request.params.deploymentId));
+      const canary = await readCanary(request.db, deployment.id);
+      return { canary: canary && presentCanary(canary) };
+    },
+  }),
+  defineRoute({
+    method: 'POST',
+    path: `${ONE}/promote`,
+    operation: 'deployment.promote',
+    summary: 'Promote a canary',
+    description:
+      'Ends the canary of a deployment: all visitors get the new release. To send them back to the previous one, cancel the deployment.',
+    errors: ['conflict'],
+    response: PromoteResponse,
+    handler: async (request) => {
+      const { trx, params, caller } = request;
+      const { id } = await lockService(request);
+      const deployment = found(await findDeployment(trx, id, params.deploymentId));
+      if (!(await promoteCanary(trx, deployment.id, `promoted by ${caller.email}`))) {
+        throw conflict('No canary of this deployment is under way');
+      }
+      request.wakeDispatcher();
+      return { promoted: true } as const;
+    },
+  }),
+  defineRoute({
     method: 'POST',
     path: `${ONE}/rollback`,
     operation: 'deployment.rollback',
@@ -150,7 +191,7 @@ export const deploymentRoutes = [
     response: DeploymentResponse,
     engine: true,
     handler: async (request) => {
-      const { deps, trx, params, caller, body, receiptKey, authorize, needEngine } = request;
+      const { deps, trx, params, caller, body, receiptKey, traceparent, authorize, needEngine } = request;
       const service = await lockService(request);
       const source = found(await findDeployment(trx, service.id, params.deploymentId));
       assertConfirmed(body.confirm, service);
@@ -159,6 +200,7 @@ export const deploymentRoutes = [
         service,
         source,
         actor: caller.email,
+        traceparent,
         idempotency: receiptKey,
         authorize,
       });

@@ -65,6 +65,36 @@ export const SnapshotResponse = Strict({
     ),
   }),
 });
+const CanarySideSchema = Strict(
+  {
+    requests: Type.Integer(),
+    errors: Type.Integer({ description: 'Answers of 5xx, also those of the edge, and answers that broke off' }),
+    latencyP50: Nullable(Type.Number({ description: 'In milliseconds; null without answers' })),
+    latencyP95: Nullable(Type.Number({ description: 'In milliseconds; null without answers' })),
+    readyReplicas: Type.Integer(),
+  },
+  'CanarySide',
+);
+export type CanarySidePresentation = Static<typeof CanarySideSchema>;
+const CanarySchema = Strict(
+  {
+    deploymentId: Uuid,
+    previousDeploymentId: Uuid,
+    percent: Type.Integer(),
+    outcome: oneOf('CanaryOutcome', ['running', 'promoted', 'withdrawn']),
+    reason: Type.String({ description: 'What was found at the end; empty before' }),
+    begunAt: Timestamp,
+    endsAt: Timestamp,
+    endedAt: Nullable(Timestamp),
+    new: CanarySideSchema,
+    previous: CanarySideSchema,
+  },
+  'Canary',
+);
+export type CanaryPresentation = Static<typeof CanarySchema>;
+export const CanaryResponse = Strict({ canary: Nullable(CanarySchema) });
+export const PromoteResponse = Strict({ promoted: Type.Literal(true) });
+
 export const CreateDeploymentBody = Strict({
   branch: PartialServiceConfigurationSchema.properties.branch,
   commitSha: Type.Optional(CommitSha),

@@ -8,6 +8,7 @@ export function presentDomain(row: DomainRow): DomainView {
     status: row.status,
     verification: proofOf(row.workspace_id, row.hostname),
     detail: row.detail,
+    ...(row.redirect_to === null ? {} : { redirectTo: row.redirect_to }),
     createdAt: row.created_at.toISOString(),
     updatedAt: row.updated_at.toISOString(),
   };

@@ -1,4 +1,10 @@
-import { addDomain, applyObservation, platformNames, removeDomain } from '../../../shared/domains/commands.js';
+import {
+  addDomain,
+  applyObservation,
+  platformNames,
+  redirectDomain,
+  removeDomain,
+} from '../../../shared/domains/commands.js';
 import { observeDomain } from '../../../shared/domains/name-servers.js';
 import { findDomain, listDomains, lockDomain } from '../../../shared/domains/store.js';
 import { found } from '../../http/assertions.js';
@@ -7,12 +13,14 @@ import { defineRoute } from '../../http/route.js';
 import { DeletedResponse, PageQuery } from '../../http/schema.js';
 import { lockService, readService } from '../services/find-service.js';
 import { presentDomain } from './present.js';
-import { CreateDomainBody, DomainListResponse, DomainResponse } from './schema.js';
+import { CreateDomainBody, DomainListResponse, DomainResponse, UpdateDomainBody } from './schema.js';
 
 const COLLECTION = '/workspaces/:workspaceId/services/:serviceId/domains';
 const ONE = '/workspaces/:workspaceId/services/:serviceId/domains/:domainId';
 
-/** A service's own host names. Requests are routed to the service once a DNS record proves who owns the name. */
+/**
+ * Custom domains of a service. Requests are routed to the service once a DNS record proves the ownership of the name.
+ */
 export const domainRoutes = [
   defineRoute({
     method: 'GET',
@@ -41,9 +49,27 @@ export const domainRoutes = [
     response: DomainResponse,
     handler: async (request) => {
       const service = await lockService(request);
-      const { hostname } = request.body;
-      const row = await addDomain(request.trx, { service, hostname, own: platformNames(request.deps.config) });
-      return { domain: presentDomain(row) };
+      const { hostname, redirectTo = null } = request.body;
+      const own = platformNames(request.deps.config);
+      const row = await addDomain(request.trx, { service, hostname, own });
+      return { domain: presentDomain(await redirectDomain(request.trx, row, { to: redirectTo, own })) };
+    },
+  }),
+  defineRoute({
+    method: 'PATCH',
+    path: ONE,
+    operation: 'domain.update',
+    summary: 'Redirect a domain',
+    description:
+      'Redirects all requests of the domain to another host name, or serves them again. The edges follow within a second.',
+    body: UpdateDomainBody,
+    example: { redirectTo: 'www.example.com' },
+    response: DomainResponse,
+    handler: async (request) => {
+      const { id } = await lockService(request);
+      const domain = found(await lockDomain(request.trx, id, request.params.domainId));
+      const redirect = { to: request.body.redirectTo, own: platformNames(request.deps.config) };
+      return { domain: presentDomain(await redirectDomain(request.trx, domain, redirect)) };
     },
   }),
   defineRoute({

@@ -1,10 +1,10 @@
 import type { Config } from '../../../shared/core/config.js';
 import { hookPath } from '../../../shared/hooks/model.js';
 import type { HookView } from './schema.js';
-import type { HookRow } from './store.js';
+import type { ShownHook } from './store.js';
 
-/** Presents an incoming webhook without its secret, so that `url` alone calls no deploy hook. */
-export function presentHook(row: HookRow, { publicUrl }: Pick<Config, 'publicUrl'>): HookView {
+/** Presents an incoming webhook without its secret and token. `url` cannot be used to call a deploy hook. */
+export function presentHook(row: ShownHook, { publicUrl }: Pick<Config, 'publicUrl'>): HookView {
   return {
     id: row.id,
     url: publicUrl + hookPath(row.id),
@@ -13,5 +13,15 @@ export function presentHook(row: HookRow, { publicUrl }: Pick<Config, 'publicUrl
     createdAt: row.created_at.toISOString(),
     lastDeliveryAt: row.delivered_at?.toISOString() ?? null,
     lastOutcome: row.outcome,
+    hasToken: row.api_url !== null,
+    reports:
+      row.api_url === null
+        ? null
+        : {
+            apiUrl: row.api_url,
+            project: row.project ?? '',
+            lastSentAt: row.sent_at?.toISOString() ?? null,
+            lastError: row.report_error ?? '',
+          },
   };
 }

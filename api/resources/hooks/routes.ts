@@ -8,13 +8,14 @@ import { defineRoute } from '../../http/route.js';
 import { DeletedResponse, PageQuery } from '../../http/schema.js';
 import { lockService, readService } from '../services/find-service.js';
 import { presentHook } from './present.js';
-import { CreatedHookResponse, CreateHookBody, HookListResponse, HookResponse } from './schema.js';
+import { setReports } from './report-target.js';
+import { CreatedHookResponse, CreateHookBody, HookListResponse, HookResponse, UpdateHookBody } from './schema.js';
 import { createHook, deleteHook, findHook, listHooks } from './store.js';
 
 const COLLECTION = '/workspaces/:workspaceId/services/:serviceId/hooks';
 const ONE = '/workspaces/:workspaceId/services/:serviceId/hooks/:hookId';
 
-/** Incoming webhooks: URLs that git hosts call at a push. `api/hooks/receive-hook.ts` handles the calls. */
+/** Incoming webhooks: URLs that git hosts call after a push. `api/hooks/receive-hook.ts` handles the calls. */
 export const hookRoutes = [
   defineRoute({
     method: 'GET',
@@ -52,9 +53,16 @@ export const hookRoutes = [
       const service = await lockService(request);
       if (body.stack) assertCanApply(provider, service);
       const stack = body.stack ? { by: caller.userId, readsProtected: permitsProtected(authorize) } : null;
-      const { hook, secret } = await createHook(trx, deps.keyring, { serviceId: service.id, provider, stack });
-      const shown = presentHook(hook, deps.config);
-      const url = hook.provider === 'generic' ? `${shown.url}?key=${secret}` : shown.url;
+      const { id, secret } = await createHook(trx, deps.keyring, { serviceId: service.id, provider, stack });
+      const { token = '', apiUrl } = body;
+      await setReports(trx, deps, {
+        service,
+        hook: { id, provider },
+        token,
+        ...(apiUrl === undefined ? {} : { apiUrl }),
+      });
+      const shown = presentHook(found(await findHook(trx, service.id, id)), deps.config);
+      const url = provider === 'generic' ? `${shown.url}?key=${secret}` : shown.url;
       return { hook: { ...shown, url, secret } };
     },
   }),
@@ -68,6 +76,24 @@ export const hookRoutes = [
     handler: async (request) => {
       const { id } = await readService(request);
       return { hook: presentHook(found(await findHook(request.db, id, request.params.hookId)), request.deps.config) };
+    },
+  }),
+  defineRoute({
+    method: 'PATCH',
+    path: ONE,
+    operation: 'hook.update',
+    summary: 'Change the token of a hook',
+    description:
+      'Sets the token with which states of deployments are reported to the git host; an empty one ends the reports.',
+    errors: ['conflict'],
+    body: UpdateHookBody,
+    response: HookResponse,
+    handler: async (request) => {
+      const { deps, trx, body, params } = request;
+      const service = await lockService(request);
+      const hook = found(await findHook(trx, service.id, params.hookId));
+      await setReports(trx, deps, { service, hook, ...body });
+      return { hook: presentHook(found(await findHook(trx, service.id, hook.id)), deps.config) };
     },
   }),
   defineRoute({
@@ -85,7 +111,10 @@ export const hookRoutes = [
   }),
 ];
 
-/** Throws invalid_request if no push is reported to the hook, and conflict if the service has no environment of its own. */
+/**
+ * Throws invalid_request if the hook receives no pushes. Throws conflict if the service is a preview or is in no
+ * environment.
+ */
 function assertCanApply(provider: HookProvider, { environment_id, preview_of }: ServiceView): void {
   if (provider === 'generic') throw invalidRequest('/stack', 'needs a git host: a deploy hook reports no push');
   if (preview_of !== null) throw conflict('A push applies the stack of the base service: make the hook there');

@@ -1,5 +1,6 @@
 import { type Static, Type } from 'typebox';
 import { HOOK_PROVIDERS } from '../../../shared/hooks/model.js';
+import { MAX_URL_LENGTH } from '../../../shared/webhooks/model.js';
 import { Nullable, oneOf, PageSchema, Strict, Timestamp, Uuid } from '../../http/schema.js';
 
 const FIELDS = {
@@ -10,6 +11,18 @@ const FIELDS = {
   createdAt: Timestamp,
   lastDeliveryAt: Nullable(Timestamp),
   lastOutcome: Type.String(),
+  hasToken: Type.Boolean({ description: 'True if the states of deployments are reported to the git host' }),
+  reports: Nullable(
+    Strict(
+      {
+        apiUrl: Type.String(),
+        project: Type.String({ description: "The repository's path at the git host" }),
+        lastSentAt: Nullable(Timestamp),
+        lastError: Type.String({ description: 'Why the newest report was not sent; empty if it was' }),
+      },
+      'HookReports',
+    ),
+  ),
 };
 
 const HookSchema = Strict(FIELDS, 'Hook');
@@ -17,6 +30,19 @@ export type HookView = Static<typeof HookSchema>;
 
 export const HookResponse = Strict({ hook: HookSchema });
 export const HookListResponse = Strict({ hooks: Type.Array(HookSchema), page: PageSchema });
+
+const token = (pattern: string) =>
+  Type.String({
+    maxLength: 1000,
+    pattern,
+    description: "The git host's token with which states of deployments are reported; no answer contains it",
+  });
+const ApiUrl = Type.String({
+  maxLength: MAX_URL_LENGTH,
+  pattern: '^[!-~]*$',
+  description: "The address of the git host's API, if it does not follow from the repository's address",
+});
+
 export const CreateHookBody = Strict({
   provider: oneOf('HookProvider', HOOK_PROVIDERS),
   stack: Type.Optional(
@@ -25,6 +51,10 @@ export const CreateHookBody = Strict({
       description: 'Applies ranvier.yaml of each commit that is pushed to the branch of the service',
     }),
   ),
+  token: Type.Optional(token('^[!-~]{8,}$')),
+  apiUrl: Type.Optional(ApiUrl),
 });
-/** No other answer contains the secret. */
+/** An empty token removes the stored one. */
+export const UpdateHookBody = Strict({ token: token('^(?:[!-~]{8,})?$'), apiUrl: Type.Optional(ApiUrl) });
+/** No other response contains the secret. */
 export const CreatedHookResponse = Strict({ hook: Strict({ ...FIELDS, secret: Type.String() }) });

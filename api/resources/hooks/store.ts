@@ -9,7 +9,7 @@ import { SEALED, sealIn } from '../../../shared/secrets/sealed-columns.js';
 import type { ServiceConfiguration } from '../../../shared/services/configuration.js';
 
 /** A row as pg returns it. The migration documents the columns. */
-export interface HookRow {
+interface HookRow {
   id: string;
   service_id: string;
   provider: HookProvider;
@@ -21,7 +21,30 @@ export interface HookRow {
   outcome: string;
 }
 
-/** Who makes a hook that applies a stack, and whether this user may change protected environments. */
+/**
+ * A hook, joined with the git host to which it reports deployment statuses. Its fields are null if the hook reports
+ * nothing.
+ */
+export type ShownHook = HookRow & {
+  api_url: string | null;
+  project: string | null;
+  sent_at: Date | null;
+  report_error: string | null;
+};
+
+/** SQL: the most recent error among the latest reports of each kind to the target `t`. */
+const REPORT_ERROR = `(select r.error from (
+    select distinct on (kind) error, updated_at from forge_reports where hook_id = t.id and (error <> '' or sent is not null)
+     order by kind, updated_at desc) r where r.error <> '' order by r.updated_at desc limit 1)`;
+
+function shownHooks(db: Db, serviceId: string) {
+  return db<ShownHook>('hooks as h')
+    .leftJoin('forge_targets as t', 't.id', 'h.id')
+    .where('h.service_id', serviceId)
+    .select('h.*', 't.api_url', 't.project', 't.sent_at', db.raw(`${REPORT_ERROR} as report_error`));
+}
+
+/** The user who creates a hook that applies a stack, with their right to change protected environments. */
 interface StackRights {
   by: string;
   readsProtected: boolean;
@@ -32,7 +55,7 @@ export async function createHook(
   trx: Transaction,
   keyring: Keyring,
   input: { serviceId: string; provider: HookProvider; stack: StackRights | null },
-): Promise<{ hook: HookRow; secret: string }> {
+): Promise<{ id: string; secret: string }> {
   const { count } = (await oneRow<{ count: number }>(trx, 'select count(*) as count from hooks where service_id = ?', [
     input.serviceId,
   ])) ?? { count: 0 };
@@ -40,36 +63,33 @@ export async function createHook(
     throw new AppError('capacity_exceeded', `The service has ${MAX_HOOKS} hooks; delete one first`);
   const id = uuidv4();
   const { token: secret } = newToken();
-  const [hook] = await trx<HookRow>('hooks')
-    .insert({
-      id,
-      service_id: input.serviceId,
-      provider: input.provider,
-      sealed_secret: sealIn(keyring, SEALED.hookSecret, id, secret),
-      stack_by: input.stack?.by ?? null,
-      reads_protected: input.stack?.readsProtected ?? false,
-    })
-    .returning('*');
-  if (!hook) throw new Error('the hook was not stored');
-  return { hook, secret };
+  await trx<HookRow>('hooks').insert({
+    id,
+    service_id: input.serviceId,
+    provider: input.provider,
+    sealed_secret: sealIn(keyring, SEALED.hookSecret, id, secret),
+    stack_by: input.stack?.by ?? null,
+    reads_protected: input.stack?.readsProtected ?? false,
+  });
+  return { id, secret };
 }
 
-export async function listHooks(db: Db, serviceId: string, page: PageRequest): Promise<Page<HookRow>> {
-  return fetchPage(db<HookRow>('hooks as h').where('h.service_id', serviceId).select('h.*'), 'h', page);
+export async function listHooks(db: Db, serviceId: string, page: PageRequest): Promise<Page<ShownHook>> {
+  return fetchPage<ShownHook>(shownHooks(db, serviceId) as never, 'h', page);
 }
 
-export async function findHook(db: Db, serviceId: string, id: string): Promise<HookRow | undefined> {
-  return db<HookRow>('hooks').where({ id, service_id: serviceId }).first();
+export async function findHook(db: Db, serviceId: string, id: string): Promise<ShownHook | undefined> {
+  return shownHooks(db, serviceId).where('h.id', id).first() as never;
 }
 
 export async function deleteHook(trx: Transaction, serviceId: string, id: string): Promise<boolean> {
   return (await trx('hooks').where({ id, service_id: serviceId }).delete()) > 0;
 }
 
-/** A hook, and the fields of its service against which a delivery is checked. */
+/** A hook, with the fields of its service that are needed to check a delivery. */
 export type HookTarget = HookRow & { workspace_id: string; configuration: ServiceConfiguration; archived: boolean };
 
-/** Finds a hook by its id, unless its service is deleted. */
+/** Returns a hook by its id; null if there is none or its service is deleted. */
 export async function findHookTarget(db: Db, id: string): Promise<HookTarget | null> {
   return oneRow<HookTarget>(
     db,

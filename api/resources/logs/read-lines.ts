@@ -7,42 +7,42 @@ export interface LogQuery {
   serviceId: string;
   deploymentId?: string | undefined;
   runId?: string | undefined;
-  /** If set, lines of deployments of other branches are left out. */
+  /** If set, lines of deployments from other branches are excluded. */
   branch?: string | undefined;
   source?: LogSource | undefined;
-  /** A part of the message, without regard to case. */
+  /** Part of the message, case-insensitive. */
   search?: string | undefined;
-  /** Lines that are older than this many hours are left out. */
+  /** Excludes lines older than this many hours. */
   hours: number;
-  /** Returns lines with a greater id. If absent, the newest lines are returned. */
+  /** Returns lines with a greater id. If absent, returns the newest lines. */
   after?: number | undefined;
   /** Returns the newest lines with a smaller id. Cannot be combined with `after`. */
   before?: number | undefined;
   limit: number;
 }
 
-/** An answer contains at most this many bytes of messages, and at least one line. */
+/** Maximum size of the messages in a response, in bytes. It contains at least one line, however long. */
 const ANSWER_BYTES = 2 * 1024 * 1024;
 
-/** Lines by ascending id (specification, Logs). */
+/** Lines in ascending order of id (specification, Logs). */
 export interface LogBatch {
   lines: LogLineRow[];
-  /** True if later lines exist, or may exist because the search ended early. */
+  /** True if there are later lines, or may be because the search stopped early. */
   hasMore: boolean;
   /** The value of `after` for the next request. */
   cursor: number;
-  /** Lines before this id were not searched, because the search ended early; null if all were. */
+  /** Lines before this id were not searched, because the search stopped early; null if all were. */
   unsearchedBefore: number | null;
 }
 
-/** Lines that one statement of a search examines. */
+/** Maximum number of lines that one statement of a search examines. */
 const LOOKED_AT_ONCE = 25_000;
-/** Once this time has passed, a search runs no further statement, in milliseconds. */
+/** Time after which a search runs no further statement, in milliseconds. */
 const SEARCH_MS = 500;
 
 /**
- * Reads log lines in bounded time, even from a very large log. A search examines lines in steps and ends after half a
- * second. Its answer then has the cursor with which the next request continues.
+ * Reads log lines in bounded time, even from a very large log. A search examines lines in steps and stops after half a
+ * second. The result then contains the cursor with which the next request continues.
  */
 export async function readLogs(db: Db, query: LogQuery, now = new Date()): Promise<LogBatch> {
   const since = new Date(now.getTime() - query.hours * 3_600_000);
@@ -79,7 +79,7 @@ class LogReader {
 
   async newest(): Promise<LogBatch> {
     const { before, limit } = this.#query;
-    const lines = this.#lines().orderBy('id', 'desc').limit(limit);
+    const lines = this.#lines().where('id', '>', this.#lastTooOld(0)).orderBy('id', 'desc').limit(limit);
     if (before !== undefined) lines.where('id', '<', before);
     const { lines: found } = await firstOf(this.#db, lines, 'desc');
     return this.#batch(found.reverse(), {});
@@ -88,7 +88,7 @@ class LogReader {
   async later(after: number): Promise<LogBatch> {
     const { limit } = this.#query;
     const lines = this.#lines()
-      .where('id', '>', after)
+      .where('id', '>', this.#lastTooOld(after))
       .orderBy('id', 'asc')
       .limit(limit + 1);
     const { lines: later, found } = await firstOf(this.#db, lines, 'asc');
@@ -100,14 +100,14 @@ class LogReader {
     return this.#query.after === undefined ? this.#searchBack() : this.#searchOn(this.#query.after);
   }
 
-  /** Searches backwards, from the newest line. */
+  /** Searches backwards from the newest line. */
   async #searchBack(): Promise<LogBatch> {
     const { before, limit } = this.#query;
     const end = performance.now() + SEARCH_MS;
     const found: LogLineRow[] = [];
     for (let below = before ?? Number.MAX_SAFE_INTEGER; ; ) {
       const step = await this.#reach('desc', below);
-      // Ids ascend with the time, so lines before this one are too old as well.
+      // Ids increase with time, so lines before this one are too old as well.
       const least = step && !this.#isBefore(step) ? step.id : null;
       const rest = this.#matching()
         .where('id', '<', below)
@@ -126,7 +126,7 @@ class LogReader {
     }
   }
 
-  /** Searches forwards, from an id. */
+  /** Searches forwards from an id. */
   async #searchOn(after: number): Promise<LogBatch> {
     const { limit } = this.#query;
     const end = performance.now() + SEARCH_MS;
@@ -167,9 +167,33 @@ class LogReader {
     return row ?? null;
   }
 
-  /** Returns true if a line is too old, with an allowance for differences between workers' clocks. */
+  /**
+   * Returns SQL: an id from `after` on, up to which all lines are too old. Found by halving, because ids ascend with
+   * the time. Otherwise a read would visit every line between its cursor and the first that is young enough.
+   */
+  #lastTooOld(after: number): Knex.Raw {
+    return this.#db.raw(
+      `(with recursive halves(low, high) as (
+          select cast(:after as bigint), last_id + 1 from log_counters where service_id = :serviceId
+          union all
+          select case when is_old then middle else low end, case when is_old then high else middle end
+            from (select low, high, middle,
+                         coalesce((select logged_at < cast(:oldest as timestamptz) from log_lines
+                                    where service_id = :serviceId and id >= middle and expires_on = any(cast(:days as date[]))
+                                    order by id limit 1), false) as is_old
+                    from (select low, high, (low + high) / 2 as middle from halves where high - low > 1) half) judged
+        ) select coalesce(max(low), cast(:after as bigint)) from halves)`,
+      { after, serviceId: this.#query.serviceId, days: this.#days, oldest: this.#oldest() },
+    );
+  }
+
+  /** Lines before this time are too old, with an allowance for differences between workers' clocks. */
+  #oldest(): Date {
+    return new Date(this.#since.getTime() - CLOCKS_MS);
+  }
+
   #isBefore({ logged_at }: Place): boolean {
-    return logged_at.getTime() < this.#since.getTime() - CLOCKS_MS;
+    return logged_at < this.#oldest();
   }
 
   #lines(): Knex.QueryBuilder<LogLineRow> {
@@ -177,7 +201,7 @@ class LogReader {
     const lines = this.#db<LogLineRow>('log_lines')
       .where('service_id', serviceId)
       .where('logged_at', '>=', this.#since)
-      // Values and not now(), so that the planner can skip the partitions of other days.
+      // Values instead of now(), so that the planner can skip the partitions of other days.
       .whereRaw('expires_on = any(cast(? as date[]))', [this.#days]);
     if (deploymentId !== undefined) lines.where('deployment_id', deploymentId);
     if (runId !== undefined) lines.where('run_id', runId);
@@ -202,7 +226,7 @@ class LogReader {
   }
 }
 
-/** Returns how many of the lines fit into one answer; at least one. */
+/** Returns how many of the lines fit into one response; at least one. */
 function fit(lines: readonly LogLineRow[]): number {
   let bytes = 0;
   const past = lines.findIndex(({ message }) => {
@@ -213,7 +237,7 @@ function fit(lines: readonly LogLineRow[]): number {
   return past < 0 ? lines.length : past;
 }
 
-/** Returns the first lines that fit into one answer, and how many lines the query found. */
+/** Returns the first lines that fit into one response, and how many lines the query found. */
 async function firstOf(
   db: Db,
   query: Knex.QueryBuilder,

@@ -12,7 +12,7 @@ import {
 import { lockWorkspace } from '../../../shared/workspaces/store.js';
 import { countMembers, findMember, type MemberView } from './store.js';
 
-/** Maximum members of a workspace. Their list has no pages. */
+/** Maximum number of members per workspace. Their list is not paginated. */
 const MAX_MEMBERS = 500;
 
 interface Change {
@@ -22,8 +22,8 @@ interface Change {
 }
 
 /**
- * Changes a member's role, and ends the invitations that the member sent. Throws not_found, forbidden, and conflict for
- * the last owner.
+ * Changes a member's role, and invalidates the invitations that the member sent. Throws not_found, forbidden; conflict
+ * for the last owner.
  */
 export async function changeMember(
   trx: Transaction,
@@ -39,8 +39,8 @@ export async function changeMember(
 }
 
 /**
- * Ends a membership. Throws not_found, forbidden, and conflict for the last owner. Revokes the member's keys for this
- * workspace and ends the invitations that the member sent.
+ * Removes a member. Throws not_found, forbidden; conflict for the last owner. Revokes the member's keys for this
+ * workspace and invalidates the invitations that the member sent.
  */
 export async function endMembership(
   trx: Transaction,
@@ -55,7 +55,7 @@ export async function endMembership(
   await deleteMembership(trx, workspaceId, userId);
 }
 
-/** Locks the workspace, so that changes of its members are serialized. Returns the calling member's role. */
+/** Locks the workspace, so that changes to its members are serialized. Returns the calling member's role. */
 export async function lockForActor(trx: Transaction, { workspaceId, actorId }: Change): Promise<Role> {
   await lockWorkspace(trx, workspaceId);
   const actor = await findMembership(trx, workspaceId, actorId);
@@ -69,9 +69,13 @@ export function assertSetsRole(actor: Role, ...roles: Role[]): void {
   throw new AppError('forbidden', 'Only an owner makes, changes or removes an owner');
 }
 
+export async function hasRoomForMember(trx: Transaction, workspaceId: string): Promise<boolean> {
+  return (await countMembers(trx, workspaceId)) < MAX_MEMBERS;
+}
+
 /** Throws capacity_exceeded if the workspace has MAX_MEMBERS members. */
 export async function assertRoomForMember(trx: Transaction, workspaceId: string): Promise<void> {
-  if ((await countMembers(trx, workspaceId)) >= MAX_MEMBERS)
+  if (!(await hasRoomForMember(trx, workspaceId)))
     throw new AppError('capacity_exceeded', `A workspace has at most ${MAX_MEMBERS} members`);
 }
 

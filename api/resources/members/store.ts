@@ -1,7 +1,8 @@
 import { type Db, oneRow, rowsOf } from '../../../shared/core/database/database-client.js';
 import type { Role } from '../../../shared/identity/policy.js';
+import { HAS_SECOND_FACTOR } from '../../../shared/identity/second-factor-store.js';
 
-/** A member with the user's e-mail address. */
+/** A member, with the user's e-mail address. */
 export interface MemberView {
   user_id: string;
   email: string;
@@ -12,10 +13,10 @@ export interface MemberView {
 }
 
 const MEMBERS = `select m.user_id, u.email, m.role, m.created_at,
-    u.email_verified_at is not null as email_verified, u.totp_confirmed_at is not null as second_factor
+    u.email_verified_at is not null as email_verified, ${HAS_SECOND_FACTOR} as second_factor
   from memberships m join users u on u.id = m.user_id where m.workspace_id = :workspaceId`;
 
-/** Lists the members of a workspace, in the order in which they joined. */
+/** Returns the members of a workspace in the order in which they joined. */
 export function listMembers(db: Db, workspaceId: string): Promise<MemberView[]> {
   return rowsOf<MemberView>(db, `${MEMBERS} order by m.created_at, m.user_id`, { workspaceId });
 }

@@ -46,6 +46,7 @@ export function presentService(row: ServiceView, config: Config): ServicePresent
     url: urlOf(row, config),
     internalHost: row.slug,
     ...(row.volume_host === null ? {} : { volumeHost: row.volume_host }),
+    ...presentSleep(row),
     deploymentId: row.latest_deployment_id,
     deploymentUpdatedAt: row.latest_deployment_updated_at?.toISOString() ?? null,
     liveDeploymentId: row.live_deployment_id,
@@ -57,7 +58,20 @@ export function presentService(row: ServiceView, config: Config): ServicePresent
   };
 }
 
-/** Returns the service's public URL: below the platform's domain if it has one, otherwise at its own domain. */
+/** Returns since when a service has been asleep, and when it slept last. Omits what does not apply. */
+function presentSleep(row: ServiceView): Pick<ServicePresentation, 'asleepSince' | 'frozen' | 'lastSleep'> {
+  const { asleep_since, last_asleep_since, woke_at, frozen } = row;
+  const ended = wantedReplicas(row) === 0;
+  return {
+    ...(asleep_since !== null && (ended || frozen) ? { asleepSince: asleep_since.toISOString() } : {}),
+    ...(frozen && !ended ? { frozen } : {}),
+    ...(last_asleep_since === null || woke_at === null
+      ? {}
+      : { lastSleep: { from: last_asleep_since.toISOString(), until: woke_at.toISOString() } }),
+  };
+}
+
+/** Returns the service's public URL: on the platform domain if enabled, otherwise on its own domain. */
 function urlOf({ kind, slug, configuration, own_domain }: ServiceView, config: Config): string {
   if (!isRouted(kind)) return '';
   if (configuration.platformDomainEnabled) return serviceUrl(config, slug);

@@ -36,6 +36,18 @@ export const ServiceSchema = Strict(
         description: 'The only host, or node of the swarm, that runs this database: it has the volume.',
       }),
     ),
+    asleepSince: Type.Optional(
+      described(
+        Timestamp,
+        'Set while the service sleeps: until the next request its replicas are frozen, or it has none',
+      ),
+    ),
+    frozen: Type.Optional(
+      Type.Boolean({ description: 'True while the service sleeps with frozen replicas: they keep their memory' }),
+    ),
+    lastSleep: Type.Optional(
+      described(Strict({ from: Timestamp, until: Timestamp }), 'When the service slept last, until it was woken'),
+    ),
     deploymentId: Nullable(Uuid),
     deploymentUpdatedAt: Nullable(Timestamp),
     liveDeploymentId: Nullable(Uuid),

@@ -13,6 +13,7 @@ import type { CommandDeps } from '../../../shared/secrets/command-deps.js';
 import { newToken } from '../../../shared/secrets/random-token.js';
 import type { ServiceKind } from '../../../shared/services/model.js';
 import type { ServiceRow } from '../../../shared/services/rows.js';
+import { thawReplicas } from '../../../shared/services/thaw.js';
 import { assertVariablesPermitted } from '../../../shared/variables/snapshots.js';
 import type { Caller } from '../../http/api-deps.js';
 import type { WriteRequest } from '../../http/route.js';
@@ -20,18 +21,18 @@ import { lockLiveService } from '../services/lock-live-service.js';
 import { assertEntered, findReachableReplica, type ReachableReplica } from './replica-store.js';
 import type { ShellInput } from './schema.js';
 
-/** Kinds that have replicas. */
+/** Kinds of services that have replicas. */
 export const REACHABLE_KINDS: readonly ServiceKind[] = ['web', 'private', 'worker', 'cron', 'postgres', 'redis'];
 
 const DAY_MS = 86_400_000;
 
-/** Who opens a session. */
+/** The user who opens a session, with the credential and request. */
 export type Opener = Pick<Caller, 'email' | 'userId' | 'kind' | 'credentialId'> & { requestId: string };
 
 type SessionInput = Pick<NewRemoteSession, 'kind'> &
   Partial<Pick<NewRemoteSession, 'command' | 'columns' | 'rows' | 'port' | 'recorded_until'>>;
 
-/** Stores a session with a replica, in the name of who opens it. Returns it with its ticket. */
+/** Stores a session with a replica, in the name of the user who opens it. Returns it with its ticket. */
 export async function storeSession(
   trx: Transaction,
   {
@@ -41,6 +42,7 @@ export async function storeSession(
   }: { service: Pick<ServiceRow, 'id' | 'workspace_id'>; replica: ReachableReplica; opener: Opener },
   { kind, command = null, columns = null, rows = null, port = null, recorded_until = null }: SessionInput,
 ): Promise<{ session: RemoteSessionRow; ticket: string }> {
+  await thawReplicas(trx, service.id);
   const { token, hash } = newToken();
   const session = await insertRemoteSession(
     trx,
@@ -75,8 +77,8 @@ interface ShellRequest {
 }
 
 /**
- * Stores a shell that can be opened with the ticket. Throws shell_limit, invalid_request, not_found without such a replica, what
- * `lockLiveService` throws, and conflict if nothing of the service runs.
+ * Stores a shell session, to be opened with the returned ticket. Throws shell_limit, invalid_request; not_found if
+ * there is no such replica; errors of `lockLiveService`; conflict if no replica of the service is running.
  */
 export async function prepareShell(
   trx: Transaction,
@@ -94,7 +96,7 @@ export async function prepareShell(
   const replica = await findReachableReplica(trx, service, body.replica);
   await assertEntered(trx, replica.host_id);
   await assertVariablesPermitted(trx, replica.deployment_id, authorize);
-  // Kept as long as the lines that the service logs now.
+  // Kept as long as the log lines that the service writes now.
   const recorded_until = isRecorded ? new Date(Date.now() + logDaysOf(service.configuration.plan) * DAY_MS) : null;
   return storeSession(trx, { service, replica, opener }, { kind: 'shell', command, columns, rows, recorded_until });
 }

@@ -6,14 +6,14 @@ import { pullStack } from './pull.js';
 
 export interface ClonedDocument {
   document: StackDocument;
-  /** What the copy does not have. */
+  /** What the clone lacks compared with the original. */
   warnings: string[];
 }
 
 /**
- * Writes the document of a copy of an environment. It is what is pulled, without domains.
- * `wishes` are the documents of its stacks by their ids: a variable that one of them has as a text or as generated
- * is that in the copy too. All other values are secrets. Pure. Throws conflict if names are not unique.
+ * Returns the document for a clone of an environment: the pulled document without domains. `wishes` are the documents
+ * of the environment's stacks by id. A variable that has a plain or generated value in one of them is copied that way.
+ * All other values are secrets. Pure. Throws conflict if names are not unique.
  */
 export function cloneDocument(state: EnvironmentState, wishes: ReadonlyMap<string, StackWish>): ClonedDocument {
   assertNamesUnique(state);
@@ -22,7 +22,8 @@ export function cloneDocument(state: EnvironmentState, wishes: ReadonlyMap<strin
   });
   const { document, warnings } = pullStack({ ...state, services });
   const entryOf = (entry: ServiceEntry, service: ServiceState): ServiceEntry => {
-    const { domains = [], ...copied } = entry;
+    const { domains: _domains, ...copied } = entry;
+    const domains = service.domains.map(({ name }) => name);
     if (domains.length > 0) warnings.push(`${service.name}: its domains stay with the original: ${domains.join(', ')}`);
     return {
       ...copied,
@@ -47,7 +48,7 @@ export function cloneDocument(state: EnvironmentState, wishes: ReadonlyMap<strin
   };
 }
 
-/** Returns true if all services belong to one stack, whose services go live together. */
+/** Returns true if all services belong to one stack whose services go live together. */
 function liveTogether({ services }: EnvironmentState, wishes: ReadonlyMap<string, StackWish>): boolean {
   const owners = new Set(services.map(({ owner, volumes }) => (volumes.length > 0 ? null : owner?.stackId)));
   const [only] = owners;
@@ -70,7 +71,10 @@ interface VariablesOwner {
   variables: VariableState[];
 }
 
-/** Returns the variables of a copy. They are the pulled ones, but those that a document has without a secret get its entry. */
+/**
+ * Returns the variables of a clone. They are the pulled entries, but with the stack's own entry for a variable that is
+ * not secret there.
+ */
 function variablesOf(
   variables: Record<string, VariableEntry> | undefined,
   { name, owner, variables: states }: VariablesOwner,
@@ -92,7 +96,7 @@ function variablesOf(
   };
 }
 
-/** Returns true if the document has the variable's value, or how it is made. */
+/** Returns true if the document contains the variable's value or generates it. */
 function isOpen(content: Content, { value }: VariableState): boolean {
   return 'generate' in content || ('value' in content && content.value === value);
 }

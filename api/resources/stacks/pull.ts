@@ -1,18 +1,23 @@
 import { DEFAULT_CONFIGURATION } from '../../../shared/services/configuration.js';
 import { isDataKind } from '../../../shared/services/model.js';
 import { isMasked } from '../../../shared/services/service-source.js';
-import type { ServiceEntry, StackDocument, VariableEntry } from '../../../shared/stacks/document-schema.js';
+import type {
+  DomainEntry,
+  ServiceEntry,
+  StackDocument,
+  VariableEntry,
+} from '../../../shared/stacks/document-schema.js';
 import type { EnvironmentState, ServiceState, VariableState } from '../../../shared/stacks/environment-state.js';
 
 export interface PulledStack {
   document: StackDocument;
-  /** What the document cannot say. */
+  /** What the document cannot express. */
   warnings: string[];
 }
 
 /**
- * Writes an environment as a document, whose plan against the environment is empty.
- * Values of variables are never written: a variable with a value becomes a secret, which keeps what it has.
+ * Converts an environment to a document. Planning the document against the environment gives no changes. Values of
+ * variables are never included: a variable with a value becomes a secret, which keeps the existing value.
  */
 export function pullStack(state: EnvironmentState): PulledStack {
   const warnings: string[] = [];
@@ -26,7 +31,7 @@ export function pullStack(state: EnvironmentState): PulledStack {
   const variables = (owner: string, states: readonly VariableState[]) =>
     byKey(states.map((variable) => [variable.key, variableEntry(owner, variable, serviceNames, warnings)]));
   const entry = (service: ServiceState): ServiceEntry => {
-    const { kind, archived, volumes, domains } = service;
+    const { kind, archived, volumes, domains, rules } = service;
     const names = groupNames(service, state, warnings);
     if (isMasked(service.configuration.repository)) {
       warnings.push(`${service.name}: the secret part of the repository's address is not written`);
@@ -37,7 +42,8 @@ export function pullStack(state: EnvironmentState): PulledStack {
       ...configurationOf(service, state),
       ...optional('variables', variables(service.name, service.variables)),
       ...optional('volumes', byKey(volumes.map(({ name, ...fields }) => [name, fields]))),
-      ...(domains.length === 0 ? {} : { domains }),
+      ...(domains.length === 0 ? {} : { domains: domains.map(domainEntry) }),
+      ...(rules.length === 0 ? {} : { rules }),
       ...(names.length === 0 ? {} : { groups: names }),
     };
   };
@@ -57,7 +63,11 @@ export function pullStack(state: EnvironmentState): PulledStack {
   };
 }
 
-/** Leaves out resources whose names are not unique, because a document could not tell them apart. */
+function domainEntry({ name, redirectTo }: ServiceState['domains'][number]): DomainEntry {
+  return redirectTo === null ? name : { name, redirectTo };
+}
+
+/** Omits resources whose names are not unique, because a document cannot distinguish them. */
 function namedOnce<T extends { name: string }>(resources: readonly T[], what: string, warnings: string[]): T[] {
   const counts = new Map<string, number>();
   for (const { name } of resources) counts.set(name, (counts.get(name) ?? 0) + 1);
@@ -68,7 +78,7 @@ function namedOnce<T extends { name: string }>(resources: readonly T[], what: st
   return resources.filter(({ name }) => counts.get(name) === 1);
 }
 
-/** Returns the fields that do not have their defaults. */
+/** Returns the fields that differ from their defaults. */
 function configurationOf({ configuration }: ServiceState, { defaultRegion }: EnvironmentState): object {
   const defaults = { ...DEFAULT_CONFIGURATION, region: defaultRegion };
   return Object.fromEntries(
@@ -104,7 +114,7 @@ function groupNames({ name, groupIds }: ServiceState, { groups }: EnvironmentSta
   });
 }
 
-/** Makes an object with these entries, in the order of their keys. */
+/** Returns an object with these entries, sorted by key. */
 function byKey<T>(entries: readonly [string, T][]): Record<string, T> {
   return Object.fromEntries(entries.toSorted(([one], [other]) => (one < other ? -1 : 1)));
 }

@@ -1,5 +1,6 @@
 import type { Static } from 'typebox';
 import type { Config } from '../../../shared/core/config.js';
+import type { Db } from '../../../shared/core/database/database-client.js';
 import { invalidRequest } from '../../../shared/core/error-registry.js';
 import { findEnvironment } from '../../../shared/environments/store.js';
 import { STACK_SCHEMA_PATH } from '../../../shared/stacks/document-schema.js';
@@ -12,13 +13,13 @@ import { nativeDocument } from './native-document.js';
 import { presentDocument, presentPlan, withSchema } from './present.js';
 import { pullStack } from './pull.js';
 import { ImportBody, ImportResponse, PlanBody, PlanResponse, PullResponse, STACK_BODY_LIMIT } from './schema.js';
-import { templates } from './templates/catalog.js';
 import { fillTemplate } from './templates/fill-template.js';
+import { findTemplate } from './templates/find-template.js';
 import { textOf } from './templates/present.js';
 
 const COLLECTION = '/workspaces/:workspaceId/stacks';
 
-/** Stacks: what an environment is, in a file. */
+/** Stacks: the desired state of an environment, described in a file. */
 export const stackRoutes = [
   defineRoute({
     method: 'POST',
@@ -40,7 +41,7 @@ export const stackRoutes = [
     handler: async ({ trx, deps, params, body, authorize }) => {
       const { name, format, environmentId } = body;
       const { workspaceId } = params;
-      const { document, values } = documentToPlan(body, deps.config);
+      const { document, values } = await documentToPlan(trx, deps.config, workspaceId, body);
       const { plan } = await planDocument(trx, deps, {
         ...{ workspaceId, name, ...nativeDocument(document, format), environmentId, values, authorize },
       });
@@ -86,19 +87,22 @@ export const stackRoutes = [
   }),
 ];
 
-/** Returns the document of a plan, and the values of its secrets. Throws invalid_request. */
-function documentToPlan(
-  { document, template, format, values = {} }: Static<typeof PlanBody>,
+/** Returns the document to plan, and the values of its secrets. Throws invalid_request. */
+async function documentToPlan(
+  db: Db,
   { publicUrl }: Config,
-): { document: string; values: Record<string, string> } {
+  workspaceId: string,
+  { document, template, format, values = {} }: Static<typeof PlanBody>,
+): Promise<{ document: string; values: Record<string, string> }> {
   if (template === undefined) {
     if (document === undefined) throw invalidRequest('/document', 'is needed, or a template');
     return { document, values };
   }
   if (document !== undefined) throw invalidRequest('/template', 'cannot be given beside a document');
   if (format !== undefined) throw invalidRequest('/format', 'is that of a document, and a template is given');
-  const found = templates().get(template);
-  if (found === undefined) throw invalidRequest('/template', 'is no template: GET /templates lists them');
-  const filled = fillTemplate(found, values);
+  const known = await findTemplate(db, workspaceId, template);
+  if (known === undefined)
+    throw invalidRequest('/template', 'is no template: GET /workspaces/{workspaceId}/templates lists them');
+  const filled = fillTemplate(known, values);
   return { document: withSchema(textOf(filled.document), publicUrl + STACK_SCHEMA_PATH), values: filled.secrets };
 }

@@ -1,4 +1,5 @@
 import { type TSchema, Type } from 'typebox';
+import { ALERT_METRICS } from '../../../shared/alerts/model.js';
 import { DEPLOYMENT_TRIGGERS } from '../../../shared/deployments/model.js';
 import { RUN_TRIGGERS } from '../../../shared/runs/model.js';
 import type { WebhookEvent } from '../../../shared/webhooks/model.js';
@@ -34,6 +35,16 @@ const BUDGET = Strict({
   usedPercent: Nullable(Type.Number()),
 });
 
+const ALERT = Strict({
+  ...SERVICE,
+  alertId: Uuid,
+  metric: oneOf('AlertMetric', ALERT_METRICS),
+  above: Type.Number(),
+  forMinutes: Type.Integer(),
+  value: Nullable(Type.Number({ description: 'The last measured value, in the unit of above' })),
+  since: Nullable(Timestamp),
+});
+
 /** What is sent to outgoing webhooks, by event. `workers/webhooks` sends it. */
 export const DELIVERIES: Readonly<Record<WebhookEvent, { description: string; body: TSchema }>> = {
   'deployment.live': { description: 'A deployment went live', body: delivery('deployment.live', DEPLOYMENT) },
@@ -44,6 +55,11 @@ export const DELIVERIES: Readonly<Record<WebhookEvent, { description: string; bo
     description: 'Estimated costs reached a share of the budget',
     body: delivery('budget.alert', BUDGET),
   },
+  'alert.firing': {
+    description: 'A value was beyond the threshold of an alert rule',
+    body: delivery('alert.firing', ALERT),
+  },
+  'alert.resolved': { description: 'The value is back to normal', body: delivery('alert.resolved', ALERT) },
 };
 
 function delivery(event: WebhookEvent, data: TSchema): TSchema {

@@ -15,7 +15,10 @@ export const workspaceRoutes = [
     response: WorkspaceListResponse,
     handler: async ({ db, caller }) => {
       const all = await workspacesOf(db, caller.userId);
-      const seen = all.filter(({ id }) => caller.workspaceId === null || caller.workspaceId === id);
+      const seen = all.filter(
+        ({ id, needs_provider }) =>
+          (caller.workspaceId === null || caller.workspaceId === id) && !(needs_provider && caller.byPassword),
+      );
       return { workspaces: seen.map(({ id, name, plan, role }) => ({ id, name, plan, role })) };
     },
   }),

@@ -4,20 +4,34 @@ import pg from 'pg';
 import { errorMessage } from '../error-registry.js';
 import type { Logger } from '../log.js';
 
-/** The platform's database, or a transaction of it: stores take either. */
+/** A database connection pool or a transaction. Store functions accept either. */
 export type Db = Knex;
 
 export type Transaction = Knex.Transaction;
-/** New values of a row's columns. Some may be expressions of SQL. */
+/** New values for a row's columns. A value may be an SQL expression. */
 export type Changes<Row> = { [Column in keyof Row]?: Row[Column] | Knex.Raw };
 
 const INT8_OID = 20;
 
-/** Default of `idleInTransactionMs`: if a process hangs, its locks are freed after this time. */
+/** Default of `idleInTransactionMs`. It bounds how long a hung process can hold locks. */
 const IDLE_IN_TRANSACTION_MS = 10_000;
 
 /**
- * Parses 64-bit integers as numbers, because ids and counters stay far below 2^53. BullMQ's clients do not use this.
+ * Options of every long-lived connection. If the server's machine fails silently, a connection attempt would otherwise
+ * take minutes, and a response would be awaited for two hours.
+ */
+export const LASTING_CONNECTION = {
+  keepAlive: true,
+  keepAliveInitialDelayMillis: 10_000,
+  connectionTimeoutMillis: 10_000,
+};
+
+/** Added to the server's statement timeout, in milliseconds. A server that is lost does not cancel a statement. */
+const ANSWER_MS = 5_000;
+
+/**
+ * Parses 64-bit integers as numbers, which is safe because ids and counters stay far below 2^53. BullMQ's clients do
+ * not use this.
  */
 const types = {
   getTypeParser(oid: number, format?: 'text' | 'binary') {
@@ -28,19 +42,19 @@ const types = {
 
 export interface DatabaseOptions {
   url: string;
-  /** The connections' application name, which pg_stat_activity shows. */
+  /** The application name of the connections, as pg_stat_activity shows it. */
   name: string;
-  /** The most connections that this process opens. */
+  /** Maximum number of connections that this process opens. */
   poolSize?: number;
-  /** A longer statement is cancelled, in milliseconds; 0 for never. */
+  /** Statement timeout, in milliseconds; 0 for none. */
   statementTimeoutMs?: number;
-  /** PostgreSQL ends a transaction after this time without a statement, in milliseconds; 0 for never. */
+  /** How long a transaction may be idle before PostgreSQL aborts it, in milliseconds; 0 for no limit. */
   idleInTransactionMs?: number;
-  /** If given, gets a warning for each lost connection. Queries on that connection fail as well. */
+  /** If given, receives a warning for each lost connection. Queries on that connection fail as well. */
   log?: Logger;
 }
 
-/** Opens the pool; nothing connects before the first query. The caller destroys it. */
+/** Creates the connection pool. It connects at the first query. The caller must destroy it. */
 export function createDatabase({
   url,
   name,
@@ -54,16 +68,18 @@ export function createDatabase({
     connection: {
       connectionString: url,
       application_name: name,
-      keepAlive: true,
+      ...LASTING_CONNECTION,
       idle_in_transaction_session_timeout: idleInTransactionMs,
-      ...(statementTimeoutMs > 0 ? { statement_timeout: statementTimeoutMs } : {}),
+      ...(statementTimeoutMs > 0
+        ? { statement_timeout: statementTimeoutMs, query_timeout: statementTimeoutMs + ANSWER_MS }
+        : {}),
       types,
-      // Lets shared-connections.ts send several reads at once. All other users wait for each answer.
+      // Lets shared-connections.ts send several reads at once. All other code waits for each result.
       pipeline: true,
     } as Knex.PgConnectionConfig,
-    pool: { min: 0, max: poolSize },
+    pool: { min: 0, max: poolSize, afterCreate: assertPrimary },
     acquireConnectionTimeout: 10_000,
-    // Otherwise the values of a failing statement would appear in its error's message, and so in logs.
+    // Otherwise the error message of a failing statement would contain the statement's values, and so would logs.
     compileSqlOnError: false,
     log: {
       warn: (message) => log?.warn(String(message)),
@@ -73,8 +89,22 @@ export function createDatabase({
 }
 
 /**
- * Returns the rows of a raw statement, with the caller's type.
- * Write a cast beside a named binding as `cast(:name as type)`: knex reads `:name:` as an identifier.
+ * Refuses a connection to a standby, which the database's address may name for a moment during a failover. The pool
+ * would keep it, and every write on it would fail, after the address names the primary again.
+ */
+function assertPrimary(connection: pg.Client, done: (error: Error | null) => void): void {
+  connection
+    .query<{ standby: boolean }>('select pg_is_in_recovery() as standby')
+    .then(({ rows }) => {
+      if (rows[0]?.standby) throw new Error('the address of the database names a standby, which accepts no writes');
+      done(null);
+    })
+    .catch((error: Error) => void connection.end().then(() => done(error), done));
+}
+
+/**
+ * Returns the rows of a raw statement, typed by the caller. Write a cast of a named binding as `cast(:name as type)`,
+ * because knex reads `:name:` as an identifier.
  */
 export async function rowsOf<T>(
   db: Db,
@@ -87,18 +117,18 @@ export async function rowsOf<T>(
 
 const MAX_REASON_LENGTH = 200;
 
-/** Classes of SQLSTATE that a statement's own data causes: values, constraints, limits of size. */
+/** Classes of SQLSTATE errors caused by a statement's data: invalid values, constraints, size limits. */
 const REFUSALS = ['21', '22', '23', '54'];
 
-/** Returns true if the database refused a statement because of its data: it would fail again. */
+/** Returns true if the database refused a statement because of its data. A retry would fail again. */
 export function isRefusal(error: unknown): boolean {
   const code = (error as { code?: unknown } | null)?.code;
   if (typeof code !== 'string' || code.length !== 5) return false;
-  // XX000 includes requests for more memory than a value may have.
+  // XX000 includes requests for more memory than a value may use.
   return REFUSALS.includes(code.slice(0, 2)) || code === 'XX000';
 }
 
-/** Returns why the database refused a statement, without the statement that knex puts first. */
+/** Returns why the database refused a statement, without the SQL that knex puts before the message. */
 export function refusalReason(error: unknown): string {
   const message = errorMessage(error);
   return message
@@ -114,12 +144,12 @@ export function isTimeout(error: unknown): boolean {
   return (error as { code?: unknown } | null)?.code === QUERY_CANCELED;
 }
 
-/** Takes an advisory lock until the transaction ends. Transactions with the same name wait. */
+/** Takes an advisory lock until the transaction ends. Other transactions that request the same name wait. */
 export async function lockUntilCommit(trx: Transaction, name: string): Promise<void> {
   await trx.raw('select pg_advisory_xact_lock(hashtextextended(?, 0))', [name]);
 }
 
-/** Returns the id of this installation. It marks what the installation creates in systems that it shares with others. */
+/** Returns the id of this installation. It labels what the installation creates in systems shared with others. */
 export async function installationId(db: Db): Promise<string> {
   const [row] = await rowsOf<{ id: string }>(db, 'select id from installation', []);
   if (!row) throw new Error('the table "installation" has lost its row');
@@ -148,7 +178,7 @@ export async function countOf(db: Db, sql: string, bindings: Parameters<typeof r
   return (await oneRow<{ count: number }>(db, sql, bindings))?.count ?? 0;
 }
 
-/** Returns the row of a statement that always returns one. Throws an error if it returned none. */
+/** Returns the row of a statement that always returns one. Throws an error if there is none. */
 export function returnedRow<T>(row: T | null | undefined): T {
   if (row === null || row === undefined) throw new Error('the statement returned no row');
   return row;

@@ -1,16 +1,19 @@
 import pg from 'pg';
 import { errorMessage } from '../error-registry.js';
 import type { Logger } from '../log.js';
+import { LASTING_CONNECTION } from './database-client.js';
 
 /** PostgreSQL NOTIFY channels. A notification only wakes its receiver, which reads the tables. */
 export const CHANNELS = {
-  /** Payload: a service's id. What the edge serves for it has changed. */
+  /** Payload: a service's id. What the edge serves for the service has changed. */
   route: 'ranvier_route',
   /** Payload: a deployment's id. Its cancellation was requested. */
   cancel: 'ranvier_cancel',
-  /** Payload: a host's id. Its replicas are to be reconciled. */
+  /** Payload: a host's id. The replicas of the host must be reconciled. */
   replica: 'ranvier_replica',
-  /** Payload: a summons (shared/remote/model.ts). A worker of a host is to connect to an API process. */
+  /** Payload: empty. A process that runs no dispatcher has stored a record that is due. */
+  work: 'ranvier_work',
+  /** Payload: a summons (shared/remote/model.ts). It asks a worker of a host to connect to an API process. */
   remote: 'ranvier_remote',
 } as const;
 export type Channel = (typeof CHANNELS)[keyof typeof CHANNELS];
@@ -18,8 +21,8 @@ export type Channel = (typeof CHANNELS)[keyof typeof CHANNELS];
 const RECONNECT_MS = 500;
 
 /**
- * One connection that listens. After a lost connection every handler is called with `null`: notifications may have been
- * missed, so the handler must reconcile everything.
+ * A connection that listens for notifications. When it is lost, every handler is called with `null`: notifications may
+ * have been missed, so the handler must reconcile everything.
  */
 export class Listener {
   readonly #url: string;
@@ -34,7 +37,7 @@ export class Listener {
     this.#log = log;
   }
 
-  /** Registers a handler; returns the function that removes it. Call before or after `start`. */
+  /** Registers a handler and returns the function that removes it. May be called before or after `start`. */
   on(channel: Channel, handler: (payload: string | null) => void): () => void {
     const handlers = this.#handlers.get(channel) ?? new Set();
     handlers.add(handler);
@@ -42,14 +45,24 @@ export class Listener {
     return () => void handlers.delete(handler);
   }
 
-  /** Connects; throws if the first connection fails. After a lost connection it reconnects in the background. */
+  /** Connects; throws if the first attempt fails. A connection lost later is reopened in the background. */
   async start(): Promise<void> {
-    const client = new pg.Client({ connectionString: this.#url, application_name: 'ranvier-listen', keepAlive: true });
+    const client = new pg.Client({
+      connectionString: this.#url,
+      application_name: 'ranvier-listen',
+      ...LASTING_CONNECTION,
+    });
     client.on('error', () => this.#lost(client));
     client.on('end', () => this.#lost(client));
     client.on('notification', ({ channel, payload }) => this.#ring(channel as Channel, payload ?? ''));
-    await client.connect();
-    for (const channel of Object.values(CHANNELS)) await client.query(`listen ${channel}`);
+    try {
+      await client.connect();
+      for (const channel of Object.values(CHANNELS)) await client.query(`listen ${channel}`);
+    } catch (error) {
+      // A standby accepts connections, but refuses to listen. Each try would leave one open.
+      await client.end().catch(() => undefined);
+      throw error;
+    }
     this.#client = client;
   }
 

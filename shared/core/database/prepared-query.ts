@@ -1,16 +1,16 @@
 import pg from 'pg';
 
-/** How a statement's rows are decoded: PostgreSQL's answer to Describe. */
+/** How to decode a statement's rows, from PostgreSQL's response to a Describe message. */
 interface Shape {
   columns: readonly { name: string; parse: (text: string) => unknown }[];
-  /** A row of nulls, so that all rows are objects of one shape. */
+  /** A row of nulls, copied for each result row so that all rows have the same shape in V8. */
   empty: Readonly<Record<string, null>>;
 }
 
-/** What this process knows about the statements of one connection. */
+/** Cached descriptions of the statements of one connection. */
 interface Described {
   shapes: Map<string, Shape>;
-  /** The connection, in a form that does not send Describe. */
+  /** The connection, wrapped so that it does not send Describe messages. */
   quiet: pg.Connection;
 }
 
@@ -27,15 +27,16 @@ function describedOf(connection: pg.Connection): Described {
 }
 
 /**
- * One run of a named statement. pg asks PostgreSQL in each run to describe the columns, which costs both sides more
- * than a few rows do. The description cannot change on a connection (PostgreSQL then refuses the statement), so this
- * class asks once.
+ * An execution of a named statement. Asks PostgreSQL to describe the columns only once per connection. pg asks at each
+ * execution, which costs both sides more than a few rows do. The description cannot change on a connection: PostgreSQL
+ * would refuse the statement instead.
  */
 class PreparedQuery<Row> extends pg.Query {
-  /** pg uses this name to know which statements a connection has parsed. */
+  /** The statement's name. pg uses it to track which statements a connection has parsed. */
   readonly name: string;
   readonly #client: pg.Client;
-  readonly #end: (error: unknown, rows: Row[]) => void;
+  /** pg replaces it by one that also ends the time limit of the answer (`query_timeout`). */
+  declare callback: (error: unknown, rows: Row[]) => void;
   readonly #rows: Row[] = [];
   #shapes: Map<string, Shape> | undefined;
   #shape: Shape | undefined;
@@ -50,7 +51,7 @@ class PreparedQuery<Row> extends pg.Query {
     super(text, values as unknown[]);
     this.name = name;
     this.#client = client;
-    this.#end = end;
+    this.callback = end;
   }
 
   override submit = (connection: pg.Connection) => {
@@ -89,15 +90,15 @@ class PreparedQuery<Row> extends pg.Query {
   handleCommandComplete(): void {}
 
   handleReadyForQuery(): void {
-    this.#end(this.#failure, this.#rows);
+    this.callback(this.#failure, this.#rows);
   }
 
   handleError(error: unknown): void {
-    this.#end(error, []);
+    this.callback(error, []);
   }
 }
 
-/** Returns the rows of one run of a named statement. */
+/** Executes a named statement and returns its rows. */
 export function runPrepared<Row>(
   client: pg.Client,
   statement: { name: string; text: string },

@@ -1,3 +1,4 @@
+import { hasControls } from '../plain-text.js';
 import {
   flag,
   IP_ADDRESS,
@@ -9,6 +10,7 @@ import {
   secret,
   setting,
   settingsOf,
+  text,
   urlOf,
 } from './setting.js';
 
@@ -20,10 +22,26 @@ const TOKEN = {
   valid: (text: string) => /^[!-~]{16,}$/.test(text),
   problem: 'must have at least 16 visible ASCII characters',
 };
+/** Security depends on the connection to the provider, so plain HTTP is accepted only for localhost. */
+const ISSUER = {
+  valid: (text: string) =>
+    /^(https:\/\/|http:\/\/(localhost|127\.0\.0\.1|\[::1\])(:|\/|$))/.test(text) &&
+    URL.canParse(text) &&
+    !/[?#]/.test(text),
+  problem: 'must be an address such as https://accounts.example.com',
+};
+const SCOPES = {
+  valid: (text: string) => text.split(' ').includes('openid') && /^[!#-[\]-~ ]+$/.test(text),
+  problem: 'must be scopes separated by spaces, with openid among them',
+};
+const LABEL = {
+  valid: (text: string) => text.length <= 60 && !hasControls(text),
+  problem: 'must be one line of at most 60 characters',
+};
 
 const api = settingsOf('api');
 
-/** Settings of the HTTP API and of the people who use it. */
+/** Settings of the HTTP API and its users. */
 export const API_SETTINGS = {
   PORT: setting(port(3000), ['start', 'api'], 'The port of the API.'),
   API_ADDRESS: api(
@@ -83,4 +101,15 @@ export const API_SETTINGS = {
     'The server that mails notifications and verification links. Without it, nothing is mailed. Set it together with `MAIL_FROM`.',
   ),
   MAIL_FROM: setting(optional(), ['api', 'worker'], 'The sender of these e-mails.'),
+  OIDC_ISSUER: api(
+    optional(ISSUER),
+    'The issuer of a provider of OpenID Connect with which people sign in, see [sign-in with a provider](../how-to/sign-in-with-a-provider.md). Set it together with `OIDC_CLIENT_ID` and `OIDC_CLIENT_SECRET`.',
+  ),
+  OIDC_CLIENT_ID: api(optional(), 'The name of this installation at the provider.'),
+  OIDC_CLIENT_SECRET: api(secret(optional()), 'The secret that belongs to this name.'),
+  OIDC_NAME: api(optional(LABEL), 'What the button of the sign-in page calls the provider.', "the issuer's host"),
+  OIDC_SCOPES: api(
+    text('openid email profile', SCOPES),
+    'What the provider is asked for. Claims that give roles may need a scope more, such as `groups`.',
+  ),
 };

@@ -14,7 +14,7 @@ import {
   urlOf,
 } from './setting.js';
 
-/** `auto` is for projects without a known language, and for compiled programs. */
+/** `auto` is used for compiled programs, and for projects whose language is unknown. */
 const BASE_IMAGES: Readonly<Record<string, string>> = {
   node: 'node:22-bookworm-slim',
   python: 'python:3.13-slim-bookworm',
@@ -48,7 +48,7 @@ const IMAGE = {
   problem: 'must be the name of an image such as registry.example.com/postgres:{version}',
 };
 
-/** Returns true for the forms of address that a sandbox can reach: a Unix socket, or TCP with a port. */
+/** Returns true for addresses that a sandbox can reach: a Unix socket, or TCP with a port. */
 export function isSocketAddress(given: string): boolean {
   return /^unix:\/\/\/.|^tcp:\/\/[^/:]+:\d+\/?$/.test(given);
 }
@@ -56,7 +56,7 @@ export function isSocketAddress(given: string): boolean {
 const worker = settingsOf('worker');
 const apiAndWorker = settingsOf('api', 'worker');
 
-/** Settings of what may be hosted, and of how it is built and run. */
+/** Settings that control what may be hosted, and how it is built and run. */
 export const HOSTING_SETTINGS = {
   HOSTING_ENABLED: apiAndWorker(flag(true), 'If `false`, no deployment and no action can be queued.'),
   ALLOW_LOCAL_REPOSITORIES: apiAndWorker(
@@ -94,6 +94,14 @@ export const HOSTING_SETTINGS = {
   SCALING_READY_SECONDS: worker(
     integer(30, 0, 600),
     'Seconds after which automatic scaling counts what a new replica uses: starting often needs more.',
+  ),
+  SLEEP_SECONDS: worker(
+    integer(900, 1, 86_400),
+    'Seconds without a visitor after which a web service with `minReplicas` 0 falls asleep.',
+  ),
+  FROZEN_SECONDS: worker(
+    integer(3_600, 0, 604_800),
+    'Seconds for which the replicas of a sleeping service are frozen before they end. With 0, and in a swarm, they end at once.',
   ),
   STOP_GRACE_SECONDS: worker(integer(10, 1, 600), 'Seconds between TERM and KILL.'),
   RUNTIME: apiAndWorker(
@@ -157,7 +165,7 @@ export const HOSTING_SETTINGS = {
   PATH: worker(text(''), 'The folders in which the `railpack` program is looked for.', "the system's"),
 };
 
-/** Parses runtime → image. Missing entries get the default images. */
+/** Parses a map of runtime → image. Missing entries get the default images. */
 function baseImages(): Kind<Record<string, string>> {
   const parse: Kind<Record<string, string>>['parse'] = (text, report) => {
     const given: Record<string, string> = {};

@@ -1,10 +1,10 @@
 import { errorMessage } from '../../../shared/core/error-registry.js';
+import { linearPattern, literally } from '../../../shared/core/linear-pattern.js';
 import { quote } from '../../core/quote.js';
 import { BuildError } from '../../failures/explained-errors.js';
 import { isRecord } from '../files/json-values.js';
 import { type PackageManifest, readManifest } from '../files/package-manifest.js';
 import type { ProjectFiles } from '../files/project-files.js';
-import { linearPattern, literally } from '../files/re2-pattern.js';
 import { parseYaml } from '../files/yaml-and-toml.js';
 import { parentOf, type RepositoryTree } from './repository-tree.js';
 
@@ -14,21 +14,21 @@ interface WorkspacePackage {
   manifest: PackageManifest;
 }
 
-/** Several packages that one installation serves, managed by npm, pnpm, yarn, bun, Lerna or Nx. */
+/** Several packages that are installed together, managed by npm, pnpm, yarn, bun, Lerna or Nx. */
 export interface Workspace {
   /** The root of the workspace, relative to the repository. */
   folder: string;
   files: ProjectFiles;
   manifest: PackageManifest;
   packages: WorkspacePackage[];
-  /** The tool that knows the order in which packages are built. */
+  /** The tool that builds packages in the order of their dependencies; null if there is none. */
   tool: 'turbo' | 'nx' | 'pnpm' | null;
 }
 
 const MAX_PATTERNS = 200;
 const MAX_PATTERN_LENGTH = 300;
 
-/** Returns the patterns of a folder's workspace; null if the folder is no workspace. Throws `BuildError`. */
+/** Returns the package patterns of a workspace; null if the folder is not a workspace root. Throws `BuildError`. */
 export function workspacePatterns(files: ProjectFiles): string[] | null {
   const pnpm = files.text('pnpm-workspace.yaml');
   const yaml = pnpm === undefined ? null : patternsIn(() => parseYaml(pnpm), 'pnpm-workspace.yaml');
@@ -51,10 +51,7 @@ function patternsIn(parse: () => unknown, file: string): string[] | null {
   return Array.isArray(list) ? list.filter((pattern) => typeof pattern === 'string').slice(0, MAX_PATTERNS) : null;
 }
 
-/**
- * Returns the folders below `root` that have a package.json and match the patterns.
- * `!` excludes folders.
- */
+/** Returns the folders below `root` that have a package.json and match the patterns. `!` excludes folders. */
 export function packageFolders(tree: RepositoryTree, root: string, patterns: readonly string[]): string[] {
   const wanted = matcher(patterns.filter((pattern) => !pattern.startsWith('!')));
   const unwanted = matcher(patterns.filter((pattern) => pattern.startsWith('!')).map((pattern) => pattern.slice(1)));
@@ -112,7 +109,7 @@ export function ancestors(folder: string): string[] {
   return found;
 }
 
-/** Returns the workspace packages that packages in these folders need. Each comes after the packages that it needs. */
+/** Returns the workspace packages on which the packages in these folders depend, each after its own dependencies. */
 function neededPackages(packages: readonly WorkspacePackage[], folders: readonly string[]): WorkspacePackage[] {
   const byName = new Map(packages.flatMap((one) => (one.manifest.name === null ? [] : [[one.manifest.name, one]])));
   const ordered: WorkspacePackage[] = [];
@@ -131,8 +128,8 @@ function neededPackages(packages: readonly WorkspacePackage[], folders: readonly
 }
 
 /**
- * Returns the folders of packages that neither the package in `folder` nor the root needs.
- * They are relative to the workspace.
+ * Returns the folders of packages on which neither the package in `folder` nor the root depends. The paths are relative
+ * to the workspace.
  */
 export function unneededPackages({ folder: root, manifest, packages }: Workspace, folder: string): string[] {
   const own = [root, folder];
@@ -142,9 +139,9 @@ export function unneededPackages({ folder: root, manifest, packages }: Workspace
 }
 
 /**
- * Returns the commands that build a package and the workspace packages that it needs. They run at the workspace's root.
- * `own` is the package's build command in its folder, null if it has none. `run` is how the package manager runs a
- * script.
+ * Returns the commands that build a package and the workspace packages on which it depends. They run in the workspace's
+ * root. `own` is the package's build command, which runs in the package's folder; null if it has none. `run` is the
+ * command with which the package manager runs a script.
  */
 export function workspaceBuild(workspace: Workspace, folder: string, own: string | null, run: string): string[] {
   const { tool, packages } = workspace;
@@ -160,7 +157,7 @@ export function workspaceBuild(workspace: Workspace, folder: string, own: string
   return [...needed.map((one) => within(one.folder, `${run} build`)), ...(own === null ? [] : [within(folder, own)])];
 }
 
-/** Returns the build tool of a workspace, if its root installs one. */
+/** Returns the tool that builds a workspace's packages in order; null if there is none. */
 export function toolOf(files: ProjectFiles, manifest: PackageManifest): Workspace['tool'] {
   const installs = (name: string) => Object.hasOwn(manifest.dependencies, name);
   const tasks = files.text('turbo.json') ?? files.text('turbo.jsonc') ?? '';
@@ -170,12 +167,12 @@ export function toolOf(files: ProjectFiles, manifest: PackageManifest): Workspac
   return files.has('pnpm-workspace.yaml') ? 'pnpm' : null;
 }
 
-/** Returns `folder` as seen from `root`, which contains it. */
+/** Returns the path of `folder` relative to `root`, which contains it. */
 export function relativeTo(root: string, folder: string): string {
   return root === '' || root === folder ? (root === folder ? '' : folder) : folder.slice(root.length + 1);
 }
 
-/** Returns one word of a shell. It has quotes only if it needs them, so that commands stay readable. */
+/** Returns a text as one word of a shell. Quotes it only if necessary, so that commands stay readable. */
 export function quoted(text: string): string {
   return /^[\w@./:=+-]+$/.test(text) ? text : quote(text);
 }

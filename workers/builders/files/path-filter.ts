@@ -1,10 +1,10 @@
-import { linearPattern } from './re2-pattern.js';
+import { linearPattern } from '../../../shared/core/linear-pattern.js';
 
 /**
- * `includePaths` and `ignorePaths`: patterns like those of .gitignore for paths of the repository.
- * A pattern with a slash before its end is anchored at the repository's top; any other matches at every depth. A folder
- * includes everything below it. `*`, `?` and `[…]` match within a name, `**` across names. `!` negates a pattern. The
- * last matching pattern decides.
+ * `includePaths` and `ignorePaths`: patterns like those of .gitignore for paths of the repository. A pattern with a
+ * slash before its end is anchored at the repository's root; any other matches at every depth. A folder includes
+ * everything below it. `*`, `?` and `[…]` match within a name, `**` across names. `!` negates a pattern. The last
+ * matching pattern decides.
  */
 export interface PathFilter {
   /** Returns true if a file is part of the build. `path` is relative to the repository, with `/` between its parts. */
@@ -24,8 +24,8 @@ export function createPathFilter(includePaths: readonly string[], ignorePaths: r
 }
 
 /**
- * Creates a filter from the lines of a .dockerignore.
- * They work like `ignorePaths`, but every pattern is anchored at the top, and `[^…]` is a negated class.
+ * Creates a filter from the lines of a .dockerignore. They work like `ignorePaths`, but every pattern is anchored at
+ * the root, and `[^…]` is a negated class.
  */
 export function createDockerignore(lines: readonly string[]): PathFilter {
   const ignored = selection(
@@ -51,8 +51,7 @@ function withoutOuterSlashes(pattern: string): string {
 interface Pattern {
   negated: boolean;
   /**
-   * An RE2 expression for paths with a slash at their end. It matches the beginning of the paths that the pattern
-   * names.
+   * An RE2 expression for paths with a slash appended. It matches the beginning of each path that the pattern matches.
    */
   expression: string;
 }
@@ -63,7 +62,7 @@ function parse(text: string): Pattern {
   const path = withoutOuterSlashes(body);
   const levels = path.split('/').map((level) => (level === '**' ? ANY_LEVELS : `${nameExpression(level)}/`));
   const isAnchored = path.includes('/') || /^\.?\//.test(body);
-  // A folder's content follows its slash, so a pattern for folders needs a character after the slash.
+  // A pattern that ends with a slash requires a character after the slash. Only a path inside the folder has one.
   const below = body.endsWith('/') ? '[^/]' : '';
   return { negated, expression: `${isAnchored ? '' : ANY_LEVELS}${levels.join('')}${below}` };
 }

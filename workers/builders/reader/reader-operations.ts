@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import type { Detection } from '../../../shared/detections/model.js';
 import type { ServiceKind } from '../../../shared/services/model.js';
+import type { FoundTemplates } from '../../../shared/templates/store.js';
 import { BuildError } from '../../failures/explained-errors.js';
 import type { InstalledInput, InstalledNode } from '../dependencies/installed-node.js';
 import { type InstallationInput, isInstalled, lockedInstall } from '../dependencies/locked-install.js';
@@ -33,7 +34,7 @@ export interface ProcessPlan {
   locked: string | null;
 }
 
-/** How a project becomes an image of a container engine. */
+/** How an image for a container engine is built from a project. */
 export type ContainerPlan = { project: string } & (
   | { by: 'dockerfile' }
   | { by: 'railpack'; startCommand: string | null }
@@ -80,7 +81,7 @@ export const OPERATIONS = {
     const { detectAndPlan, SeveralApplicationsError } = await detection();
     const usesRailpack = railpack && settings.buildMethod === 'railpack';
     const planned = await detectAndPlan(input, { containers: true }).catch((error: unknown) => {
-      // If detection fails, Railpack is tried, which knows more languages. It cannot choose between several
+      // If detection fails, Railpack is tried, which supports more languages. It cannot choose between several
       // applications either.
       const goesOn = usesRailpack && error instanceof BuildError && !(error instanceof SeveralApplicationsError);
       if (goesOn) return null;
@@ -116,20 +117,25 @@ export const OPERATIONS = {
     return installedNode(input);
   },
 
+  readTemplates: async (input: { app: string }): Promise<FoundTemplates> => {
+    const { readTemplates } = await import('../../templates/read-templates.js');
+    return readTemplates(input);
+  },
+
   settleResult: (input: SettleInput) => settleResult(input),
 
   sealTree: ({ folder, ...options }: SealOptions & { folder: string }): Promise<SealedTree> =>
     sealTree(folder, options),
 } as const;
 
-/** Operations that answer with a stream. */
+/** Operations whose result is a stream. */
 export const STREAMS = {
   /** Returns a build context as tar. */
   packContext: async (content: PackedContent): Promise<Readable> => {
     const { packFolders } = await import('../engine-images/pack-folders.js');
     return packFolders(content);
   },
-  /** Renames the image of an archive, which is read from standard input. */
+  /** Renames the image in an archive, which is read from standard input. */
   renameArchive: async ({ name }: { name: string }): Promise<Readable> => {
     const { renameArchive } = await import('../engine-images/rename-archive.js');
     return renameArchive(process.stdin, name);

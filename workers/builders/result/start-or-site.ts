@@ -1,11 +1,13 @@
 import type { Dirent } from 'node:fs';
 import { lstat, readdir, readFile } from 'node:fs/promises';
 import { join, posix } from 'node:path';
+import type { SiteRules } from '../../../shared/rules/model.js';
 import { BuildError } from '../../failures/explained-errors.js';
 import type { Start } from '../detection/application.js';
 import { contents, folderInside, OUTSIDE, resolveInside } from '../files/project-files.js';
 import type { PublishPlan } from '../plan/plan-model.js';
 import { baseOfPage } from './site-base.js';
+import { readSiteRules } from './site-rules.js';
 
 export interface SettleInput {
   /** Real paths of the repository's files and of the project. */
@@ -20,22 +22,24 @@ export interface SettleInput {
   built: boolean;
 }
 
-/** The result of a build: an application that starts, or files that are published. */
+/** The result of a build: an application to start, or a site to publish. */
 export type Settled =
   | { type: 'process'; startCommand: string; notes: string[] }
   | {
       type: 'static';
       /** The real path of the folder to publish. */
       folder: string;
-      /** The page that answers every unknown path, below `folder`; '' if there is none. */
+      /** The page that is served for unknown paths, relative to `folder`; '' if there is none. */
       fallback: string;
-      /** The folder below the address at which the pages expect the site (`/shop`); '' for the address itself. */
+      /** The base path under which the pages expect the site (`/shop`); '' for the root. */
       base: string;
+      /** The rules of `_redirects` and `_headers`; null if there are none. */
+      rules: SiteRules | null;
       notes: string[];
     };
 
 /**
- * Decides how to use what a build has made. Uses the first start whose file exists. If there is no such start,
+ * Decides how to use the output of a build. Uses the first start whose file exists. If there is no such start,
  * publishes the site if there is one. Throws `BuildError`.
  */
 export async function settleResult(input: SettleInput): Promise<Settled> {
@@ -79,7 +83,7 @@ type SiteInput = SettleInput & { publish: PublishPlan };
 async function publishedSite(input: SiteInput, page: string | null): Promise<Settled> {
   const { app, project, publishDirectory, isDefault, publish, built } = input;
   const chosen = isDefault ? (page ?? (await anyFolder(input))) : publishDirectory;
-  // A link that leads out is refused below. That its target exists is no secret of this host.
+  // Throws if publishDirectory leads out of the project. The error does not reveal whether its target exists.
   const leadsOut = (await resolveInside(project, publishDirectory)) === OUTSIDE;
   if (leadsOut && (chosen === null || !isDefault)) await folderInside(project, publishDirectory, 'publishDirectory');
   if (chosen === null) throw await nothingToPublish(input);
@@ -97,7 +101,9 @@ async function publishedSite(input: SiteInput, page: string | null): Promise<Set
     notes.push(
       `The pages expect to be at ${base}/: the site answers there, and / leads there; build for the path / to change it`,
     );
-  return { type: 'static', folder, fallback: await fallbackOf(folder, publish.singlePage), base, notes };
+  const { rules, notes: ignored } = await readSiteRules(folder);
+  const fallback = await fallbackOf(folder, publish.singlePage);
+  return { type: 'static', folder, fallback, base, rules, notes: [...notes, ...ignored] };
 }
 
 async function nothingToPublish({
@@ -115,10 +121,10 @@ async function nothingToPublish({
   );
 }
 
-/** Folders in which sites without a build usually are. */
+/** Folders that usually contain the files of a site without a build. */
 const USUAL = ['public', 'dist', 'build', 'docs', 'site', 'www', 'web', 'html', 'static', 'src', 'app', '_site', 'out'];
 
-/** Returns the folder with the page to publish; null if there is none. */
+/** Returns the folder with the page to publish, relative to the project; null if there is none. */
 async function findPage({
   app,
   project,
@@ -182,8 +188,7 @@ async function newPage(project: string, before: readonly string[]): Promise<stri
 }
 
 /**
- * Returns the entries of a folder.
- * Returns empty if its path is too long or not UTF-8, which sealing the image reports.
+ * Returns the entries of a folder; none if its path is too long or not UTF-8. Storing the image reports such paths.
  */
 async function entriesOf(folder: string): Promise<Dirent[]> {
   return readdir(folder, { withFileTypes: true }).catch((error: NodeJS.ErrnoException) => {
@@ -204,8 +209,8 @@ async function baseOf(folder: string): Promise<string> {
 }
 
 /**
- * Returns the page for unknown paths; '' if there is none. Generators of single-page applications name it `200.html`. A
- * site with a 404.html has none, because that file answers unknown paths.
+ * Returns the fallback page of a single-page application, often `200.html`; '' if there is none. A site with a 404.html
+ * has no fallback: visitors of unknown paths get that file.
  */
 async function fallbackOf(folder: string, singlePage: boolean): Promise<string> {
   const has = async (name: string) => (await kindOf(folder, name)) === 'file';
@@ -230,7 +235,7 @@ async function redirectsAll(folder: string): Promise<boolean> {
   return lines.some(([from, to, status]) => from === '/*' && to === '/index.html' && status === '200');
 }
 
-/** Returns true if the program exists. It may be named without its ending, or by its folder. */
+/** Returns true if the program exists. The path may lack the file's extension, or name the program's folder. */
 async function hasProgram(place: Place, path: string): Promise<boolean> {
   if ((await kindAt(place, path)) !== null) return true;
   for (const end of ['.js', '.cjs', '.mjs']) if ((await kindAt(place, path + end)) === 'file') return true;
@@ -241,7 +246,7 @@ type Place = Pick<SettleInput, 'app' | 'project'>;
 
 /**
  * Returns the kind of file at a path, which is relative to the project. The path may lead to another folder of the
- * repository, because Nx builds below its root.
+ * repository, because Nx builds below the workspace's root.
  */
 function kindAt({ app, project }: Place, path: string): Promise<'file' | 'directory' | null> {
   return kindOf(app, posix.join(project.slice(app.length + 1), path));

@@ -1,7 +1,9 @@
 import { errorMessage } from '../../../shared/core/error-registry.js';
+import { readCanary } from '../../../shared/deployments/canary-store.js';
 import type { DeploymentEvent } from '../../../shared/deployments/model.js';
 import { isDataKind } from '../../../shared/services/model.js';
 import { getService } from '../../../shared/services/store.js';
+import { canaryFacts, obstacle } from '../../canaries/begin-canary.js';
 import { ReleaseError } from '../../failures/explained-errors.js';
 import { edgesApplied } from '../../releases/edges-applied.js';
 import { withoutSearchPath } from '../../releases/release-of-run.js';
@@ -11,15 +13,15 @@ import type { DeploymentRun } from '../deployment-run.js';
 import { runPreDeploy } from '../pre-deploy.js';
 
 /**
- * The longest wait for the edges, in milliseconds. An edge that still drains slow requests already serves the new
- * release.
+ * Maximum wait for the edges, in milliseconds. Short, because an edge that is still draining slow requests already
+ * serves the new release.
  */
 const EDGES_MS = 2000;
 
-/** Starts the new release beside the old one and waits until it is healthy. Throws `ReleaseError`. */
+/** Starts the new release next to the old one and waits until it is healthy. Throws `ReleaseError`. */
 export async function release(run: DeploymentRun): Promise<DeploymentEvent> {
   const { deps, deployment } = run;
-  // A site that this run has just built is on this host, and needs no replica.
+  // A static site that this run has just built is on this host, and needs no replica.
   if (isBuiltSite(run)) return healthy(run);
   const spec = await loadReleaseSpec(deps.db, deps.keyring, deployment.id);
   if (!(await deps.images.has(spec.image))) {
@@ -59,21 +61,34 @@ function isBuiltSite({ image, service, deployment }: DeploymentRun): boolean {
 }
 
 async function healthy(run: DeploymentRun): Promise<DeploymentEvent> {
-  const together = run.deployment.together_id !== null;
-  await run.say(
-    together
-      ? 'The release is healthy; the route moves to it when all services that go live with it are ready'
-      : 'The release is healthy; the route moves to it',
-  );
-  // The log is complete before any reader can see that the deployment has ended.
+  const { event, says } = await afterRelease(run);
+  await run.say(`The release is healthy; ${says}`);
+  // Closed first, so that the log is complete before any reader can see that the deployment has ended.
   await run.channel.close();
   run.signal.throwIfAborted();
-  return { type: together ? 'prepared' : 'routeSwitched' };
+  return event;
+}
+
+/** Returns what follows on a healthy release, and how the log says it. */
+async function afterRelease({ deps, deployment }: DeploymentRun): Promise<{ event: DeploymentEvent; says: string }> {
+  if (deployment.together_id !== null) {
+    const says = 'the route moves to it when all services that go live with it are ready';
+    return { event: { type: 'prepared' }, says };
+  }
+  const facts = await canaryFacts(deps.db, deployment.id);
+  const switched = { type: 'routeSwitched' } as const;
+  if (facts === null) return { event: switched, says: 'the route moves to it' };
+  const { percent, minutes, previousId } = facts;
+  const why = obstacle(facts);
+  if (why !== null || previousId === null)
+    return { event: switched, says: `the route moves to it without a canary: ${why}` };
+  const says = `${percent} % of visitors get it for ${minutes} ${minutes === 1 ? 'minute' : 'minutes'}`;
+  return { event: { type: 'canaryBegun', percent, minutes, previousId }, says };
 }
 
 /**
- * Starts a database's server. A volume has one server, so the running one stops first.
- * If the new server does not start, the old one starts again, which keeps the time without a server short.
+ * Starts a database server. Only one server may use a volume, so the running one is stopped first. If the new server
+ * does not start, the old one is started again, to keep the downtime short.
  */
 async function releaseServer(run: DeploymentRun, spec: ReleaseSpec): Promise<DeploymentEvent> {
   await run.say('Starts the server; one that runs is stopped first, because a volume has one server');
@@ -84,13 +99,13 @@ async function releaseServer(run: DeploymentRun, spec: ReleaseSpec): Promise<Dep
   return { type: 'routeSwitched' };
 }
 
-/** Starts a release with volumes. Meanwhile no replica runs, and the edges hold requests. */
+/** Starts a release with volumes. No replica runs until it is ready; the edges hold requests meanwhile. */
 async function takeVolumes(run: DeploymentRun, spec: ReleaseSpec): Promise<void> {
   await run.say('A replica that runs is stopped first, because one at a time has the volumes; requests wait meanwhile');
   await releaseAlone(run, spec);
 }
 
-/** Starts the only replica of a service. If it does not become ready, the previous release runs again. */
+/** Starts the only replica of a service. If it does not become ready, starts the previous release again. */
 async function releaseAlone(run: DeploymentRun, spec: ReleaseSpec): Promise<void> {
   try {
     await run.deps.runtime.release(spec, run.signal);
@@ -112,12 +127,12 @@ async function startOldRelease(
     await deps.runtime.release(old, AbortSignal.timeout(deps.config.releaseTimeoutSeconds * 1000));
     await channel.write('system', 'The previous release is running again', 'warn');
   } catch (error) {
-    // Logged and not thrown, because the sweep of releases without a replica tries again.
+    // Logged and not thrown, because a sweep starts releases that have no replica.
     await channel.write('system', `The previous release does not start: ${errorMessage(error)}`, 'error');
   }
 }
 
-/** Logs which port was found, if the application listens on another one than PORT. */
+/** Logs the port on which the application listens if it is not PORT. */
 async function sayPort(run: DeploymentRun, { deploymentId }: ReleaseSpec): Promise<void> {
   for (const { port, given_port: givenPort } of await run.deps.runtime.inspect(deploymentId)) {
     if (!port || !givenPort || port === givenPort) continue;
@@ -131,6 +146,12 @@ async function sayPort(run: DeploymentRun, { deploymentId }: ReleaseSpec): Promi
  * If a worker dies here, the next one only repeats the wait.
  */
 export async function confirmEdges(run: DeploymentRun): Promise<DeploymentEvent> {
+  if (run.deployment.steps.at(-1)?.name === 'canary') {
+    await run.say(
+      `The canary is over, all visitors get the release: ${(await readCanary(run.deps.db, run.deployment.id))?.reason}`,
+    );
+    await run.channel.close();
+  }
   if (run.deployment.edges !== 0) {
     await edgesApplied(run.deps.db, run.deployment.service_id, null, run.signal, EDGES_MS);
   }

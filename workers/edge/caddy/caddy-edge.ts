@@ -15,31 +15,31 @@ import { SocketFile } from './socket-file.js';
 import type { EdgeTls } from './tls-config.js';
 
 /**
- * When the edge closes, it waits this time for connections that Caddy made before a socket was withdrawn, and for
- * requests that the gate (`readiness-gate.ts`) has just let through. In milliseconds.
+ * How long a closing edge waits for requests that are about to arrive, in milliseconds. These come on connections that
+ * Caddy opened before the socket was withdrawn, or were just admitted by the gate (`readiness-gate.ts`).
  */
 const SETTLE_MS = 100;
 const POLL_INTERVAL_MS = 2_000;
 const WRITABLE_BY_OTHERS = 0o002;
 
 export interface CaddyEdgeOptions
-  extends Pick<NodeEdgeOptions, 'imagesDir' | 'log' | 'refresh' | 'timeouts' | 'limits' | 'traffic'> {
+  extends Pick<NodeEdgeOptions, 'imagesDir' | 'log' | 'refresh' | 'wake' | 'timeouts' | 'limits' | 'traffic'> {
   port: number;
   /** The folder of the Unix sockets over which Caddy reaches this process. */
   socketDir: string;
   /** The address of Caddy's admin API. */
   adminUrl: string;
-  /** The platform domain: hosts below it are services. */
+  /** The platform domain. Its subdomains are services. */
   domain: string;
   tls: EdgeTls | null;
 }
 
 /**
  * The edge behind the operator's Caddy on this host. Caddy terminates the visitors' connections and TLS, and passes
- * each request over a Unix socket to a proxy in this process, which knows the routes. So no address that a hosted
- * application can bind or reach decides where a request goes, and Caddy's configuration is loaded once.
- * If Caddy found the replicas itself (by SRV records of a local name server), a small GET would cost half the processor
- * time, but each rule of the edge would have to be written again in Caddy's configuration.
+ * each request over a Unix socket to a proxy in this process, which holds the routes. Thus no address that a hosted
+ * application can bind or reach decides where a request goes, and Caddy's configuration is loaded only once. An
+ * alternative is that Caddy finds the replicas itself, by SRV records from a local DNS server. A small GET would then
+ * cost half the CPU time, but every rule of the edge would have to be expressed in Caddy's configuration again.
  */
 export class CaddyEdge implements Edge {
   readonly #options: CaddyEdgeOptions;
@@ -54,14 +54,25 @@ export class CaddyEdge implements Edge {
   #displaced = false;
 
   constructor(options: CaddyEdgeOptions) {
-    const { adminUrl, imagesDir, log, refresh, socketDir, port, limits = {}, traffic = new TrafficMeter() } = options;
+    const {
+      adminUrl,
+      imagesDir,
+      log,
+      refresh,
+      wake,
+      socketDir,
+      port,
+      limits = {},
+      traffic = new TrafficMeter(),
+    } = options;
     this.#options = options;
     this.#log = log;
     this.#api = new AdminApi(adminUrl);
     this.#edgeSocket = new SocketFile(join(socketDir, `${port}.sock`));
     this.#gateSocket = new SocketFile(join(socketDir, `${port}.gate.sock`));
     const timeouts = options.timeouts ?? {};
-    this.#proxy = new NodeEdge({ port: 0, behindProxy: true, imagesDir, log, refresh, timeouts, limits, traffic });
+    const parts = { imagesDir, log, refresh, timeouts, limits, traffic, ...(wake === undefined ? {} : { wake }) };
+    this.#proxy = new NodeEdge({ port: 0, behindProxy: true, ...parts });
   }
 
   get figures(): EdgeFigures {
@@ -69,8 +80,8 @@ export class CaddyEdge implements Edge {
   }
 
   /**
-   * Writes Caddy's configuration and starts to accept requests. Throws `CaddyError` if Caddy does not answer or refuses
-   * it.
+   * Writes Caddy's configuration and starts to accept requests. Throws `CaddyError` if Caddy does not respond or
+   * refuses the configuration.
    */
   async listen(): Promise<void> {
     const { port, domain, tls } = this.#options;
@@ -78,7 +89,7 @@ export class CaddyEdge implements Edge {
     const timeouts = { ...TIMEOUTS, ...this.#options.timeouts };
     await this.#warnOfOpenAdmin();
     const keeper = new ConfigKeeper(this.#api, configParts({ domain, port, tls, sockets, timeouts }), this.#log);
-    // The gate's socket opens last: when the gate lets a request through, the edge already listens.
+    // Open the gate's socket last: when the gate admits a request, the edge must already be listening.
     await this.#edgeSocket.publish((path) => this.#proxy.listen(path));
     await this.#gateSocket.publish((path) => this.#gate.listen(path));
     await keeper.start();
@@ -104,7 +115,7 @@ export class CaddyEdge implements Edge {
     await this.#proxy.close();
   }
 
-  /** Warns if other users can connect to the admin API: they could decide where every request goes. */
+  /** Warns if other users can connect to the admin API, because they could redirect all requests. */
   async #warnOfOpenAdmin(): Promise<void> {
     const { adminUrl } = this.#options;
     const socket = socketPathOf(adminUrl);
@@ -117,7 +128,7 @@ export class CaddyEdge implements Edge {
     );
   }
 
-  /** Logs once if connections no longer reach this process. */
+  /** Logs once if new connections no longer reach this process. */
   async #look(): Promise<void> {
     try {
       const displaced = !((await this.#edgeSocket.isOurs()) && (await this.#gateSocket.isOurs()));

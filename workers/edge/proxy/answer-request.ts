@@ -1,7 +1,9 @@
-import { badRequest, PAGES, sendMaintenance, sendPage } from './error-pages.js';
+import { takeSide } from '../canary/visitor-side.js';
+import { applyRules, printable } from '../rules/apply-rules.js';
+import { badRequest, PAGES, sendMaintenance, sendPage, sendRedirect } from './error-pages.js';
 import type { Exchange } from './exchange.js';
 import { type HeldRequests, holds } from './held-requests.js';
-import type { LiveTable } from './live-table.js';
+import type { LiveRoute, LiveTable } from './live-table.js';
 import { ambiguity, hasBody } from './proxy-headers.js';
 import { forward } from './replicas/forward-request.js';
 import { type StaticTarget, serveSite } from './sites/static-site.js';
@@ -9,61 +11,84 @@ import { isAllowed } from './visitors/allow-list.js';
 
 export const HEALTH_PATH = '/.ranvier/healthz';
 
-/** The sources from which requests are answered. */
+/** What is needed to respond to requests. */
 export interface AnswerSources {
   table: LiveTable;
   /** The folder of the images: `<imagesDir>/<digest>`. */
   imagesDir: string;
-  /** Loads a service's route again. Never rejects, and resolves within a time limit. */
+  /** Reloads a service's route. Never rejects, and resolves within a time limit. */
   refresh: (serviceId: string) => Promise<void>;
   /** Requests that wait for a replica. */
   held: HeldRequests;
+  /** Wakes a sleeping service. Never throws. */
+  wake: (serviceId: string) => void;
 }
 
-/** Answers a request according to the route of its host. */
-export function answer(exchange: Exchange, sources: AnswerSources): void {
-  const { table, imagesDir, refresh } = sources;
+/** Responds to a request according to the route of its host. `rulesApplied`: its rules have already admitted it. */
+export function answer(exchange: Exchange, sources: AnswerSources, rulesApplied = false): void {
+  const { table } = sources;
   const { req, upgrade } = exchange;
   const problem = ambiguity(req) ?? (upgrade && hasBody(req) ? 'An upgrade request must not have a body.' : null);
   const live = problem === null ? table.find(exchange.host) : undefined;
   if (problem !== null) {
-    // Closes the connection: its next bytes could be this request's body or the next request (RFC 9112, 6.3).
+    // Close the connection: its next bytes could be this request's body or the next request (RFC 9112, 6.3).
     exchange.res.shouldKeepAlive = false;
     sendPage(exchange, badRequest(problem));
   } else if (live === undefined) answerUnknownHost(exchange);
   else {
-    const { maintenance, serviceId, target } = live.route;
+    const { maintenance, redirectTo, rules, target } = live.route;
     exchange.traffic = live.traffic;
+    const isSuspended = target.type === 'unavailable' && target.reason === 'suspended';
     if (!isAllowed(live.allow, exchange.client.address)) sendPage(exchange, PAGES.notAllowed);
     else if (maintenance !== null) sendMaintenance(exchange, maintenance);
-    else if (target.type === 'unavailable') {
-      if (!holdRequest(exchange, sources)) sendPage(exchange, PAGES[target.reason]);
-    } else if (target.type === 'static') answerFromSite(exchange, target, imagesDir);
-    else {
-      const upstreams = () => table.find(exchange.host)?.upstreams ?? [];
-      forward(exchange, {
-        upstreams,
-        refresh: () => refresh(serviceId),
-        hold: () => holdRequest(exchange, sources),
-      });
-    }
+    else if (redirectTo !== undefined) sendRedirect(exchange, 301, addressOn(redirectTo, exchange));
+    else if (rules === undefined || rulesApplied || isSuspended) serve(exchange, live, sources);
+    else applyRules(exchange, rules, target.type === 'static', () => answer(exchange, sources, true));
   }
 }
 
-/** Lets the request wait for a replica of its service. Returns false if it has to be answered now. */
+/** Returns the requested URL with another host. */
+function addressOn(host: string, { req, client }: Exchange): string {
+  const port = /:\d+$/.exec(req.headers.host ?? '')?.[0] ?? '';
+  return `${client.protocol}://${host}${port}${printable(req.url ?? '/')}`;
+}
+
+function serve(exchange: Exchange, { route, canary }: LiveRoute, sources: AnswerSources): void {
+  const { table, imagesDir, refresh } = sources;
+  if (route.target.type === 'unavailable') {
+    if (!holdRequest(exchange, sources)) sendPage(exchange, PAGES[route.target.reason]);
+  } else if (route.target.type === 'static') answerFromSite(exchange, route.target, imagesDir);
+  else {
+    const side = canary === null ? null : takeSide(exchange, canary);
+    const upstreams = () => {
+      const live = table.find(exchange.host);
+      // Once the canary is over, all visitors get the live release.
+      const isNew = side === 'new' && live?.canary?.deploymentId === canary?.deploymentId;
+      return (isNew ? live?.canary?.upstreams : live?.upstreams) ?? [];
+    };
+    forward(exchange, {
+      upstreams,
+      refresh: () => refresh(route.serviceId),
+      hold: () => holdRequest(exchange, sources),
+    });
+  }
+}
+
+/** Holds the request until its service has a replica. Returns false if it must be responded to now. */
 function holdRequest(exchange: Exchange, sources: AnswerSources): boolean {
   const { table, held } = sources;
   const route = table.find(exchange.host)?.route;
   if (route === undefined || !holds(route)) return false;
+  if (route.target.type === 'unavailable' && route.target.wakes) sources.wake(route.serviceId);
   return held.hold(exchange, route, {
-    resume: () => answer(exchange, sources),
+    resume: () => answer(exchange, sources, true),
     giveUp: () => sendPage(exchange, PAGES.no_ready_replica),
   });
 }
 
 /**
- * Answers from a site's files. They are read by libraries with their own callbacks, so the work runs in a context of
- * the exchange.
+ * Responds with a site's file. The libraries that read it use their own callbacks, so they run in an asynchronous
+ * context of the exchange.
  */
 function answerFromSite(exchange: Exchange, target: StaticTarget, imagesDir: string): void {
   const { containment } = exchange;
@@ -78,7 +103,8 @@ function answerUnknownHost(exchange: Exchange): void {
     sendPage(exchange, PAGES.unknownHost);
     return;
   }
-  // Anyone can request this health check, so the answer has no figures. Operators find them in PostgreSQL (`figures`).
+  // Anyone can request this health check, so the response contains no figures. Operators find those in PostgreSQL
+  // (`figures`).
   res.writeHead(200, { 'Content-Type': 'application/json; charset=utf-8', 'X-Request-ID': requestId });
   res.end('{"status":"ok"}');
 }

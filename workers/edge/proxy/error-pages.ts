@@ -1,7 +1,8 @@
 import { STATUS_CODES } from 'node:http';
+import { changedHeaders } from '../rules/header-changes.js';
 import type { Exchange } from './exchange.js';
 
-/** An answer that the edge itself makes. */
+/** A response that the edge itself generates. */
 export interface Page {
   status: number;
   code: string;
@@ -80,6 +81,25 @@ export const PAGES = {
     message: 'Too many requests from your network address are under way.',
     headers: RETRY_SHORTLY,
   },
+  rateLimited: {
+    status: 429,
+    code: 'rate_limited',
+    title: 'Too many requests',
+    message: 'Your network address has sent more requests than this service admits. Try again later.',
+  },
+  unauthorized: {
+    status: 401,
+    code: 'unauthorized',
+    title: 'Unauthorized',
+    message: 'This page needs a user name and a password.',
+  },
+  passwordsWait: {
+    status: 503,
+    code: 'passwords_wait',
+    title: 'Not available',
+    message: 'Too many passwords are being checked at the moment.',
+    headers: { 'Retry-After': '1' },
+  },
   methodNotAllowed: {
     status: 405,
     code: 'method_not_allowed',
@@ -111,13 +131,26 @@ export function badRequest(message: string): Page {
   return { status: 400, code: 'bad_request', title: 'Bad request', message };
 }
 
-/** Answers with a page: HTML for browsers, JSON for other clients. Does nothing once an answer has begun. */
+/** Returns the maintenance page with the owner's message. */
+export function maintenanceWith(message: string): Page {
+  return { ...PAGES.maintenance, message };
+}
+
+/** Responds with a redirect. It is not cached, because the rules and files that cause it may change. */
+export function sendRedirect({ res, requestId, headerChanges }: Exchange, status: number, location: string): void {
+  if (res.headersSent || res.destroyed) return;
+  const headers = ['Location', location, 'Cache-Control', 'no-cache', 'Content-Length', '0', 'X-Request-ID', requestId];
+  res.writeHead(status, STATUS_CODES[status] ?? '', changedHeaders(headers, headerChanges));
+  res.end();
+}
+
+/** Responds with a page: HTML for browsers, JSON for other clients. Does nothing if a response has already started. */
 export function sendPage(exchange: Exchange, page: Page): void {
   const { contentType, text } = rendered(page, wantsHtml(exchange) ? 'html' : 'json', exchange.requestId);
   send(exchange, page, contentType, text);
 }
 
-/** Renders a page. The only part of the request in it is its id, whose characters are harmless. */
+/** Renders a page. The only part of the request in it is the request id, which has no special characters. */
 export function rendered(
   page: Page,
   format: 'html' | 'json',
@@ -129,7 +162,7 @@ export function rendered(
   return { contentType: 'application/json; charset=utf-8', text: JSON.stringify(body) };
 }
 
-/** Answers for a service under maintenance with its owner's page, if there is one. */
+/** Responds for a service under maintenance, with its owner's page or the default page. */
 export function sendMaintenance(exchange: Exchange, html: string): void {
   if (html === '') sendPage(exchange, PAGES.maintenance);
   else send(exchange, PAGES.maintenance, 'text/html; charset=utf-8', html);
@@ -138,7 +171,7 @@ export function sendMaintenance(exchange: Exchange, html: string): void {
 function send({ res, requestId }: Exchange, page: Page, contentType: string, text: string): void {
   if (res.headersSent || res.destroyed) return;
   const body = Buffer.from(text);
-  // The reason phrase is given, because a failed attempt at a replica may have left a bad one in the response.
+  // The reason phrase is set explicitly, because a failed attempt at a replica may have left a bad one in the response.
   res.writeHead(page.status, STATUS_CODES[page.status] ?? '', {
     ...pageHeaders(page, contentType),
     'Content-Length': body.length,
@@ -160,6 +193,10 @@ function wantsHtml({ req }: Exchange): boolean {
   return (req.headers.accept ?? '').toLowerCase().includes('text/html');
 }
 
+function escaped(text: string): string {
+  return text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
+}
+
 function pageHtml(page: Page, requestId: string): string {
   return `<!doctype html>
 <html lang="en">
@@ -177,7 +214,7 @@ small { color: #59636e }
 <body>
 <main>
 <h1>${page.status} · ${page.title}</h1>
-<p>${page.message}</p>
+<p>${escaped(page.message)}</p>
 <small>Request ${requestId}</small>
 </main>
 </body>

@@ -1,34 +1,42 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Logger } from '../../../shared/core/log.js';
+import type { VisitorSide } from '../canary/live-canary.js';
+import type { HeaderChange, SiteMove } from '../rules/rule-set.js';
 import type { ServiceTraffic } from '../traffic-meter.js';
 import type { Containment } from './containment.js';
 import type { Client } from './proxy-headers.js';
 import type { EncoderBudget } from './sites/encoder-budget.js';
 import type { ClientConnection } from './visitors/client-connection.js';
 
-/** One request and its answer on their way through the edge. */
+/** One request and its response while the edge handles them. */
 export interface Exchange {
   req: IncomingMessage;
   res: ServerResponse;
-  /** Set if the client asked for another protocol on this connection. `head` has the bytes that it has already sent. */
+  /** Present if the client asked to upgrade this connection. `head` has the bytes that it has already sent. */
   upgrade: { socket: Socket; head: Buffer } | null;
   requestId: string;
   client: Client;
   host: string;
-  /** The client's connection, which may serve later exchanges too. */
+  /** The client's connection, which may also carry later exchanges. */
   connection: ClientConnection;
-  /** Guards this exchange's callbacks. */
+  /** Wraps this exchange's callbacks. */
   containment: Containment;
-  /** Limits how many answers are compressed at the same time. */
+  /** Limits how many responses are compressed at the same time. */
   encoders: EncoderBudget;
   log: Logger;
-  /** Counts the answer for its service; null until a service is found. */
+  /** Counts the response for its service; null until a service is found. */
   traffic: ServiceTraffic | null;
-  /** Called once if the client's connection closes while a replica has the request. */
+  /** The visitor's side of a canary; null if none is under way. */
+  canary: VisitorSide | null;
+  /** Called once if the client's connection closes while a replica handles the request. */
   onClientGone: (() => void) | null;
-  /** Called once when the client's socket is joined to a replica's. The response then emits no `close`. */
+  /** Called once when the client's socket is connected to a replica's. The response then emits no `close`. */
   onJoined: () => void;
-  /** True for an event stream, whose duration is no latency. */
+  /** True for an event stream, whose duration does not count as latency. */
   streams: boolean;
+  /** Changes that rules make to the response headers; null for none. */
+  headerChanges: readonly HeaderChange[] | null;
+  /** Where a rule redirects or rewrites the request to, if the site has no file at its path. */
+  move: SiteMove | null;
 }

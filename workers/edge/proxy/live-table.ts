@@ -1,19 +1,25 @@
 import type { BlockList } from 'node:net';
+import type { ReadyReplica } from '../../../shared/routing/store.js';
+import { canaryKey, type LiveCanary } from '../canary/live-canary.js';
 import type { Route, RouteTable } from '../route-table.js';
 import type { ServiceTraffic, TrafficMeter } from '../traffic-meter.js';
 import type { ReplicaTimes } from './replicas/replica-connections.js';
 import { Upstream } from './replicas/upstream.js';
 import { compileAllowList } from './visitors/allow-list.js';
 
-/** A route that is ready to serve: its allow list is compiled, and its replicas have connections. */
+/** A route that is ready to serve: its allow list is compiled, and its replicas have connection pools. */
 export interface LiveRoute {
   route: Route;
   allow: BlockList | null;
   upstreams: readonly Upstream[];
   traffic: ServiceTraffic;
+  /** Set while a share of the visitors gets another release. */
+  canary: LiveCanary | null;
 }
 
-/** The table that the proxy serves. A swap is one assignment. Replicas that stay keep their connections. */
+/**
+ * The table that the proxy serves. A swap is one assignment. Replicas that stay in the table keep their connections.
+ */
 export class LiveTable {
   readonly #timeouts: ReplicaTimes;
   readonly #meter: TrafficMeter;
@@ -42,26 +48,46 @@ export class LiveTable {
     this.#routes = routes;
     this.#upstreams = upstreams;
     this.#meter.serve(new Set([...table.values()].map((route) => route.serviceId)));
+    this.#meter.canaries.serve(
+      new Set(
+        [...routes.values()].flatMap(({ canary }) =>
+          canary === null ? [] : [canary.new.serviceId, canary.previous.serviceId],
+        ),
+      ),
+    );
     // The upstream finishes its requests and gets no new ones.
     for (const upstream of left) upstream.close();
     return left;
   }
 
   #live(host: string, route: Route, upstreams: Map<string, Upstream>): LiveRoute {
-    const replicas = route.target.type === 'proxy' ? route.target.replicas : [];
-    const mine = replicas.map((replica) => {
+    const { replicas, canary = null } = route.target.type === 'proxy' ? route.target : { replicas: [] };
+    const mine = this.#connected(replicas, upstreams);
+    const others = canary === null ? [] : this.#connected(canary.replicas, upstreams);
+    const before = this.#routes.get(host);
+    if (before?.route === route) return before;
+    const traffic = this.#meter.of(route.serviceId);
+    traffic.sleeps = route.sleeps;
+    const live = { route, allow: compileAllowList(route.allow), upstreams: mine, traffic };
+    if (canary === null) return { ...live, canary };
+    const { deploymentId, percent } = canary;
+    const countsOf = (side: 'new' | 'previous') => this.#meter.canaries.of(canaryKey(deploymentId, side));
+    const [fresh, previous] = [countsOf('new'), countsOf('previous')];
+    return { ...live, canary: { deploymentId, percent, upstreams: others, new: fresh, previous } };
+  }
+
+  /** Returns the upstreams of these replicas, and notes them in `upstreams`. */
+  #connected(replicas: readonly ReadyReplica[], upstreams: Map<string, Upstream>): Upstream[] {
+    return replicas.map((replica) => {
       // A later replica may get the port, so the replica's id is part of the key.
       const key = `${replica.id} ${replica.address} ${replica.port}`;
       const upstream = upstreams.get(key) ?? this.#upstreams.get(key) ?? new Upstream(replica, this.#timeouts);
       upstreams.set(key, upstream);
       return upstream;
     });
-    const before = this.#routes.get(host);
-    if (before?.route === route) return before;
-    return { route, allow: compileAllowList(route.allow), upstreams: mine, traffic: this.#meter.of(route.serviceId) };
   }
 
-  /** Ends every connection at once, with its requests. */
+  /** Closes every connection at once and aborts its requests. */
   destroy(): void {
     for (const upstream of this.swap(new Map())) upstream.pool.destroy();
   }

@@ -5,6 +5,7 @@ import { clientKey } from '../../../shared/core/client-address.js';
 import { errorMessage } from '../../../shared/core/error-registry.js';
 import type { Logger } from '../../../shared/core/log.js';
 import { withTimeLimit } from '../../../shared/core/time-limit.js';
+import { countVisit } from '../canary/visitor-side.js';
 import type { Edge, EdgeFigures } from '../edge.js';
 import type { RouteTable } from '../route-table.js';
 import { TrafficMeter } from '../traffic-meter.js';
@@ -24,33 +25,35 @@ import { admitOnly, drainRest, refuseMalformed } from './visitors/client-socket.
 import { Gauge } from './work-gauge.js';
 
 export interface NodeEdgeOptions {
-  /** 0 picks a free port; `port` returns it. */
+  /** 0 picks a free port, which `port` then returns. */
   port: number;
-  /** A socket that listens already, in place of the port. Connections wait in it while the edge is restarted. */
+  /** The file descriptor of a listening socket, instead of `port`. It queues connections while the edge restarts. */
   descriptor?: number | null;
-  /** True if only a trusted proxy can connect. Then its X-Forwarded headers name the client. */
+  /** True if only a trusted proxy can connect. Its X-Forwarded headers are then trusted. */
   behindProxy?: boolean;
   /** The folder of the images: `<imagesDir>/<digest>`. */
   imagesDir: string;
   log: Logger;
-  /** Loads a service's route again, and resolves when it is applied. */
+  /** Reloads a service's route, and resolves when it is applied. */
   refresh: (serviceId: string) => Promise<void>;
   timeouts?: Partial<EdgeTimeouts>;
   limits?: Partial<ConnectionLimits>;
-  /** Counts the answers of each service. */
+  /** Wakes a sleeping service. Never throws. */
+  wake?: (serviceId: string) => void;
+  /** Counts the responses of each service. */
   traffic?: TrafficMeter;
 }
 
 export interface EdgeTimeouts extends ReplicaTimes {
-  /** How long a client may take to send its headers. All these times are in milliseconds. */
+  /** Timeout for receiving a client's headers. All these times are in milliseconds. */
   clientHeadersMs: number;
-  /** How long `apply` waits for requests in progress to replicas outside of the new table. */
+  /** How long `apply` waits for requests in progress to replicas that are not in the new table. */
   drainMs: number;
   /** How long `close` waits for requests in progress. */
   closeMs: number;
-  /** How long a request may wait for a fresh route. */
+  /** How long a request may wait until its route is reloaded. */
   refreshMs: number;
-  /** How long a request waits for the replica of a service with volumes. */
+  /** How long a request may wait for the replica of a service with volumes. */
   holdMs: number;
 }
 
@@ -66,16 +69,13 @@ export const TIMEOUTS: EdgeTimeouts = {
 /** Defaults of the settings (shared/core/settings). */
 const LIMITS: ConnectionLimits = { perClient: 512, total: 8_192, slow: 512, stallMs: 60_000 };
 const CLIENT_KEEP_ALIVE_MS = 65_000;
-/**
- * After this time without a byte, the kernel probes the client. Without probes, quiet streams of lost clients would
- * stay.
- */
+/** Idle time before the kernel probes the client. Otherwise idle streams of disconnected clients would stay open. */
 const TCP_KEEP_ALIVE_MS = 60_000;
 const NOT_ACCEPTED_LOG_MS = 10_000;
 /** How long `close` waits for the first request of a connection. */
 const FIRST_REQUEST_MS = 500;
 
-/** The edge as a reverse proxy in this process. The table is in memory; no request waits for PostgreSQL. */
+/** The edge as a reverse proxy in this process. The route table is in memory; no request waits for PostgreSQL. */
 export class NodeEdge implements Edge {
   readonly #options: NodeEdgeOptions;
   readonly #timeouts: EdgeTimeouts;
@@ -88,7 +88,7 @@ export class NodeEdge implements Edge {
   readonly #connections: Connections;
   readonly #side: EdgeSide;
   readonly #sources: AnswerSources;
-  /** Handles errors on connections outside of any exchange. */
+  /** Handles errors on connections outside any exchange. */
   readonly #outside: Containment;
   #lastNotAccepted = Number.NEGATIVE_INFINITY;
 
@@ -102,13 +102,14 @@ export class NodeEdge implements Edge {
     this.#side = { log, counters: this.#counters, encoders: new EncoderBudget(), behindProxy };
     this.#outside = new Containment({ log, counters: this.#counters, labels: {}, end: () => undefined });
     const refresh = (serviceId: string) => this.#refresh(serviceId);
-    this.#sources = { table: this.#table, imagesDir: options.imagesDir, refresh, held: this.#held };
+    const { imagesDir, wake = () => undefined } = options;
+    this.#sources = { table: this.#table, imagesDir, refresh, held: this.#held, wake };
     this.#connections = new Connections(limits, this.#counters, behindProxy);
     this.#server = createServer({
       keepAliveTimeout: CLIENT_KEEP_ALIVE_MS,
       headersTimeout: this.#timeouts.clientHeadersMs,
       connectionsCheckingInterval: Math.min(5_000, this.#timeouts.clientHeadersMs),
-      // A body may take long. request-body.ts ends a body that makes no progress.
+      // An upload may take long. request-body.ts aborts one that makes no progress.
       requestTimeout: 0,
       maxHeaderSize: MAX_HEADER_BYTES,
       keepAlive: true,
@@ -133,7 +134,7 @@ export class NodeEdge implements Edge {
     return { ...this.#counters, connections, requests: this.#exchanges.value, upgraded: this.#upgraded.size };
   }
 
-  /** Listens on the descriptor or the port of the options (all addresses, IPv4 and IPv6), or on a Unix socket at a path. */
+  /** Listens on the descriptor or port of the options (all addresses, IPv4 and IPv6), or on a Unix socket at a path. */
   listen(path?: string): Promise<void> {
     const { port, descriptor = null } = this.#options;
     const place = path !== undefined ? { path } : descriptor === null ? { port } : { fd: descriptor };
@@ -157,7 +158,7 @@ export class NodeEdge implements Edge {
   async close(): Promise<void> {
     const closed = new Promise((resolve) => this.#server.close(resolve));
     this.#held.close();
-    // The requests of connections that were just accepted are on their way.
+    // Connections that were just accepted are about to send their requests.
     await Promise.race([closed, delay(FIRST_REQUEST_MS, undefined, { ref: false })]);
     await this.#exchanges.empty(this.#timeouts.closeMs);
     for (const socket of this.#upgraded) socket.destroy();
@@ -176,7 +177,7 @@ export class NodeEdge implements Edge {
     return admitted;
   }
 
-  /** Passes an exception to the exchange of its connection. If there is none, ends the connection. */
+  /** Reports an exception to the exchange of its connection. If there is none, closes the connection. */
   #escaped(socket: Socket, error: unknown): void {
     const containment = this.#connections.of(socket)?.containment;
     (containment ?? this.#outside).caught(error, 'an exception escaped a connection');
@@ -192,10 +193,7 @@ export class NodeEdge implements Edge {
     }
   }
 
-  /**
-   * Logs that a connection could not be accepted, at most once in ten seconds: without free file descriptors, each one
-   * fails.
-   */
+  /** Logs, at most once in ten seconds, that connections could not be accepted, for example without descriptors. */
   #notAccepted(error: Error): void {
     const now = performance.now();
     if (now - this.#lastNotAccepted < NOT_ACCEPTED_LOG_MS) return;
@@ -203,7 +201,7 @@ export class NodeEdge implements Edge {
     this.#options.log.error({ err: error }, 'a connection was not accepted');
   }
 
-  /** Handles a request for another protocol like any other. If the replica agrees to it, joins the two sockets. */
+  /** Handles an upgrade request like any other. If the replica accepts the upgrade, connects the two sockets. */
   #upgrade(req: IncomingMessage, socket: Socket, head: Buffer): void {
     this.#upgraded.add(socket);
     socket.once('close', () => this.#upgraded.delete(socket));
@@ -213,7 +211,7 @@ export class NodeEdge implements Edge {
     try {
       res.assignSocket(socket);
     } catch {
-      // An earlier request on this connection is unanswered, so this request cannot be answered.
+      // An earlier request on this connection has no response yet, so this one cannot get a response.
       socket.destroy();
       return;
     }
@@ -222,12 +220,15 @@ export class NodeEdge implements Edge {
     this.#receive(req, res, { socket, head });
   }
 
-  /** Starts the exchange when the connection's earlier requests are answered. */
+  /** Starts the exchange once the connection's earlier requests have their responses. */
   #receive(req: IncomingMessage, res: ServerResponse, upgrade: Exchange['upgrade']): void {
     const { socket } = req;
     const connection = this.#connections.of(socket) ?? new ClientConnection(socket);
     if (socket.destroyed || pipelinesTooMuch(connection)) return void socket.destroy();
-    const onJoined = () => this.#exchanges.remove();
+    const onJoined = () => {
+      this.#exchanges.remove();
+      socket.once('close', () => exchange.traffic?.end());
+    };
     const exchange = openExchange(this.#side, { req, res, upgrade, connection, onJoined });
     const admitted = !this.#side.behindProxy || this.#connections.carry(connection, clientKey(exchange.client.address));
     let begun: number | null = null;
@@ -253,24 +254,31 @@ export class NodeEdge implements Edge {
     });
   }
 
-  /** Answers a request. Never throws. */
+  /** Responds to a request. Never throws. */
   #answer(exchange: Exchange, admitted: boolean): void {
     const { req, res, containment } = exchange;
     if (!this.#server.listening) res.shouldKeepAlive = false;
     try {
       if (admitted) answer(exchange, this.#sources);
       else sendPage(exchange, PAGES.tooManyRequests);
+      exchange.traffic?.begin();
     } catch (error) {
       containment.caught(error);
     }
     if (hasBody(req)) drainRest(req, res);
   }
 
-  #ended({ req, res, traffic, streams, host, requestId, containment, log }: Exchange, ms: number, bytes: number): void {
+  #ended(
+    { req, res, traffic, canary, streams, host, requestId, containment, log }: Exchange,
+    ms: number,
+    bytes: number,
+  ): void {
     this.#exchanges.remove();
+    traffic?.end();
     containment.ended();
-    // Without headers there was no answer: the client left first.
+    // If no headers were sent, there was no response: the client disconnected first.
     if (traffic !== null && res.headersSent) traffic.count(res.statusCode, bytes, streams ? null : ms);
+    if (canary !== null && res.headersSent) countVisit(canary, res.statusCode, streams ? null : ms);
     log.debug({ host, method: req.method, url: req.url, status: res.statusCode, requestId }, 'request');
   }
 

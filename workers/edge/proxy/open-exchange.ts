@@ -6,19 +6,21 @@ import { clientOf, hostOf, requestIdOf } from './proxy-headers.js';
 import type { EncoderBudget } from './sites/encoder-budget.js';
 import type { ClientConnection } from './visitors/client-connection.js';
 
-/** The most requests that a client may send on a connection while another is served. */
+/** Maximum number of requests that a client may pipeline on a connection. */
 const MAX_PIPELINED = 16;
 
-/** What all exchanges of an edge share. An exchange is one request with its answer. */
+/** What all exchanges of an edge share. */
 export interface EdgeSide {
   log: Logger;
   counters: EdgeCounters;
   encoders: EncoderBudget;
-  /** True if a trusted proxy in front sets what the request says about its client. */
+  /** True if a trusted proxy in front sets the request's headers about its client. */
   behindProxy: boolean;
 }
 
-/** Opens the exchange of a request. An exception in it answers 500, or ends the connection if the answer has begun. */
+/**
+ * Creates the exchange for a request. An exception in it causes a 500, or closes the connection if that is too late.
+ */
 export function openExchange(
   { log, counters, encoders, behindProxy }: EdgeSide,
   { req, res, upgrade, connection, onJoined }: Pick<Exchange, 'req' | 'res' | 'upgrade' | 'connection' | 'onJoined'>,
@@ -41,9 +43,12 @@ export function openExchange(
     encoders,
     log,
     traffic: null,
+    canary: null,
     onClientGone: null,
     onJoined,
     streams: false,
+    headerChanges: null,
+    move: null,
   };
   res.on('error', (error) => containment.caught(error));
   return exchange;
@@ -61,8 +66,8 @@ function endExchange(exchange: Exchange): void {
 }
 
 /**
- * Counts the request, and calls `begin` when the earlier requests are answered.
- * Pipelined requests are served one after the other, so that a connection never costs more than one exchange.
+ * Counts the request, and calls `begin` when the earlier requests have their responses. Pipelined requests are served
+ * one after another, so that a connection never costs more than one exchange.
  */
 export function takeTurn(connection: ClientConnection, begin: () => void): void {
   connection.exchanges += 1;
@@ -70,7 +75,7 @@ export function takeTurn(connection: ClientConnection, begin: () => void): void 
   else connection.waiting.push(begin);
 }
 
-/** Begins the connection's next request, because the exchange has ended. */
+/** Starts the connection's next request, because the exchange has ended. */
 export function passTurn(connection: ClientConnection): void {
   connection.exchanges -= 1;
   connection.upload = null;
@@ -78,7 +83,7 @@ export function passTurn(connection: ClientConnection): void {
   connection.waiting.shift()?.();
 }
 
-/** Returns true if the client sends more requests than it gets answers. */
+/** Returns true if the client has pipelined more than the allowed number of requests. */
 export function pipelinesTooMuch(connection: ClientConnection): boolean {
   return connection.exchanges > MAX_PIPELINED;
 }

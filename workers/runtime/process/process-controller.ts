@@ -5,10 +5,11 @@ import { isDataKind } from '../../../shared/services/model.js';
 import { limitsOf } from '../../../shared/services/plan-catalog.js';
 import { ReleaseError } from '../../failures/explained-errors.js';
 import { replicaDrained } from '../../releases/edges-applied.js';
+import { recordFrozen, recordThawed } from '../../replicas/freeze-store.js';
 import type { ReplicaRow } from '../../replicas/rows.js';
-import { abandonStart, recordProcess, releaseReplica } from '../../replicas/start-store.js';
+import { abandonStart, isAbandoned, recordProcess, releaseReplica } from '../../replicas/start-store.js';
 import { recordExit, recordStopped } from '../../replicas/store.js';
-import type { StartedProcess } from '../../sandbox/sandbox.js';
+import type { PausedSandbox, StartedProcess } from '../../sandbox/sandbox.js';
 import type { ServiceVolumes } from '../../volumes/service-volumes.js';
 import type { HostAllowance } from '../log-allowance.js';
 import type { ReplicaController } from '../replica-host.js';
@@ -31,11 +32,11 @@ import {
   UNRECORDED,
 } from './replica-sandbox.js';
 
-/** Interval between copies of the output while a replica stops, in milliseconds. */
+/** Interval between copies of the output while a replica is being stopped, in milliseconds. */
 const FOLLOW_MS = 250;
-/** Polling interval of a replica whose process and output are watched, in milliseconds: a notification may have been missed. */
+/** Polling interval for a watched replica, in milliseconds, in case a notification was missed. */
 const WATCHED_MS = 5_000;
-/** Polling interval if this worker did not start the process, or cannot watch its output, in milliseconds. */
+/** Polling interval for a replica that this worker did not start or cannot watch, in milliseconds. */
 const UNWATCHED_MS = 400;
 
 type Deps = ProcessRuntimeDeps & PortDeps & { volumes: ServiceVolumes };
@@ -47,19 +48,21 @@ export class ProcessController implements ReplicaController {
   readonly #files: ReplicaFiles;
   readonly #wake: () => void;
   readonly #release: RetainedRelease;
-  /** The checks of the current attempt. */
+  /** The health checks of the current attempt. */
   #health: ReplicaHealth;
   readonly #output: ReplicaOutput;
   #attempt = -1;
   #portLosses = 0;
-  /** The attempt whose processor use has been limited to the plan. */
+  /** The attempt whose CPU has been limited to the plan. */
   #limitedAttempt = -1;
-  /** The attempt whose process is a child of this worker. Its end is noticed at once. */
+  /** The attempt whose process is a child of this worker. Its exit is noticed at once. */
   #ownAttempt = -1;
-  /** The row of the last reconciliation, and when that ended; null while one runs, or after it failed. */
+  /** The database row at the last reconciliation, and when that finished; null while one runs, or after one failed. */
   #row: ReplicaRow | null = null;
   #reconciledAt: number | null = null;
-  /** True if something has changed since the last reconciliation began. */
+  /** The processes that this worker keeps frozen. They run again if it dies, and its successor freezes them again. */
+  #frozen: PausedSandbox | null = null;
+  /** True if something has changed since the last reconciliation started. */
   #woken = true;
 
   constructor(deps: Deps, id: string, wake: () => void, logShare: HostAllowance) {
@@ -77,8 +80,9 @@ export class ProcessController implements ReplicaController {
   }
 
   get nextCheckAt(): number {
-    // An attempt of a run has no health checks: the controller only waits for its end.
-    return this.#row !== null && this.#row.run_id !== null ? Number.POSITIVE_INFINITY : this.#health.nextCheckAt;
+    // Without health checks, the controller only waits for the end of a run's attempt, or for a visitor.
+    const { run_id = null, state } = this.#row ?? {};
+    return run_id !== null || state === 'frozen' ? Number.POSITIVE_INFINITY : this.#health.nextCheckAt;
   }
 
   isIdle(row: ReplicaRow): boolean {
@@ -87,8 +91,13 @@ export class ProcessController implements ReplicaController {
     const now = Date.now();
     if (seen.updated_at.getTime() !== row.updated_at.getTime() || now >= this.nextCheckAt) return false;
     if (row.next_start_at !== null && row.next_start_at.getTime() <= now) return false;
-    const isWatched = this.#ownAttempt === row.restarts && this.#output.isWatched;
-    return now - at < (isWatched ? WATCHED_MS : UNWATCHED_MS);
+    // A backup that has paused it may have ended.
+    if (row.state === 'frozen' && !row.to_freeze) return false;
+    return now - at < (this.isWatched(row) ? WATCHED_MS : UNWATCHED_MS);
+  }
+
+  isWatched(row: ReplicaRow): boolean {
+    return this.#ownAttempt === row.restarts && this.#output.isWatched;
   }
 
   async reconcile(row: ReplicaRow): Promise<void> {
@@ -96,13 +105,16 @@ export class ProcessController implements ReplicaController {
     this.#reconciledAt = null;
     this.#row = row;
     const alive = row.pid !== null && (await this.#deps.sandbox.isAlive(processOf(row)));
-    for (const action of decideProcessReplica({ row, alive }, Date.now())) await this.#apply(row, action);
+    for (const action of decideProcessReplica({ row, alive, frozen: this.#frozen !== null }, Date.now())) {
+      await this.#apply(row, action);
+    }
     this.#reconciledAt = Date.now();
   }
 
   close(): void {
     this.#output.close();
     this.#deps.data?.health.forget(this.#id);
+    this.#resume().catch(() => undefined);
   }
 
   async #apply(row: ReplicaRow, action: ProcessAction): Promise<void> {
@@ -121,6 +133,10 @@ export class ProcessController implements ReplicaController {
         return;
       case 'checkHealth':
         return this.#checkHealth(row);
+      case 'freeze':
+        return this.#freeze(row);
+      case 'thaw':
+        return this.#thaw(row);
       case 'drain':
         return replicaDrained(this.#deps.db, row);
       case 'stop':
@@ -128,10 +144,7 @@ export class ProcessController implements ReplicaController {
     }
   }
 
-  /**
-   * Starts an attempt. Rejects with a fault of the platform, such as an unreachable database; the supervisor then tries
-   * again.
-   */
+  /** Starts an attempt. Rejects on a fault of the platform, such as an unreachable database, and is then retried. */
   async #start(row: ReplicaRow): Promise<void> {
     try {
       const spec = await this.#release.readAnew(row);
@@ -148,6 +161,8 @@ export class ProcessController implements ReplicaController {
       this.#wake();
     } catch (error) {
       if (!isExplained(error)) throw error;
+      // This worker has lost the lead: its successor kills the processes of the attempt and makes a new one.
+      if (await isAbandoned(this.#deps.db, row)) return;
       this.#deps.log.error({ replica: this.#id, err: error }, 'a replica could not be started');
       await recordExit(this.#deps.db, row, `could not be started: ${errorMessage(error)}`);
     }
@@ -176,7 +191,7 @@ export class ProcessController implements ReplicaController {
     }
   }
 
-  /** Ends the time in which a new replica may use more processor time than its plan allows. */
+  /** Applies the plan's CPU limit once a new replica may no longer exceed it. */
   async #limitCpu(row: ReplicaRow): Promise<void> {
     if (this.#limitedAttempt === row.restarts || !isCpuLimited(row, Date.now())) return;
     const spec = await this.#release.readable(row);
@@ -187,9 +202,9 @@ export class ProcessController implements ReplicaController {
   }
 
   /**
-   * Abandons an attempt whose worker died between the claim and the record of the process, or lost the lead meanwhile.
-   * Ends what that worker started, which has the attempt's id as its mark. If the worker has recorded the process by
-   * now, the next reconciliation adopts it.
+   * Abandons an attempt whose worker died, or lost the lead, between the claim and the record of the process. Kills
+   * what that worker started, which it finds by the attempt's id. If the worker has recorded the process meanwhile, the
+   * next reconciliation adopts it.
    */
   async #abandonAttempt(row: ReplicaRow): Promise<void> {
     const { db, sandbox } = this.#deps;
@@ -212,10 +227,35 @@ export class ProcessController implements ReplicaController {
     }
   }
 
-  /** Ends a server that does not answer. The next reconciliation starts it again. */
+  async #freeze(row: ReplicaRow): Promise<void> {
+    this.#frozen = await this.#deps.sandbox.pause(sandboxIdOf(row));
+    let recorded = false;
+    try {
+      recorded = await recordFrozen(this.#deps.db, row);
+    } finally {
+      // A request may have woken it meanwhile.
+      if (!recorded) await this.#resume();
+    }
+  }
+
+  async #thaw(row: ReplicaRow): Promise<void> {
+    // A worker that hangs may still keep them frozen. After a second pause, this one can resume them.
+    this.#frozen ??= await this.#deps.sandbox.pause(sandboxIdOf(row));
+    await this.#resume();
+    this.#health = new ReplicaHealth(this.#deps);
+    if (await this.#deps.sandbox.isAlive(processOf(row))) await recordThawed(this.#deps.db, row);
+  }
+
+  async #resume(): Promise<void> {
+    const frozen = this.#frozen;
+    this.#frozen = null;
+    await frozen?.resume();
+  }
+
+  /** Stops a database server that does not respond. The next reconciliation starts it again. */
   async #endSilent(row: ReplicaRow): Promise<void> {
     const { db, sandbox, config, data } = this.#deps;
-    // A hanging server may ignore TERM and be killed. Servers recover from their own journals.
+    // A hanging server may ignore SIGTERM and be killed. Database servers recover from their own journals.
     await sandbox.stop(sandboxIdOf(row), processOf(row), config.stopGraceSeconds * 1000);
     data?.health.forget(row.id);
     await this.#output.follow(row, true);
@@ -264,7 +304,7 @@ export class ProcessController implements ReplicaController {
     const stopped = sandbox.stop(sandboxIdOf(row), process, graceMs).finally(() => {
       running = false;
     });
-    // If copying the output fails, nothing awaits this promise; its rejection must not end the worker.
+    // If copying the output fails, nothing awaits this promise. Its rejection must not crash the worker.
     stopped.catch(() => undefined);
     while (running) {
       await Promise.race([stopped, sleep(FOLLOW_MS)]);

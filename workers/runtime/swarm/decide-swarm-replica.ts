@@ -14,62 +14,64 @@ import {
 } from './swarm-view.js';
 import { freedPlacement, pinnedNode } from './task-placement.js';
 
-/** A task that has run this long without a known port never gets one, in milliseconds: a node reports both together. */
+/**
+ * How long to wait for the published port of a running task, in milliseconds. A task that runs longer without one never
+ * gets one, because a node reports both together.
+ */
 const PORT_MS = 10_000;
 /**
- * The wait from the end of a service's tasks to its removal, in milliseconds. A manager of Docker 20.10 panics if a service is
- * removed at the moment when Swarm forgets its tasks.
+ * How long to wait between the end of a service's tasks and its removal, in milliseconds. A manager of Docker 20.10
+ * panics if a service is removed at the moment when Swarm deletes its tasks.
  */
 const FORGET_MS = 3_000;
 /**
- * A service is removed this long after its grace period even if the end of its task was never reported, in
- * milliseconds. On a busy machine Swarm may not report the end of a starting task, but it ends the tasks of a removed
- * service.
+ * How long after its grace period a service is removed even if the end of its task was never reported, in milliseconds.
+ * On a busy machine Swarm may not report the end of a starting task, but it stops the tasks of a removed service.
  */
 const UNREPORTED_END_MS = 20_000;
 const REMOVED = 'was removed from the swarm by somebody else';
 
-/** An action of a controller on a replica that runs as a Swarm service. */
+/** A controller's action on a replica that runs as a Swarm service. */
 export type SwarmAction =
   /** Claims the replica for a new attempt, then creates its service. */
   | { type: 'claim' }
   | { type: 'createService' }
   | { type: 'recordTask'; place: TaskPlace }
   | { type: 'recordHindrance'; detail: string }
-  /** Lets Swarm move the service's task to any node of its region. */
+  /** Allows Swarm to move the service's task to any node of its region. */
   | { type: 'freePlacement'; serviceId: string }
-  /** Notes since when this task runs without a known port. */
+  /** Stores when this task was first seen running without a known port. */
   | { type: 'notePortless'; taskId: string }
-  /** Removes a service whose task cannot be reached, so that a new one replaces it. */
+  /** Removes a service whose task cannot be reached. A new one is then created. */
   | { type: 'replaceService'; serviceId: string; taskId: string }
-  /** Copies the rest of the output to the log, then records the end. */
+  /** Copies the rest of the output to the log, then records the exit. */
   | { type: 'recordEnd'; detail: string }
-  /** Records the end of a task that ended by itself, after asking the engine how it ended. */
+  /** Records the exit of a task that ended by itself, after asking the engine for the reason. */
   | { type: 'recordTaskEnd'; task: SwarmTask }
-  /** Records that the task is lost with its node. The rest of its output cannot be read. */
+  /** Records that the task was lost with its node. The rest of its output cannot be read. */
   | { type: 'recordLoss'; detail: string }
   | { type: 'followOutput' }
   | { type: 'recordUnhealthy' }
   | { type: 'checkHealth'; taskId: string }
-  /** Waits, within a bound, until no edge sends requests to the replica. */
+  /** Waits, up to a timeout, until no edge sends requests to the replica. */
   | { type: 'drain' }
   | { type: 'scaleToZero'; serviceId: string }
-  /** Notes when the service of a stopping replica was scaled to zero. */
+  /** Stores when the service of a stopping replica was scaled to zero. */
   | { type: 'noteScaled' }
   | { type: 'finishOutput' }
-  /** Notes since when no task of the service runs. */
+  /** Stores when it was first seen that no task of the service is running. */
   | { type: 'noteOver' }
   | { type: 'removeService'; serviceId: string }
   | { type: 'recordStopped' }
-  /** The release cannot be read: rejects with the reason, so that the supervisor logs it and tries again. */
+  /** The release cannot be read. The action rejects with the reason, so that the supervisor logs it and retries. */
   | { type: 'failUnreadable' };
 
-/** What a controller remembers of one replica between two passes. Times are milliseconds since the epoch. */
+/** What a controller stores about one replica between two passes. Times are in milliseconds since the epoch. */
 export interface SwarmMemory {
   drained: boolean;
-  /** When the service of a stopping replica was scaled to zero; null before. */
+  /** When the service of a stopping replica was scaled to zero; null if it was not yet. */
   scaledSince: number | null;
-  /** Since when no task of a stopping service runs; null before. */
+  /** Since when no task of a stopping service has been running; null if one is. */
   overSince: number | null;
   portless: { taskId: string; since: number } | null;
 }
@@ -85,8 +87,8 @@ export interface ObservedSwarmReplica {
 type Observed = ObservedSwarmReplica & { now: number };
 
 /**
- * Decides what a controller does to a replica, in this order. `now` is in milliseconds since the epoch.
- * Swarm itself restarts ended tasks; the row moves on from one task to the next.
+ * Decides which actions a controller applies to a replica, in this order. `now` is in milliseconds since the epoch.
+ * Swarm itself restarts ended tasks; the replica's row then switches to the new task.
  */
 export function decideSwarmReplica(observed: ObservedSwarmReplica, now: number): SwarmAction[] {
   const { row } = observed;
@@ -102,17 +104,19 @@ export function decideSwarmReplica(observed: ObservedSwarmReplica, now: number):
       return watch(seen);
     case 'exited':
       return revive(seen);
+    // The processes of a container engine are not frozen.
+    case 'frozen':
     case 'stopped':
       return [];
   }
 }
 
-/** Waits for the first task. If there is no service, a worker died before it created one. */
+/** Waits for the first task. If there is no service, the worker died before it created one. */
 function firstTask(seen: Observed): SwarmAction[] {
   const { row, view, spec } = seen;
   const service = view.serviceOf(row.id);
   if (!service) return [{ type: 'createService' }];
-  // A task that was lost with its node says nothing about the release.
+  // The loss of a task with its node says nothing about the release.
   const task = view.tasksOf(service.ID).find((candidate) => !view.isLost(candidate) || hasEnded(candidate));
   if (!task) return [{ type: 'recordHindrance', detail: 'the swarm has made no task of it yet' }];
   if (spec === null) return [{ type: 'failUnreadable' }];
@@ -126,7 +130,7 @@ function firstTask(seen: Observed): SwarmAction[] {
   return [...taken, { type: 'recordHindrance', detail }];
 }
 
-/** Records this task as the replica's task if the task can be reached. A task that has ended is recorded at once. */
+/** Records this task as the replica's task, if it can be reached. A task that has ended is recorded at once. */
 function take({ row, view, spec, memory, now }: Observed, task: SwarmTask): SwarmAction[] {
   if (spec === null) return [{ type: 'failUnreadable' }];
   const record = (address: string | undefined, port: number | null): SwarmAction[] => {
@@ -139,13 +143,13 @@ function take({ row, view, spec, memory, now }: Observed, task: SwarmTask): Swar
   if (target === null) return record(view.addressOf(task), null);
   const port = publishedPort(task, target);
   if (port !== undefined) return record(view.addressOf(task), port);
-  // If a task starts while its node reaches no manager, the swarm never learns its port.
+  // If a task starts while its node is disconnected from the managers, the swarm never learns the task's port.
   if (memory.portless?.taskId !== task.ID) return [{ type: 'notePortless', taskId: task.ID }];
   if (now - memory.portless.since < PORT_MS) return [];
   return [{ type: 'replaceService', serviceId: task.ServiceID, taskId: task.ID }];
 }
 
-/** Watches a replica's task. The attempt of a run has one task, which Swarm does not restart, and no health checks. */
+/** Watches a replica's task. An attempt of a run has one task, which Swarm does not restart, and no health checks. */
 function watch(seen: Observed): SwarmAction[] {
   const { row, view, spec } = seen;
   if (spec === null) return [{ type: 'failUnreadable' }];
@@ -157,7 +161,7 @@ function watch(seen: Observed): SwarmAction[] {
   const task = view.tasksOf(service.ID).find((candidate) => candidate.ID === row.task_id);
   if (!task) return isComingUp ? moveOn(seen, service.ID) : [removed];
   const takenAway = isTakenAway(task, view);
-  // If the swarm takes away a task of a starting release, it starts another one; the release has not failed.
+  // If the swarm takes a task away from a starting release, it creates another one; the release has not failed.
   if (isComingUp && (takenAway || (hasEnded(task) && view.wasDisturbed(task)))) return moveOn(seen, service.ID);
   if (hasEnded(task)) {
     return [takenAway ? { type: 'recordEnd', detail: taskLoss(view, task) } : { type: 'recordTaskEnd', task }];
@@ -170,7 +174,8 @@ function watch(seen: Observed): SwarmAction[] {
   const follow: SwarmAction = { type: 'followOutput' };
   if (isAttempt) return [follow];
   if (task.DesiredState !== 'running') {
-    // The swarm is about to end the task, for example because its node is being drained: no more requests.
+    // The swarm is about to stop the task, for example because its node is being drained, so it must get no more
+    // requests.
     return [follow, ...(row.state === 'ready' ? [{ type: 'recordUnhealthy' } as const] : [])];
   }
   return [
@@ -180,17 +185,17 @@ function watch(seen: Observed): SwarmAction[] {
   ];
 }
 
-/** Continues with the task that replaced the replica's ended task. */
+/** Switches to the task that replaced the replica's ended task. */
 function revive(seen: Observed): SwarmAction[] {
   const { row, view, now } = seen;
-  // A replica that was never ready has failed. The rollout that waits for it decides what follows.
+  // A replica that was never ready has failed. The rollout that waits for it decides what to do.
   if (row.ready_at === null) return [];
   const service = view.serviceOf(row.id);
   if (service) return moveOn(seen, service.ID);
   return (row.next_start_at?.getTime() ?? 0) <= now ? [{ type: 'claim' }] : [];
 }
 
-/** Makes the newest task that runs, or else the newest that ended, the replica's task. */
+/** Records the newest running task as the replica's task. If none is running, records the newest ended one. */
 function moveOn(seen: Observed, serviceId: string): SwarmAction[] {
   const { row, view } = seen;
   const tasks = view.tasksOf(serviceId);
@@ -200,8 +205,8 @@ function moveOn(seen: Observed, serviceId: string): SwarmAction[] {
 }
 
 /**
- * Stops a replica: drains it, scales to zero, waits for its tasks, copies the output, removes the service.
- * Before the removal it waits until Swarm has forgotten the tasks.
+ * Stops a replica: drains it, scales to zero, waits for its tasks, copies the output, removes the service. Before the
+ * removal it waits until Swarm has deleted the tasks.
  */
 function stop({ row, view, spec, memory, now }: Observed): SwarmAction[] {
   const drain: SwarmAction[] = row.state === 'ready' && !memory.drained ? [{ type: 'drain' }] : [];
@@ -219,7 +224,8 @@ function stop({ row, view, spec, memory, now }: Observed): SwarmAction[] {
   }
   const isOver = tasks.every((task) => view.isOver(task) || neverStarts(task));
   if (!isOver && memory.scaledSince === null) return [...drain, ...follow, { type: 'noteScaled' }];
-  // Two servers must never write to one volume, so this service stays until every task is known to be over.
+  // Two servers must never write to one volume, so a service with a volume stays until all its tasks are known to have
+  // ended.
   if (!isOver && (row.volume_id !== null || now < overdueAt(service, memory.scaledSince ?? now))) {
     return [...drain, ...follow];
   }
@@ -227,14 +233,14 @@ function stop({ row, view, spec, memory, now }: Observed): SwarmAction[] {
   return [...drain, ...follow, ...finish, { type: 'noteOver' }, ...(tasks.length === 0 ? remove : [])];
 }
 
-/** Returns when the task of a service that was scaled to zero must have ended. In milliseconds since the epoch. */
+/** Returns the deadline for the task of a service that was scaled to zero. In milliseconds since the epoch. */
 function overdueAt(service: Service, scaledSince: number): number {
   const { ContainerSpec: container } = (service.Spec?.TaskTemplate ?? {}) as ContainerTaskSpec;
   const graceNs = container?.StopGracePeriod ?? 0;
   return scaledSince + graceNs / 1_000_000 + UNREPORTED_END_MS;
 }
 
-/** Returns why the task of a database's server does not run yet. */
+/** Returns why the task of a database server is not running yet. */
 function volumeHindrance({ view }: Observed, service: Service, task: SwarmTask): string {
   const node = pinnedNode(service, view.nodes);
   if (node === undefined) return 'the node that has its volume is not in the swarm any more';

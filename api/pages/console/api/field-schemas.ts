@@ -5,6 +5,7 @@ import { ApiError, unreachable } from './api-client.js';
 export interface FieldSchema {
   $ref?: string;
   type?: string;
+  default?: unknown;
   enum?: readonly string[];
   minimum?: number;
   maximum?: number;
@@ -35,7 +36,10 @@ export function useFieldSchemas(name: 'ServiceConfiguration' | 'WorkspaceConfigu
       const { components } = (await response.json()) as ApiDocument;
       const fields = Object.entries(components.schemas[name]?.properties ?? {});
       return Object.fromEntries(
-        fields.map(([field, schema]) => [field, components.schemas[schema.$ref?.split('/').at(-1) ?? ''] ?? schema]),
+        fields.map(([field, { $ref, ...own }]) => [
+          field,
+          { ...components.schemas[$ref?.split('/').at(-1) ?? ''], ...own },
+        ]),
       );
     },
   });

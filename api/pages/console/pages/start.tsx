@@ -5,6 +5,7 @@ import { Brand } from '../ui/brand.js';
 import { Empty, ErrorNotice, Skeleton } from '../ui/states.js';
 import { OwnInvitations } from './own-invitations.js';
 import c from './shell.module.css';
+import { ClosedWorkspaces } from './sign-in/provider.js';
 
 export function StartSkeleton() {
   return (
@@ -39,6 +40,7 @@ export function Home() {
   return (
     <main className={c.page}>
       <OwnInvitations />
+      <ClosedWorkspaces />
       <Empty title="You are not a member of a workspace yet">
         Ask an admin of a workspace to invite you, or the operator to run <code>npm run admin -- member add</code>.
       </Empty>
@@ -59,6 +61,18 @@ export function NotFound() {
     <div className={c.page}>
       <Empty title="Page not found" action={<Link to="/">Go to the canvas</Link>} />
     </div>
+  );
+}
+
+/** Shown in place of a workspace that the session does not reach. */
+export function NoWorkspace() {
+  return (
+    <>
+      <NotFound />
+      <div className={c.page}>
+        <ClosedWorkspaces />
+      </div>
+    </>
   );
 }
 

@@ -13,7 +13,7 @@ import u from '../ui/ui.module.css';
 import { OwnInvitations } from './own-invitations.js';
 import { QueueCount } from './queue/queue-count.js';
 import c from './shell.module.css';
-import { NotFound } from './start.js';
+import { NoWorkspace } from './start.js';
 
 const SignIn = lazy(() => import('./sign-in/sign-in-page.js').then(({ SignInPage }) => ({ default: SignInPage })));
 
@@ -35,7 +35,9 @@ function takeInvitation(): string | null {
  */
 export function Gate() {
   const { user, expired } = useSession();
-  const [linked, setLinked] = useState(() => location.pathname === '/sign-in' && location.hash.length > 1);
+  const [linked, setLinked] = useState(
+    () => location.pathname === '/sign-in' && location.hash.length + location.search.length > 1,
+  );
   const [invited, setInvited] = useState(takeInvitation);
   const silence = useSilence();
   if (invited !== null) {
@@ -116,7 +118,7 @@ export function WorkspaceShell() {
       <SilenceBanner />
       <OwnInvitations />
       <main id="main" className={c.main}>
-        {workspace ? <Outlet /> : <NotFound />}
+        {workspace ? <Outlet /> : <NoWorkspace />}
       </main>
     </>
   );

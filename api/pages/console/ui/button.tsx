@@ -55,6 +55,15 @@ export function LinkButton({
   );
 }
 
+/** A link that leaves the console and looks like a button. */
+export function ButtonLink({ href, children }: { href: string; children: ReactNode }) {
+  return (
+    <a href={href} className={classOf('plain', false)}>
+      {children}
+    </a>
+  );
+}
+
 /** A link to another site, which opens in a new tab. */
 export function OutLink({ href, children, look }: { href: string; children: ReactNode; look?: Look }) {
   return (

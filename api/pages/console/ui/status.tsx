@@ -46,6 +46,7 @@ export function serviceStatus(service: Service): { tone: Tone; text: string } {
       return { tone: 'bad', text: service.liveDeploymentId ? 'Deploy failed (previous release live)' : 'Failed' };
     case 'live':
       if (service.healthStatus === 'unhealthy') return { tone: 'bad', text: 'Unhealthy' };
+      if (service.asleepSince !== undefined) return { tone: 'plain', text: service.frozen ? 'Frozen' : 'Asleep' };
       if (service.healthStatus === 'starting') return { tone: 'busy', text: 'Starting' };
       return { tone: 'good', text: service.kind === 'cron' ? 'Scheduled' : 'Live' };
     default:

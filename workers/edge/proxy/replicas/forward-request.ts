@@ -12,26 +12,26 @@ import { Attempt, type Outcome } from './replica-attempt.js';
 import type { ReplicaRequest } from './replica-connections.js';
 import { choose, type Upstream } from './upstream.js';
 
-/** How often a request is repeated that a replica may already have seen. */
+/** How many times a request is repeated that a replica may already have received. */
 const MAX_REPLAYS = 2;
-/** The most replicas that are tried when connections are refused. */
+/** Maximum number of replicas that are tried when connections are refused. */
 const MAX_ATTEMPTS = 10;
 const REPEATABLE = new Set(['GET', 'HEAD', 'OPTIONS']);
 type Failure = Extract<Outcome, { type: 'failed' }>;
 
 export interface ForwardSource {
-  /** Returns the host's current replicas: the table may change between two attempts. */
+  /** Returns the host's current replicas. Called for each attempt, because the table may change in between. */
   upstreams: () => readonly Upstream[];
-  /** Loads the route from PostgreSQL again. Never rejects, and resolves within a time limit. */
+  /** Reloads the route from PostgreSQL. Never rejects, and resolves within a time limit. */
   refresh: () => Promise<void>;
-  /** Lets the request wait for a replica, then starts it anew. Returns false if it must be answered now. */
+  /** Holds the request until there is a replica, then starts it again. Returns false if it must be responded to now. */
   hold: () => boolean;
 }
 
 /**
- * Passes a request to a ready replica, and always answers the client.
- * If the first replica cannot have seen the request, tries another one. If the replica may have seen the request,
- * repeats it only if it is repeatable and has no body.
+ * Forwards a request to a ready replica. The client always gets a response. If the first replica cannot have received
+ * the request, tries another one. If the replica may have received it, repeats it only if it is repeatable and has no
+ * body.
  */
 export function forward(exchange: Exchange, source: ForwardSource): void {
   new Forwarding(exchange, source).next();
@@ -45,7 +45,7 @@ class Forwarding {
   #body: RequestBody | null = null;
   #upstream: Upstream | null = null;
   readonly #failed: Upstream[] = [];
-  /** Replicas that cannot have seen the request. */
+  /** Replicas that cannot have received the request. */
   readonly #refused: Upstream[] = [];
   #refreshed = false;
   #attempts = 0;
@@ -117,10 +117,7 @@ class Forwarding {
     else this.next();
   }
 
-  /**
-   * Ends the request because no replica is left. First loads the route again, once, because it may have changed a
-   * moment ago.
-   */
+  /** Responds with an error because no replica is left, but first reloads the route once: it may just have changed. */
   #giveUp(): void {
     const last = this.#last;
     if (last !== null && !this.#refreshed && this.#attempts < MAX_ATTEMPTS) {
@@ -129,14 +126,14 @@ class Forwarding {
       void this.#source.refresh().then(containment.guard(() => this.next()));
       return;
     }
-    // A request that may have crashed a replica must not wait for the next replica and crash that one too.
+    // A request that may have crashed a replica must not be held for the next replica and crash that one too.
     if (this.#replays === 0 && this.#source.hold()) return;
     if (last === null) sendPage(this.#exchange, PAGES.no_ready_replica);
     else answerFailure(this.#exchange, last);
   }
 }
 
-/** Returns the bytes of the body that the client has sent and no replica has read. */
+/** Returns how many bytes of the body the client has sent and no replica has read yet. */
 function heldBack({ readableLength: pending, socket }: IncomingMessage): Backlog {
   return { pending, taken: socket.bytesRead - pending };
 }
@@ -144,7 +141,8 @@ function heldBack({ readableLength: pending, socket }: IncomingMessage): Backlog
 function answerFailure(exchange: Exchange, failure: Failure): void {
   const { req, res, host, requestId, log } = exchange;
   log.warn({ host, method: req.method, requestId }, `a request failed: ${errorMessage(failure.error)}`);
-  // The client must notice that the answer is incomplete.
+  if (failure.begun && exchange.canary !== null) exchange.canary.brokeOff = true;
+  // The client must notice that the response is incomplete.
   if (failure.begun || res.headersSent) res.destroy();
   else sendPage(exchange, pageFor(failure));
 }
@@ -158,7 +156,7 @@ function isTimeout(error: Error): boolean {
   return error instanceof errors.HeadersTimeoutError || error instanceof errors.ConnectTimeoutError;
 }
 
-/** Returns true if another try would end the same way: the replica timed out or gave a bad answer. */
+/** Returns true if another try would fail the same way: the replica timed out or sent a bad response. */
 function isFinal(error: Error): boolean {
   return (
     isTimeout(error) ||
@@ -169,8 +167,8 @@ function isFinal(error: Error): boolean {
 }
 
 /**
- * Returns the protocol that a request asks for.
- * Returns null for none and for HTTP/2, which a server may ignore (RFC 9110, 7.8).
+ * Returns the protocol to which a request asks to upgrade. Returns null for none and for HTTP/2, which a server may
+ * ignore (RFC 9110, 7.8).
  */
 function wantedProtocol({ req, upgrade }: Exchange): string | null {
   const wanted = req.headers.upgrade ?? 'websocket';

@@ -2,6 +2,7 @@ import type { ServerResponse } from 'node:http';
 import { Socket } from 'node:net';
 import type { Duplex, Writable } from 'node:stream';
 import type { Dispatcher } from 'undici';
+import { changedHeaders } from '../../rules/header-changes.js';
 import { ownSocket } from '../containment.js';
 import type { Exchange } from '../exchange.js';
 import { valuesOf } from '../proxy-headers.js';
@@ -12,7 +13,7 @@ import { joinSockets, noticeEnd } from './join-sockets.js';
 import type { ReplicaRequest } from './replica-connections.js';
 import type { Upstream } from './upstream.js';
 
-/** How sending a request to one replica ended. */
+/** The result of sending a request to one replica. */
 export type Outcome =
   | { type: 'answered' }
   /** The client has closed the connection. */
@@ -22,7 +23,7 @@ export type Outcome =
       error: Error;
       /** True if the request was, or may have been, sent: the replica may have acted on it. */
       sent: boolean;
-      /** True if part of the answer has gone to the client. */
+      /** True if part of the response has been sent to the client. */
       begun: boolean;
     };
 
@@ -30,19 +31,22 @@ const ANSWERED: Outcome = { type: 'answered' };
 const CLIENT_GONE: Outcome = { type: 'client-gone' };
 const NOTHING = Buffer.alloc(0);
 
-/** Sends the request to a replica and streams its answer to the client. The slower side sets the pace. */
+/** Sends the request to a replica and streams its response to the client, at the pace of the slower side. */
 export class Attempt implements Dispatcher.DispatchHandler {
   readonly #request: ReplicaRequest;
   readonly #exchange: Exchange;
   readonly #upstream: Upstream;
   readonly #res: ServerResponse;
   readonly #ended: (outcome: Outcome) => void;
-  /** Set when the request is sent. */
+  /** Set when the request has been sent. */
   #controller: Dispatcher.DispatchController | null = null;
-  /** Writes the body, unless the whole answer arrives at once. */
+  /** Writes the body, unless the whole response arrives at once. */
   #writer: PacedWriter | null = null;
   #begun = false;
-  /** The length that the answer declares; null for a stream, whose client must learn at once that it is connected. */
+  /**
+   * The length that the response declares; null for a stream. The head of a stream is sent at once, so that the client
+   * sees that it is connected.
+   */
   #length: number | null = null;
   #settled = false;
   #counted = true;
@@ -64,7 +68,7 @@ export class Attempt implements Dispatcher.DispatchHandler {
   }
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
-    // The client may have left while the connection was being opened.
+    // The client may have disconnected while the connection was being opened.
     if (this.#settled) controller.abort(new Error('the client has closed the connection'));
     else this.#controller = controller;
   }
@@ -101,8 +105,8 @@ export class Attempt implements Dispatcher.DispatchHandler {
   }
 
   /**
-   * An error of the edge itself ends the exchange. A bad answer fails the attempt: undici ends the connection and
-   * reports it.
+   * Runs code for an event of undici. An error of the edge itself aborts the exchange. An invalid response fails the
+   * attempt: undici closes the connection and reports it.
    */
   #guarded(controller: Dispatcher.DispatchController, work: () => void): void {
     if (this.#settled) return;
@@ -122,11 +126,10 @@ export class Attempt implements Dispatcher.DispatchHandler {
       if (this.#interim > MAX_INTERIM) throw new InvalidAnswerError(`more than ${MAX_INTERIM} interim answers`);
       return;
     }
-    const { req, encoders, connection, containment, upgrade } = this.#exchange;
+    const { req, encoders, connection, containment, upgrade, headerChanges } = this.#exchange;
     const status = checkedStatus(statusCode);
-    const answer = encoded(req, status, clientHeaders(raw, this.#exchange, status), () =>
-      encoders.take(connection.client),
-    );
+    const headers = changedHeaders(clientHeaders(raw, this.#exchange, status), headerChanges);
+    const answer = encoded(req, status, headers, () => encoders.take(connection.client));
     try {
       this.#res.writeHead(status, answer.headers);
     } catch (error) {
@@ -136,7 +139,7 @@ export class Attempt implements Dispatcher.DispatchHandler {
     this.#begun = true;
     const length = valuesOf(raw, 'content-length');
     this.#length = length === '' ? null : Number(length);
-    // The head of an answer of unknown length is sent at once, together with the bytes that arrived with it.
+    // If the length of the response is unknown, its head is sent at once, together with the bytes that arrived with it.
     if (this.#length === null) process.nextTick(this.#flushHead);
     if (upgrade !== null && this.#request.upgrade !== null) noticeEnd(upgrade.socket);
     if (answer.encoder !== null) this.#writer = this.#writerTo(joined(answer.encoder, this.#res, containment));
@@ -166,7 +169,7 @@ export class Attempt implements Dispatcher.DispatchHandler {
     if (this.#writer === null && !this.#res.destroyed && !this.#res.writableEnded) this.#res.write(NOTHING);
   };
 
-  /** Answers with a complete body. Head and body are sent in one write. */
+  /** Sends a complete response. Head and body are sent in one write. */
   #endWith(body: Buffer): void {
     const { socket } = this.#res;
     socket?.cork();

@@ -1,12 +1,12 @@
 import type { ServiceConfiguration } from '../../../../shared/services/configuration.js';
 
-const REVALIDATE = 'no-cache';
+export const REVALIDATE = 'no-cache';
 const SHORT = 'public, max-age=3600';
 const FOREVER = 'public, max-age=31536000, immutable';
 
 /**
- * Returns how long a file may be cached. `static` and `all` cache files with a hashed name forever, `all` the rest for
- * an hour.
+ * Returns the `Cache-Control` value for a file. With `static` and `all`, files with a hashed name are cached forever;
+ * with `all`, others for an hour.
  */
 export function cacheControl(profile: ServiceConfiguration['cacheProfile'], path: string): string {
   if (profile === 'none') return REVALIDATE;
@@ -15,8 +15,8 @@ export function cacheControl(profile: ServiceConfiguration['cacheProfile'], path
 }
 
 /**
- * Returns true if a bundler put a content hash into the name, as in `app-DiwrgTda.js`.
- * Returns false in doubt: caching a file for a year by mistake is worse than requesting it again.
+ * Returns true if a bundler put a content hash into the name, as in `app-DiwrgTda.js`. When in doubt, returns false:
+ * caching a file for a year by mistake is worse than requesting it again.
  */
 export function hasHashedName(path: string): boolean {
   const name = path.slice(path.lastIndexOf('/') + 1);

@@ -1,11 +1,11 @@
 import { realpath, stat } from 'node:fs/promises';
 import { join, relative, sep } from 'node:path';
 
-/** What a URL's path stands for in a published folder. */
+/** What a URL's path refers to in a published folder. */
 export type SitePath =
-  /** `path` is relative to the folder, with `/` between its parts. */
+  /** `path` is relative to the folder, with `/` as the separator. */
   | { type: 'file'; path: string }
-  /** The path of a folder without its final slash; or, temporarily, the folder of a site that is below its address. */
+  /** The path of a folder without its final slash; or, temporarily, the base path of a site that is not at the root. */
   | { type: 'redirect'; location: string; isTemporary?: true }
   | { type: 'missing' }
   | { type: 'invalid' };
@@ -13,10 +13,13 @@ export type SitePath =
 const MISSING: SitePath = { type: 'missing' };
 const INVALID: SitePath = { type: 'invalid' };
 
+/** Files with the site's rules, which are not published. */
+const RULE_FILES: ReadonlySet<string> = new Set(['_redirects', '_headers']);
+
 /**
- * Finds the file for a request target. `root` must be a real path.
- * Files outside of it are never found, neither through `..` in any encoding nor through symbolic links. Dotfiles are
- * never found, except `.well-known`. With a `base` (`/shop`), the folder's files are also found below it.
+ * Finds the file for a request target. `root` must have no symlinks in its path. Files outside `root` are never found,
+ * neither through `..` in any encoding nor through symlinks. Dotfiles are never found, except `.well-known`. With a
+ * `base` (`/shop`), the folder's files are also found below it.
  */
 export async function findSitePath(root: string, target: string, base = ''): Promise<SitePath> {
   const [pathname = '/', ...query] = target.split('?');
@@ -31,6 +34,7 @@ export async function findSitePath(root: string, target: string, base = ''): Pro
   if (parts === null) return INVALID;
   if (parts.some((part) => part.startsWith('.') && part !== '.well-known')) return MISSING;
   const path = parts.join('/');
+  if (RULE_FILES.has(path)) return MISSING;
   const kind = await kindWithin(root, path);
   if (kind === 'file') return pathname.endsWith('/') ? MISSING : { type: 'file', path };
   if (kind === null) return page(root, path);
@@ -51,7 +55,7 @@ async function page(root: string, path: string): Promise<SitePath> {
   return (await kindWithin(root, name)) === 'file' ? { type: 'file', path: name } : MISSING;
 }
 
-/** Returns a query in which every byte that a header must not contain is encoded. */
+/** Percent-encodes every byte of a query that a header must not contain. */
 function printable(query: string): string {
   return query.replace(/[^\x21-\x7e]/g, (byte) => `%${byte.charCodeAt(0).toString(16).padStart(2, '0')}`);
 }
@@ -67,7 +71,7 @@ function decodeParts(pathname: string): string[] | null {
   }
 }
 
-/** Returns the type of a path; null if it does not exist or leads out of the folder. */
+/** Returns the type of a path; null if it does not exist or is outside the folder. */
 export async function kindWithin(root: string, path: string): Promise<'file' | 'directory' | null> {
   try {
     const real = await realpath(join(root, path));

@@ -5,22 +5,27 @@ import type { Readable } from 'node:stream';
 import type send from 'send';
 import { errorMessage } from '../../../../shared/core/error-registry.js';
 import { lazily } from '../../../../shared/core/lazily.js';
+import { isRedirect } from '../../../../shared/rules/moves.js';
 import type { Target } from '../../route-table.js';
-import { badRequest, PAGES, type Page, sendPage } from '../error-pages.js';
+import { locationOf } from '../../rules/apply-rules.js';
+import { changedHeaders } from '../../rules/header-changes.js';
+import type { SiteMove } from '../../rules/rule-set.js';
+import { badRequest, PAGES, type Page, sendPage, sendRedirect } from '../error-pages.js';
 import type { Exchange } from '../exchange.js';
-import { cacheControl } from './cache-control.js';
+import { cacheControl, REVALIDATE } from './cache-control.js';
 import { encoded, joined } from './compression.js';
 import { findSitePath, isMissing, kindWithin } from './site-path.js';
 
-/** Loaded with the first file, because it brings a table of all media types. */
+/** Loaded with the first file, because it includes a large table of media types. */
 const loadSend = lazily(() => createRequire(import.meta.url)('send') as typeof send);
 
 export type StaticTarget = Extract<Target, { type: 'static' }>;
 
-/** Answers from the published folder of an image. */
+/** Responds from the published folder of an image, or with the redirect or rewrite of a rule. */
 export async function serveSite(exchange: Exchange, target: StaticTarget, imagesDir: string): Promise<void> {
-  const { req, res, requestId } = exchange;
-  if (req.method !== 'GET' && req.method !== 'HEAD') return sendPage(exchange, PAGES.methodNotAllowed);
+  const { req, move } = exchange;
+  const isRead = req.method === 'GET' || req.method === 'HEAD';
+  if (!isRead && (move === null || !isRedirect(move.status))) return sendPage(exchange, PAGES.methodNotAllowed);
   const root = await publishedFolder(imagesDir, target);
   if (root === null) {
     exchange.log.error(
@@ -30,35 +35,50 @@ export async function serveSite(exchange: Exchange, target: StaticTarget, images
     return sendPage(exchange, PAGES.badGateway);
   }
   const found = await findSitePath(root, req.url ?? '/', target.base);
+  if (move !== null && found.type !== 'invalid' && (move.force || found.type === 'missing')) {
+    return sendMove(exchange, move, root, target);
+  }
+  if (!isRead) return sendPage(exchange, PAGES.methodNotAllowed);
   switch (found.type) {
     case 'file':
-      res.setHeader('Cache-Control', cacheControl(target.cacheProfile, found.path));
-      return sendFile(exchange, root, found.path);
+      return sendFile(exchange, root, found.path, cacheControl(target.cacheProfile, found.path));
     case 'redirect':
-      res.writeHead(found.isTemporary ? 302 : 301, {
-        Location: found.location,
-        'Content-Length': 0,
-        'X-Request-ID': requestId,
-      });
-      res.end();
-      return;
+      return sendRedirect(exchange, found.isTemporary ? 302 : 301, found.location);
     case 'invalid':
       return sendPage(exchange, badRequest('The path is not valid.'));
     case 'missing':
       if (target.fallback !== null && isNavigation(req) && (await kindWithin(root, target.fallback)) === 'file') {
-        res.setHeader('Cache-Control', 'no-cache');
-        return sendFile(exchange, root, target.fallback);
+        return sendFile(exchange, root, target.fallback, REVALIDATE);
       }
-      if ((await kindWithin(root, '404.html')) !== 'file') return sendPage(exchange, PAGES.notFound);
-      res.statusCode = 404;
-      res.setHeader('Cache-Control', 'no-cache');
-      return sendFile(exchange, root, '404.html');
+      return sendMissing(exchange, root);
   }
+}
+
+async function sendMissing(exchange: Exchange, root: string): Promise<void> {
+  if ((await kindWithin(root, '404.html')) !== 'file') return sendPage(exchange, PAGES.notFound);
+  exchange.res.statusCode = 404;
+  sendFile(exchange, root, '404.html', REVALIDATE);
+}
+
+/** Applies a rule: redirects, or responds with the file at another path and the rule's status. */
+async function sendMove(
+  exchange: Exchange,
+  { status, target: to }: SiteMove,
+  root: string,
+  { base, cacheProfile }: StaticTarget,
+): Promise<void> {
+  if (isRedirect(status)) return sendRedirect(exchange, status, locationOf(to));
+  const asked = await findSitePath(root, to.path, base);
+  // The rule refers to a folder, whose path would end with a slash.
+  const found = asked.type === 'redirect' ? await findSitePath(root, asked.location, base) : asked;
+  if (found.type !== 'file') return sendMissing(exchange, root);
+  exchange.res.statusCode = status;
+  sendFile(exchange, root, found.path, status === 200 ? cacheControl(cacheProfile, found.path) : REVALIDATE);
 }
 
 /**
  * Returns true if the request is for a page. Returns false for a file that a page needs, such as /assets/app.js:
- * answering with a page would only hide that the file is gone.
+ * responding with a page would only hide that the file is missing.
  */
 function isNavigation({ headers, url = '/' }: Exchange['req']): boolean {
   if ((headers.accept ?? '').includes('text/html')) return true;
@@ -66,10 +86,7 @@ function isNavigation({ headers, url = '/' }: Exchange['req']): boolean {
   return !/\.[A-Za-z][A-Za-z0-9]{0,9}$/.test(last);
 }
 
-/**
- * Returns the real path of the image's published folder.
- * Returns null if it is missing or leads out of the image.
- */
+/** Returns the real path of the image's published folder. Returns null if it is missing or outside the image. */
 async function publishedFolder(imagesDir: string, target: StaticTarget): Promise<string | null> {
   try {
     const image = await realpath(join(imagesDir, target.digest));
@@ -82,14 +99,15 @@ async function publishedFolder(imagesDir: string, target: StaticTarget): Promise
 }
 
 /**
- * Sends a file with `send`, which handles types, conditions, ranges and HEAD. The caller has checked that the path is
- * inside of the root.
+ * Sends a file with `send`, which handles media types, conditional requests, ranges and HEAD. The caller has checked
+ * that the path is inside the root.
  */
-function sendFile(exchange: Exchange, root: string, path: string): void {
-  const { req, res, requestId, containment } = exchange;
+function sendFile(exchange: Exchange, root: string, path: string, caching: string): void {
+  const { req, res, requestId, containment, headerChanges } = exchange;
+  res.setHeader('Cache-Control', caching);
   res.setHeader('X-Request-ID', requestId);
   res.setHeader('X-Content-Type-Options', 'nosniff');
-  const whole = res.statusCode === 404;
+  const whole = res.statusCode !== 200;
   const sendStream = loadSend();
   sendStream(req, `/${path.split('/').map(encodeURIComponent).join('/')}`, {
     root,
@@ -100,6 +118,13 @@ function sendFile(exchange: Exchange, root: string, path: string): void {
     etag: !whole,
     lastModified: !whole,
   })
+    .on('headers', () => {
+      // Before `send` sets its own headers. It does not overwrite those that rules have set.
+      for (const { set, without } of headerChanges ?? []) {
+        for (const name of without) res.removeHeader(name);
+        for (const { name, value } of set) res.setHeader(name, value);
+      }
+    })
     .on(
       'stream',
       containment.guard((file: Readable) => compress(exchange, file)),
@@ -111,12 +136,13 @@ function sendFile(exchange: Exchange, root: string, path: string): void {
     .pipe(res);
 }
 
-/** Pipes a file through an encoder into the response, if it is to be compressed. */
+/** Pipes a file through an encoder into the response, if it should be compressed. */
 function compress(exchange: Exchange, file: Readable): void {
   const { req, res } = exchange;
   const { containment, encoders, connection } = exchange;
   const plain = Object.entries(res.getHeaders()).flatMap(([name, value]) => [name, String(value)]);
-  const { headers, encoder } = encoded(req, res.statusCode, plain, () => encoders.take(connection.client));
+  const changed = changedHeaders(plain, exchange.headerChanges);
+  const { headers, encoder } = encoded(req, res.statusCode, changed, () => encoders.take(connection.client));
   for (const name of res.getHeaderNames()) res.removeHeader(name);
   for (let i = 0; i + 1 < headers.length; i += 2) res.setHeader(headers[i] ?? '', headers[i + 1] ?? '');
   if (encoder === null) return;

@@ -7,7 +7,7 @@ import { deploymentStatus } from '../../ui/status.js';
 import { durationText } from '../../ui/time.js';
 import u from '../../ui/ui.module.css';
 import { useService, useServicePath } from '../services/service-shell.js';
-import { commitText, STEP_TEXT, STEPS } from './deployment-text.js';
+import { commitText, STEP_TEXT, stepsOf } from './deployment-text.js';
 
 const DEPLOYS = '/workspaces/{workspaceId}/services/{serviceId}/deploys';
 
@@ -84,7 +84,11 @@ function Differences({
   const rows: [name: string, from: string, to: string][] = [
     ['Commit', commitText(left), commitText(right)],
     ['Branch', left.branch, right.branch],
-    ...STEPS.map((name): [string, string, string] => [STEP_TEXT[name], stepText(left, name), stepText(right, name)]),
+    ...stepsOf([left, right]).map((name): [string, string, string] => [
+      STEP_TEXT[name],
+      stepText(left, name),
+      stepText(right, name),
+    ]),
   ];
   const x = before.data?.snapshot;
   const y = after.data?.snapshot;

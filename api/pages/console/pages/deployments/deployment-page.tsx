@@ -10,13 +10,14 @@ import u from '../../ui/ui.module.css';
 import { LogView } from '../logs/log-view.js';
 import { useService } from '../services/service-shell.js';
 import c from '../shell.module.css';
+import { CanaryCard } from './canary-card.js';
 import { DeploymentActions } from './deployment-actions.js';
-import { commitText, shortSha, TRIGGER_TEXT } from './deployment-text.js';
+import { commitText, hasCanary, shortSha, TRIGGER_TEXT } from './deployment-text.js';
 import d from './deployments.module.css';
 import { StepTimeline } from './step-timeline.js';
 
 const DEPLOYS = '/workspaces/{workspaceId}/services/{serviceId}/deploys';
-/** Earlier deployments that are read, so that five successful ones are usually among them. */
+/** Number of earlier deployments to read. Usually at least five of them were successful. */
 const COMPARED = 20;
 
 /** One deployment: the error first, then the steps and the log. */
@@ -43,6 +44,7 @@ export function DeploymentPage() {
         <>
           <Head deployment={deployment} path={path} />
           <Outcome deployment={deployment} />
+          {hasCanary(deployment) ? <CanaryCard deployment={deployment} path={path} /> : null}
           <section className={u.card}>
             <StepTimeline
               deployment={deployment}
@@ -106,7 +108,7 @@ function Outcome({ deployment }: { deployment: Deployment }) {
   const { status, error, blockedReason } = deployment;
   if (status === 'failed') {
     // The error begins with the name of the failed step.
-    const [, step = 'deployment', text = error] = /^(build|release): (.*)$/s.exec(error) ?? [];
+    const [, step = 'deployment', text = error] = /^(build|release|canary): (.*)$/s.exec(error) ?? [];
     return (
       <Notice tone="bad" title={`The ${step} failed`}>
         <div className={d.error}>{text.trim()}</div>

@@ -21,13 +21,23 @@ export function commitText({ commitSha, commitMessage, branch }: Deployment): st
   return `${shortSha(commitSha)} ${subject}`.trim();
 }
 
-export const STEPS = ['queued', 'build', 'release'] as const;
+const STEPS = ['queued', 'build', 'release', 'canary'] as const;
 export type StepName = (typeof STEPS)[number];
+
+export function hasCanary({ steps }: Deployment): boolean {
+  return steps.some(({ name }) => name === 'canary');
+}
+
+/** Returns the steps to show for these deployments: a canary only if one of them had one. */
+export function stepsOf(deployments: readonly Deployment[]): readonly StepName[] {
+  return STEPS.filter((name) => name !== 'canary' || deployments.some(hasCanary));
+}
 
 export const STEP_TEXT: Readonly<Record<StepName, string>> = {
   queued: 'Queued',
   build: 'Build',
   release: 'Release',
+  canary: 'Canary',
 };
 
 /** Returns the usual duration of a step in milliseconds: the median of the last five deployments that completed it. */

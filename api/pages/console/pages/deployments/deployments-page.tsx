@@ -11,7 +11,8 @@ import u from '../../ui/ui.module.css';
 import { ConnectCard } from '../services/connect-card.js';
 import { DeployButton } from '../services/deploy-button.js';
 import { useService, useServicePath } from '../services/service-shell.js';
-import { commitText, TRIGGER_TEXT } from './deployment-text.js';
+import { CanaryCard } from './canary-card.js';
+import { commitText, hasCanary, TRIGGER_TEXT } from './deployment-text.js';
 
 /** The deployments of a service, newest first. On a database's page, how to connect comes first. */
 export function DeploymentsPage() {
@@ -46,8 +47,10 @@ function Deployments() {
             </Empty>
           );
         }
+        const canary = items.find((one) => isUnfinished(one) && hasCanary(one));
         return (
           <>
+            {canary === undefined ? null : <CanaryCard deployment={canary} path={path} />}
             <ul className={u.card}>
               {items.map((deployment) => (
                 <Row key={deployment.id} deployment={deployment} path={path} liveId={service.liveDeploymentId} />

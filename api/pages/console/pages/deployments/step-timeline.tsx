@@ -3,13 +3,13 @@ import { Glyph, isUnfinished } from '../../ui/status.js';
 import { durationText, useNow } from '../../ui/time.js';
 import type { Tone } from '../../ui/tone.js';
 import u from '../../ui/ui.module.css';
-import { STEP_TEXT, STEPS, type StepName, usualMs } from './deployment-text.js';
+import { STEP_TEXT, type StepName, stepsOf, usualMs } from './deployment-text.js';
 import d from './deployments.module.css';
 
 export function StepTimeline({ deployment, others }: { deployment: Deployment; others: readonly Deployment[] }) {
   const unfinished = isUnfinished(deployment);
   const now = useNow(unfinished ? 250 : null);
-  const rows = STEPS.map((name) => rowOf(name, deployment, others, now));
+  const rows = stepsOf([deployment]).map((name) => rowOf(name, deployment, others, now));
   const longest = Math.max(1000, ...rows.flatMap(({ milliseconds, usual }) => [milliseconds ?? 0, usual ?? 0]));
   return (
     <ol className={d.steps} aria-label="Steps">

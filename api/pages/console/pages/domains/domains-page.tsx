@@ -1,11 +1,11 @@
 import { useState } from 'react';
-import { post, remove } from '../../api/api-client.js';
+import { patch, post, remove } from '../../api/api-client.js';
 import { useRefusal } from '../../api/session.js';
 import type { Schemas } from '../../api/types.js';
 import { useGet, useWrite } from '../../api/use-api.js';
 import { Button, OutLink } from '../../ui/button.js';
 import { CopyButton } from '../../ui/copy.js';
-import { ConfirmDialog } from '../../ui/dialog.js';
+import { ConfirmDialog, Dialog, DialogFoot } from '../../ui/dialog.js';
 import { TextField } from '../../ui/field.js';
 import { Empty, ErrorNotice, Loaded, Skeleton } from '../../ui/states.js';
 import { Status } from '../../ui/status.js';
@@ -14,6 +14,7 @@ import { WriteForm } from '../../ui/write-form.js';
 import { changeRefusal, useService, useServicePath } from '../services/service-shell.js';
 import w from '../workspace/workspace.module.css';
 import p from './domains.module.css';
+import { RulesCard } from './rules-card.js';
 
 type Domain = Schemas['Domain'];
 
@@ -25,6 +26,7 @@ export function DomainsPage() {
   const role = useRefusal(path.workspaceId, 'developer');
   const refusal = role ?? changeRefusal(service);
   const [leaving, setLeaving] = useState<Domain | null>(null);
+  const [redirecting, setRedirecting] = useState<Domain | null>(null);
   const query = useGet(PATH, { path });
   const end = useWrite((domainId: string) => remove(`${PATH}/{domainId}`, { path: { ...path, domainId } }), {
     onDone: () => setLeaving(null),
@@ -41,7 +43,13 @@ export function DomainsPage() {
             ) : (
               <ul>
                 {domains.map((domain) => (
-                  <Row key={domain.id} domain={domain} refusal={refusal} onLeave={() => setLeaving(domain)} />
+                  <Row
+                    key={domain.id}
+                    domain={domain}
+                    refusal={refusal}
+                    onRedirect={() => setRedirecting(domain)}
+                    onLeave={() => setLeaving(domain)}
+                  />
                 ))}
               </ul>
             )}
@@ -49,6 +57,8 @@ export function DomainsPage() {
           </section>
         )}
       </Loaded>
+      <RulesCard refusal={refusal} />
+      {redirecting ? <RedirectDialog domain={redirecting} onClose={() => setRedirecting(null)} /> : null}
       <ConfirmDialog
         title={`Remove ${leaving?.hostname}?`}
         action="Remove"
@@ -63,9 +73,16 @@ export function DomainsPage() {
   );
 }
 
-function Row({ domain, refusal, onLeave }: { domain: Domain; refusal: string | null; onLeave: () => void }) {
+interface RowProps {
+  domain: Domain;
+  refusal: string | null;
+  onRedirect: () => void;
+  onLeave: () => void;
+}
+
+function Row({ domain, refusal, onRedirect, onLeave }: RowProps) {
   const path = useServicePath();
-  const { id, hostname, status, verification, detail } = domain;
+  const { id, hostname, status, verification, detail, redirectTo } = domain;
   const active = status === 'active';
   const verify = useWrite(() => post(`${PATH}/{domainId}/verify`, { path: { ...path, domainId: id } }));
   return (
@@ -76,6 +93,9 @@ function Row({ domain, refusal, onLeave }: { domain: Domain; refusal: string | n
         <div className={u.actions}>
           <Button small refusal={refusal} pending={verify.isPending} onClick={() => verify.mutate()}>
             {verify.isPending ? 'Checking…' : 'Check now'}
+          </Button>
+          <Button small refusal={refusal} aria-label={`Redirect ${hostname}`} onClick={onRedirect}>
+            Redirect
           </Button>
           <Button small refusal={refusal} aria-label={`Remove ${hostname}`} onClick={onLeave}>
             Remove
@@ -91,9 +111,39 @@ function Row({ domain, refusal, onLeave }: { domain: Domain; refusal: string | n
           <CopyButton text={verification.value} what="the value" />
         </div>
       )}
+      {redirectTo === undefined ? null : <p className={u.dim}>Redirects to {redirectTo}</p>}
       {detail === '' ? null : <p className={u.dim}>{detail}</p>}
       {verify.error ? <ErrorNotice title="The DNS record was not checked" error={verify.error} /> : null}
     </li>
+  );
+}
+
+function RedirectDialog({ domain: { id, hostname, redirectTo }, onClose }: { domain: Domain; onClose: () => void }) {
+  const path = useServicePath();
+  const [target, setTarget] = useState(redirectTo ?? '');
+  const save = useWrite(
+    () => patch(`${PATH}/{domainId}`, { path: { ...path, domainId: id }, body: { redirectTo: target.trim() || null } }),
+    { onDone: onClose },
+  );
+  return (
+    <Dialog title={`Redirect ${hostname}`} open onClose={onClose}>
+      <WriteForm className={u.stack} write={save} ready>
+        <TextField
+          label="Redirect to"
+          hint="All requests go to this host name, with path and parameters (301). If it is empty, the service answers"
+          placeholder="www.example.com"
+          value={target}
+          onChange={(event) => setTarget(event.target.value)}
+        />
+        {save.error ? <ErrorNotice title="The redirect was not saved" error={save.error} /> : null}
+        <DialogFoot>
+          <Button onClick={onClose}>Cancel</Button>
+          <Button look="primary" type="submit" pending={save.isPending}>
+            Save redirect
+          </Button>
+        </DialogFoot>
+      </WriteForm>
+    </Dialog>
   );
 }
 

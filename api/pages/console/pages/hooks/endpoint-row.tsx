@@ -8,10 +8,12 @@ import e from './endpoints.module.css';
 export function EndpointRow({
   endpoint: { url, createdAt, lastDeliveryAt, lastOutcome },
   title,
+  more = null,
   children,
 }: {
   endpoint: { url: string; createdAt: string; lastDeliveryAt: string | null; lastOutcome: string };
   title: string;
+  more?: ReactNode;
   children: ReactNode;
 }) {
   return (
@@ -35,6 +37,7 @@ export function EndpointRow({
           </>
         )}
       </span>
+      {more}
     </li>
   );
 }

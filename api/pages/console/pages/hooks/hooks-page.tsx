@@ -5,17 +5,19 @@ import type { Schemas } from '../../api/types.js';
 import { useGet, useWrite } from '../../api/use-api.js';
 import { Button } from '../../ui/button.js';
 import { ConfirmDialog } from '../../ui/dialog.js';
-import { CheckField, SelectField } from '../../ui/field.js';
+import { CheckField, SelectField, TextField } from '../../ui/field.js';
 import { SecretDialog } from '../../ui/secret-dialog.js';
 import { Empty, ErrorNotice, Loaded, Notice, Skeleton } from '../../ui/states.js';
+import { Ago } from '../../ui/time.js';
 import u from '../../ui/ui.module.css';
 import { changeRefusal, useService, useServicePath } from '../services/service-shell.js';
 import { EndpointRow } from './endpoint-row.js';
 import e from './endpoints.module.css';
 import { PROVIDER_HELP, PROVIDERS, type Provider, providerText, type Shown, shownOf } from './providers.js';
+import { TOKEN_HINT, TokenDialog } from './token-dialog.js';
 
 type Hook = Schemas['Hook'];
-type NewHook = { provider: Provider; stack: boolean };
+type NewHook = { provider: Provider; stack: boolean; token?: string };
 type Asked = { hook: Hook; to: 'replace' | 'delete' };
 
 const PATH = '/workspaces/{workspaceId}/services/{serviceId}/hooks';
@@ -27,11 +29,12 @@ export function HooksPage() {
   const refusal = role ?? changeRefusal(service);
   const [shown, setShown] = useState<Shown | null>(null);
   const [asked, setAsked] = useState<Asked | null>(null);
+  const [reporting, setReporting] = useState<Hook | null>(null);
   const query = useGet(PATH, { path, query: { limit: 50 } });
   const make = useWrite((body: NewHook) => post(PATH, { path, body }), {
     onDone: ({ hook }) => {
       setShown(shownOf(hook));
-      // Removes the answer from memory, because it contains the secret.
+      // Removes the response from memory, because it contains the secret.
       make.reset();
     },
   });
@@ -72,7 +75,18 @@ export function HooksPage() {
                     key={hook.id}
                     endpoint={hook}
                     title={providerText(hook.provider) + (hook.stack ? ', applies ranvier.yaml' : '')}
+                    more={<Reports hook={hook} />}
                   >
+                    {hook.provider === 'generic' ? null : (
+                      <Button
+                        small
+                        refusal={refusal}
+                        aria-label={`Token of the webhook of ${providerText(hook.provider)}`}
+                        onClick={() => setReporting(hook)}
+                      >
+                        Token
+                      </Button>
+                    )}
                     <Button
                       small
                       refusal={refusal}
@@ -94,7 +108,11 @@ export function HooksPage() {
                 ))}
               </ul>
             )}
-            <AddHook refusal={refusal} pending={make.isPending} onAdd={(hook) => make.mutate(hook)} />
+            <AddHook
+              refusal={refusal}
+              pending={make.isPending}
+              onAdd={(hook, done) => make.mutate(hook, { onSuccess: done })}
+            />
             {make.error ? <ErrorNotice title="The webhook was not created" error={make.error} /> : null}
           </section>
         )}
@@ -108,6 +126,7 @@ export function HooksPage() {
         write={replace}
       >
         You get a new URL and a new secret. Requests to the old URL are refused from then on.
+        {asked?.hook.hasToken ? ' The new webhook has no token for reports; enter it again.' : null}
       </ConfirmDialog>
       <ConfirmDialog
         title="Delete this webhook?"
@@ -119,6 +138,7 @@ export function HooksPage() {
       >
         Requests to its URL are refused from then on. With auto-deploy on, the repository is still polled each minute.
       </ConfirmDialog>
+      <TokenDialog hook={reporting} onClose={() => setReporting(null)} />
       <SecretDialog
         title={`New webhook: ${shown === null ? '' : providerText(shown.provider)}`}
         secrets={shown?.secrets ?? null}
@@ -130,6 +150,24 @@ export function HooksPage() {
   );
 }
 
+/** What a hook reports to its git host, and why the last report failed. */
+function Reports({ hook: { reports } }: { hook: Hook }) {
+  if (reports === null) return null;
+  return (
+    <span className={u.dim}>
+      reports to {reports.project} at {reports.apiUrl},{' '}
+      {reports.lastSentAt === null ? (
+        'nothing sent yet'
+      ) : (
+        <>
+          last sent <Ago at={reports.lastSentAt} />
+        </>
+      )}
+      {reports.lastError === '' ? '' : `: ${reports.lastError}`}
+    </span>
+  );
+}
+
 function AddHook({
   refusal,
   pending,
@@ -137,13 +175,16 @@ function AddHook({
 }: {
   refusal: string | null;
   pending: boolean;
-  onAdd: (hook: NewHook) => void;
+  onAdd: (hook: NewHook, done: () => void) => void;
 }) {
   const [provider, setProvider] = useState<Provider>('github');
   const [stack, setStack] = useState(false);
+  const [token, setToken] = useState('');
   const submit = (event: FormEvent) => {
     event.preventDefault();
-    if (!pending) onAdd({ provider, stack: stack && provider !== 'generic' });
+    if (pending) return;
+    const ofHost = provider === 'generic' ? { stack: false } : { stack, ...(token === '' ? {} : { token }) };
+    onAdd({ provider, ...ofHost }, () => setToken(''));
   };
   return (
     <form className={e.add} onSubmit={submit}>
@@ -158,13 +199,23 @@ function AddHook({
         Add webhook
       </Button>
       {provider === 'generic' ? null : (
-        <CheckField
-          label="Apply ranvier.yaml of each push"
-          hint="A push that would delete something changes nothing, and the reason is shown here."
-          disabled={refusal !== null}
-          checked={stack}
-          onChange={(event) => setStack(event.target.checked)}
-        />
+        <>
+          <CheckField
+            label="Apply ranvier.yaml of each push"
+            hint="A push that would delete something changes nothing, and the reason is shown here."
+            disabled={refusal !== null}
+            checked={stack}
+            onChange={(event) => setStack(event.target.checked)}
+          />
+          <TextField
+            label="Token for reports (optional)"
+            hint={TOKEN_HINT}
+            type="password"
+            disabled={refusal !== null}
+            value={token}
+            onChange={(event) => setToken(event.target.value.trim())}
+          />
+        </>
       )}
     </form>
   );

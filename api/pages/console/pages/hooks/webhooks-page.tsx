@@ -11,6 +11,7 @@ import { SecretDialog } from '../../ui/secret-dialog.js';
 import { Empty, ErrorNotice, Loaded, Skeleton } from '../../ui/states.js';
 import u from '../../ui/ui.module.css';
 import { WriteForm } from '../../ui/write-form.js';
+import { Drains } from './drains.js';
 import { EndpointRow } from './endpoint-row.js';
 import e from './endpoints.module.css';
 import { FORMAT_HELP, FORMATS, type WebhookEvent } from './providers.js';
@@ -23,6 +24,8 @@ const EVENT_TEXT: Readonly<Record<WebhookEvent, string>> = {
   'run.failed': 'A run failed',
   'backup.failed': 'A backup failed',
   'budget.alert': 'Budget alert',
+  'alert.firing': 'An alert fires',
+  'alert.resolved': 'An alert is over',
 };
 const EVENTS = Object.keys(EVENT_TEXT) as WebhookEvent[];
 
@@ -72,6 +75,7 @@ export function WebhooksPage() {
           </section>
         )}
       </Loaded>
+      <Drains workspaceId={workspaceId} refusal={refusal} />
       <ConfirmDialog
         title="Delete this webhook?"
         action="Delete"
@@ -111,7 +115,7 @@ function AddWebhook({
       setUrl('');
       // A chat checks no signature.
       if (webhook.format === 'json') onMade(webhook.secret);
-      // Removes the answer from memory, because it contains the secret.
+      // Removes the response from memory, because it contains the secret.
       add.reset();
     },
   });

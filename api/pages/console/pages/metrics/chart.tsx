@@ -11,6 +11,10 @@ export interface Line {
 }
 
 const HEIGHT = 156;
+/** The distances of an axis whose values are whole numbers. */
+const WHOLE_STEPS = [1, 2, 5]
+  .flatMap((step) => Array.from({ length: 9 }, (_, power) => step * 10 ** power))
+  .sort((a, b) => a - b);
 const CLOCK = new Intl.DateTimeFormat('en-GB', { timeStyle: 'short' });
 
 /** A line chart over time. Screen readers get `summary` instead. */
@@ -21,6 +25,7 @@ export function Chart({
   lines,
   values,
   format,
+  whole,
   hours,
 }: {
   title: string;
@@ -30,6 +35,8 @@ export function Chart({
   lines: readonly Line[];
   values: readonly (readonly (number | null)[])[];
   format: (value: number) => string;
+  /** True if values are counts, between which the axis needs no steps. */
+  whole: boolean;
   /** Hours that the time axis covers, even where data is missing. */
   hours: number;
 }) {
@@ -61,7 +68,12 @@ export function Chart({
           },
           axes: [
             { ...axis, values: (_, splits) => splits.map((at) => CLOCK.format(at * 1000)) },
-            { ...axis, size: 64, values: (_, splits) => splits.map((value) => format(value)) },
+            {
+              ...axis,
+              size: 64,
+              values: (_, splits) => splits.map((value) => format(value)),
+              ...(whole ? { incrs: WHOLE_STEPS } : {}),
+            },
           ],
           series: [
             {},
@@ -69,7 +81,8 @@ export function Chart({
               label: name,
               stroke: resolved(element, variable),
               width: 1.6,
-              points: { show: false },
+              // A line through one point is invisible.
+              points: { show: false, size: 4, filter: (plot: UPlot, index: number) => lonePoints(plot.data[index]) },
               ...(dash ? { dash } : {}),
             })),
           ],
@@ -92,7 +105,7 @@ export function Chart({
       plot.current?.destroy();
       plot.current = null;
     };
-  }, [lines, hours]);
+  }, [lines, whole, hours]);
 
   useEffect(() => {
     plot.current?.setData([times as number[], ...(values as (number | null)[][])]);
@@ -107,6 +120,12 @@ export function Chart({
       <div ref={place} role="img" aria-label={`${title}: ${summary}`} style={{ height: HEIGHT }} />
     </figure>
   );
+}
+
+/** Returns the indexes of the points that have no neighbour. */
+function lonePoints(values: UPlot.TypedArray | readonly (number | null | undefined)[] = []): number[] {
+  const has = (index: number) => (values[index] ?? null) !== null;
+  return Array.from(values, (_, index) => index).filter((at) => has(at) && !has(at - 1) && !has(at + 1));
 }
 
 /** Returns the current value of a CSS variable. Browsers resolve `light-dark()` only in a colour property. */

@@ -8,6 +8,10 @@ export interface ChartOf {
   title: string;
   series: readonly (Line & { series: Name })[];
   format: (value: number) => string;
+  /** True for counts: their axis has whole numbers. */
+  whole?: true;
+  /** True if the caption shows the sum over the time range, and not the latest value. */
+  total?: true;
 }
 
 const percent = (value: number) => `${value < 10 ? Number(value.toFixed(1)) : Math.round(value)} %`;
@@ -32,6 +36,8 @@ export const CHARTS: readonly ChartOf[] = [
   {
     title: 'Requests',
     format: count,
+    whole: true,
+    total: true,
     series: [
       { series: 'requests_2xx', name: '2xx', colour: '--good' },
       { series: 'requests_3xx', name: '3xx', colour: '--dim', dash: [2, 4] },
@@ -50,11 +56,28 @@ export const CHARTS: readonly ChartOf[] = [
   {
     title: 'Outbound traffic',
     format: bytes,
-    series: [{ series: 'bytes_out', name: 'each step', colour: '--accent' }],
+    total: true,
+    series: [{ series: 'bytes_out', name: 'sent', colour: '--accent' }],
   },
   { title: 'Volumes', format: bytes, series: [{ series: 'volume_bytes', name: 'used', colour: '--accent' }] },
-  { title: 'Replicas', format: count, series: [{ series: 'replicas', name: 'running', colour: '--accent' }] },
+  {
+    title: 'Replicas',
+    format: count,
+    whole: true,
+    series: [{ series: 'replicas', name: 'running', colour: '--accent' }],
+  },
 ];
+
+/** Returns what a chart's caption shows of each line: its sum over the time range or its latest value. */
+export function captionOf({ series, format, total }: ChartOf, values: readonly (readonly (number | null)[])[]): string {
+  return series
+    .flatMap(({ name }, index) => {
+      const known = (values[index] ?? []).filter((value) => value !== null);
+      const shown = total ? known.reduce((sum, value) => sum + value, 0) : known.at(-1);
+      return known.length === 0 || shown === undefined ? [] : [`${format(shown)} ${name}`];
+    })
+    .join(', ');
+}
 
 /** Returns several series with one common time axis, in seconds. */
 export function aligned(all: readonly Series[], names: readonly Name[]) {

@@ -6,7 +6,7 @@ import { SelectField } from '../../ui/field.js';
 import { Empty, Loaded, Skeleton } from '../../ui/states.js';
 import { useServicePath } from '../services/service-shell.js';
 import { Chart } from './chart.js';
-import { aligned, CHARTS, type ChartOf } from './figures.js';
+import { aligned, CHARTS, type ChartOf, captionOf } from './figures.js';
 import m from './metrics.module.css';
 
 const HOURS = [
@@ -77,20 +77,15 @@ function Figure({
     [series, chart],
   );
   if (times.length === 0) return null;
-  const latest = chart.series
-    .flatMap(({ name }, index) => {
-      const value = values[index]?.findLast((one) => one !== null);
-      return value === undefined || value === null ? [] : [`${chart.format(value)} ${name}`];
-    })
-    .join(', ');
   return (
     <Chart
       title={chart.title}
-      summary={latest}
+      summary={captionOf(chart, values)}
       times={times}
       lines={chart.series}
       values={values}
       format={chart.format}
+      whole={chart.whole ?? false}
       hours={hours}
     />
   );

@@ -7,6 +7,7 @@ import { isDatabase } from '../../ui/source-text.js';
 import { Loaded, Notice, Skeleton } from '../../ui/states.js';
 import { Status, serviceStatus } from '../../ui/status.js';
 import { Tabs } from '../../ui/tabs.js';
+import { Ago, Duration } from '../../ui/time.js';
 import u from '../../ui/ui.module.css';
 import c from '../shell.module.css';
 import { DeployButton } from './deploy-button.js';
@@ -186,11 +187,29 @@ function Circumstances({ service }: { service: Service }) {
       </Notice>
     );
   }
+  if (service.asleepSince !== undefined) {
+    return (
+      <Notice tone="plain" title={service.frozen ? 'This service sleeps, frozen' : 'This service sleeps'}>
+        It fell asleep <Ago at={service.asleepSince} />, because nobody visited it.{' '}
+        {service.frozen
+          ? 'Its replicas keep their memory, and the next request wakes them at once.'
+          : 'The next request starts it.'}
+      </Notice>
+    );
+  }
   if (service.healthStatus === 'unhealthy') {
     return (
       <Notice tone="bad" title="The service is unhealthy">
         {service.runtimeDetail}
       </Notice>
+    );
+  }
+  if (service.lastSleep !== undefined) {
+    const { from, until } = service.lastSleep;
+    return (
+      <p className={u.dim}>
+        A request woke this service <Ago at={until} />. It had slept for <Duration from={from} to={until} />.
+      </p>
     );
   }
   return null;

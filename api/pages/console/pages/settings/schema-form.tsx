@@ -16,6 +16,8 @@ export interface FieldText {
   hint: string;
   /** When a change takes effect; at once if absent. */
   effect?: string;
+  /** Returns false if the other values leave the field without effect. It is then hidden while it has its default. */
+  applies?: (values: Values) => boolean;
 }
 
 export interface FieldGroup {
@@ -54,6 +56,13 @@ export function SchemaForm({
   const changes = Object.fromEntries(Object.entries(draft).filter(([name, value]) => !same(value, values[name])));
   const changed = groups.flatMap(({ fields }) => fields).filter(({ name }) => name in changes);
   const problems = new Map(error?.details.map(({ path, message }) => [path.replace('/configuration/', ''), message]));
+  const now = { ...values, ...draft };
+  const isShown = ({ name, applies }: FieldText) =>
+    applies === undefined ||
+    applies(now) ||
+    name in changes ||
+    problems.has(name) ||
+    !same(values[name], schemas[name]?.default);
   const effects = [...new Set(changed.flatMap(({ effect }) => (effect ? [effect] : [])))];
 
   const submit = async (event: FormEvent) => {
@@ -74,7 +83,7 @@ export function SchemaForm({
             <h2>{title}</h2>
           </div>
           <div className={f.fields}>
-            {fields.map((field) => (
+            {fields.filter(isShown).map((field) => (
               <SchemaField
                 key={field.name}
                 field={field}

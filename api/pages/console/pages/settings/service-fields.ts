@@ -1,5 +1,5 @@
 import type { Service, ServiceConfiguration } from '../../api/types.js';
-import type { FieldGroup, FieldText } from './schema-form.js';
+import type { FieldGroup, FieldText, Values } from './schema-form.js';
 
 const NEXT = 'Takes effect with the next deployment.';
 
@@ -32,32 +32,18 @@ const SCALED: readonly Service['kind'][] = ['web', 'private', 'worker'];
 const PUBLIC: readonly Service['kind'][] = ['web', 'static'];
 const BACKED_UP: readonly Service['kind'][] = ['postgres', 'redis', ...RUNNING];
 
+const fromRepository = ({ sourceType }: Values) => sourceType === 'repository';
+const isImage = ({ sourceType, buildMethod, runtime }: Values) => [sourceType, buildMethod, runtime].includes('image');
+const isBuilt = (values: Values) => !isImage(values);
+const withDockerfile = ({ buildMethod }: Values) => buildMethod === 'dockerfile';
+const scalesItself = ({ scaling }: Values) => scaling === 'auto';
+const hasPreviews = ({ previewMode }: Values) => previewMode !== 'off';
+
 /** The fields of the settings page. A field without `effect` takes effect at once. */
 const GROUPS: readonly { title: string; fields: readonly Field[] }[] = [
   {
     title: 'Source',
     fields: [
-      {
-        name: 'repository',
-        label: 'Repository',
-        hint: 'The URL of the git repository, HTTPS or SSH',
-        effect: NEXT,
-        kinds: BUILT,
-      },
-      {
-        name: 'branch',
-        label: 'Branch',
-        hint: 'The branch, tag or commit that is deployed',
-        effect: NEXT,
-        kinds: BUILT,
-      },
-      {
-        name: 'rootDirectory',
-        label: 'Root directory',
-        hint: 'The folder of the application; empty for the whole repository',
-        effect: NEXT,
-        kinds: BUILT,
-      },
       {
         name: 'sourceType',
         label: 'Source type',
@@ -66,11 +52,36 @@ const GROUPS: readonly { title: string; fields: readonly Field[] }[] = [
         kinds: BUILT,
       },
       {
+        name: 'repository',
+        label: 'Repository',
+        hint: 'The URL of the git repository, HTTPS or SSH',
+        effect: NEXT,
+        kinds: BUILT,
+        applies: fromRepository,
+      },
+      {
+        name: 'branch',
+        label: 'Branch',
+        hint: 'The branch, tag or commit that is deployed',
+        effect: NEXT,
+        kinds: BUILT,
+        applies: isBuilt,
+      },
+      {
+        name: 'rootDirectory',
+        label: 'Root directory',
+        hint: 'The folder of the application; empty for the whole repository',
+        effect: NEXT,
+        kinds: BUILT,
+        applies: isBuilt,
+      },
+      {
         name: 'image',
         label: 'Image',
         hint: 'The container image to run, such as nginx:1.27, if the source is an image',
         effect: NEXT,
         kinds: BUILT,
+        applies: isImage,
       },
       {
         name: 'registryId',
@@ -78,19 +89,28 @@ const GROUPS: readonly { title: string; fields: readonly Field[] }[] = [
         hint: 'The id of the private registry that holds the image',
         effect: NEXT,
         kinds: BUILT,
+        applies: isImage,
       },
-      { name: 'autoDeploy', label: 'Auto-deploy', hint: 'Deploy each new commit of the branch', kinds: BUILT },
+      {
+        name: 'autoDeploy',
+        label: 'Auto-deploy',
+        hint: 'Deploy each new commit of the branch',
+        kinds: BUILT,
+        applies: fromRepository,
+      },
       {
         name: 'includePaths',
         label: 'Build filter: included paths',
         hint: 'Deploy only commits that change one of these paths; one pattern per line',
         kinds: BUILT,
+        applies: fromRepository,
       },
       {
         name: 'ignorePaths',
         label: 'Build filter: ignored paths',
         hint: 'Do not deploy commits that change only these paths; one pattern per line',
         kinds: BUILT,
+        applies: fromRepository,
       },
     ],
   },
@@ -117,6 +137,7 @@ const GROUPS: readonly { title: string; fields: readonly Field[] }[] = [
         hint: 'Builds the application; empty: detected from the repository',
         effect: NEXT,
         kinds: BUILT,
+        applies: isBuilt,
       },
       {
         name: 'preDeployCommand',
@@ -138,6 +159,7 @@ const GROUPS: readonly { title: string; fields: readonly Field[] }[] = [
         hint: "Given to the image's ENTRYPOINT in place of its CMD; one per line. The start command takes precedence",
         effect: NEXT,
         kinds: RUNNING,
+        applies: (values) => isImage(values) || withDockerfile(values),
       },
       {
         name: 'publishDirectory',
@@ -152,6 +174,7 @@ const GROUPS: readonly { title: string; fields: readonly Field[] }[] = [
         hint: 'The path of the Dockerfile, from the root directory',
         effect: NEXT,
         kinds: BUILT,
+        applies: withDockerfile,
       },
       {
         name: 'dockerfileText',
@@ -159,6 +182,7 @@ const GROUPS: readonly { title: string; fields: readonly Field[] }[] = [
         hint: 'A Dockerfile in place of one of the repository',
         effect: NEXT,
         kinds: BUILT,
+        applies: withDockerfile,
       },
       {
         name: 'dockerContext',
@@ -166,6 +190,7 @@ const GROUPS: readonly { title: string; fields: readonly Field[] }[] = [
         hint: 'The build context of the Dockerfile, from the root directory',
         effect: NEXT,
         kinds: BUILT,
+        applies: withDockerfile,
       },
       {
         name: 'dockerfileTarget',
@@ -173,6 +198,7 @@ const GROUPS: readonly { title: string; fields: readonly Field[] }[] = [
         hint: 'The stage that is built; empty: the last one',
         effect: NEXT,
         kinds: BUILT,
+        applies: withDockerfile,
       },
     ],
   },
@@ -186,6 +212,7 @@ const GROUPS: readonly { title: string; fields: readonly Field[] }[] = [
         label: 'Replicas',
         hint: 'The number of running copies, with manual scaling',
         kinds: SCALED,
+        applies: (values) => !scalesItself(values),
       },
       {
         name: 'scaling',
@@ -196,26 +223,30 @@ const GROUPS: readonly { title: string; fields: readonly Field[] }[] = [
       {
         name: 'minReplicas',
         label: 'Minimum replicas',
-        hint: 'Automatic scaling never goes below this',
+        hint: 'Automatic scaling never goes below this; with 0 a web service sleeps while it has no visitors',
         kinds: SCALED,
+        applies: scalesItself,
       },
       {
         name: 'maxReplicas',
         label: 'Maximum replicas',
         hint: 'Automatic scaling never goes above this',
         kinds: SCALED,
+        applies: scalesItself,
       },
       {
         name: 'targetCpu',
         label: 'Target CPU',
         hint: 'Automatic scaling aims at this average, in per cent of the plan',
         kinds: SCALED,
+        applies: scalesItself,
       },
       {
         name: 'targetMemory',
         label: 'Target memory',
         hint: 'Automatic scaling aims at this average, in per cent of the plan',
         kinds: SCALED,
+        applies: scalesItself,
       },
       {
         name: 'healthCheckPath',
@@ -291,6 +322,7 @@ const GROUPS: readonly { title: string; fields: readonly Field[] }[] = [
         label: 'Maintenance page',
         hint: 'The HTML of the maintenance page; empty for the default page',
         kinds: PUBLIC,
+        applies: ({ maintenance }) => maintenance === true,
       },
       {
         name: 'ipAllowList',
@@ -323,12 +355,14 @@ const GROUPS: readonly { title: string; fields: readonly Field[] }[] = [
         hint: 'Own ones begin with the latest verified backup and are deleted with the preview',
         effect: NEXT,
         kinds: PUBLIC,
+        applies: hasPreviews,
       },
       {
         name: 'previewExpiryHours',
         label: 'Preview expiry',
         hint: 'A preview is deleted this many hours after its last deployment',
         kinds: PUBLIC,
+        applies: hasPreviews,
       },
     ],
   },
@@ -379,6 +413,7 @@ const GROUPS: readonly { title: string; fields: readonly Field[] }[] = [
         label: 'Backup retention',
         hint: 'Days until a backup is deleted, at most those of the plan',
         kinds: BACKED_UP,
+        applies: ({ backupEnabled }) => backupEnabled === true,
       },
     ],
   },

@@ -27,6 +27,7 @@ const STEP_TEXT: Readonly<Record<string, string>> = {
   'volume.delete': 'Delete volume',
   'variables.set': 'Set variables of',
   'domain.create': 'Add domain',
+  'domain.redirect': 'Redirect domain',
   'domain.delete': 'Remove domain',
   'stack.delete': 'Forget the stack',
 };

@@ -7,6 +7,8 @@ import { Empty, Loaded, Notice, Skeleton } from '../../ui/states.js';
 import { Ago } from '../../ui/time.js';
 import u from '../../ui/ui.module.css';
 
+const CREDENTIALS = { session: 'browser', hook: 'hook', provider: 'sign-in' };
+
 export function AuditPage() {
   const { workspaceId } = useParams({ from: '/w/$workspaceId' });
   const refusal = useRefusal(workspaceId, 'admin');
@@ -47,11 +49,7 @@ export function AuditPage() {
                         {actor}
                         <span className={u.dim}>
                           {' '}
-                          {credential.kind === 'key'
-                            ? `key ${credential.name ?? ''}`
-                            : credential.kind === 'hook'
-                              ? 'hook'
-                              : 'browser'}
+                          {credential.kind === 'key' ? `key ${credential.name ?? ''}` : CREDENTIALS[credential.kind]}
                         </span>
                       </td>
                       <td>

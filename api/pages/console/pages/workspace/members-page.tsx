@@ -13,6 +13,7 @@ import { toast } from '../../ui/toast.js';
 import u from '../../ui/ui.module.css';
 import { WriteForm } from '../../ui/write-form.js';
 import { Invitations } from './invitations.js';
+import { SignInSettings } from './sign-in-settings.js';
 import w from './workspace.module.css';
 
 const PATH = '/workspaces/{workspaceId}/members';
@@ -86,6 +87,7 @@ export function MembersPage() {
         )}
       </Loaded>
       <Invitations workspaceId={workspaceId} refusal={refusal} />
+      <SignInSettings workspaceId={workspaceId} refusal={refusal} />
       <ConfirmDialog
         title={`Remove ${leaving?.email}?`}
         action="Remove"

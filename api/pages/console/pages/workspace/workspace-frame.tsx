@@ -11,6 +11,7 @@ const PAGES = [
   { to: '/w/$workspaceId/settings/keys', text: 'API keys' },
   { to: '/w/$workspaceId/settings/groups', text: 'Environment groups' },
   { to: '/w/$workspaceId/settings/webhooks', text: 'Webhooks' },
+  { to: '/w/$workspaceId/settings/alerts', text: 'Alerts' },
   { to: '/w/$workspaceId/settings/deploy-key', text: 'Deploy key' },
   { to: '/w/$workspaceId/settings/audit', text: 'Audit log' },
 ] as const;

@@ -1,0 +1,99 @@
+import type { LookupAddress } from 'node:dns';
+import { lookup } from 'node:dns/promises';
+import { type IncomingMessage, request as requestHttp } from 'node:http';
+import { request as requestHttps } from 'node:https';
+import { isIP, type LookupFunction } from 'node:net';
+import { withTimeLimit } from '../../shared/core/time-limit.js';
+import { hostOf, isPrivateAddress } from '../../shared/services/service-source.js';
+
+/** Thrown if a host name resolves to a private address, to which no request may be sent. */
+class ForbiddenAddress extends Error {}
+
+export interface GuardedRequest {
+  method: string;
+  allowLocal: boolean;
+  headers: Readonly<Record<string, string>>;
+  body?: string;
+  /** Time limit for the DNS lookup and the request together, up to the end of the response. */
+  timeoutMs: number;
+  /** Maximum size of the response body, in bytes. A longer body is an error; with 0, the body is not read. */
+  maxBodyBytes?: number;
+  /** Truncates a longer body instead of failing. */
+  cutsBody?: true;
+  signal?: AbortSignal;
+  /** Resolves host names; by default, with this host's resolver. */
+  resolve?: (host: string) => Promise<LookupAddress[]>;
+}
+
+export interface GuardedAnswer {
+  status: number;
+  headers: IncomingMessage['headers'];
+  body: string;
+}
+
+/**
+ * Sends a request to a URL that a tenant chose, without following redirects. Unless `allowLocal` is set, rejects with
+ * `ForbiddenAddress` if the host name resolves to a private address. Connects to the address that was checked, even if
+ * the name resolves to another one a moment later. Rejects with the connection's error if the request fails.
+ */
+export async function requestGuarded(address: string, options: GuardedRequest): Promise<GuardedAnswer> {
+  const url = new URL(address);
+  const { method, body, timeoutMs, maxBodyBytes = 0 } = options;
+  const ending = AbortSignal.any([AbortSignal.timeout(timeoutMs), ...(options.signal ? [options.signal] : [])]);
+  const found = await withTimeLimit(addressesOf(hostOf(url), options), timeoutMs, () => {
+    return new Error('the address of the name was not found in time');
+  });
+  const [first] = found;
+  if (!first) throw new Error('the name has no address');
+  const pinned: LookupFunction = (_host, { all }, done) => {
+    if (all) done(null, found);
+    else done(null, first.address, first.family);
+  };
+  const length = body === undefined ? {} : { 'Content-Length': String(Buffer.byteLength(body)) };
+  const request = url.protocol === 'https:' ? requestHttps : requestHttp;
+  const response = await new Promise<IncomingMessage>((resolve, reject) => {
+    const sent = request(url, {
+      method,
+      headers: { ...options.headers, ...length },
+      lookup: pinned,
+      agent: false,
+      signal: ending,
+    });
+    sent.once('error', reject);
+    sent.once('response', resolve);
+    sent.end(body);
+  });
+  try {
+    return {
+      status: response.statusCode ?? 0,
+      headers: response.headers,
+      body: maxBodyBytes === 0 ? '' : await bodyOf(response, maxBodyBytes, options.cutsBody),
+    };
+  } finally {
+    response.on('error', () => undefined).destroy();
+  }
+}
+
+async function bodyOf(response: IncomingMessage, maxBytes: number, cuts = false): Promise<string> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of response) {
+    bytes += chunk.length;
+    if (bytes > maxBytes && !cuts) throw new Error(`the answer is longer than ${maxBytes} bytes`);
+    chunks.push(chunk);
+    if (cuts && bytes >= maxBytes) break;
+  }
+  return Buffer.concat(chunks).subarray(0, maxBytes).toString('utf8');
+}
+
+async function addressesOf(host: string, { allowLocal, resolve }: GuardedRequest): Promise<LookupAddress[]> {
+  const family = isIP(host);
+  const found = family !== 0 ? [{ address: host, family }] : await (resolve ?? resolveHere)(host);
+  const forbidden = allowLocal ? undefined : found.find(({ address }) => isPrivateAddress(address));
+  if (forbidden) throw new ForbiddenAddress(`it is at the private address ${forbidden.address}`);
+  return found;
+}
+
+function resolveHere(host: string): Promise<LookupAddress[]> {
+  return lookup(host, { all: true });
+}

@@ -1,0 +1,50 @@
+import type { Transaction } from '../../shared/core/database/database-client.js';
+import { MAX_WAITING, type WebhookEvent } from '../../shared/webhooks/model.js';
+
+/** An event that makes older ones about the same subject obsolete. */
+export interface NewestDelivery {
+  workspaceId: string;
+  event: WebhookEvent;
+  /** What the event is about: the start of the delivery's subject. */
+  about: string;
+  /** The events to delete if they were not delivered yet. */
+  replaces: readonly WebhookEvent[];
+  data: object;
+}
+
+/**
+ * SQL: the given deliveries, joined with the webhooks subscribed to their events, which are locked against deletion.
+ */
+const TOLD = `
+  select w.id as webhook_id, t.* from jsonb_to_recordset(cast(:deliveries as jsonb))
+    as t ("workspaceId" uuid, event text, about text, replaces jsonb, data jsonb)
+    join webhooks w on w.workspace_id = t."workspaceId" and t.event = any(w.events)
+    for key share of w`;
+
+/**
+ * Stores a delivery for each webhook that is subscribed to the event. Deletes waiting deliveries about the same
+ * subject, so that a receiver that was unavailable gets the newest state and not a flood. A webhook with too many
+ * waiting deliveries gets none.
+ */
+export async function storeNewestDeliveries(trx: Transaction, newest: readonly NewestDelivery[]): Promise<void> {
+  if (newest.length === 0) return;
+  const deliveries = JSON.stringify(newest);
+  // Deleted first, so that they do not count as waiting.
+  await trx.raw(
+    `delete from webhook_deliveries d using (${TOLD}) t
+      where d.webhook_id = t.webhook_id and d.due_at is not null and t.replaces @> to_jsonb(d.event) and starts_with(d.subject, t.about)`,
+    { deliveries },
+  );
+  await trx.raw(
+    `with turns as (
+       select t.*, row_number() over (partition by webhook_id) as turn,
+              (select count(*) from webhook_deliveries d where d.webhook_id = t.webhook_id and d.due_at is not null) as waiting
+         from (${TOLD}) t
+     )
+     insert into webhook_deliveries (id, webhook_id, event, subject, data, happened_at)
+     select gen_random_uuid(), webhook_id, event, about || ' ' || now(), data, now() from turns
+      where waiting + turn <= :most
+     on conflict do nothing`,
+    { deliveries, most: MAX_WAITING },
+  );
+}
