@@ -39,7 +39,7 @@ export async function startCaddy(
   const start = async () => {
     const env = { PATH: '/usr/local/bin:/usr/bin:/bin', HOME: dir };
     const started = new PlatformProcess('caddy', 'caddy', ['run', '--config', file], env);
-    await started.ready(async () => (await api.get('/config/')) !== null);
+    await started.ready(async () => (await api.config()).value !== null);
     return started;
   };
   let caddy = await start();

@@ -62,7 +62,9 @@ describeCaddy('the edge and its Caddy', () => {
     return edge;
   }
   async function configOf(caddy: TestCaddy, path = ''): Promise<unknown> {
-    return new AdminApi(caddy.adminUrl).get(`/config/${path}`);
+    const { value } = await new AdminApi(caddy.adminUrl).config();
+    const keys = path === '' ? [] : path.split('/');
+    return keys.reduce<unknown>((inner, key) => (inner as Record<string, unknown> | undefined)?.[key], value);
   }
 
   it('names the variable to check if no Caddy answers', async () => {

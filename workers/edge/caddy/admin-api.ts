@@ -6,8 +6,8 @@ const TIMEOUT_MS = 10_000;
 
 /**
  * Thrown if Caddy's admin API cannot be reached or refused a request. `absent`: nothing listens there, so Caddy is not
- * running. `interrupted`: Caddy closed the connection before it read the request, which happens when a new
- * configuration replaces its listener.
+ * running. `interrupted`: a new configuration replaced Caddy's listener before it read the request, or replaced the
+ * configuration that was read.
  */
 export class CaddyError extends Error {
   readonly kind: 'absent' | 'interrupted' | 'failed';
@@ -17,6 +17,8 @@ export class CaddyError extends Error {
     this.kind = kind;
   }
 }
+
+const JSON_BODY = { 'content-type': 'application/json' };
 
 const TRIES = 5;
 const TRY_AGAIN_MS = 50;
@@ -50,40 +52,34 @@ export class AdminApi {
         : { headers: { host: '' }, dispatcher: new Agent({ connect: { socketPath } }) };
   }
 
-  /** Returns the value at a path of the API; null if there is none. */
-  async get(path: string): Promise<unknown> {
-    const { status, text } = await uninterrupted(() => this.#call('GET', path));
-    // The API responds with 400 for a path below a missing value, and with 404 for an unknown id.
-    if (status === 400 || status === 404) return null;
-    if (status !== 200) throw refused('GET', path, status, text);
-    return JSON.parse(text || 'null');
+  /** Returns the whole configuration and its ETag, with which `replaceConfig` detects a change in between. */
+  async config(): Promise<{ value: unknown; etag: string }> {
+    const { status, text, etag } = await uninterrupted(() => this.#call('GET'));
+    if (status !== 200) throw refused('GET', status, text);
+    return { value: JSON.parse(text || 'null'), etag };
   }
 
-  /** POST sets a value, PUT creates one (in a list: before that index), PATCH replaces an existing one. */
-  async write(method: 'POST' | 'PUT' | 'PATCH', path: string, value: unknown): Promise<void> {
-    const { status, text } = await this.#call(method, path, JSON.stringify(value));
-    if (status !== 200) throw refused(method, path, status, text);
+  /** Replaces the whole configuration. Throws as interrupted if another process changed it since it was read. */
+  async replaceConfig(value: unknown, etag: string): Promise<void> {
+    const { status, text } = await this.#call('POST', { 'if-match': etag }, JSON.stringify(value));
+    if (status === 412) throw new CaddyError('Caddy got another configuration at the same moment', 'interrupted');
+    if (status !== 200) throw refused('POST', status, text);
   }
 
-  async remove(path: string): Promise<void> {
-    const { status, text } = await this.#call('DELETE', path);
-    if (status !== 200) throw refused('DELETE', path, status, text);
-  }
-
-  async #call(method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE', path: string, body?: string) {
+  async #call(method: 'GET' | 'POST', headers: Record<string, string> = {}, body?: string) {
     try {
-      const response = await request(`${this.#origin}${path}`, {
+      const response = await request(`${this.#origin}/config/`, {
         method,
         headersTimeout: TIMEOUT_MS,
         bodyTimeout: TIMEOUT_MS,
         // A new configuration replaces the API's own listener, so connections are not reused.
         reset: true,
         ...this.#options,
-        ...(body === undefined
-          ? {}
-          : { body, headers: { ...this.#options.headers, 'content-type': 'application/json' } }),
+        headers: { ...this.#options.headers, ...headers, ...(body === undefined ? {} : JSON_BODY) },
+        body: body ?? null,
       });
-      return { status: response.statusCode, text: await response.body.text() };
+      const etag = String(response.headers.etag ?? '');
+      return { status: response.statusCode, text: await response.body.text(), etag };
     } catch (error) {
       throw new CaddyError(
         `Caddy's admin API does not answer at ${this.#url} (${errorMessage(error)}): start Caddy on this host, or set CADDY_ADMIN_URL to where its admin API listens, or leave EDGE unset to serve without Caddy`,
@@ -104,6 +100,6 @@ function kindOf(error: unknown): CaddyError['kind'] {
   return code === 'ECONNRESET' || code === 'UND_ERR_SOCKET' ? 'interrupted' : 'failed';
 }
 
-function refused(method: string, path: string, status: number, text: string): CaddyError {
-  return new CaddyError(`Caddy answered ${status} to ${method} ${path}: ${text.trim().slice(0, 500)}`);
+function refused(method: string, status: number, text: string): CaddyError {
+  return new CaddyError(`Caddy answered ${status} to ${method} /config/: ${text.trim().slice(0, 500)}`);
 }

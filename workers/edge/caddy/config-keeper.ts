@@ -2,8 +2,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import { errorMessage } from '../../../shared/core/error-registry.js';
 import type { Logger } from '../../../shared/core/log.js';
-import { type AdminApi, CaddyError, uninterrupted } from './admin-api.js';
-import type { ConfigPart } from './config-part.js';
+import { type AdminApi, uninterrupted } from './admin-api.js';
+import { type ConfigPart, withParts } from './config-part.js';
 
 const POLL_INTERVAL_MS = 2_000;
 /** After this many consecutive losses, another process must be overwriting the configuration. A restart causes one. */
@@ -66,49 +66,15 @@ export class ConfigKeeper {
     }
   }
 
-  /** Compares every part, and writes those that are missing or different. Safe to repeat. */
+  /**
+   * Writes all parts that are missing or different, in one change. Caddy opens new sockets for its servers at each
+   * change, and the kernel resets the connections that the old ones have not accepted yet. Safe to repeat.
+   */
   async #ensure(): Promise<void> {
-    for (const part of this.#parts) {
-      const place = part.id === undefined ? configPath(part.path) : `/id/${part.id}`;
-      const present = await this.#api.get(place);
-      if (isDeepStrictEqual(present, part.value)) continue;
-      if (present !== null && part.ours?.(present) === false) throw taken(part, present);
-      this.#writes += 1;
-      await this.#write(part, place, present !== null);
-    }
+    const { value, etag } = await this.#api.config();
+    const wanted = withParts(value, this.#parts);
+    if (isDeepStrictEqual(value, wanted)) return;
+    this.#writes += 1;
+    await this.#api.replaceConfig(wanted, etag);
   }
-
-  async #write({ path, id, last, value }: ConfigPart, place: string, present: boolean): Promise<void> {
-    if (value === null) return this.#api.remove(place);
-    if (present) return this.#api.write('PATCH', place, value);
-    const known = await this.#depth(path);
-    // If several elements of a list match, Caddy uses the first. POST appends to a list.
-    if (known === path.length && last) return this.#api.write('POST', configPath(path), value);
-    if (known === path.length) return this.#api.write('PUT', `${configPath(path)}/0`, value);
-    const [key = '', ...rest] = path.slice(known);
-    const missing = rest.reduceRight<unknown>((inner, name) => ({ [name]: inner }), id === undefined ? value : [value]);
-    if (known === 0 && (await this.#api.get('/config/')) === null) {
-      return this.#api.write('POST', '/config/', { [key]: missing });
-    }
-    return this.#api.write('PUT', configPath([...path.slice(0, known), key]), missing);
-  }
-
-  /** Returns how many of the path's leading keys exist. */
-  async #depth(path: readonly string[]): Promise<number> {
-    for (let known = path.length; known > 0; known--) {
-      if ((await this.#api.get(configPath(path.slice(0, known)))) !== null) return known;
-    }
-    return 0;
-  }
-}
-
-function configPath(path: readonly string[]): string {
-  return `/config/${path.join('/')}`;
-}
-
-function taken({ path }: ConfigPart, present: unknown): CaddyError {
-  const found = JSON.stringify(present);
-  return new CaddyError(
-    `Caddy's configuration has a ${path.join('.')} that is not ours (${found}): take it out, or leave EDGE_TLS off`,
-  );
 }
