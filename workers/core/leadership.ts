@@ -3,8 +3,30 @@ import { LASTING_CONNECTION } from '../../shared/core/database/database-client.j
 import { errorMessage } from '../../shared/core/error-registry.js';
 import type { Logger } from '../../shared/core/log.js';
 
-/** Interval in which all candidates together try about once, in milliseconds. */
+/** Interval in which all candidates together try about once, in milliseconds. A leader shows this often that it runs. */
 const RETRY_MS = 1000;
+/** A leader that was silent for this long is taken to be stopped or hung: the next candidate ends its connection. */
+const MAX_SILENCE_MS = 15_000;
+
+/**
+ * Tries to take the lock. `silent` is the backend of a leader that has sent nothing for the given seconds. Only the
+ * leader's connection holds an advisory lock.
+ */
+const COMPETE = `
+  select pg_is_in_recovery() as standby,
+         case when not pg_is_in_recovery() then pg_try_advisory_lock(hashtextextended($1, 0)) end as locked,
+         cast(count(*) as int) as candidates,
+         max(pid) filter (where pid in (select pid from pg_locks where locktype = 'advisory' and granted)
+                            and state = 'idle' and state_change < now() - make_interval(secs => $2)) as silent
+    from pg_stat_activity
+   where application_name = $1 and datname = current_database()`;
+
+interface Competition {
+  standby: boolean;
+  locked: boolean | null;
+  candidates: number;
+  silent: number | null;
+}
 
 /**
  * Returns the delay before a candidate tries again, in milliseconds. `standbys` is the number of candidates that wait.
@@ -16,25 +38,33 @@ export function retryPauseMs(standbys: number, chance: number): number {
 
 /**
  * Elects one leader among all processes that use the same lock. The lock is a session-level advisory lock on a separate
- * connection: when the process or its connection ends, another candidate takes over. The candidates take turns, so that
- * the lock is tried about once a second, however many there are. A leader sends no statements.
+ * connection: when the process or its connection ends, or the process hangs, another candidate takes over. The
+ * candidates take turns, so that the lock is tried about once a second, however many there are.
  */
 export class Leadership {
   readonly #url: string;
   readonly #name: string;
   readonly #log: Logger;
   readonly #changed: (leading: boolean) => void;
+  readonly #maxSilenceMs: number;
   #client: pg.Client | null = null;
   #leading = false;
   #timer: NodeJS.Timeout | null = null;
   #closed = false;
 
   /** `changed` is called with true when this process becomes the leader, and with false when it loses leadership. */
-  constructor(url: string, name: string, log: Logger, changed: (leading: boolean) => void = () => undefined) {
+  constructor(
+    url: string,
+    name: string,
+    log: Logger,
+    changed: (leading: boolean) => void = () => undefined,
+    maxSilenceMs = MAX_SILENCE_MS,
+  ) {
     this.#url = url;
     this.#name = name;
     this.#log = log;
     this.#changed = changed;
+    this.#maxSilenceMs = maxSilenceMs;
   }
 
   get leading(): boolean {
@@ -58,19 +88,8 @@ export class Leadership {
     let pauseMs = RETRY_MS;
     try {
       this.#client ??= await this.#connect();
-      if (!this.#leading) {
-        const { rows } = await this.#client.query<{ standby: boolean; locked: boolean | null; candidates: number }>(
-          `select pg_is_in_recovery() as standby,
-                  case when not pg_is_in_recovery() then pg_try_advisory_lock(hashtextextended($1, 0)) end as locked,
-                  (select cast(count(*) as int) from pg_stat_activity
-                    where application_name = $1 and datname = current_database()) as candidates`,
-          [this.#name],
-        );
-        // A standby grants its own locks, beside those of the primary.
-        if (rows[0]?.standby) throw new Error('the address of the database names a standby');
-        if (rows[0]?.locked && !this.#closed) this.#set(true);
-        pauseMs = retryPauseMs((rows[0]?.candidates ?? 1) - 1, Math.random());
-      }
+      if (this.#leading) await this.#client.query('select');
+      else pauseMs = await this.#tryLock(this.#client);
     } catch (error) {
       this.#log.warn({ lock: this.#name }, `cannot compete for leadership: ${errorMessage(error)}`);
       this.#drop();
@@ -78,11 +97,23 @@ export class Leadership {
     if (!this.#closed) this.#timer = setTimeout(() => void this.#compete(), this.#leading ? RETRY_MS : pauseMs);
   }
 
+  /** Takes the lock if it is free. Returns the pause before the next try, in milliseconds. */
+  async #tryLock(client: pg.Client): Promise<number> {
+    const { rows } = await client.query<Competition>(COMPETE, [this.#name, this.#maxSilenceMs / 1000]);
+    const { standby, locked, candidates, silent } = rows[0] as Competition;
+    // A standby grants its own locks, beside those of the primary.
+    if (standby) throw new Error('the address of the database names a standby');
+    if (locked && !this.#closed) this.#set(true);
+    if (locked || silent === null) return retryPauseMs(candidates - 1, Math.random());
+    this.#log.warn({ lock: this.#name, backend: silent }, 'the leader is silent, so its connection is ended');
+    await client.query('select pg_terminate_backend($1)', [silent]);
+    return 0;
+  }
+
   async #connect(): Promise<pg.Client> {
     const client = new pg.Client({
       connectionString: this.#url,
       application_name: this.#name,
-      // A leader sends no statements: TCP keepalive detects a lost connection within 20 s.
       ...LASTING_CONNECTION,
       query_timeout: 10_000,
     });

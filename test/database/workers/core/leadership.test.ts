@@ -1,4 +1,7 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
+import pg from 'pg';
+import { pino } from 'pino';
 import { createLogger } from '../../../../shared/core/log.js';
 import { Leadership, retryPauseMs } from '../../../../workers/core/leadership.js';
 import { createTestDatabase, type TestDatabase } from '../../../support/postgres.js';
@@ -41,6 +44,27 @@ describe('A leader', () => {
     for (const other of candidates) if (other !== old) await other.close();
     await eventually('it leads again', () => old?.leading === true);
   });
+
+  it('that is silent loses the lead, and one that is only idle keeps it', async () => {
+    for (const candidate of candidates) await candidate.close();
+    const warnings: string[] = [];
+    const log = pino({ level: 'warn' }, { write: (line: string) => void warnings.push(line) });
+    // It stands for a process that is stopped: its connection lives, and it sends nothing.
+    const stopped = new pg.Client({ connectionString: database.url, application_name: NAME });
+    await stopped.connect();
+    const ended = new Promise<void>((resolve) => stopped.on('error', () => resolve()));
+    await stopped.query('select pg_advisory_lock(hashtextextended($1, 0))', [NAME]);
+    const [next, other] = [0, 1].map(() => new Leadership(database.url, NAME, log, undefined, 3_000));
+    candidates.push(...([next, other] as Leadership[]));
+    await Promise.all([next?.start(), other?.start()]);
+    expect(leaders()).to.deep.equal([]);
+    await ended;
+    await eventually('another one leads', () => leaders().length === 1);
+    const [leader] = leaders();
+    await delay(5_000);
+    expect(leaders()).to.deep.equal([leader]);
+    expect(warnings.filter((line) => line.includes('silent'))).to.have.length(1);
+  }).timeout(60_000);
 
   it('is asked for about once a second by all candidates together', () => {
     expect(retryPauseMs(1, 0.9)).to.equal(1000);
