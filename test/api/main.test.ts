@@ -20,7 +20,7 @@ describe('The API process', () => {
 
   function start(env: Record<string, string>): PlatformProcess {
     const PATH = process.env.PATH ?? '';
-    const api = new PlatformProcess('api', process.execPath, ['dist/api/main.js'], { PATH, ...env });
+    const api = new PlatformProcess('api', process.execPath, ['dist/programs/api.js'], { PATH, ...env });
     started.push(api);
     return api;
   }

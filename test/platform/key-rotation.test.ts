@@ -78,7 +78,7 @@ describe('Rotation of the secrets key', function () {
   }
 
   it('a process with a key that does not open what is stored says so and ends with 1', async () => {
-    for (const main of ['api/main.js', 'workers/main.js']) {
+    for (const main of ['programs/api.js', 'programs/worker.js']) {
       const { child, output } = await endOf(main, { SECRETS_KEY: strange });
       expect(child.exitCode, main).to.equal(1);
       expect(output).to.contain('SECRETS_KEY').and.contain(idOf(strange)).and.contain(idOf(oldKey));
@@ -172,7 +172,7 @@ describe('Rotation of the secrets key', function () {
     );
     expect((await ended(platform.client, service.id, deployment.id)).status).to.equal('live');
     await eventually('the edge serves the rollback', async () => (await answeredToken()) === 'value-0');
-    const { child, output } = await endOf('workers/main.js', { SECRETS_KEY: oldKey });
+    const { child, output } = await endOf('programs/worker.js', { SECRETS_KEY: oldKey });
     expect(child.exitCode).to.equal(1);
     expect(output).to.contain(idOf(newKey));
   });
@@ -212,7 +212,7 @@ describe('Rotation of the secrets key', function () {
     const { db } = platform.database;
     const lost = idOf(strange);
     await db('secrets_keys').insert({ key_id: lost });
-    expect((await endOf('workers/main.js', {})).output).to.contain(lost);
+    expect((await endOf('programs/worker.js', {})).output).to.contain(lost);
     const inUse = await admin(['secrets', 'forget', '--id', idOf(newKey), '--json'], {});
     expect(inUse.code).to.equal(1);
     expect(inUse.stderr).to.contain('not lost');

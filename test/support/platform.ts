@@ -87,13 +87,13 @@ export class Platform {
 
   /** Starts an API process. A second one needs its own PORT in `env`. */
   async startApi(env: Record<string, string> = {}): Promise<PlatformProcess> {
-    const api = this.#spawn('api', 'api/main.js', env);
+    const api = this.#spawn('api', 'programs/api.js', env);
     await api.ready(async () => (await fetch(`http://127.0.0.1:${env.PORT ?? this.apiPort}/readyz`)).ok);
     return api;
   }
 
   async startEdge(): Promise<PlatformProcess> {
-    const edge = this.#spawn('edge', 'workers/edge/main.js');
+    const edge = this.#spawn('edge', 'programs/edge.js');
     // With TLS, the answer is a redirect to HTTPS.
     const health = `http://127.0.0.1:${this.edgePort}/.ranvier/healthz`;
     await edge.ready(async () => (await fetch(health, { redirect: 'manual' })).status < 400);
@@ -102,7 +102,7 @@ export class Platform {
 
   /** Starts a worker. `dist` is the folder with the compiled files of another version. */
   async startWorker(env: Record<string, string> = {}, dist = DIST): Promise<PlatformProcess> {
-    const worker = this.#spawn('worker', 'workers/main.js', env, dist);
+    const worker = this.#spawn('worker', 'programs/worker.js', env, dist);
     await worker.ready(async () => (await onlineWorkers(this.database.db)).some((row) => row.pid === worker.child.pid));
     return worker;
   }

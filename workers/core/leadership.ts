@@ -3,7 +3,7 @@ import { LASTING_CONNECTION } from '../../shared/core/database/database-client.j
 import { errorMessage } from '../../shared/core/error-registry.js';
 import type { Logger } from '../../shared/core/log.js';
 
-/** Interval in which all candidates together try about once, in milliseconds. A leader shows this often that it runs. */
+/** Interval in which all candidates together try once, and a leader shows that it runs, in milliseconds. */
 const RETRY_MS = 1000;
 /** A leader that was silent for this long is taken to be stopped or hung: the next candidate ends its connection. */
 const MAX_SILENCE_MS = 15_000;

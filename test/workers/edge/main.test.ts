@@ -9,7 +9,7 @@ import { eventually } from '../../support/processes.js';
 import { Records } from './records.js';
 import { ask, Bench } from './support.js';
 
-const MAIN = fileURLToPath(new URL('../../../workers/edge/main.js', import.meta.url));
+const MAIN = fileURLToPath(new URL('../../../programs/edge.js', import.meta.url));
 
 interface EdgeProcess {
   child: ChildProcess;

@@ -181,7 +181,7 @@ describe(`Hostile builds of container images${REASON === '' ? '' : `: ${REASON}`
     const configuration = { timeoutSeconds: 5 };
     const late = await fixture.failure({ files: { ...files, ...deep, ...slow }, configuration });
     expect(late.message).to.match(/did not finish within 5 s/);
-    const reads = async () => (await fixture.processes()).includes(`reader/main.js`);
+    const reads = async () => (await fixture.processes()).includes('reader-process.js');
     await eventually('nothing reads the files any more', async () => !(await reads()));
   });
 
