@@ -27,6 +27,7 @@ export function errorCodesOf(endpoint: Endpoint): ErrorCode[] {
     rate_limited: true,
     internal_error: true,
     request_timeout: true,
+    database_unavailable: true,
   };
   const implied = (Object.keys(codes) as ErrorCode[]).filter((code) => codes[code]);
   return [...new Set([...implied, ...errors])];

@@ -1,4 +1,4 @@
-import { isTimeout } from '../../shared/core/database/database-client.js';
+import { isDatabaseAway, isTimeout } from '../../shared/core/database/database-client.js';
 import { AppError } from '../../shared/core/error-registry.js';
 import type { ApiContext, ApiMiddleware } from './request-state.js';
 import type { ErrorResponse } from './schema.js';
@@ -13,7 +13,7 @@ export function errors(): ApiMiddleware {
       await next();
       if (ctx.body === undefined || ctx.body === null) refuseUnanswered(ctx);
     } catch (error) {
-      respond(ctx, error instanceof AppError ? error : isTimeout(error) ? tooLong(ctx, error) : unexpected(ctx, error));
+      respond(ctx, error instanceof AppError ? error : describe(ctx, error));
     }
   };
 }
@@ -24,13 +24,18 @@ function refuseUnanswered(ctx: ApiContext): void {
   if (ctx.status === 405 || ctx.status === 501) throw new AppError('method_not_allowed');
 }
 
-function tooLong(ctx: ApiContext, error: unknown): AppError {
-  ctx.state.log().warn({ err: error }, `${ctx.method} ${ctx.path} took too long`);
-  return new AppError('request_timeout');
-}
-
-function unexpected(ctx: ApiContext, error: unknown): AppError {
-  ctx.state.log().error({ err: error }, `${ctx.method} ${ctx.path} failed unexpectedly`);
+/** Logs an error that is not an `AppError`, and returns what its caller is told. */
+function describe(ctx: ApiContext, error: unknown): AppError {
+  const request = `${ctx.method} ${ctx.path}`;
+  if (isTimeout(error)) {
+    ctx.state.log().warn({ err: error }, `${request} took too long`);
+    return new AppError('request_timeout');
+  }
+  if (isDatabaseAway(error)) {
+    ctx.state.log().warn({ err: error }, `${request} did not reach the database`);
+    return new AppError('database_unavailable');
+  }
+  ctx.state.log().error({ err: error }, `${request} failed unexpectedly`);
   return new AppError('internal_error');
 }
 
@@ -40,7 +45,7 @@ function respond(ctx: ApiContext, { code, status, message, details }: AppError):
     requestId: ctx.state.requestId,
   };
   if (status === 401) ctx.set('WWW-Authenticate', 'Bearer realm="ranvier"');
-  if (status === 429 && !ctx.response.get('Retry-After')) ctx.set('Retry-After', '1');
+  if ((status === 429 || status === 503) && !ctx.response.get('Retry-After')) ctx.set('Retry-After', '1');
   ctx.status = status;
   ctx.body = body;
 }

@@ -126,7 +126,11 @@ function errorResponses(routes: readonly Endpoint[], components: SchemaComponent
   const codes = new Set(routes.flatMap(errorCodesOf));
   return Object.fromEntries(
     Object.entries(byStatus([...codes])).map(([status, [code = 'internal_error']]) => {
-      const names = ['X-Request-ID', ...RATE_LIMIT_HEADERS, ...(status === '429' ? ['Retry-After'] : [])];
+      const names = [
+        'X-Request-ID',
+        ...RATE_LIMIT_HEADERS,
+        ...(status === '429' || status === '503' ? ['Retry-After'] : []),
+      ];
       const example: ErrorResponse = {
         error: { code, message: ERROR_REGISTRY[code].message },
         requestId: '0198c0de-0000-7000-8000-00000000000f',

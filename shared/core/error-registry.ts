@@ -44,6 +44,10 @@ export const ERROR_REGISTRY = {
   canvas_too_large: { status: 413, message: 'The canvas scope has too many nodes or edges' },
   rate_limited: { status: 429, message: 'Too many requests; retry after the time given' },
   internal_error: { status: 500, message: 'Unexpected server failure' },
+  database_unavailable: {
+    status: 503,
+    message: 'The database cannot be reached now; send the request again, with the same Idempotency-Key',
+  },
   request_timeout: {
     status: 503,
     message: 'The request took too long and changed nothing; ask for less, or try again',

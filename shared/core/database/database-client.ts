@@ -12,6 +12,7 @@ export type Transaction = Knex.Transaction;
 export type Changes<Row> = { [Column in keyof Row]?: Row[Column] | Knex.Raw };
 
 const INT8_OID = 20;
+const CANNOT_CONNECT_NOW = '57P03';
 
 /** Default of `idleInTransactionMs`. It bounds how long a hung process can hold locks. */
 const IDLE_IN_TRANSACTION_MS = 10_000;
@@ -96,7 +97,10 @@ function assertPrimary(connection: pg.Client, done: (error: Error | null) => voi
   connection
     .query<{ standby: boolean }>('select pg_is_in_recovery() as standby')
     .then(({ rows }) => {
-      if (rows[0]?.standby) throw new Error('the address of the database names a standby, which accepts no writes');
+      if (rows[0]?.standby) {
+        const message = 'the address of the database names a standby, which accepts no writes';
+        throw Object.assign(new Error(message), { code: CANNOT_CONNECT_NOW });
+      }
       done(null);
     })
     .catch((error: Error) => void connection.end().then(() => done(error), done));
@@ -142,6 +146,22 @@ const QUERY_CANCELED = '57014';
 /** Returns true if a statement was cancelled because it ran for too long. */
 export function isTimeout(error: unknown): boolean {
   return (error as { code?: unknown } | null)?.code === QUERY_CANCELED;
+}
+
+/** SQLSTATE classes and codes of a server that starts, ends, has no free connection, or has become a standby. */
+const AWAY = ['08', '57P01', '57P02', CANNOT_CONNECT_NOW, '53300', '25006'];
+const AWAY_SYSTEM = ['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'EHOSTUNREACH', 'ENETUNREACH', 'ENOENT'];
+/** The messages of pg and knex for connections that ended or could not be made; these errors have no code. */
+const AWAY_MESSAGES =
+  /^Connection terminated|timeout exceeded when trying to connect|^Knex: Timeout acquiring|^Query read timeout/;
+
+/** Returns true if a statement failed because the server could not be reached. Whether it had an effect is unknown. */
+export function isDatabaseAway(error: unknown): boolean {
+  if (!(error instanceof Error)) return false;
+  const { code, syscall } = error as NodeJS.ErrnoException;
+  if (code === undefined) return AWAY_MESSAGES.test(error.message);
+  if (syscall !== undefined) return AWAY_SYSTEM.includes(code) && /^(connect|read|write)$/.test(syscall);
+  return code.length === 5 && AWAY.some((away) => code.startsWith(away));
 }
 
 /** Takes an advisory lock until the transaction ends. Other transactions that request the same name wait. */

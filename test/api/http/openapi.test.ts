@@ -219,7 +219,7 @@ describe('The OpenAPI document', () => {
   it('an operation names no error that it cannot have', () => {
     const codesOf = (id: string) =>
       OPERATIONS.find(({ operation }) => operation.operationId === id)?.operation['x-error-codes'];
-    const always = ['invalid_request', 'rate_limited', 'internal_error', 'request_timeout'];
+    const always = ['invalid_request', 'rate_limited', 'internal_error', 'request_timeout', 'database_unavailable'];
     expect(codesOf('sessionBootstrap')).to.have.members(always);
     const known = [...always, 'unauthenticated', 'csrf_failed'];
     expect(codesOf('catalogRead')).to.have.members(known);

@@ -16,7 +16,7 @@ async function answerTo(handler: (ctx: ApiContext) => unknown): Promise<Answer> 
   let logged = 0;
   const headers: Record<string, unknown> = {};
   const ctx = {
-    state: { requestId: 'r-1', log: () => ({ error: () => logged++ }) } as unknown as ApiState,
+    state: { requestId: 'r-1', log: () => ({ error: () => logged++, warn: () => logged++ }) } as unknown as ApiState,
     method: 'GET',
     path: '/x',
     status: 404,
@@ -54,6 +54,25 @@ describe('A failure', () => {
     expect(body).to.have.nested.property('error.code', 'internal_error');
     expect(JSON.stringify(body)).to.not.contain('hunter2');
     expect(logged).to.equal(1);
+  });
+
+  it('to reach the database is answered with 503 and the seconds after which to ask again', async () => {
+    const withCode = (code: string, syscall?: string) => Object.assign(new Error('x'), { code, syscall });
+    const away = [
+      ...['57P01', '57P03', '53300', '08006', '25006'].map((code) => withCode(code)),
+      ...['ECONNREFUSED', 'ENOENT'].map((code) => withCode(code, 'connect')),
+      withCode('ECONNRESET', 'read'),
+      new Error('Connection terminated unexpectedly'),
+      new Error('Knex: Timeout acquiring a connection. The pool is probably full.'),
+    ];
+    for (const error of away) {
+      const { status, body, headers, logged } = await answerTo(fail(error));
+      expect([status, headers['Retry-After'], logged], `${error}`).to.deep.equal([503, '1', 1]);
+      expect(body).to.have.nested.property('error.code', 'database_unavailable');
+    }
+    for (const error of [withCode('23505'), withCode('ENOENT', 'open'), new TypeError('x is undefined')]) {
+      expect((await answerTo(fail(error))).status, `${error}`).to.equal(500);
+    }
   });
 
   it('of authentication names the scheme, and of a rate limit the seconds', async () => {

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { createDatabase, type Db } from '../../../../../shared/core/database/database-client.js';
+import { createDatabase, type Db, isDatabaseAway } from '../../../../../shared/core/database/database-client.js';
 import { CHANNELS, Listener } from '../../../../../shared/core/database/listener.js';
 import { createLogger } from '../../../../../shared/core/log.js';
 import { Leadership } from '../../../../../workers/core/leadership.js';
@@ -49,6 +49,12 @@ describe('A standby of PostgreSQL', function () {
     await eventually('there is a leader', () => leadership.leading);
   };
 
+  const failureOf = (query: PromiseLike<unknown>): Promise<Error> =>
+    Promise.resolve(query).then(
+      () => new Error('it did not fail'),
+      (error: Error) => error,
+    );
+
   it('is refused by pool, listener and leader while the address names it, and no connection to it is left', async () => {
     await works('before');
     pair.nameStandby();
@@ -57,11 +63,9 @@ describe('A standby of PostgreSQL', function () {
       'the listener has tried several times',
       () => warnings.filter((it) => /listen/.test(it)).length > 3,
     );
-    const refused = await db('notes').then(
-      () => '',
-      (error: Error) => error.message,
-    );
-    expect(refused).to.match(/names a standby/);
+    const refused = await failureOf(db('notes'));
+    expect(refused.message).to.match(/names a standby/);
+    expect(isDatabaseAway(refused)).to.equal(true);
     await eventually(
       'no connection is left',
       async () => {
@@ -81,6 +85,8 @@ describe('A standby of PostgreSQL', function () {
   it('that takes the place of a lost primary is used, with everything that was acknowledged', async () => {
     await works('acknowledged');
     await pair.killPrimary();
+    const lost = [await failureOf(db('notes')), await failureOf(db('notes'))];
+    expect(lost.map(isDatabaseAway), lost.join('\n')).to.deep.equal([true, true]);
     await eventually('the leader is none', () => !leadership.leading);
     heard.length = 0;
     await pair.promote();
