@@ -10,11 +10,12 @@ export interface Edge {
   /** Starts to accept requests. */
   listen(): Promise<void>;
   /**
-   * Serves this table from now on. Calls may overlap; the latest table wins. Resolves when every new request uses this
+   * Serves this table from now on. `changed` names the hosts whose routes may differ from the table before; if absent,
+   * all are compared. Calls may overlap; the latest table wins. Resolves when every new request uses this
    * table or a later one, and requests in progress to replicas that are not in the table have ended. Does not wait for
    * event streams, upgraded connections and requests that exceed the edge's time limit; they continue.
    */
-  apply(table: RouteTable): Promise<void>;
+  apply(table: RouteTable, changed?: ReadonlySet<string>): Promise<void>;
   /** Stops accepting requests. Resolves when those in progress have ended, or after a time limit. */
   close(): Promise<void>;
 }

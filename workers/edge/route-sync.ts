@@ -10,7 +10,7 @@ import {
   routeVersionsSince,
 } from '../../shared/routing/store.js';
 import type { Edge } from './edge.js';
-import { addRoutes, type Route, type RouteTable, updatedTable } from './route-table.js';
+import { addRoutes, hostsByService, type Route, updateTable } from './route-table.js';
 import { KnownRules } from './rules/known-rules.js';
 
 /** How often the edge asks which routes have changed, because a notification may have been missed. */
@@ -36,6 +36,12 @@ interface Batch {
   finish: (error?: unknown) => void;
 }
 
+interface Loaded {
+  versions: RouteVersion[];
+  /** The hosts whose routes may have changed; absent for all. */
+  changed?: ReadonlySet<string>;
+}
+
 interface RouteVersion {
   serviceId: string;
   version: number;
@@ -54,7 +60,9 @@ export class RouteSync {
   readonly #rules: KnownRules;
   /** Service → the version of its route in the table. */
   #loaded = new Map<string, number>();
-  #table: RouteTable = new Map();
+  #table = new Map<string, Route>();
+  /** Service id → the hosts of its routes. */
+  #hosts = new Map<string, readonly string[]>();
   #next: Batch | null = null;
   #running: Promise<void> | null = null;
   #timers: NodeJS.Timeout[] = [];
@@ -130,14 +138,14 @@ export class RouteSync {
 
   async #load(ids: Set<string> | null): Promise<void> {
     const isMany = ids === null || ids.size > MAX_AT_ONCE;
-    const versions = isMany ? await this.#loadAll() : await this.#loadSome([...ids]);
-    const applied = this.#options.edge.apply(this.#table);
+    const { versions, changed } = isMany ? await this.#loadAll() : await this.#loadSome([...ids]);
+    const applied = this.#options.edge.apply(this.#table, changed);
     const news = versions.filter((route) => route.version > this.#known(route.serviceId));
     for (const { serviceId, version } of news) this.#draining.set(serviceId, version);
     void applied.then(() => this.#acknowledge(news)).catch((error) => this.#failed(error));
   }
 
-  async #loadAll(): Promise<RouteVersion[]> {
+  async #loadAll(): Promise<Loaded> {
     const { db, domain } = this.#options;
     const table = new Map<string, Route>();
     const loaded = new Map<string, number>();
@@ -148,18 +156,19 @@ export class RouteSync {
     });
     this.#rules.keepOnly(loaded);
     this.#table = table;
+    this.#hosts = hostsByService(table);
     this.#loaded = loaded;
     for (const id of this.#acknowledged.keys()) if (!loaded.has(id)) this.#acknowledged.delete(id);
-    return [...loaded].map(([serviceId, version]) => ({ serviceId, version }));
+    return { versions: [...loaded].map(([serviceId, version]) => ({ serviceId, version })) };
   }
 
-  async #loadSome(ids: readonly string[]): Promise<RouteVersion[]> {
+  async #loadSome(ids: readonly string[]): Promise<Loaded> {
     const { db, domain } = this.#options;
     const facts = await loadRouteFacts(db, ids);
     await this.#rules.refresh(db, facts);
-    this.#table = updatedTable(this.#table, facts, domain, this.#rules.known);
+    const changed = updateTable(this.#table, this.#hosts, facts, { domain, rules: this.#rules.known });
     for (const { serviceId, version } of facts) this.#loaded.set(serviceId, version);
-    return facts.map(({ serviceId, version }) => ({ serviceId, version }));
+    return { versions: facts.map(({ serviceId, version }) => ({ serviceId, version })), changed };
   }
 
   #known(serviceId: string): number {

@@ -45,7 +45,7 @@ export interface Route {
   target: Target;
 }
 
-/** Host → route. Never modified: a new table replaces the old one. */
+/** Host → route. A route is never modified: a new one replaces it. */
 export type RouteTable = ReadonlyMap<string, Route>;
 
 /** Returns a service's routes, one for each of its hosts; none if the edge must not serve it. */
@@ -114,14 +114,44 @@ export function addRoutes(
   return table;
 }
 
-/** Returns the table with the routes of these services replaced. */
-export function updatedTable(
-  table: RouteTable,
+/**
+ * Replaces the routes of these services in the table. `hostsOf` has the hosts of each service in the table, and is
+ * updated too. Returns the hosts whose routes changed. The cost does not depend on the size of the table.
+ */
+export function updateTable(
+  table: Map<string, Route>,
+  hostsOf: Map<string, readonly string[]>,
   changed: readonly RouteFacts[],
-  domain: string,
-  rules: Rules = NONE,
-): RouteTable {
-  const ids = new Set(changed.map((facts) => facts.serviceId));
-  const kept = new Map([...table].filter(([, route]) => !ids.has(route.serviceId)));
-  return addRoutes(kept, changed, { domain, previous: table, rules });
+  { domain, rules = NONE }: { domain: string; rules?: Rules },
+): Set<string> {
+  const hosts = new Set<string>();
+  for (const facts of changed) {
+    const { serviceId } = facts;
+    const fresh = new Map(routesOf(facts, domain, rules.get(serviceId)).map((route) => [route.host, route]));
+    for (const host of hostsOf.get(serviceId) ?? []) {
+      // Another service may have taken the host in the meantime.
+      if (fresh.has(host) || table.get(host)?.serviceId !== serviceId) continue;
+      table.delete(host);
+      hosts.add(host);
+    }
+    for (const [host, route] of fresh) {
+      if (isDeepStrictEqual(table.get(host), route)) continue;
+      table.set(host, route);
+      hosts.add(host);
+    }
+    if (fresh.size === 0) hostsOf.delete(serviceId);
+    else hostsOf.set(serviceId, [...fresh.keys()]);
+  }
+  return hosts;
+}
+
+/** Returns the hosts of each service in the table. */
+export function hostsByService(table: RouteTable): Map<string, string[]> {
+  const hostsOf = new Map<string, string[]>();
+  for (const [host, { serviceId }] of table) {
+    const hosts = hostsOf.get(serviceId);
+    if (hosts === undefined) hostsOf.set(serviceId, [host]);
+    else hosts.push(host);
+  }
+  return hostsOf;
 }

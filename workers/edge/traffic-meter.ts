@@ -13,6 +13,8 @@ export class ServiceTraffic {
   sleeps = false;
   /** Number of requests in progress and of upgraded connections. */
   #open = 0;
+  /** Number of routes that count here. */
+  routes = 0;
 
   constructor(serviceId: string) {
     this.serviceId = serviceId;
@@ -69,11 +71,10 @@ export class ServiceTraffic {
   }
 }
 
-/** Counts an edge's responses by service. It has an entry for each service in the route table. */
+/** Counts an edge's responses by service. An entry without a route is removed once its last responses are reported. */
 export class TrafficMeter {
   readonly #services = new Map<string, ServiceTraffic>();
   #canaries: TrafficMeter | null = null;
-  #served: ReadonlySet<string> = new Set();
 
   /** Counts the answers on the two sides of canaries; each has an entry, `canaryKey`. */
   get canaries(): TrafficMeter {
@@ -87,17 +88,12 @@ export class TrafficMeter {
     return known;
   }
 
-  /** Sets which services have a route now. Others are removed once their last responses are reported. */
-  serve(serviceIds: ReadonlySet<string>): void {
-    this.#served = serviceIds;
-  }
-
   /** Returns the counts of each service that sent responses, and resets them. */
   take(): Traffic[] {
     const taken: Traffic[] = [];
     for (const [id, traffic] of this.#services) {
       if (!traffic.idle) taken.push(traffic.take());
-      else if (!this.#served.has(id)) this.#services.delete(id);
+      else if (traffic.routes === 0) this.#services.delete(id);
     }
     return taken;
   }

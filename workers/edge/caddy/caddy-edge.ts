@@ -97,9 +97,9 @@ export class CaddyEdge implements Edge {
     this.#watch = setInterval(() => void this.#look(), POLL_INTERVAL_MS);
   }
 
-  async apply(table: RouteTable): Promise<void> {
+  async apply(table: RouteTable, changed?: ReadonlySet<string>): Promise<void> {
     this.#gate.apply(table);
-    await this.#proxy.apply(table);
+    await this.#proxy.apply(table, changed);
   }
 
   /** Stops accepting requests. Caddy keeps its configuration, so that requests wait for the next edge process. */

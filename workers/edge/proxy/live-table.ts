@@ -4,7 +4,7 @@ import { canaryKey, type LiveCanary } from '../canary/live-canary.js';
 import type { Route, RouteTable } from '../route-table.js';
 import type { ServiceTraffic, TrafficMeter } from '../traffic-meter.js';
 import type { ReplicaTimes } from './replicas/replica-connections.js';
-import { Upstream } from './replicas/upstream.js';
+import { Upstream, upstreamKey } from './replicas/upstream.js';
 import { compileAllowList } from './visitors/allow-list.js';
 
 /** A route that is ready to serve: its allow list is compiled, and its replicas have connection pools. */
@@ -18,13 +18,14 @@ export interface LiveRoute {
 }
 
 /**
- * The table that the proxy serves. A swap is one assignment. Replicas that stay in the table keep their connections.
+ * The table that the proxy serves. A swap costs as much as the routes that change, however many others there are.
+ * Replicas that stay in the table keep their connections.
  */
 export class LiveTable {
   readonly #timeouts: ReplicaTimes;
   readonly #meter: TrafficMeter;
-  #routes: ReadonlyMap<string, LiveRoute> = new Map();
-  #upstreams = new Map<string, Upstream>();
+  readonly #routes = new Map<string, LiveRoute>();
+  readonly #upstreams = new Map<string, Upstream>();
 
   constructor(timeouts: ReplicaTimes, meter: TrafficMeter) {
     this.#timeouts = timeouts;
@@ -39,50 +40,56 @@ export class LiveTable {
     return this.#routes.get(host);
   }
 
-  /** Serves the table from now on. Returns the upstreams that no route uses any more. */
-  swap(table: RouteTable): Upstream[] {
-    const upstreams = new Map<string, Upstream>();
-    const routes = new Map<string, LiveRoute>();
-    for (const [host, route] of table) routes.set(host, this.#live(host, route, upstreams));
-    const left = [...this.#upstreams].filter(([key]) => !upstreams.has(key)).map(([, upstream]) => upstream);
-    this.#routes = routes;
-    this.#upstreams = upstreams;
-    this.#meter.serve(new Set([...table.values()].map((route) => route.serviceId)));
-    this.#meter.canaries.serve(
-      new Set(
-        [...routes.values()].flatMap(({ canary }) =>
-          canary === null ? [] : [canary.new.serviceId, canary.previous.serviceId],
-        ),
-      ),
-    );
-    // The upstream finishes its requests and gets no new ones.
-    for (const upstream of left) upstream.close();
-    return left;
+  /**
+   * Serves the table from now on. `changed` names the hosts whose routes may differ; if absent, all are compared.
+   * Returns the upstreams that no route uses any more.
+   */
+  swap(table: RouteTable, changed?: ReadonlySet<string>): Upstream[] {
+    const replaced: LiveRoute[] = [];
+    for (const host of changed ?? new Set([...this.#routes.keys(), ...table.keys()])) {
+      const [before, route] = [this.#routes.get(host), table.get(host)];
+      if (before?.route === route) continue;
+      if (before !== undefined) replaced.push(before);
+      if (route === undefined) this.#routes.delete(host);
+      else this.#routes.set(host, this.#live(route));
+    }
+    // Only now, because a new route may use the replicas of an old one.
+    for (const before of replaced) this.#count(before, -1);
+    const left = new Set(replaced.flatMap(upstreamsOf).filter(({ routes }) => routes === 0));
+    for (const upstream of left) {
+      this.#upstreams.delete(upstream.key);
+      // The upstream finishes its requests and gets no new ones.
+      upstream.close();
+    }
+    return [...left];
   }
 
-  #live(host: string, route: Route, upstreams: Map<string, Upstream>): LiveRoute {
+  #live(route: Route): LiveRoute {
     const { replicas, canary = null } = route.target.type === 'proxy' ? route.target : { replicas: [] };
-    const mine = this.#connected(replicas, upstreams);
-    const others = canary === null ? [] : this.#connected(canary.replicas, upstreams);
-    const before = this.#routes.get(host);
-    if (before?.route === route) return before;
     const traffic = this.#meter.of(route.serviceId);
     traffic.sleeps = route.sleeps;
-    const live = { route, allow: compileAllowList(route.allow), upstreams: mine, traffic };
-    if (canary === null) return { ...live, canary };
-    const { deploymentId, percent } = canary;
-    const countsOf = (side: 'new' | 'previous') => this.#meter.canaries.of(canaryKey(deploymentId, side));
-    const [fresh, previous] = [countsOf('new'), countsOf('previous')];
-    return { ...live, canary: { deploymentId, percent, upstreams: others, new: fresh, previous } };
+    const upstreams = this.#connected(replicas);
+    const live: LiveRoute = { route, allow: compileAllowList(route.allow), upstreams, traffic, canary: null };
+    if (canary !== null) {
+      const { deploymentId, percent } = canary;
+      const countsOf = (side: 'new' | 'previous') => this.#meter.canaries.of(canaryKey(deploymentId, side));
+      const sides = { new: countsOf('new'), previous: countsOf('previous') };
+      live.canary = { deploymentId, percent, upstreams: this.#connected(canary.replicas), ...sides };
+    }
+    this.#count(live, 1);
+    return live;
   }
 
-  /** Returns the upstreams of these replicas, and notes them in `upstreams`. */
-  #connected(replicas: readonly ReadyReplica[], upstreams: Map<string, Upstream>): Upstream[] {
+  /** Counts a route where it is used: entries without a route are removed. */
+  #count(live: LiveRoute, change: 1 | -1): void {
+    const counts = [live.traffic, ...(live.canary === null ? [] : [live.canary.new, live.canary.previous])];
+    for (const used of [...counts, ...upstreamsOf(live)]) used.routes += change;
+  }
+
+  #connected(replicas: readonly ReadyReplica[]): Upstream[] {
     return replicas.map((replica) => {
-      // A later replica may get the port, so the replica's id is part of the key.
-      const key = `${replica.id} ${replica.address} ${replica.port}`;
-      const upstream = upstreams.get(key) ?? this.#upstreams.get(key) ?? new Upstream(replica, this.#timeouts);
-      upstreams.set(key, upstream);
+      const upstream = this.#upstreams.get(upstreamKey(replica)) ?? new Upstream(replica, this.#timeouts);
+      this.#upstreams.set(upstream.key, upstream);
       return upstream;
     });
   }
@@ -91,4 +98,8 @@ export class LiveTable {
   destroy(): void {
     for (const upstream of this.swap(new Map())) upstream.pool.destroy();
   }
+}
+
+function upstreamsOf({ upstreams, canary }: LiveRoute): Upstream[] {
+  return [...upstreams, ...(canary?.upstreams ?? [])];
 }

@@ -149,8 +149,8 @@ export class NodeEdge implements Edge {
     });
   }
 
-  async apply(table: RouteTable): Promise<void> {
-    const left = this.#table.swap(table);
+  async apply(table: RouteTable, changed?: ReadonlySet<string>): Promise<void> {
+    const left = this.#table.swap(table, changed);
     this.#held.wake((host) => this.#table.find(host)?.route);
     await Promise.all(left.map((upstream) => upstream.requests.empty(this.#timeouts.drainMs)));
   }

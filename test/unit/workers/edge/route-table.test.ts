@@ -1,7 +1,13 @@
 import { expect } from 'chai';
 import type { ImageManifest } from '../../../../shared/images/model.js';
 import type { RouteFacts } from '../../../../shared/routing/store.js';
-import { addRoutes, type RouteTable, routesOf, updatedTable } from '../../../../workers/edge/route-table.js';
+import {
+  addRoutes,
+  hostsByService,
+  type RouteTable,
+  routesOf,
+  updateTable,
+} from '../../../../workers/edge/route-table.js';
 
 const MANIFEST: ImageManifest = {
   type: 'process',
@@ -119,11 +125,30 @@ describe('route table', () => {
   });
 
   it('changes one service and leaves the others; a changed slug leaves no old host behind', () => {
-    const first = newTable([facts(), facts({ serviceId: 'two', slug: 'blog' })]);
-    const renamed = updatedTable(first, [facts({ slug: 'store' })], 'd');
-    expect([...renamed.keys()].sort()).to.deep.equal(['blog.d', 'store.d']);
-    const deleted = updatedTable(renamed, [facts({ slug: 'store', deleted: true })], 'd');
-    expect([...deleted.keys()]).to.deep.equal(['blog.d']);
+    const table = new Map(newTable([facts(), facts({ serviceId: 'two', slug: 'blog' })]));
+    const hosts: Map<string, readonly string[]> = hostsByService(table);
+    const update = (...all: RouteFacts[]) => [...updateTable(table, hosts, all, { domain: 'd' })].sort();
+    expect(update(facts())).to.deep.equal([]);
+    expect(update(facts({ slug: 'store' }))).to.deep.equal(['shop.d', 'store.d']);
+    expect([...table.keys()].sort()).to.deep.equal(['blog.d', 'store.d']);
+    expect(update(facts({ slug: 'store', deleted: true }))).to.deep.equal(['store.d']);
+    expect([...table.keys()]).to.deep.equal(['blog.d']);
+    expect(hosts).to.deep.equal(hostsByService(table));
+  });
+
+  it('gives a host to another service, whichever of the two is read first', () => {
+    const [from, to] = [facts({ slug: 'old' }), facts({ serviceId: 'two', slug: 'shop' })];
+    for (const order of [
+      [from, to],
+      [to, from],
+    ]) {
+      const table = new Map(newTable([facts(), facts({ serviceId: 'two', slug: 'blog' })]));
+      updateTable(table, hostsByService(table), order, { domain: 'd' });
+      expect([...table].map(([host, { serviceId }]) => `${host} ${serviceId}`).sort()).to.deep.equal([
+        'old.d one',
+        'shop.d two',
+      ]);
+    }
   });
 
   it('serves a service under its own domains too, and under them alone if it wants no name of the platform', () => {

@@ -5,7 +5,6 @@ import { TrafficMeter } from '../../../../workers/edge/traffic-meter.js';
 describe('The traffic meter of an edge', () => {
   it('counts answers by class and latency, and begins anew after they are taken', () => {
     const meter = new TrafficMeter();
-    meter.serve(new Set(['a', 'b']));
     meter.of('b');
     const traffic = meter.of('a');
     traffic.count(200, 100, 4);
@@ -42,10 +41,12 @@ describe('The traffic meter of an edge', () => {
   it('forgets a service without a route after its last answers are taken', () => {
     const meter = new TrafficMeter();
     const gone = meter.of('a');
-    meter.serve(new Set());
+    const kept = meter.of('b');
+    kept.routes = 1;
     gone.count(200, 1, 1);
     expect(meter.take()).to.have.length(1);
     meter.take();
     expect(meter.of('a')).not.to.equal(gone);
+    expect(meter.of('b')).to.equal(kept);
   });
 });

@@ -5,13 +5,22 @@ import { ReplicaConnections, type ReplicaTimes } from './replica-connections.js'
 /** How long a replica that refused a connection is tried only after all others, in milliseconds. */
 const AVOIDED_MS = 1_000;
 
+/** Returns the name of a replica's upstream. A later replica may get the same port, so the id is part of it. */
+export function upstreamKey({ id, address, port }: ReadyReplica): string {
+  return `${id} ${address} ${port}`;
+}
+
 export class Upstream {
+  readonly key: string;
   readonly pool: ReplicaConnections;
   /** Requests in progress. Event streams do not count, because they may never end. */
   readonly requests = new Gauge();
+  /** Number of routes that send requests to the replica. */
+  routes = 0;
   #avoidedUntil = Number.NEGATIVE_INFINITY;
 
   constructor(replica: ReadyReplica, times: ReplicaTimes) {
+    this.key = upstreamKey(replica);
     this.pool = new ReplicaConnections(replica, times);
   }
 
