@@ -3,12 +3,17 @@ import type { Traffic } from './traffic-store.js';
 
 const CLASSES = LATENCY_BOUNDS.length + 1;
 
-/** Counts one service's responses since the last report. Counting only adds to numbers and allocates nothing. */
+interface Counts {
+  classes: [number, number, number, number];
+  bytesOut: number;
+  latency: number[];
+}
+
+/** Counts one service's responses since the last report. After the first one, counting allocates nothing. */
 export class ServiceTraffic {
   readonly serviceId: string;
-  #classes: [number, number, number, number] = [0, 0, 0, 0];
-  #bytesOut = 0;
-  #latency: number[] = new Array(CLASSES).fill(0);
+  /** Null without responses, because an edge has an entry for each of many services. */
+  #counts: Counts | null = null;
   /** True if the service is put to sleep while it has no visitors. */
   sleeps = false;
   /** Number of requests in progress and of upgraded connections. */
@@ -18,10 +23,6 @@ export class ServiceTraffic {
 
   constructor(serviceId: string) {
     this.serviceId = serviceId;
-  }
-
-  get idle(): boolean {
-    return this.#bytesOut === 0 && this.#classes.every((count) => count === 0);
   }
 
   begin(): void {
@@ -34,41 +35,41 @@ export class ServiceTraffic {
 
   /** True if the service had a visitor since the last report, or has one now. */
   get visited(): boolean {
-    return this.#open > 0 || !this.idle;
+    return this.#open > 0 || this.#counts !== null;
   }
 
   /** Counts a response. `ms` is null if its duration does not count as latency. Ignores upgrades (101). */
   count(status: number, bytes: number, ms: number | null): void {
     const place = ((status / 100) | 0) - 2;
     if (place < 0 || place > 3) return;
-    this.#classes[place as 0 | 1 | 2 | 3] += 1;
-    this.#bytesOut += bytes;
-    if (ms !== null) {
-      const index = latencyClass(ms);
-      this.#latency[index] = (this.#latency[index] ?? 0) + 1;
-    }
+    this.#counts ??= noCounts();
+    this.#counts.classes[place as 0 | 1 | 2 | 3] += 1;
+    this.#counts.bytesOut += bytes;
+    if (ms !== null) addTo(this.#counts.latency, latencyClass(ms), 1);
   }
 
-  /** Returns the counts and resets them. */
-  take(): Traffic {
-    const taken = {
-      serviceId: this.serviceId,
-      classes: this.#classes,
-      bytesOut: this.#bytesOut,
-      latency: this.#latency,
-    };
-    this.#classes = [0, 0, 0, 0];
-    this.#bytesOut = 0;
-    this.#latency = new Array(CLASSES).fill(0);
-    return taken;
+  /** Returns the counts and resets them; null if there was no response. */
+  take(): Traffic | null {
+    const counts = this.#counts;
+    this.#counts = null;
+    return counts === null ? null : { serviceId: this.serviceId, ...counts };
   }
 
   /** Adds the counts of a failed report again. */
   putBack({ classes, bytesOut, latency }: Traffic): void {
-    for (const place of [0, 1, 2, 3] as const) this.#classes[place] += classes[place];
-    this.#bytesOut += bytesOut;
-    for (const [index, count] of latency.entries()) this.#latency[index] = (this.#latency[index] ?? 0) + count;
+    this.#counts ??= noCounts();
+    for (const place of [0, 1, 2, 3] as const) this.#counts.classes[place] += classes[place];
+    this.#counts.bytesOut += bytesOut;
+    for (const [index, count] of latency.entries()) addTo(this.#counts.latency, index, count);
   }
+}
+
+function noCounts(): Counts {
+  return { classes: [0, 0, 0, 0], bytesOut: 0, latency: new Array(CLASSES).fill(0) };
+}
+
+function addTo(latency: number[], index: number, count: number): void {
+  latency[index] = (latency[index] ?? 0) + count;
 }
 
 /** Counts an edge's responses by service. An entry without a route is removed once its last responses are reported. */
@@ -92,7 +93,8 @@ export class TrafficMeter {
   take(): Traffic[] {
     const taken: Traffic[] = [];
     for (const [id, traffic] of this.#services) {
-      if (!traffic.idle) taken.push(traffic.take());
+      const counts = traffic.take();
+      if (counts !== null) taken.push(counts);
       else if (traffic.routes === 0) this.#services.delete(id);
     }
     return taken;

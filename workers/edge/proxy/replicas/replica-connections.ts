@@ -36,14 +36,25 @@ export interface ReplicaRequest {
   upgrade: string | null;
 }
 
-/** The connections to one replica, one request at a time each. undici parses responses and limits heads and times. */
+/**
+ * The connections to one replica, one request at a time each. undici parses responses and limits heads and times. Its
+ * pool needs 20 KiB, so a replica without visitors has none.
+ */
 export class ReplicaConnections {
-  readonly #pool: Pool;
-  readonly #headersMs: number;
+  readonly #replica: ReadyReplica;
+  readonly #times: ReplicaTimes;
+  #pool: Pool | null = null;
+  #closed = false;
 
-  constructor({ address, port }: ReadyReplica, { connectMs, headersMs }: ReplicaTimes) {
-    this.#headersMs = headersMs;
-    this.#pool = new Pool(`http://${address.includes(':') ? `[${address}]` : address}:${port}`, {
+  constructor(replica: ReadyReplica, times: ReplicaTimes) {
+    this.#replica = replica;
+    this.#times = times;
+  }
+
+  #open(): Pool {
+    const { address, port } = this.#replica;
+    const { connectMs, headersMs } = this.#times;
+    const pool = new Pool(`http://${address.includes(':') ? `[${address}]` : address}:${port}`, {
       connect: connector(connectMs),
       pipelining: 1,
       maxHeaderSize: MAX_HEADER_BYTES,
@@ -56,6 +67,8 @@ export class ReplicaConnections {
       clientTtl: MAX_KEEP_ALIVE_MS,
       allowH2: false,
     });
+    if (this.#closed) void pool.close();
+    return pool;
   }
 
   /**
@@ -64,7 +77,9 @@ export class ReplicaConnections {
    * fails without having been sent.
    */
   send({ method, path, headers, body, upgrade }: ReplicaRequest, handler: Dispatcher.DispatchHandler): void {
+    const { headersMs } = this.#times;
     setImmediate(() => {
+      this.#pool ??= this.#open();
       this.#pool.dispatch(
         {
           method,
@@ -72,7 +87,7 @@ export class ReplicaConnections {
           headers,
           body,
           upgrade,
-          headersTimeout: upgrade === null ? this.#headersMs : Math.min(UPGRADE_MS, this.#headersMs),
+          headersTimeout: upgrade === null ? headersMs : Math.min(UPGRADE_MS, headersMs),
           // Some servers send a body after HEAD, which would be read as the next response, so the connection is not
           // reused.
           reset: method === 'HEAD',
@@ -83,12 +98,14 @@ export class ReplicaConnections {
   }
 
   close(): void {
-    void this.#pool.close().catch(() => undefined);
+    this.#closed = true;
+    void this.#pool?.close().catch(() => undefined);
   }
 
   /** Closes every connection at once and aborts its requests. */
   destroy(): void {
-    void this.#pool.destroy(new errors.ClientDestroyedError('the edge ends')).catch(() => undefined);
+    this.#closed = true;
+    void this.#pool?.destroy(new errors.ClientDestroyedError('the edge ends')).catch(() => undefined);
   }
 }
 
