@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import { readdir, readFile } from 'node:fs/promises';
+import { chmod, mkdir, readdir, readFile } from 'node:fs/promises';
 import { availableParallelism, constants, totalmem } from 'node:os';
 import { join, resolve } from 'node:path';
 
@@ -16,7 +16,10 @@ const FILES_OF_PROCESSOR = 2;
 /** Memory that a test file needs with its platform. */
 const BYTES_OF_FILE = 2 * 1024 ** 3;
 const JOBS = Math.max(2, Math.min(availableParallelism() * FILES_OF_PROCESSOR, Math.floor(totalmem() / BYTES_OF_FILE)));
-/** V8's compile cache, which `npm start` uses too, so that processes which tests start compile nothing twice. */
+/**
+ * V8's compile cache, which `npm start` uses too. Everybody may write into it: platforms run as a user of their own, and
+ * Node.js keeps a folder for each user.
+ */
 const NODE_COMPILE_CACHE = join(ROOT, 'node_modules/.cache/node');
 
 /** The slow files of a complete run, the slowest first. `npm test -- --record` writes it. */
@@ -27,6 +30,8 @@ async function main(given: string[]): Promise<number> {
   const recorded: string[] = JSON.parse(await readFile(SLOWEST_FIRST, 'utf8'));
   const files = (await readdir(join(ROOT, TESTS), { recursive: true })).filter((path) => path.endsWith('.test.js'));
   files.sort((a, b) => rank(a, recorded) - rank(b, recorded) || a.localeCompare(b));
+  await mkdir(NODE_COMPILE_CACHE, { recursive: true });
+  await chmod(NODE_COMPILE_CACHE, 0o1777);
   const program = join(ROOT, 'node_modules/mocha/bin/mocha.js');
   const args = ['--parallel', '--jobs', String(JOBS), ...options, ...files.map((path) => join(TESTS, path))];
   const child = spawn(process.execPath, [program, ...args], {
