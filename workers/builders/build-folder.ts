@@ -32,7 +32,9 @@ export function unfinishedName({ pid, startedAt }: ProcessIdentity, id: string):
   return `new-${pid}-${Buffer.from(startedAt).toString('hex')}-${id}`;
 }
 
-/** Creates the folder of a build. Its owner is always known, so that sweeps of other workers do not remove it. */
+/**
+ * Creates the folder of a build. It names its owner from the start, so that sweeps of other workers do not remove it.
+ */
 export async function openBuildFolder(dataDir: string, id: string): Promise<BuildFolder> {
   if (!/^[A-Za-z0-9][A-Za-z0-9._-]*$/.test(id)) throw new Error(`"${id}" cannot name a build`);
   const path = join(buildsFolder(dataDir), id);
@@ -120,9 +122,7 @@ export async function removeCaches(
   return found.size;
 }
 
-/**
- * Minimum size limit of a service's cache, in MB. If the storage of the service's plan is larger, that is the limit.
- */
+/** Size limit of a service's cache, in MB. If the service's plan has more storage, that storage is the limit. */
 const MIN_CACHE_MB = 2048;
 
 /**

@@ -4,7 +4,7 @@ import type { ServiceKind } from '../../shared/services/model.js';
 import type { Masker } from '../masking/masker.js';
 
 export interface BuildRequest {
-  /** Identifies one attempt, also in the names of its processes and folders: `<deploymentId>-<fence>`. */
+  /** Identifies one attempt of a build, and names its processes and folders: `<deploymentId>-<fence>`. */
   id: string;
   workspaceId: string;
   serviceId: string;
@@ -59,8 +59,8 @@ export interface ImageStore {
 const YOUNG_MS = 60 * 60_000;
 
 /**
- * Returns true if an image was stored less than an hour ago; its deployment may not be recorded yet.
- * Times are in milliseconds since the epoch.
+ * Returns true if an image was stored less than an hour ago. Sweeps keep such an image, because its deployment may not
+ * be recorded yet. Times are in milliseconds since the epoch.
  */
 export function isYoungImage(storedAt: number, now: number): boolean {
   return now - storedAt < YOUNG_MS;

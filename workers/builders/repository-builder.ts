@@ -54,8 +54,8 @@ export interface RepositoryBuilderOptions {
 }
 
 /**
- * Creates a builder that builds repositories on this host without containers. It detects the project, runs commands in
- * the sandbox, and stores the result as a folder.
+ * Creates a builder that builds repositories on this host without a container engine. It detects the project, runs
+ * commands in the sandbox, and stores the result as a folder.
  */
 export function createRepositoryBuilder(options: RepositoryBuilderOptions): Builder {
   const leftovers = new Leftovers(options);
@@ -196,7 +196,7 @@ class RepositoryBuild {
       this.#options.toolchains.provide(plan.versions, { signal, log: this.#context.log }),
     );
     let dependencies: string | null = null;
-    // If no command runs, the files still belong to the platform's user.
+    // Skipped if no command runs. The files then keep their owner, the platform's user.
     if (plan.tools.length + plan.install.length + plan.build.length > 0) {
       const cache = cacheFolder(config.dataDir, this.#request.serviceId);
       const place = { app: this.#app, cache, cacheOpened: this.#cache, kept, locked };
@@ -289,16 +289,18 @@ class RepositoryBuild {
   }
 }
 
-/** Files of which most projects with an installation have at least one. */
+/** Most projects that install packages have at least one of these files. */
 const INSTALLED_FROM = [...LOCK_FILES, ...MARKS];
 
-/** Guesses, before detection, whether a command will run, so that its sandbox can be prepared meanwhile. */
+/** Guesses, before detection, whether a command will run, so that its sandbox can be prepared during detection. */
 async function installsSomething(app: string, kept: KeptDependencies): Promise<boolean> {
   const names = await readdir(app);
   return INSTALLED_FROM.some((name) => names.includes(name)) && !(await kept.isNoted());
 }
 
-/** Returns the command that runs in place of the one that users see. Returns the same command if there is none. */
+/**
+ * Returns the command that runs in place of `startCommand`, which users see; `startCommand` itself if there is none.
+ */
 function directly({ starts }: BuildPlan, startCommand: string): string {
   return starts.find(({ command }) => command === startCommand)?.direct ?? startCommand;
 }

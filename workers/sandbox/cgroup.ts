@@ -66,7 +66,7 @@ export async function firstUsable(places: CgroupRoots[], explain: (why: string) 
       return roots;
     } catch (error) {
       reasons.push(errorMessage(error));
-      // rmdir fails for a folder with other cgroups, because it is not empty.
+      // rmdir keeps a folder that contains other cgroups, because it only removes empty ones.
       for (const folder of [join(place.memory, id), ...foldersOf(place)]) await rmdir(folder).catch(() => undefined);
     }
   }
@@ -109,7 +109,10 @@ async function candidates(name: string): Promise<CgroupRoots[]> {
     });
 }
 
-/** Creates the folders. The folders for CPU accounting and socket rules are null if they cannot be created. */
+/**
+ * Creates the folders and sets the CPU weight. In the result, `accounting` and `sockets` are null if their folders
+ * cannot be created.
+ */
 async function prepareRoots(place: CgroupRoots): Promise<CgroupRoots> {
   const made = (folder: string) => mkdir(folder, { recursive: true }).then(() => folder);
   const ifPossible = async (folder: string | null) => (folder === null ? null : made(folder).catch(() => null));
@@ -141,7 +144,7 @@ export async function prepareCgroup(roots: CgroupRoots, id: string, { memoryMb }
   if (roots.version === 1) {
     const memory = join(roots.memory, id);
     await mkdir(memory, { recursive: true });
-    // cgroup v1 accounts socket memory separately, and only if it has a limit.
+    // cgroup v1 accounts socket memory separately, and only if a limit is set.
     const file = join(memory, 'memory.kmem.tcp.limit_in_bytes');
     await writeFile(file, String(memoryMb * 1024 * 1024), { flag: 'r+' }).catch(() => undefined);
   }

@@ -89,7 +89,7 @@ export function containerConfig(
   const ofImage = command === '' ? (mapped?.process?.args ?? []) : [];
   const isRootless = kind === 'rootless';
   // The init stays in the outer user namespace, which owns the container's other namespaces: the runtime can enter only
-  // the user namespace of process 1. The command drops to the inner one.
+  // the user namespace of process 1. Only the command enters the inner one.
   const drop = isRootless ? [...asOrdinaryUser(plan.uid), '/bin/sh', VARIABLES_PATH] : [];
   const init = ['/bin/sh', INIT_PATH, plan.tied ? 'tied' : 'free', cwd, 'here'];
   const byInit = [...init, ...drop, '/bin/sh', '-c', command];
@@ -155,8 +155,8 @@ export function userOfImage({ uid, gid, groups }: ImageProcess['user']): Contain
 }
 
 /**
- * Encodes a command's variables for `VARIABLES`, which sets them just before the command starts. The programs that drop
- * privileges before that must not obey them.
+ * Encodes a command's variables for `VARIABLES`, which sets them just before the command starts. Set earlier, they
+ * could influence the programs that drop privileges.
  */
 export function deferred({ [MARKER]: mark = '', ...env }: HostedCommand['env']): string[] {
   const later = Object.keys(env).filter((name) => !OF_SHELLS.includes(name));
@@ -188,7 +188,7 @@ function resourcesOf({ level, oci }: ContainedHost, { limits }: Plan): object {
 
 function hooksOf({ oci }: ContainedHost, { image, uid, volumes }: Plan, kind: ContainerKind): Hook[] {
   if (kind === 'rootless') {
-    // Prevents the command from creating user namespaces: the only one is that of its own user.
+    // Limits the container to one user namespace, in which the command runs. The command can create no other.
     const limit = 'echo 1 >"$1/proc/sys/user/max_user_namespaces"';
     return [hook('/bin/sh', ['sh', '-c', limit, 'limit', oci.rootfs])];
   }

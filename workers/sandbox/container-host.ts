@@ -21,11 +21,13 @@ import { isRoot } from './service-users.js';
 import { ENTER, INIT, PYTHON, RECORD, VARIABLES } from './shell-programs.js';
 import { MOUNT_VOLUMES } from './volume-mounts.js';
 
-/** The host's folders that every container sees, read-only. Nothing else of the host is visible. */
+/**
+ * The host's folders that containers see read-only, unless an image is their root. Nothing else of the host is visible.
+ */
 const SYSTEM = ['bin', 'etc', 'lib', 'lib32', 'lib64', 'libx32', 'nix', 'opt', 'sbin', 'usr', 'var'];
 /** Folders in a container that are empty or created for each container. */
 const MADE = ['/dev', '/proc', '/sys', '/tmp', '/media', '/srv', INSIDE, ...HIDE_CANDIDATES];
-/** Mount options of an overlay whose changes are discarded in the end, best first. Old kernels do not support all. */
+/** Mount options of an overlay whose changes are discarded after use, best first. Old kernels do not support all. */
 const OVERLAY_OPTIONS = [['metacopy=on', 'volatile'], ['volatile'], []];
 const OVERLAY_OPTIONS_WITHOUT_ROOT = [['userxattr', 'volatile'], ['userxattr']];
 
@@ -45,8 +47,8 @@ export async function writeInit(dataDir: string): Promise<string> {
 }
 
 /**
- * Finds the container programs and creates the containers' root below DATA_DIR. Returns a host for each installed
- * runtime; empty if conmon is missing.
+ * Finds the container programs and creates the containers' root below DATA_DIR. Returns a `ContainerHost` for each
+ * installed runtime; empty if conmon is missing.
  */
 export async function findContainers(
   dataDir: string,
@@ -82,7 +84,7 @@ export async function findContainers(
   return found.map((runtime) => ({ runtime, ...shared }));
 }
 
-/** Returns true if this host has the tools for images and enough users, which only root can provide. */
+/** Returns true if the worker runs as root and this host has the tools for images. */
 async function canRunImages(): Promise<boolean> {
   if (!isRoot()) return false;
   const tools = await Promise.all(['skopeo', 'umoci', 'buildah'].map(programPath));

@@ -43,8 +43,8 @@ const SHARED_FILES = 65_536;
 const READ_ONLY = ['rbind', 'ro', 'nosuid', 'nodev', 'rprivate'];
 const WRITABLE = ['rbind', 'rw', 'nosuid', 'nodev', 'rprivate'];
 /**
- * The host's folders that the image tools see. As root of their user namespace they can unmount what hides a folder, so
- * these must not contain a hidden path (`canHideFromImageTools`).
+ * The host's folders that the image tools see. They must not contain a hidden path (`canHideFromImageTools`): the tools
+ * run as root of a user namespace, and can unmount what hides it.
  */
 const SEEN_BY_IMAGE_TOOLS = ['/etc', '/usr', '/bin', '/lib', '/lib32', '/lib64', '/libx32', '/sbin'];
 /** Folders in which the image tools keep their own files while they run. */

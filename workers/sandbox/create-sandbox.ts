@@ -35,7 +35,7 @@ export async function createSandbox(options: SandboxOptions): Promise<Sandbox> {
   if (isRoot()) await settleUsers(real);
   const explain = (why: string) => {
     const text = `memory, processes and cpu are not limited by control groups: ${why}`;
-    // Without root, cgroups are seldom available. The message about the level mentions it.
+    // Without root, cgroups are seldom available, and the message about the sandbox level says so.
     if (isRoot()) log.warn(text);
     else log.debug(text);
   };
@@ -57,7 +57,9 @@ export async function createSandbox(options: SandboxOptions): Promise<Sandbox> {
   return sandbox;
 }
 
-/** Returns the range if this host can keep sandboxes from binding its ports. Otherwise logs why, and returns null. */
+/**
+ * Returns the range if this host can keep sandboxes from binding the ports in it. Otherwise logs why, and returns null.
+ */
 async function usableGuard(cgroups: CgroupRoots | null, ports: PortRange, log: Logger): Promise<PortRange | null> {
   const root = cgroups?.sockets ?? null;
   const problem =

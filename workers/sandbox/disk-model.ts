@@ -61,7 +61,7 @@ export function isOverBound({ used, most }: Pick<Writer, 'used' | 'most'>): bool
 
 /**
  * Returns the writer to kill to make room: the one that has grown most since free space became low. If none has grown
- * much, returns the largest build or command; null if none fills the disk.
+ * much, returns the largest build or command. Returns null if the disk has room, or if there is no such writer.
  */
 export function writerToEnd(writers: readonly Writer[], room: DiskRoom): string | null {
   const state = roomState(room);

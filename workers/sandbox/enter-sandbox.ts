@@ -14,7 +14,7 @@ import { isRoot } from './service-users.js';
 import { VARIABLES } from './shell-programs.js';
 import { pidFileOf } from './stop-signal.js';
 
-/** Variable that marks the processes of an entry, for hosts without cgroups. */
+/** Variable that marks the processes of an entry, so that they can be found on hosts without cgroups. */
 const ENTRY_MARK = 'RANVIER_ENTRY';
 
 /**
@@ -104,8 +104,9 @@ async function enterContainer(
 }
 
 /**
- * Returns arguments to put before a command in a rootless container so that it runs as the application's user. It joins
- * the application's user namespace, which is a child of that of process 1. Throws if the application has ended.
+ * Returns arguments to put before a command in a rootless container so that it runs as the application's user. The
+ * command joins the application's user namespace, whose parent is the user namespace of process 1. Throws if the
+ * application has ended.
  */
 async function asCommand(init: number): Promise<string[]> {
   const children = await readFile(`/proc/${init}/task/${init}/children`, 'utf8');
@@ -151,7 +152,8 @@ async function enterPlain(host: Host, { process, network }: Entered, command: En
   const guard = await tieGuard({ mark: markOf(command.name), cgroup: null, network: [] });
   const given = deferred({ ...env, ...command.env }).map((text) => /^([^=]*)=(.*)$/s.exec(text)?.slice(1) ?? []);
   return {
-    // Programs that run as root must not obey the application's variables, such as PATH and LD_PRELOAD.
+    // The application's variables, such as PATH and LD_PRELOAD, could influence the programs that run as root. So
+    // `VARIABLES` sets them after these programs.
     argv: [...network, ...user, '/bin/sh', '-c', VARIABLES, 'sh', ...inFolder(cwd), ...command.args],
     env: { ...Object.fromEntries(given), [ENTRY_MARK]: command.name },
     // The started process is the program itself, so its exit is seen without a check.
@@ -186,9 +188,9 @@ async function commandFacts(pid: number): Promise<CommandFacts> {
 const DEFERRED = 'RANVIER_ENV_';
 
 /**
- * Extracts a command's working folder and environment from those of its init (`INIT`). Both arguments are contents of
- * /proc files, with NUL after each part. A process that was started from an image has no such init; its working folder
- * is taken to be the root.
+ * Extracts a command's working folder and environment from the /proc files of its init (`INIT`). In both texts, NUL
+ * follows each part. A process that was started from an image has no such init; its working folder is taken to be the
+ * root.
  */
 export function factsOf(environ: string, commandLine: string): CommandFacts {
   const words = commandLine.split('\0');

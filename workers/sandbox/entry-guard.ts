@@ -4,8 +4,9 @@ import { MAX_PROCESS_BYTES } from './process-table.js';
 
 /**
  * Waits until its standard input is closed, which happens at the latest when the worker dies. Then it kills the
- * processes of a cgroup until none is left. Without a cgroup, it kills those with a certain variable and those of a
- * container in its own UTS namespace. Arguments: the variable; the cgroup's folder, or ''; `marks` or `namespace`.
+ * processes of a cgroup until none is left. Without a cgroup, it kills the processes with a certain variable and, if it
+ * has a UTS namespace for the entry, the processes in this namespace. Arguments: the variable; the cgroup's folder, or
+ * ''; `marks` or `namespace`.
  */
 const GUARD = `
 trap '' HUP INT TERM
@@ -54,9 +55,9 @@ interface GuardedBy {
 }
 
 /**
- * Starts a process that kills everything that an entry has started. It does so when `end` is called or when this
- * process dies. Without a cgroup, it recognizes the processes by a UTS namespace, which they cannot change, unlike
- * their environment.
+ * Starts a guard process, which kills everything that an entry has started. This happens when `end` is called or when
+ * this process dies. In a container without a cgroup, the guard finds the processes by a UTS namespace, because they
+ * could change their environment.
  */
 export async function tieGuard({ mark, cgroup, network }: GuardedBy): Promise<EntryGuard> {
   const hasNamespace = cgroup === null && network.length > 0;

@@ -60,8 +60,8 @@ interface Dependencies extends SandboxPlace {
 }
 
 /**
- * How many sandboxes a sweep ends at once. A sandbox whose processes hang in the kernel takes 15 s. The number is small
- * because ending one examines every process of the host.
+ * How many sandboxes a sweep ends at once. Several, because a sandbox whose processes hang in the kernel takes 15 s.
+ * Few, because ending a sandbox examines every process of the host.
  */
 const ENDED_AT_ONCE = 4;
 
@@ -116,7 +116,8 @@ export class HostSandbox implements Sandbox {
   }
 
   expect(base: SandboxBase): void {
-    // Without containers, the command's user must be allowed to read the tool folders, and these are not known yet.
+    // Without containers, a sandbox cannot be made this early: it lets the command's user read the tool folders, which
+    // are not known yet.
     if (this.#place.host.oci === null || this.#running.has(base.id)) return;
     this.#running.add(base.id);
     const made = this.#make(base, true).catch((error: unknown) => {
@@ -171,8 +172,8 @@ export class HostSandbox implements Sandbox {
     const entry = await this.enter(id, process, { name: v7(), args, env: {}, image: { cwd, user }, terminal: false });
     try {
       const [program = '', ...rest] = entry.argv;
-      // The runtime sets the limits of the image's process. Inside its user namespace, the runtime can only lower
-      // limits, so this process must not set lower ones first.
+      // The runtime sets the limits of the image's process. In the image's user namespace, it can only lower them, so
+      // the limits set here must not be lower.
       const limits = { openFiles: OPEN_FILES, memoryBytes: Number.MAX_SAFE_INTEGER };
       const { code, stdout, stderr, cut } = await resultOf(program, rest, {
         env: entry.env,
@@ -219,8 +220,8 @@ export class HostSandbox implements Sandbox {
         else signalProcess(request.pid, request.signal);
       });
     }
-    // A running init stops its helpers, or they are in its cgroup. If it had already exited, a helper may be left, so
-    // search by mark.
+    // If the init was still running, it has stopped its helper processes, or its cgroup contains them. Otherwise a
+    // helper may be left, so search by mark.
     await this.#end(id, process, !wasAlive);
   }
 
@@ -298,10 +299,10 @@ export class HostSandbox implements Sandbox {
   async #make(spec: Parameters<typeof makeSandbox>[1], tied: boolean): Promise<Made> {
     if (!isSandboxId(spec.id)) throw new Error(`"${spec.id}" cannot name a sandbox`);
     await this.#discarding.get(spec.id);
-    // A worker that died may have left this run behind. Its folder is created first and removed last, so check for
-    // that.
+    // A worker that died may have left a sandbox with this id. Its folder is removed last, so the folder shows whether
+    // anything is left.
     if (await exists(this.#scratchOf(spec.id))) await this.#end(spec.id, null);
-    // The network is created at the same time as the folder, and may exist without it.
+    // Releases a network without a folder: both are created at the same time, so the worker may have died in between.
     await this.allNetworks?.release(spec.id);
     try {
       return await makeSandbox(this.#place, spec, { tied, network: this.network });

@@ -109,8 +109,9 @@ export async function spawnContainer(container: Container): Promise<ChildProcess
 
 /**
  * Creates a container that outlives this process and starts its command. Its output goes to `output`. The child is
- * conmon, which forwards SIGTERM to the command and, after the command's end, has the exit code written to `exitFile`.
- * Rejects with the runtime's message if the container cannot be created; parts of it may then be left.
+ * conmon, which forwards SIGTERM to the command. After the command's end, conmon runs the script `RECORD`, which writes
+ * the result to `exitFile`. Rejects with the runtime's message if the container cannot be created; parts of it may then
+ * be left.
  */
 export async function startContainer(
   container: Container,

@@ -11,7 +11,7 @@ export interface PlainProcess {
   command: HostedCommand;
 }
 
-/** Options of the shell's `ulimit`, and their units in bytes. Shells disagree on the name of the last one. */
+/** Options of the shell's `ulimit`, and their units in bytes. Shells disagree on the option for NPROC. */
 const ULIMITS: Readonly<Record<string, readonly [options: string[], unit: number]>> = {
   CORE: [['-c'], 512],
   NOFILE: [['-n'], 1],

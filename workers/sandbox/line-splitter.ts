@@ -45,7 +45,9 @@ export class LineSplitter {
     return lines;
   }
 
-  /** Splits a long line into pieces. `more` characters stay after the last split: the line may be incomplete. */
+  /**
+   * Splits a long line into pieces. Keeps `more` characters after the last split, because the line may be incomplete.
+   */
   #pieces(line: string, more: number): string[] {
     const found: string[] = [];
     let start = 0;
@@ -61,7 +63,7 @@ export class LineSplitter {
   }
 }
 
-/** Returns the position that the cutter chooses. Returns the one before it if that would split a surrogate pair. */
+/** Returns the position that the cutter chooses. If it would split a surrogate pair, returns the one before. */
 export function cutAt(text: string, at: number, cutter: LineCutter): number {
   const end = cutter.cut(text, at);
   const high = text.charCodeAt(end - 1);

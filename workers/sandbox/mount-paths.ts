@@ -12,7 +12,7 @@ interface Part {
 
 /**
  * Checks that the mount path of each volume contains no symlink. Throws `ReleaseError` if it does: the runtime follows
- * symlinks when it mounts, so a tenant could have a volume cover system files. `mounts` are the container's mounts,
+ * symlinks when it mounts, so a tenant could make a volume cover system files. `mounts` are the container's mounts,
  * `root` the layers of its root. No process of a tenant may be able to change these layers before the container starts.
  */
 export async function assertMountPaths(
@@ -59,7 +59,10 @@ function innermost(parts: readonly Part[], path: string): Part {
   return around.reduce((best, part) => (part.destination.length >= best.destination.length ? part : best));
 }
 
-/** Returns the host's folders that a mount shows. None for kernel file systems, which are empty or on refused paths. */
+/**
+ * Returns the host's folders that a mount shows. None for kernel file systems: they are empty, or no volume may be
+ * there.
+ */
 function layersOf({ type, source, options }: Mount): string[] {
   if (type === 'bind') return [source];
   return options.flatMap((option) => {

@@ -8,8 +8,8 @@ import { runLimited } from '../../shared/core/run-limited.js';
  * sandbox's cgroup (version 2), decides about each bind(), as systemd does for `SocketBindDeny=`. It needs no process
  * and lasts as long as the cgroup. Nothing else that is commonly installed can do it: nftables filters packets, not
  * bind(), so another sandbox could still bind a port before its owner; OCI runtimes attach programs for devices only;
- * bpftool loads only compiled programs; systemd does not run everywhere. Node.js cannot make system calls, so Perl
- * makes them, which every Debian has.
+ * bpftool loads only compiled programs; systemd does not run everywhere. Node.js cannot make system calls, so Perl,
+ * which every Debian has, makes them.
  */
 export interface PortRange {
   first: number;

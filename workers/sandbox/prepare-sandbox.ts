@@ -28,7 +28,7 @@ export interface SandboxPlace {
   host: Host;
   /** The init that wraps a command at level `none`. */
   init: string;
-  /** The ports that a sandbox cannot bind, except its own; null if the host cannot prevent it. */
+  /** The ports that a sandbox must not bind, except the one assigned to it; null if the host cannot prevent it. */
   guardedPorts: PortRange | null;
 }
 
@@ -146,7 +146,7 @@ async function makeFolders(
   return { ...folders, cgroup };
 }
 
-/** Returns a network of its own, for a command that belongs to no service. */
+/** Returns a separate network for a command that belongs to no service. */
 function aloneIn({ id }: SandboxBase): NetworkSpec {
   const scope = `sandbox-${createHash('sha256').update(id).digest('hex').slice(0, 32)}`;
   return { scope, use: 'build', hostName: '' };

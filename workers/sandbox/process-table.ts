@@ -6,8 +6,8 @@ import { type ListedSocket, socketsOfNamespace } from './listening-sockets.js';
 /** The variable that marks every process of a sandbox. */
 export const MARKER = 'RANVIER_SANDBOX';
 /**
- * Maximum number of bytes to read of a process's environment or arguments: twice the limit of a service's variables
- * (`VARIABLES_BYTES`), and more than the platform adds.
+ * Maximum number of bytes to read of a process's environment or arguments. It is four times the limit of a service's
+ * variables (`VARIABLES_BYTES`), because the platform adds to them.
  */
 export const MAX_PROCESS_BYTES = 1024 * 1024;
 

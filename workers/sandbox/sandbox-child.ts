@@ -42,7 +42,7 @@ export interface Launched {
 export async function launched(child: ChildProcess): Promise<Launched> {
   const exited = ended(child);
   const pid = await spawned(child);
-  // A short command may already have ended. Then no running process must match this identity.
+  // A short command may already have ended. The identity must then match no running process.
   const startedAt = (await processStart(pid)) ?? 'ended';
   return { child, pid, startedAt, exited };
 }
@@ -58,7 +58,7 @@ function started(child: ChildProcess): Promise<boolean> {
   });
 }
 
-/** Calls `onLine` with each line of a stream. The stream is paused until the returned promise resolves. */
+/** Calls `onLine` with each line of a stream. The stream is paused until the promise of `onLine` resolves. */
 async function deliver(
   stream: Readable | null,
   name: 'stdout' | 'stderr',

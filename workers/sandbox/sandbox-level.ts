@@ -43,7 +43,7 @@ function candidates({ oci, cgroups, onlyContainers, forced }: Wanted): Candidate
   return [...contained, ...(onlyContainers ? [] : [plain])].filter(({ level }) => (forced ?? level) === level);
 }
 
-/** Describes what this host may support; `probe` then tests it. Throws if a path cannot be hidden that must be. */
+/** Describes what this host may support; `probe` then tests it. Throws if a path that must be hidden cannot be. */
 async function describeHost(candidate: Candidate, dataDir: string): Promise<Host> {
   const existing: string[] = [];
   for (const path of HIDE_CANDIDATES) {
@@ -80,7 +80,7 @@ async function platformFolder(): Promise<string> {
 
 /**
  * Tests the candidates with a real command, strongest first. Returns the first one that passes. Logs a warning about
- * the guarantees that it lacks. Throws if no candidate works that ISOLATION and OCI_RUNTIME allow.
+ * the guarantees that it lacks. Throws if none of the candidates that ISOLATION and OCI_RUNTIME allow works.
  */
 export async function strongest<S extends Sandbox>(wanted: Wanted, make: (host: Host) => Promise<S>): Promise<S> {
   const { dataDir, log, oci } = wanted;
@@ -117,7 +117,9 @@ function withoutIsolation(isInstalled: boolean): string {
   return `hosted code runs as plain processes without isolation${users}: ${remedy}`;
 }
 
-/** Runs a command that checks its own isolation. Returns null if all guarantees hold, otherwise which one does not. */
+/**
+ * Runs a command that checks its own isolation. Returns null if all guarantees hold, otherwise how the command ended.
+ */
 async function probe(sandbox: Sandbox, dataDir: string, overlay: boolean): Promise<string | null> {
   const folder = await mkdtemp(join(dataDir, 'probe-'));
   try {

@@ -6,7 +6,10 @@ import type { CgroupRoots } from './cgroup.js';
 import type { SandboxLevel, SandboxLimits, SandboxVolume } from './sandbox.js';
 import type { Seccomp } from './seccomp.js';
 
-/** Parent of the command's folder in every container, so that absolute paths from a build stay valid at run time. */
+/**
+ * Parent of the command's folder. The same in every container, so that absolute paths from a build stay valid at run
+ * time.
+ */
 export const INSIDE = '/mnt';
 export const APP_PATH = `${INSIDE}/app`;
 export const HOME_PATH = `${INSIDE}/home`;
@@ -75,7 +78,7 @@ export interface Host {
   level: SandboxLevel;
   /** True if an image can be mounted below a writable layer; otherwise it is copied. */
   overlay: boolean;
-  /** The folders of the platform's `node` and npm. They come first in the PATH of commands. */
+  /** The folders of the platform's `node` and npm. In the PATH of commands, they follow the folders of tools. */
   ownFolders: readonly string[];
   /** The host's folders that no command may see, with symlinks resolved. */
   hidden: readonly string[];
@@ -139,7 +142,7 @@ export function hiddenFolders(existing: readonly string[], own: readonly string[
   return wanted.filter((path, i) => !wanted.slice(0, i).some((outer) => isBelow(path, outer)));
 }
 
-/** Returns the parents of the platform's program folders that must be mounted. Containers hide them otherwise. */
+/** Returns the parents of the platform's program folders that containers would hide. They must be mounted. */
 export function hiddenOwn({ ownFolders, hidden, oci }: Host): string[] {
   if (oci === null) return [];
   const covers = [...hidden, INSIDE, '/tmp', '/var/tmp'];
@@ -162,8 +165,8 @@ export function searchPath(host: Host, tools: readonly string[] = []): string {
 
 /**
  * Returns the resource limits of each process. Without cgroups, the kernel limits memory per process and counts
- * processes per user. `of` says whose processes that user runs: those of one container, in a user namespace since Linux
- * 5.14; those of one service, with its replicas and builds; or all of the platform's own user.
+ * processes per user. `of` says which processes count: those of one container (in a user namespace, since Linux 5.14),
+ * those of one service with its replicas and builds, or all of the platform's own user.
  */
 export function resourceLimits(
   { limits }: Pick<Plan, 'limits'>,

@@ -43,7 +43,7 @@ export interface SandboxSpec {
   imageTools?: true;
   /**
    * The network that the command joins, if commands have their own networks on this host. By default the command gets a
-   * network for itself, as a build does.
+   * network for itself, with the rules for builds.
    */
   network?: NetworkSpec;
   /** The one port of RUNTIME_PORTS that the command may listen on; none by default. */
@@ -137,12 +137,12 @@ export interface EntryCommand {
   args: readonly string[];
   /** Variables in addition to those of the sandbox's own command. */
   env: Readonly<Record<string, string>>;
-  /** The working folder in an image, and the user; by default those of the sandbox's own command. */
+  /** The working folder in an image, and the user. By default, both are the same as for the sandbox's own command. */
   image?: { cwd: string; user: ImageProcess['user'] };
   terminal: boolean;
 }
 
-/** Starts a program within a sandbox, and kills it. */
+/** How to start a program within a sandbox, and how to kill it. */
 export interface Entry {
   /** The argument vector and the environment of the process that starts the program. */
   argv: readonly string[];
@@ -202,7 +202,8 @@ export interface Sandbox {
   /** Returns true while exactly this process is running. A reused pid does not count. */
   isAlive(process: DetachedProcess): Promise<boolean>;
   /**
-   * Sends SIGTERM to the process tree, and SIGKILL after `graceMs`. Resolves when no process of the sandbox is left.
+   * Sends the image's stop signal or SIGTERM, and SIGKILL after `graceMs`. Resolves when no process of the sandbox is
+   * left.
    */
   stop(id: string, process: DetachedProcess, graceMs: number): Promise<void>;
   /** Kills a sandbox that fills the disk. Its `run` then resolves with the reason 'disk'. */

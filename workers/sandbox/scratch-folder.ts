@@ -32,8 +32,8 @@ export function copiedImage(directory: string): string {
 }
 
 /**
- * Creates a sandbox's private folder (HOME, TMPDIR, a user name for the uid) and the command's folder. Returns the
- * folders with symlinks resolved, for the mounts.
+ * Creates a sandbox's private folder (HOME, TMPDIR, a user name for the uid). Copies the image if it cannot be mounted.
+ * Returns the folders with symlinks resolved, for the mounts.
  */
 export async function prepareScratch(wanted: Wanted): Promise<{ directory: string; image: string | null }> {
   const { scratch, uid, level } = wanted;
@@ -75,8 +75,8 @@ async function copyImage(wanted: Wanted, image: string, directory: string): Prom
   const reflink = process.platform === 'linux' ? ['--reflink=auto'] : [];
   await runLimited('cp', ['-a', ...reflink, '--', `${image}/.`, target]);
   await ownDirectory(target, wanted.userNumber);
-  // `cp` has copied the image's mode. Without mount namespaces, users of other services could read any path that they
-  // can guess.
+  // `cp` has copied the image's mode, which lets all users in. Without mount namespaces, users of other services could
+  // read files whose paths they guess.
   await chmod(target, 0o700);
   return target;
 }

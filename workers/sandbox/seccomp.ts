@@ -9,7 +9,7 @@ const CLONE_NEWUSER = 0x10000000;
 const EPERM = 1;
 const ENOSYS = 38;
 const EAFNOSUPPORT = 97;
-/** Socket families that network rules do not cover. */
+/** Socket families that network rules do not cover, so the filter refuses them. */
 const AF_ALG = 38;
 const AF_VSOCK = 40;
 
@@ -43,8 +43,8 @@ const NAMESPACES = [
 const ABSENT = ['clone3', 'io_setup', 'io_uring_setup', 'io_uring_enter', 'io_uring_register'];
 
 /**
- * System calls that a rootless container needs: its command enters the user namespace of its own user, and a shell
- * enters that of the command. `index` is the argument with the flags. The kernel allows no further namespace
+ * System calls that a rootless container needs: a user namespace is created for its command, and a shell next to the
+ * command enters this namespace. `index` is the argument with the flags. The kernel allows no further namespace
  * (`container-config.ts`).
  */
 const OWN_USER = [
@@ -89,7 +89,8 @@ interface ProfileRule extends SeccompRule {
 
 /**
  * Returns the seccomp filters by kind of container; null on an unsupported architecture. A filter is the distribution's
- * profile without capabilities, minus what is refused here. On a host without the profile, everything else is allowed.
+ * profile for the container's capabilities, minus the calls that are refused here. On a host without the profile, all
+ * other calls are allowed.
  */
 export async function hostSeccomp(): Promise<Record<ContainerKind, Seccomp> | null> {
   const text = await unlessAbsent(readFile(PROFILE, 'utf8'));
@@ -163,7 +164,7 @@ function applies(
   return !excludes.arches?.includes(architecture);
 }
 
-/** Returns rules for the calls of `OWN_USER` whose flags compare by `op` with those for a user namespace. */
+/** Returns rules for the calls of `OWN_USER`. They apply if `op` is true for a call's flags and CLONE_NEWUSER. */
 function userNamespaceOnly(action: string, op: string): SeccompRule[] {
   const refusal = action === 'SCMP_ACT_ERRNO' ? { errnoRet: EPERM } : {};
   return OWN_USER.map(({ call, index }) => {

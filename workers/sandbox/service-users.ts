@@ -4,11 +4,11 @@ import { runLimited } from '../../shared/core/run-limited.js';
 import { ownSmallTree } from '../core/small-tree.js';
 import type { SandboxLevel } from './sandbox.js';
 
-/** Maximum number of services in an installation. Each has its own user, freed when the service is deleted. */
+/** Number of users in an installation's range. Each service has its own user, freed when the service is deleted. */
 const USERS = 200_000;
 /**
- * The first users of the ranges to choose from. The first range is far above a host's usual users, the others above
- * those of systemd's containers.
+ * The first users of the ranges to choose from. The first range is far above a host's usual users, the others are above
+ * the users of systemd's containers.
  */
 const FIRST_USERS = [300_000, ...Array.from({ length: 100 }, (_, i) => 1_900_000_000 + i * USERS)];
 
@@ -28,7 +28,7 @@ export function hasUsers(level: SandboxLevel): boolean {
   return level !== 'rootless' && isRoot();
 }
 
-/** Number of users in an image. They are the end of the range, and all images share them, in user namespaces. */
+/** Number of users in an image. All images share these users, the last of the range, in separate user namespaces. */
 export const IMAGE_USERS = 65_536;
 
 /** Returns the host's user to which user 0 of every image is mapped. */
@@ -88,7 +88,9 @@ async function remember(file: string, first: number): Promise<number> {
   return Number.parseInt(await readFile(file, 'utf8'), 10);
 }
 
-/** Returns the first user of the first range that overlaps none of these. Throws if every range overlaps one. */
+/**
+ * Returns the first user of the first range that overlaps none of the given ones. Throws if every range overlaps one.
+ */
 export function freeRange(given: readonly UserRange[]): number {
   const first = FIRST_USERS.find(
     (start) => !given.some((other) => overlap(other, { first: start, last: start + USERS - 1 })),

@@ -1,6 +1,9 @@
 /** The shell programs that wrap a hosted command or run next to it. They are files, so `ps` shows only their paths. */
 
-/** Size at which an unread log is emptied, in blocks of 512 bytes. A running worker frees its output much earlier. */
+/**
+ * Size at which an unread log is emptied, in blocks of 512 bytes. A running worker copies the log and frees its blocks
+ * much earlier.
+ */
 const MAX_UNREAD_BLOCKS = 1024 ** 3 / 512;
 
 /**

@@ -9,7 +9,10 @@ const SHARED = ['/tmp', '/var/tmp', '/dev/shm'];
 const DEPTH = 4;
 const MAX_OUTPUT_BYTES = 32 * 1024 ** 2;
 
-/** Returns the numbers of services whose users have a process or a file on this host. Throws if that is unknown. */
+/**
+ * Returns the numbers of services whose users have a process or a file on this host. Throws if that cannot be
+ * determined.
+ */
 export async function usersInUse(dataDir: string): Promise<number[]> {
   if (!isRoot()) return [];
   const { first, last } = userRange();
@@ -19,7 +22,7 @@ export async function usersInUse(dataDir: string): Promise<number[]> {
   const wanted = ['-uid', `+${first - 1}`, '-uid', `-${last + 1}`, '-printf', '%U\\n', '-prune'];
   const args = ['-P', ...places, '-ignore_readdir_race', '-xdev', '-maxdepth', String(DEPTH), ...wanted];
   const found = await resultOf('find', args, { maxBuffer: MAX_OUTPUT_BYTES });
-  // `find` reports an error for a folder that is removed before it opens it, in spite of -ignore_readdir_race.
+  // Ignored: `find` reports a folder that is removed before `find` opens it, in spite of -ignore_readdir_race.
   const errors = found.stderr
     .split('\n')
     .filter((line) => line !== '' && !line.endsWith(': No such file or directory'));

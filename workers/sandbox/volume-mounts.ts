@@ -80,7 +80,10 @@ export function volumeMounts({ volumes }: Pick<Plan, 'volumes'>): Mount[] {
   });
 }
 
-/** Returns the root for a container with volumes on the host's file system. The runtime creates mount points in it. */
+/**
+ * Returns the root of a container that has volumes and uses the host's file system. The runtime creates mount points in
+ * it.
+ */
 export function ownRoot(scratch: string): string {
   return join(scratch, 'root');
 }
@@ -90,7 +93,7 @@ function layerOf(scratch: string, folder: string): string {
   return join(scratch, 'points', basename(folder));
 }
 
-/** Mounts a copy of a folder in a tmpfs over it, then executes a program. Arguments: the folder; the program's argv. */
+/** Covers a folder with a copy of it in a tmpfs, then executes a program. Arguments: the folder; the program's argv. */
 const TO_MEMORY =
   'mount -n -t tmpfs -o mode=0755 tmpfs "$0.new" && cp -a -- "$0/." "$0.new" && mount -n --move "$0.new" "$0" && exec "$@"';
 

@@ -36,16 +36,16 @@ export class DependencyCopy {
 
   /**
    * Replaces the copy with the dependencies at `path`, which is relative to the real path `app`. No command may run in
-   * `app` meanwhile. Changes the owner of `app` and of the dependencies to root: replicas of the service run as the
-   * same user as its builds, and could otherwise put links there.
+   * `app` during the call. Changes the owner of `app` and of the dependencies to root: replicas of the service run as
+   * the same user as its builds, and could otherwise put links there.
    */
   async keep(key: string, app: string, path: string, signal: AbortSignal): Promise<void> {
     const source = join(app, path);
     const place = dirname(source);
     await this.#removeUnfinished();
     if (isRoot()) await chown(app, 0, 0);
-    // From here on, only root can change anything below `app`. An earlier command may have put a link there, so the
-    // path is checked now.
+    // From here on, only root can change anything below `app`. An earlier command may have put a link on the path, so
+    // the path is checked now.
     if ((await realpath(place)) !== place || !(await lstat(source)).isDirectory()) return this.forget();
     if (isRoot()) await runLimited('chown', ['-hR', '--', '0:0', source], { signal });
     const size = await usedMb(source);

@@ -9,7 +9,7 @@ const MAX_PACKAGES = 300;
 const NAME = /^(?:@[\w.-]{1,100}\/)?[\w.-]{1,100}$/;
 
 export interface InstalledInput {
-  /** Real path of the folder with the repository's files. No command may run in it meanwhile. */
+  /** Real path of the folder with the repository's files. No command may run in it during the call. */
   app: string;
   /** The project's folder and the folder in which its packages are installed, relative to the repository. */
   folders: string[];

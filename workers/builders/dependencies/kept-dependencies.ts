@@ -37,7 +37,7 @@ export class KeptDependencies {
   }
 
   /**
-   * Copies the dependencies into a checkout, in which no command may run meanwhile. `path` is the folder of the
+   * Copies the dependencies into a checkout, in which no command may run during the call. `path` is the folder of the
    * dependencies, relative to `app` and to the image. Returns false if there are none for this key, or if they cannot
    * be copied.
    */
@@ -52,7 +52,8 @@ export class KeptDependencies {
       // The repository may contain a folder at this path. An installation would replace it too.
       await removeTree(target, { signal });
       await runLimited('cp', ['-a', '--reflink=auto', '--', source, target], { signal, env: { PATH: SYSTEM_PATH } });
-      // A removal renames the source first. An unchanged inode number after the copy proves that the copy is complete.
+      // A removal of the source begins with a rename. If the path still has the same inode number after the copy, the
+      // copy is complete.
       if ((await numberOf(source)) === before) {
         await touch(this.#file);
         await this.#copy.use();
@@ -68,7 +69,7 @@ export class KeptDependencies {
 
   /**
    * Keeps a copy of the dependencies that were installed for this key. Changes the owner of `app` to root. Rejects only
-   * with the signal's reason: without a copy, the next build installs again.
+   * with the signal's reason. If copying fails, the next build installs again.
    */
   async keep(key: string, app: string, path: string, signal: AbortSignal): Promise<void> {
     try {
@@ -98,7 +99,10 @@ export class KeptDependencies {
     }
   }
 
-  /** Returns true if an image with the service's dependencies is recorded. The next build may then install nothing. */
+  /**
+   * Returns true if an image with the service's dependencies is recorded. The next build may then copy them instead of
+   * installing.
+   */
   isNoted(): Promise<boolean> {
     return exists(this.#file);
   }

@@ -10,14 +10,17 @@ export const LOCKS = ['npm-shrinkwrap.json', 'package-lock.json'];
 const FOLDER = 'node_modules/';
 /** The file in which `npm ci` records the packages that it installed. */
 const INSTALLED = 'node_modules/.package-lock.json';
-/** Scripts of the project that an installation runs. Scripts that need all files of the project are not listed. */
+/**
+ * Scripts of package.json with which no installation is skipped. Others, such as `postinstall`, have this effect by
+ * making `BuildPlan.manifests` null.
+ */
 export const SCRIPTS = ['dependencies', 'preprepare', 'postprepare'];
 
 type Packages = Readonly<Record<string, unknown>>;
 
 /**
- * Returns a digest of the files that determine which packages an installation adds. Returns null if they do not
- * determine it completely: a script runs, or a package has no checksum.
+ * Returns a digest of the files that determine which packages an installation adds. Returns null if other things affect
+ * the result too, because a script runs or a package has no checksum.
  */
 export async function lockedInstall(
   app: string,
@@ -94,7 +97,8 @@ export function isExact(packages: Packages | null): boolean {
   return Object.entries(packages).every(([path, entry]) => {
     if (path === '') return true;
     if (!path.startsWith('node_modules/') || !isRecord(entry)) return false;
-    // npm skips optional packages for other platforms. Many build tools list such packages, and some have scripts.
+    // npm skips optional packages for other platforms, so their scripts do not matter. Many build tools list such
+    // packages.
     if (entry.optional === true && isForOthers({ os: entry.os, cpu: entry.cpu })) return true;
     if (entry.link !== undefined || entry.hasInstallScript !== undefined) return false;
     return entry.inBundle === true || (isText(entry.integrity) && /^sha(256|384|512)-/.test(entry.integrity));

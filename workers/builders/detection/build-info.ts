@@ -9,7 +9,10 @@ import { normal, type RepositoryTree } from './repository-tree.js';
  */
 const NAMED_BY_PACKAGE = 4;
 
-/** A file system for build-info in which the repository is `/`. Reads the bounded file tree and never the disk. */
+/**
+ * A file system for build-info in which the repository is `/`. Lists folders from the bounded file tree, and reads
+ * files only through `text`.
+ */
 class TreeFileSystem extends FileSystem {
   readonly #tree: RepositoryTree;
   readonly #text: (path: string) => Promise<string | undefined>;

@@ -31,7 +31,8 @@ const BESIDE =
 /**
  * Chooses the application that a service without `rootDirectory` deploys. The first rule that leaves one application
  * decides: the scripts of the root, the folder's name, the kind of service, then the order of the workspace. Returns
- * null if several are left and the repository is not a workspace: it is then a collection without a main application.
+ * null if several applications are left and the repository is not a workspace: it is then a collection without a main
+ * application.
  */
 export function chooseMain({ applications: all, kind, root }: ChoiceInput): Choice | null {
   const [only, ...others] = all;
@@ -82,8 +83,8 @@ function namesFor(kind: ServiceKind): readonly string[] {
 }
 
 /**
- * Returns the application whose folder has the first of these names that occurs. Returns null if none occurs, or if
- * several folders have this name.
+ * Returns the application whose folder has one of these names; earlier names take precedence. Returns null if no folder
+ * has such a name, or if several have the same one.
  */
 function byName(applications: readonly FoundApplication[], names: readonly string[]): FoundApplication | null {
   for (const name of names) {

@@ -20,7 +20,7 @@ export async function describeDetection(input: {
   }
 }
 
-/** The result for a repository with several applications of which none is clearly the main one. */
+/** The result for a repository with several applications, none of them clearly the main one. */
 const NOTHING: Omit<Detection, 'branch' | 'commitSha' | 'applications'> = {
   framework: null,
   runtime: 'auto',

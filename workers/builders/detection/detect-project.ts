@@ -152,7 +152,7 @@ async function readFolder(
 ): Promise<DetectedProject> {
   const files = await reader.files(folder);
   const own = platformSettings(files, kind, '');
-  // Settings for other platforms that the repository's root has for this folder.
+  // Settings for other platforms in the repository's root. They may apply to this folder.
   const above = root === undefined ? [] : platformSettings(root.files, kind, folder);
   const workspace = await reader.workspaceOf(folder);
   return {

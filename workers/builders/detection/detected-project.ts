@@ -17,7 +17,7 @@ export interface DetectedProject {
   files: ProjectFiles;
   /** Null if the folder has no package.json. */
   app: Application | null;
-  /** The workspace of which this folder is the root or a package; null if there is none. */
+  /** The workspace that has this folder as its root or as a package; null if there is none. */
   workspace: Workspace | null;
   platforms: PlatformSettings[];
   /** Folders with an index.html, relative to the project; '.' is the project itself. */
@@ -68,8 +68,8 @@ const EMPTY = readManifest('{}');
 const MAX_BY_PATTERN = 20;
 
 /**
- * Returns which of these files detection reads: those with known names, and those in the folder itself that match
- * patterns such as `*.csproj`.
+ * Returns the names of the files that detection reads: all known names, and those of `names` that match patterns such
+ * as `*.csproj`.
  */
 function readFiles(names: Iterable<string>): string[] {
   const ends = READ_FILES.filter((name) => name.startsWith('*')).map((name) => name.slice(1));
@@ -88,8 +88,8 @@ const CONFIGURED: Readonly<Record<string, string>> = {
 };
 
 /**
- * Removes frameworks for which the application has no configuration file, unless it has none at all. The root of an Nx
- * workspace installs the frameworks of all its applications.
+ * If the application has the configuration file of a framework, removes all other frameworks. Needed because the root
+ * of an Nx workspace installs the frameworks of all its applications.
  */
 function configuredOnly(dependencies: PackageManifest['dependencies'], files: ProjectFiles): Record<string, string> {
   const stems = Object.keys(CONFIGURED).filter((stem) => SCRIPTS.some((end) => files.has(`${stem}.${end}`)));

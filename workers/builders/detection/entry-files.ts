@@ -31,8 +31,8 @@ interface EntryInput {
 }
 
 /**
- * Returns ways to start the application. An entry point is `main` of package.json, a file with a usual name, or what
- * such a file is compiled to. Leaves out source files of web pages, because they start no server.
+ * Returns ways to start the application. An entry point is `main` of package.json, a file with a usual name, or the
+ * compiled form of such a file. Leaves out source files of web pages, because they start no server.
  */
 export function entriesOf(app: Application, { builds, compiles, buildsPages, run }: EntryInput): Start[] {
   const { files, manifest } = app;

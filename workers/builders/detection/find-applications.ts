@@ -23,7 +23,7 @@ export interface FoundApplication {
 /** Maximum number of folders that are examined. `DEEPEST` is their maximum depth, unless a workspace lists them. */
 const MAX_FOLDERS = 100;
 const DEEPEST = 3;
-/** Folders of demonstrations and tests. They are used only if there are no other applications. */
+/** Folders of demonstrations, tests, documentation and tools. They are used only if there are no other applications. */
 const SECONDARY =
   /(^|\/)(e2e|tests?|__tests__|spec|fixtures?|__fixtures__|examples?|samples?|demos?|playgrounds?|sandbox|templates?|bench(marks?)?|storybook|docs?|website|scripts|tools|configs?|[^/]+-(e2e|templates?|examples?))(\/|$)/;
 
@@ -61,8 +61,8 @@ function makesOf(app: Application): FoundApplication['makes'] {
 }
 
 /**
- * Configuration files of frameworks that only applications have. Nx runs these frameworks itself, so an application's
- * package.json may have no script that shows that it uses one.
+ * Configuration files of frameworks. Applications have them, libraries do not. Nx runs these frameworks itself, so an
+ * application's package.json may have no script that names one.
  */
 const CONFIGURATION = /^(next|nuxt|astro|svelte|react-router|docusaurus|gatsby)[.-]config\.[cm]?[jt]s$/;
 
@@ -131,8 +131,8 @@ const PLACED = [
 const SOURCES = ['src', 'app', 'pages', 'index.html', 'public', 'static', 'content', 'app.vue', 'app.json'];
 
 /**
- * Returns false for a folder that depends on a framework but has no sources to build. Its packages are then meant for
- * its subfolders.
+ * Returns false for a folder that depends on a framework but has no sources to build. The packages that it installs are
+ * then meant for its subfolders.
  */
 export function hasSources(app: Application): boolean {
   const framework = chooseFramework(app);

@@ -20,9 +20,9 @@ export interface FrameworkRow {
   publish?: (app: Application) => string[];
   /** Returns true if one page is served for every path. */
   singlePage?: (app: Application) => boolean;
-  /** Returns true for start scripts that do not work in production although they start no development server. */
+  /** Returns true for a start script that is unusable in production, for example because it compiles at each start. */
   replaces?: (app: Application, script: string) => boolean;
-  /** Environment variables of the build. `environment` has those of the running application. */
+  /** Environment variables of the build. `environment` has the variables of the running application. */
   buildEnvironment?: (app: Application) => Record<string, string>;
   environment?: Record<string, string>;
   /** True if the framework's output is for another platform, so that Node.js cannot run it. */

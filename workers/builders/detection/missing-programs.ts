@@ -16,7 +16,7 @@ const TOOLS: Readonly<Record<string, string>> = {
 };
 
 /**
- * Returns commands that install those tools of a start command that `dependencies` do not list. Needed because a
+ * Returns commands that install the tools that a start command calls and `dependencies` do not list. Needed because a
  * replica has no access to a registry from which `npx` could fetch them. A tool that another package installs is not
  * installed again.
  */
@@ -40,7 +40,9 @@ export function missingPrograms(
   });
 }
 
-/** Returns a command's program and the wrappers before it: `cross-env A=b tsx app.ts`. */
+/**
+ * Returns the words of a command up to its program, with wrappers: `cross-env A=b tsx` of `cross-env A=b tsx app.ts`.
+ */
 function programs(words: readonly string[]): string[] {
   const rest = withoutPrefixes(words);
   return words.slice(0, words.length - rest.length + 1).map(nameOf);

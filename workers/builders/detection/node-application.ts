@@ -64,7 +64,7 @@ export function decideNode(input: NodeInput): NodeDecision {
   const likely = buildOf(known, row, run);
   const starts = input.kind === 'static' ? [] : startsOf({ ...input, app: known }, row, likely !== null, notes);
   const isSite = starts.length === 0;
-  // A bundler among a server's packages does not mean that the project is a site.
+  // A server may have a bundler among its packages. If it starts without a build, the bundler's build is left out.
   const [first] = starts;
   const startsAnyway = row?.starts === undefined || (first?.needs != null && exists(known, first.needs));
   const unused = !isSite && app.nx === null && startsAnyway && likely !== null && !likely.startsWith(`${run} `);
@@ -141,7 +141,8 @@ function startsOf(input: NodeInput, row: FrameworkRow | undefined, builds: boole
   const own = starts.length > 0;
   if (!own && servedFolder(scripts.start ?? '', app) !== null) return [];
   const buildsPages = onlyPages(app, row);
-  // Without a server, the project's result is its pages. Entry files and previews are then not started.
+  // Without a server, the project's result is its pages, so entry files and scripts that serve the pages are not
+  // started.
   const isPage = buildsPages && !hasServer(app);
   const noProgram = app.nx === null || own || (isPage && PAGES.some(app.files.has));
   const programs = noProgram ? [] : [`${app.nx?.output ?? 'dist'}/main.js`, 'dist/main.js'];

@@ -43,7 +43,7 @@ const PACKAGERS = new Set(
 
 /**
  * Returns the script that runs the framework's own build; null if `script` is to be used. The framework's build is
- * needed if `script` only packages the library whose pages the framework shows.
+ * needed if `script` only packages a library, and the framework builds the pages about it.
  */
 function pagesScript(app: Application, command: string, script: string): string | null {
   const { scripts } = app.manifest;
@@ -146,7 +146,9 @@ export function compilation(app: Application, starts: readonly Start[], run: str
   return dependsOn(app, 'typescript') ? 'tsc' : null;
 }
 
-/** Returns true if the repository has the program. `path` may lack the extension, or name an index file's folder. */
+/**
+ * Returns true if the project has this JavaScript file. `path` may lack the extension, or name an index file's folder.
+ */
 export function exists({ files }: Pick<Application, 'files'>, path: string): boolean {
   const name = path.replace(/^\.\//, '').replace(/\/$/, '');
   return ['', '.js', '.cjs', '.mjs', '/index.js', '/index.cjs', '/index.mjs'].some((end) => files.has(name + end));

@@ -53,8 +53,8 @@ const READERS: Readonly<Record<string, { forSites: boolean; read: Reader }>> = {
 };
 
 /**
- * Reads a folder's settings for other platforms. `rootDirectory` is the service's. Throws `BuildError` if a file cannot
- * be parsed. Commands in app.json are not used.
+ * Reads a folder's settings for other hosting platforms. `rootDirectory` is the application's folder, relative to that
+ * folder. Throws `BuildError` if a file cannot be parsed. Commands in app.json are not used.
  */
 export function platformSettings(files: ProjectFiles, kind: ServiceKind, rootDirectory = ''): PlatformSettings[] {
   return Object.entries(READERS).flatMap(([file, { forSites, read }]) => {
@@ -165,6 +165,6 @@ function pathOf(value: unknown): string | null {
   const text = filled(value);
   if (text === null || text.length > 512) return null;
   const parts = text.split('/').filter((part) => part !== '' && part !== '.');
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: no path of a setting has them
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: paths with control characters are rejected
   return parts.includes('..') || /[\\\u0000-\u001f]/.test(text) ? null : parts.join('/');
 }

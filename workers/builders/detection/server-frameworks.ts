@@ -127,8 +127,8 @@ export const SERVER_FRAMEWORKS: Readonly<Record<string, FrameworkRow>> = {
       return svelteIsStatic(app) ? [] : [server, vitePreview('.svelte-kit/output/server')];
     },
     publish: (app) => [property(configText(app, 'svelte.config'), 'pages') ?? 'build', 'build'],
-    // If adapter-auto finds this variable of Google Cloud, it installs and uses adapter-node. It has no setting of its
-    // own for this.
+    // If adapter-auto finds this variable of Google Cloud, it installs and uses adapter-node. It has no setting that
+    // does so.
     buildEnvironment: (app): Record<string, string> =>
       dependsOn(app, '@sveltejs/adapter-auto') ? { GCP_BUILDPACKS: 'node' } : {},
   },
@@ -206,7 +206,7 @@ export const SERVER_FRAMEWORKS: Readonly<Record<string, FrameworkRow>> = {
       start('node build/bin/server.js', 'build/bin/server.js'),
       start('node build/server.js', 'build/server.js'),
     ],
-    // The compiled application is below build/, and the script is written for that folder.
+    // The script is meant to run in build/, which contains the compiled application.
     replaces: (_, script) => /^node (bin\/)?server(\.js)?$/.test(script),
     environment: { HOST: '0.0.0.0' },
   },

@@ -137,9 +137,7 @@ function follow(script: string, about: About, depth: number): CommandUse {
   return useOf(about.scripts[script] ?? '', about, depth + 1);
 }
 
-/**
- * Decides for a program that runs several scripts at once. If one of the scripts is for development, the program is.
- */
+/** Decides for a program that runs several scripts at once. If one script is for development, the whole command is. */
 function worst(words: readonly string[], about: About, depth: number): CommandUse {
   if (depth >= DEEPEST) return { use: 'production' };
   const names = words.map((word) => word.replace(/^npm:/, ''));

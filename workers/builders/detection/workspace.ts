@@ -62,7 +62,10 @@ export function packageFolders(tree: RepositoryTree, root: string, patterns: rea
     .filter((folder) => wanted(folder.slice(prefix)) && !unwanted(folder.slice(prefix)));
 }
 
-/** Returns a function that matches paths. RE2 takes linear time for every pattern and path. */
+/**
+ * Returns a function that matches paths. Tenants write the patterns, so RE2 matches them: it takes linear time for
+ * every pattern.
+ */
 function matcher(patterns: readonly string[]): (path: string) => boolean {
   const expressions = patterns.filter((pattern) => pattern.length <= MAX_PATTERN_LENGTH).map(expressionOf);
   if (expressions.length === 0) return () => false;

@@ -65,7 +65,7 @@ function stageOf({ name, rest }: Instruction): string | undefined {
 /** An image that a Dockerfile names. The values of `ARG`s are inserted in its name. */
 interface NamedImage {
   image: string;
-  /** True if the name may be that of a stage instead: it is a plain word in `--from` or in a mount. */
+  /** True if the name may refer to a stage instead, because it is a plain word in `--from` or in a mount. */
   isLikeStage: boolean;
 }
 

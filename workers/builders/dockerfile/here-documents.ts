@@ -94,7 +94,10 @@ function withoutTabs(line: string): string {
   return line.replace(/^\t+/, '');
 }
 
-/** Finds lines by their text. Calls must be in ascending order of `index`; all calls together take linear time. */
+/**
+ * Finds lines by their text. Calls of `after` must be in ascending order of `index`; all calls together take linear
+ * time.
+ */
 class Places {
   readonly #places = new Map<string, { at: number[]; next: number }>();
 

@@ -65,7 +65,8 @@ export async function readDockerfile(input: DockerfileInput): Promise<Dockerfile
 }
 
 /**
- * Returns the repository's Dockerfile, its path in the context, and the text of its own `.dockerignore` file, if any.
+ * Returns the repository's Dockerfile, its path in the context, and the text of `<Dockerfile>.dockerignore`, if it
+ * exists.
  */
 async function dockerfileOf(app: string, project: string, context: string, dockerfilePath: string) {
   const beside = await textInside(context, dockerfilePath);

@@ -7,8 +7,8 @@ import type { BuildRequest } from '../builder.js';
 export type FindAccount = (workspaceId: string, registryId: string) => Promise<RegistryAccount | null>;
 
 /**
- * Returns the credentials of the configuration's `registryId`, by registry; empty if none is set. Throws `BuildError`
- * if there is no such registry.
+ * Returns the credentials for the registry that `registryId` names, keyed by host. Empty if it names none. Throws
+ * `BuildError` if there is no such registry.
  */
 export async function accountsOf(
   { workspaceId, configuration }: BuildRequest,

@@ -4,8 +4,8 @@ import { type PackedContent, packFolders } from './pack-folders.js';
 
 /**
  * Packs a build context into a tar stream while the stream is read. A separate process reads the folders. Symbolic
- * links are kept and not followed; owners and times are left out. The folders must not change meanwhile. If a file
- * cannot be packed, the stream fails with a `BuildError`.
+ * links are kept and not followed; owners and times are left out. The folders must not change until the stream has
+ * ended. If a file cannot be packed, the stream fails with a `BuildError`.
  */
 export function packContext(content: PackedContent): Readable {
   return content.folders.length === 0 ? packFolders(content) : streamFiles('packContext', content);

@@ -5,7 +5,7 @@ import { packContext } from './build-context.js';
 
 /** Every BuildKit refuses this Dockerfile as invalid, so the check leaves nothing behind. */
 const DOCKERFILE = 'FROM scratch\nNOTHING\n';
-/** Number of attempts. An engine that is busy or was just started may fail the first ones. */
+/** Number of attempts. An engine that is busy or was just started may not answer the first ones in time. */
 const TRIES = 4;
 const PATIENCE_MS = 30_000;
 

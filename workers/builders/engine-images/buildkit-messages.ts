@@ -39,7 +39,7 @@ function messageType<T extends object>(name: string): MessageType<T> {
   };
 }
 
-/** The state of one build step. BuildKit sends it again each time anything about it changes. */
+/** The state of one build step. BuildKit sends it again each time the step changes. */
 export interface Vertex {
   digest: string;
   name: string;

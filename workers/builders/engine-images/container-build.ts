@@ -85,7 +85,7 @@ export class ContainerBuild {
     });
   }
 
-  /** Pulls the configured image and stores it under a name of the platform's own. */
+  /** Pulls the configured image and stores it under one of the platform's own names. */
   async adopt(): Promise<BuiltImage> {
     return this.#limit.within('taking over the image', async () => {
       const { engine, images } = this.#options;

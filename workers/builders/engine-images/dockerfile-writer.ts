@@ -44,7 +44,7 @@ export function cacheVariables({ caches }: Pick<BuildPlan, 'caches'>): Record<st
   return Object.fromEntries(Object.entries(caches).map(([name, folder]) => [name, `${CACHES}/${folder}`]));
 }
 
-/** Returns a Dockerfile that empties the caches of `writeDockerfile`; null if there are none. */
+/** Returns a Dockerfile that empties the caches that `writeDockerfile` mounts; null if there are none. */
 export function writeCacheCleaner({ plan, baseImages, cacheName }: DockerfileInput): string | null {
   const mounts = cacheMounts({ ...plan, caches: { ...plan.caches, ...keptCaches(plan) } }, cacheName);
   if (mounts.length === 0) return null;
@@ -104,8 +104,8 @@ function finalStage(input: DockerfileInput): string[] {
 }
 
 /**
- * Returns a shell script that chooses between several start commands. Only in the container is it known which files
- * were built.
+ * Returns a shell script that chooses between several start commands. Which files were built is known only in the
+ * container.
  */
 export function startInContainer({ starts, startCommand }: Pick<BuildPlan, 'starts' | 'startCommand'>): string {
   const choices = starts.slice(1).some(({ needs }) => needs !== starts[0]?.needs) ? starts : [];
@@ -123,8 +123,8 @@ function inShell(command: string): string {
 
 /**
  * Returns the command that installs tools below TOOLS with the base image's npm. Node.js is installed last, because the
- * base image's npm may not run on another version. The binaries are for the processor of the engine's host, which may
- * differ from the worker's.
+ * base image's npm may not run on the installed version. The binaries are for the processor of the engine's host, which
+ * may differ from the worker's.
  */
 function installTools(tools: readonly ToolVersion<PackagedName>[]): string {
   const npm = 'npm install --ignore-scripts --no-audit --no-fund --no-save --no-package-lock';

@@ -48,7 +48,7 @@ const RESERVED = /^BUILDKIT_/i;
 export async function buildInEngine(engine: Engine, build: EngineBuild, context: BuildContext): Promise<string> {
   const output = new CommandOutput(context);
   let session: BuildkitSession | undefined;
-  // The error if a file cannot be packed. The request then fails too, and this error is the cause to report.
+  // The error if a file cannot be packed. The engine's request then fails too, and this error is the cause to report.
   let unpackable: unknown;
   build.context.on('error', (error) => {
     unpackable ??= error;

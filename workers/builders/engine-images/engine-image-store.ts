@@ -25,7 +25,7 @@ interface KeepOptions {
 export interface EngineImageStoreOptions {
   engine: Engine;
   registry: Registry | null;
-  /** The value of the labels that identify this installation's images. A sweep removes no others. */
+  /** The value of the labels that identify this installation's images. A sweep removes no other images. */
   installationId: string;
   log: Logger;
   /** Returns the current time in milliseconds since the epoch. */

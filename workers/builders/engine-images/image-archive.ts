@@ -12,7 +12,7 @@ const NO_FILE = ['ENOENT', 'ELOOP', 'ENXIO'];
 
 /**
  * Loads the image from an archive in the format of `docker save`, with `name` as its only name. The archive is not
- * trusted: its own names could be those of other images. Throws `BuildError`.
+ * trusted: the names in it could belong to other images. Throws `BuildError`.
  */
 export async function loadImage({ streams }: Engine, path: string, name: string, abortSignal: AbortSignal) {
   const file = await openArchive(path);

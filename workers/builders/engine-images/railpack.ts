@@ -93,7 +93,7 @@ export async function buildByRailpack({ program, buildkitHost }: Railpack, build
   const [archive, socket] = [join(tools, 'image.tar'), join(tools, 'buildkit')];
   const own = { PATH: [tools, ...USUAL_PATH].join(':'), BUILDKIT_HOST: `unix://${socket}` };
   const given = { ...withoutPaths(buildEnvironment), CI: 'true', ...request.environment };
-  // A service's own PATH is meant for its image, not for Railpack.
+  // PATH and BUILDKIT_HOST are not passed to the image: here they have the values that Railpack itself needs.
   const names = Object.keys(given).filter((name) => !Object.hasOwn(own, name));
   await mkdir(tools, { mode: 0o700 });
   await writeScript(join(tools, 'docker'), `exec cat >${quote(archive)}`);

@@ -3,7 +3,7 @@ import type Semver from 'semver';
 import { lazily } from '../../../shared/core/lazily.js';
 
 /**
- * The package `semver`, loaded on first use. Loading it takes a fifth of the time in which a reader process starts, and
- * most projects do not need it.
+ * The package `semver`, loaded on first use. Loading it takes a fifth of a reader process's start time, and most
+ * projects do not need it.
  */
 export const semver = lazily(() => createRequire(import.meta.url)('semver') as typeof Semver);

@@ -9,7 +9,7 @@ export interface PackageManifest {
   raw: Readonly<Record<string, unknown>>;
   name: string | null;
   main: string | null;
-  /** The field `module`: the entry file as an ES module. Projects that use bun name its source file here. */
+  /** The field `module`: the entry file as an ES module. In projects that use bun, this is a source file. */
   module: string | null;
   scripts: Readonly<Record<string, string>>;
   /** All kinds of dependencies: name → version range. */

@@ -51,7 +51,8 @@ function withoutOuterSlashes(pattern: string): string {
 interface Pattern {
   negated: boolean;
   /**
-   * An RE2 expression for paths with a slash appended. It matches the beginning of each path that the pattern matches.
+   * An RE2 expression for paths with a slash appended. It needs to match only the beginning of a path, so that a folder
+   * includes everything below it.
    */
   expression: string;
 }
@@ -62,7 +63,7 @@ function parse(text: string): Pattern {
   const path = withoutOuterSlashes(body);
   const levels = path.split('/').map((level) => (level === '**' ? ANY_LEVELS : `${nameExpression(level)}/`));
   const isAnchored = path.includes('/') || /^\.?\//.test(body);
-  // A pattern that ends with a slash requires a character after the slash. Only a path inside the folder has one.
+  // A pattern that ends with a slash matches only folders. A path inside the folder has a character after the slash.
   const below = body.endsWith('/') ? '[^/]' : '';
   return { negated, expression: `${isAnchored ? '' : ANY_LEVELS}${levels.join('')}${below}` };
 }
@@ -71,8 +72,8 @@ const ANY_LEVELS = '(?:[^/]*/)*';
 const NOTHING = '[^\\x{0}-\\x{10FFFF}]';
 
 /**
- * Combines the patterns into one function, which takes linear time. Consecutive patterns of the same kind become one
- * RE2 expression. The last expressions are tried first, because the last matching pattern decides.
+ * Combines the patterns into one function, which takes linear time. Consecutive patterns become one RE2 expression if
+ * all or none of them are negated. The last expressions are tried first, because the last matching pattern decides.
  */
 function selection(patterns: readonly Pattern[]): (path: string) => boolean {
   const runs: { negated: boolean; expressions: string[] }[] = [];

@@ -7,7 +7,7 @@ import { isBelow } from '../../sandbox/sandbox-plan.js';
 import { type LockedEngines, npmEngines, pnpmEngines } from '../toolchains/locked-engines.js';
 import { VERSION_FILES } from '../toolchains/version-files.js';
 
-/** The files of a project that detection uses: their names, and the content of those that determine how it is built. */
+/** The names of a project's files, and the content of those files that determine how the project is built. */
 export interface ProjectFiles {
   /** Returns true if the project has a file or folder of this name or relative path, down to a limited depth. */
   has(name: string): boolean;
@@ -38,7 +38,7 @@ const TOOL_FILES = [
   '.yarnrc.yml',
   'pnpm-workspace.yaml',
 ];
-/** Lock files of which only the beginning is read, which states the format. */
+/** Lock files. Only their beginning is read, which states the format. */
 const LOCK_FILES = ['pnpm-lock.yaml', 'yarn.lock'];
 const LOCK_HEAD = 64 * 1024;
 /** Maximum number of bytes that are read from a lock file. */
@@ -146,17 +146,20 @@ export async function folderInside(root: string, path: string, what: string): Pr
   return found;
 }
 
-/** The path, or a link on the path, leads out of the folder. Nothing outside of the folder was read. */
+/**
+ * Result of `resolveInside`: the path, or a link on the path, leads out of the folder. Nothing outside of the folder
+ * was read.
+ */
 export const OUTSIDE = Symbol('outside');
-/** Nothing exists at the path, and the path stays inside of the folder. */
+/** Result of `resolveInside`: nothing exists at the path, and the path stays inside of the folder. */
 export const MISSING = Symbol('missing');
 /** Maximum number of links that Linux follows in one path. */
 const MAX_LINKS = 40;
 
 /**
  * Returns the real path of a path below `root`, which must be a real path. Follows links itself, name by name, and
- * reads nothing outside `root`: the result must not reveal which files this host has. The folder must not change
- * meanwhile.
+ * reads nothing outside `root`: the result must not reveal which files this host has. The folder must not change during
+ * the call.
  */
 export async function resolveInside(root: string, path: string): Promise<string | typeof OUTSIDE | typeof MISSING> {
   if (path.includes('\0')) return MISSING;

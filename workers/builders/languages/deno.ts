@@ -39,8 +39,7 @@ export const deno: Language = {
         languageWish(files, 'deno', [versionFile(files, '.dvmrc'), versionFile(files, '.deno-version')]),
       ),
       install: hasConfiguration || hasPackage ? ['deno install'] : [],
-      // With a package.json, or with a configuration that requires it, packages are in node_modules, and the
-      // installation depends on more files.
+      // With a package.json, or with one of these fields in deno.json, the installation also depends on other files.
       manifests:
         hasPackage || /"(nodeModulesDir|vendor|workspace|links|patch)"/.test(configurationOf(files))
           ? null

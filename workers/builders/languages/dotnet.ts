@@ -38,7 +38,10 @@ export const dotnet: Language = {
   },
 };
 
-/** Returns the project file in the folder, or that of the solution's application; null if it is ambiguous. */
+/**
+ * Returns the project file to build: the folder's own, otherwise one that the solution lists. Null if none or several
+ * fit.
+ */
 function projectOf(files: ProjectFiles): string | null {
   const own = files.names().filter((name) => PROJECT.test(name));
   if (own.length > 0) return only(own);

@@ -47,7 +47,7 @@ function versionsOf(files: ProjectFiles): (NamedVersion | null)[] {
   return [versionFile(files, '.elixir-version'), required && { ...required, optional: true }];
 }
 
-/** Adds a secret to the start command, because Phoenix does not start without one. */
+/** Generates a secret before the start if none is set, because Phoenix does not start without one. */
 function withSecret(start: string): string {
   return `if [ -z "$SECRET_KEY_BASE" ]; then
   echo 'SECRET_KEY_BASE is not set: this replica makes one of its own, so that every start signs all users out. Set the variable to the output of "mix phx.gen.secret".' >&2

@@ -5,7 +5,7 @@ import { wishesFor } from '../toolchains/version-wish.js';
 import { EMPTY_PLAN, type Language, type LanguagePlan } from './language.js';
 
 const BINARY = '.ranvier/app';
-/** If `cmd` has several programs, the one with the first of these names is the server. */
+/** Usual names of the server below `cmd`, the likeliest first. A program with the module's name takes precedence. */
 const SERVER_NAMES = ['server', 'web', 'api', 'app', 'main', 'http'];
 
 /** Go modules. The main package becomes one binary. */
@@ -38,7 +38,10 @@ export const go: Language = {
   },
 };
 
-/** Returns the version in go.mod, which is a minimum. Older compilers try to build anyway. */
+/**
+ * Returns the version in go.mod, which is a minimum. The wish is optional, because an older compiler tries to build
+ * too.
+ */
 function versionOf(files: ProjectFiles): NamedVersion | null {
   const minimum = versionIn(files, 'go.mod', /^go\s+(\d+(?:\.\d+){1,2})/m);
   return minimum && { text: `>=${minimum.text}`, source: minimum.source, optional: true };

@@ -1,4 +1,4 @@
-/** Sets the port for frameworks that do not read PORT. The service's own variables take precedence. */
+/** Shell lines that set the port for frameworks that do not read PORT. The service's own variables take precedence. */
 export const LISTEN = `export SERVER_PORT="\${SERVER_PORT:-$PORT}" QUARKUS_HTTP_PORT="\${QUARKUS_HTTP_PORT:-$PORT}"
 export QUARKUS_HTTP_HOST="\${QUARKUS_HTTP_HOST:-0.0.0.0}" MICRONAUT_SERVER_PORT="\${MICRONAUT_SERVER_PORT:-$PORT}"
 `;

@@ -13,7 +13,10 @@ const APP_FILES = ['app/build.gradle', 'app/build.gradle.kts'];
 const ENTRY_FILES = ['Main', 'App', 'Application', 'Server'].flatMap((name) => [`${name}.java`, `src/${name}.java`]);
 const CLASSES = '.ranvier/classes';
 const SKIP_TESTS = '-DskipTests -Dmaven.javadoc.skip=true';
-/** Maven's options. They keep its repository between builds. Options in the project's `.mvn/maven.config` apply too. */
+/**
+ * Maven's options. They place Maven's repository in a folder that is kept between builds. Options in the project's
+ * `.mvn/maven.config` apply too.
+ */
 const MAVEN = `-B -ntp -Dmaven.repo.local="$MAVEN_REPOSITORY" ${SKIP_TESTS}`;
 /** Matches Maven plugins that build a jar with all its dependencies. */
 const WHOLE_JARS =
@@ -54,7 +57,7 @@ function maven(files: ProjectFiles): Steps {
   const hasWrapper = files.has('mvnw') && files.has('.mvn/wrapper/maven-wrapper.properties');
   const pom = files.text('pom.xml') ?? '';
   const main = /<mainClass>\s*([\w.$]{1,200})\s*<\/mainClass>/.exec(pom)?.[1];
-  // Without a plugin that packs one jar, the application consists of its classes and the other jars.
+  // Without a plugin that packs one jar, the application consists of its classes and the jars of its dependencies.
   const isLoose = main !== undefined && !WHOLE_JARS.test(pom) && !/<modules>/.test(pom);
   const goals = isLoose ? 'package dependency:copy-dependencies -DincludeScope=runtime' : 'package';
   return {

@@ -15,14 +15,14 @@ export interface LanguagePlan {
    * build may copy this folder if no manifest has changed.
    */
   dependencies: string | null;
-  /** Commands that complete the installation. Each build runs them, also if it copied `dependencies` from the last. */
+  /** Commands that complete the installation. Each build runs them, even if it copied `dependencies`. */
   prepare?: string[];
   /** Commands to run if `configuration.buildCommand` is empty. */
   build: string[];
   /** The start command; null if nothing in the repository names one. */
   start: string | null;
   /**
-   * A shell script that runs in place of `start`, which is only shown to users because it is simpler. Absent if `start`
+   * A shell script that runs in place of `start`. Users are shown `start`, because it is simpler. Absent if `start`
    * itself runs.
    */
   startProgram?: string;
@@ -69,7 +69,7 @@ export interface Language {
   /** Files whose content `matches`, `leads` and `plan` use. */
   reads: readonly string[];
   matches(files: ProjectFiles): boolean;
-  /** True if the project is in this language although it has a package.json, which then builds its assets. */
+  /** True if the project is in this language although it has a package.json, whose scripts then build its assets. */
   leads?(files: ProjectFiles): boolean;
   /**
    * Returns the plan of a project. `files` are the files of the folder in which packages are installed. If the project

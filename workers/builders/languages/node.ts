@@ -49,9 +49,10 @@ export const node: Language = {
       environment: manager.environment,
       buildEnvironment: {
         ...manager.buildEnvironment,
-        // Husky would set up hooks, but there is no git repository.
+        // Disables Husky, which sets up git hooks. There is no git repository.
         HUSKY: '0',
-        // Each command has its own /tmp. The compile cache would cost 0.2 s, and no other command would read it.
+        // The compile cache would cost 0.2 s, and no other command would read it: it is in /tmp, which each command has
+        // for itself.
         NODE_DISABLE_COMPILE_CACHE: '1',
         npm_config_audit: 'false',
         npm_config_fund: 'false',
@@ -87,8 +88,8 @@ function dependenciesOf({ raw }: PackageManifest): Readonly<Record<string, unkno
 }
 
 /**
- * Returns the command that runs an `npm start` script without npm (`scriptCommand`).
- * Returns null if npm has to run it. `files` are those of the project, then those of the folders above it.
+ * Returns the command that runs an `npm start` script without npm (`scriptCommand`). Returns null if npm has to run it.
+ * `files` has the files of the project first, then the files of each folder above it.
  */
 export function directStart(files: readonly (ProjectFiles | undefined)[], command: string): string | null {
   const [project] = files;

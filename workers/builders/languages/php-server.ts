@@ -6,9 +6,9 @@ const HIDDEN = '/\\.([^w]|w[^e]|w?$)|^/vendor/.*\\.php$|^/(composer\\.(json|lock
 
 /**
  * Returns a shell script that serves a PHP project from `root` on PORT. `root` is relative to the current folder. The
- * script runs php-fpm of PHP's version behind nginx or Caddy if the host has them, otherwise PHP's built-in server. It
- * exits if one of these servers exits. On SIGTERM, it completes the requests in progress first. It writes only below
- * TMPDIR.
+ * script runs the php-fpm of the same PHP version behind nginx or Caddy if the host has them, otherwise PHP's built-in
+ * server. It exits if one of these servers exits. On SIGTERM, it completes the requests in progress first. It writes
+ * only below TMPDIR.
  */
 export function phpServer(root: string): string {
   return `root="$PWD${root === '.' ? '' : `/${root}`}"\n${PROGRAM}`;

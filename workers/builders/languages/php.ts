@@ -56,8 +56,8 @@ function rootOf(files: ProjectFiles): string | null {
 }
 
 /**
- * Returns an installation that is repeated only if the lock file changes. `prepare` has the commands that each build
- * runs, because they depend on the project's own files: scripts, and the generation of the class list.
+ * Returns the installation of Composer's packages. If possible, it depends only on the manifests. `prepare` then has
+ * the commands that each build runs, because they depend on other files: scripts, and the generation of the class list.
  */
 function installation(
   files: ProjectFiles,
@@ -81,7 +81,7 @@ function installation(
     plugins.some(([name, allowed]) => allowed !== false && !HARMLESS_PLUGINS.includes(name));
   const isExact = files.has('composer.lock') && !reaches;
   return {
-    // Scripts are left out here, because they need the project's other files. Those are absent when only packages are
+    // Scripts are left out here, because they need the project's other files, which are absent when only packages are
     // installed.
     install: [`${composer} ${INSTALL} ${isExact && completion !== '' ? '--no-scripts ' : ''}--optimize-autoloader`],
     manifests: isExact ? ['composer.json', 'composer.lock', 'symfony.lock', 'auth.json'].filter(files.has) : null,

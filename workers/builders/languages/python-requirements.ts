@@ -52,7 +52,8 @@ export interface PythonInstallation {
 export function pythonInstallation(files: ProjectFiles, pip: string): PythonInstallation {
   if (files.has('requirements.txt')) return plain(`${pip} -r requirements.txt`);
   const project = files.text('pyproject.toml') ?? '';
-  // Many projects have a pyproject.toml only for settings of their tools.
+  // Many projects have a pyproject.toml only for settings of their tools, so the file counts only with one of these
+  // tables.
   if (/^[ \t]*\[(project|tool\.poetry)\]/m.test(project)) {
     const isPackage =
       /^[ \t]*\[build-system\]/m.test(project) && !/^[ \t]*package-mode[ \t]*=[ \t]*false/m.test(project);

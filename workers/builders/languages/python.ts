@@ -68,8 +68,8 @@ function versionsOf(files: ProjectFiles): (NamedVersion | null)[] {
 }
 
 /**
- * Returns the files that determine an installation; null if it may depend on other files. It may if requirements refer
- * to other files of the project, or if the project itself is installed as a package.
+ * Returns the files that determine an installation; null if it may depend on other files, because requirements refer to
+ * them, or because the project itself is installed as a package.
  */
 function manifestsOf(files: ProjectFiles): string[] | null {
   const text = files.text('requirements.txt');

@@ -88,8 +88,8 @@ function bundlerEnvironment(files: ProjectFiles): Record<string, string> {
     ...(files.has('Gemfile.lock') ? { BUNDLE_DEPLOYMENT: '1' } : {}),
     // A Bundler configuration in the repository belongs to its author's machine, and would override these variables.
     BUNDLE_APP_CONFIG: GEMS,
-    // Uses the installed Bundler instead of installing the one that wrote the lock file. Bundler before 2.6 does so for
-    // any value of BUNDLER_VERSION.
+    // Uses the installed Bundler instead of installing the version that wrote the lock file. In Bundler before 2.6, any
+    // value of BUNDLER_VERSION has this effect.
     BUNDLE_VERSION: 'system',
     BUNDLER_VERSION: '2',
   };
@@ -122,8 +122,8 @@ function runsHere(lock: string): boolean {
 }
 
 /**
- * Returns the names of the locked gems, or of those in the Gemfile. Adds `rackup` if the locked version of rack
- * contains that program.
+ * Returns the names of the locked gems or, without a lock file, of the gems in the Gemfile. Adds `rackup` if the locked
+ * version of rack contains that program.
  */
 function gemsOf(files: ProjectFiles): ReadonlySet<string> {
   const lock = files.text('Gemfile.lock') ?? '';
@@ -183,7 +183,9 @@ function startOf(files: ProjectFiles, gems: ReadonlySet<string>, isRails: boolea
   return entry === undefined ? null : `${run}ruby ${entry}`;
 }
 
-/** Adds a generated secret to the start command: Rails does not start without one. The log names the consequences. */
+/**
+ * Generates a secret before the start if none is set: Rails does not start without one. The log names the consequences.
+ */
 function withSecret(start: string): string {
   const keys = ['config/master.key', 'config/credentials/production.key'].map((file) => `[ ! -e ${file} ]`);
   const missing =

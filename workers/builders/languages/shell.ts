@@ -1,7 +1,7 @@
 import { EMPTY_PLAN, type Language } from './language.js';
 
 const SCRIPTS = ['start.sh', 'run.sh'];
-/** Files of projects that are recognised later: sites, and Node.js programs without a package.json. */
+/** Matches files that only other projects have: sites, and Node.js programs without a package.json. */
 const OTHERS = /\.(html?|[cm]?[jt]s)$/;
 
 /** Projects that a shell script starts and that are not recognised otherwise. */

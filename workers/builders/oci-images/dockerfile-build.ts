@@ -139,8 +139,8 @@ async function writeInputs(
 }
 
 /**
- * Pulls the images that the Dockerfile names into the inputs, with the service's registry credentials. Lists their
- * names in the file `bases`.
+ * Pulls the images that the Dockerfile names into the folder of inputs, with the service's registry credentials. Lists
+ * their names in the file `bases`.
  */
 async function copyBases(
   task: ImageTask,

@@ -136,8 +136,8 @@ interface Unpacking {
 }
 
 /**
- * Unpacks and stores an image, unless this host has its digest already.
- * Throws `BuildError` if the image is too large or cannot be started.
+ * Unpacks and stores an image, unless this host already stores an image with its digest. Throws `BuildError` if the
+ * image is too large or cannot be started.
  */
 export async function storeImage(task: ImageTask, { digest, runtime, unpack }: Unpacking): Promise<BuiltImage> {
   const { options, folder } = task;

@@ -45,8 +45,8 @@ export class RegistryClient {
   }
 
   /**
-   * Returns an image's own configuration for this machine's architecture. Throws `PullError`. If the image has Docker's
-   * format, the configuration in its OCI copy lacks HEALTHCHECK, SHELL and ONBUILD.
+   * Returns an image's own configuration for this machine's architecture. It is read from the registry, because the OCI
+   * copy of an image in Docker's format lacks HEALTHCHECK, SHELL and ONBUILD. Throws `PullError`.
    */
   config(name: string, account: RegistryAccount | undefined, signal: AbortSignal): Promise<string> {
     return this.#skopeo(name, account, signal, (flags) => [

@@ -47,8 +47,8 @@ function planProject(
 }
 
 /**
- * Returns true if the project is a static site, because of its settings or because it has only pages. The plan of a
- * Node.js project may show later that it is a site as well.
+ * Returns true if the project is a static site, because of its settings or because it has only pages. Not used for
+ * Node.js projects, for which `planNode` decides.
  */
 function isSite(project: DetectedProject, kind: ServiceKind, settings: Settings): boolean {
   const { runtime, buildMethod } = settings;
@@ -59,8 +59,8 @@ function isSite(project: DetectedProject, kind: ServiceKind, settings: Settings)
 }
 
 /**
- * Returns true if the project is to be built from its Dockerfile. This is so if the settings ask for it, or if no other
- * file shows what the project is.
+ * Returns true if the project is to be built from its Dockerfile. This is so if the settings ask for it. If they leave
+ * it open, the project must have neither a Procfile nor a language with a default base image.
  */
 export function wantsDockerfile(files: ProjectFiles, kind: ServiceKind, settings: Settings): boolean {
   const { runtime, buildMethod, startCommand } = settings;
@@ -71,7 +71,7 @@ export function wantsDockerfile(files: ProjectFiles, kind: ServiceKind, settings
   return language === null || !IMAGED.includes(language.runtime);
 }
 
-/** Decides like `wantsDockerfile`, for a host that builds every language without images. */
+/** Decides like `wantsDockerfile`, but prefers to build a recognised language without an image. */
 export function decidesHere(files: ProjectFiles, kind: ServiceKind, settings: Settings): boolean {
   if (!wantsDockerfile(files, kind, settings)) return false;
   return asksForDockerfile(settings) || languageOf(files) === null;

@@ -106,7 +106,10 @@ function nodeSteps(
   };
 }
 
-/** Returns the program folders of the project and then of its workspace, relative to where a command runs. */
+/**
+ * Returns the program folders of the project and its workspace. The paths cover commands that run in the project and
+ * commands that run in the workspace's root.
+ */
 function searchPathOf({ folder, workspace }: DetectedProject, { searchPath }: LanguagePlan): string[] {
   if (workspace === null || workspace.folder === folder) return searchPath;
   const below = workspace.folder === '' ? folder : folder.slice(workspace.folder.length + 1);

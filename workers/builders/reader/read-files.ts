@@ -18,7 +18,7 @@ interface Answer {
   output?: unknown;
   error?: string;
   explained?: boolean;
-  /** True if the process exits after this response, because the request used much memory. */
+  /** True if the process exits after this response, because it has written a stream or uses much memory. */
   last?: boolean;
 }
 
@@ -54,8 +54,8 @@ export async function readFiles<N extends OperationName>(
 
 /**
  * Runs an operation whose result is a stream, in a process of its own. A failure destroys the stream with the error. If
- * the caller destroys the stream, the process is killed. `source` is passed to the operation's standard input.
- * Otherwise like `readFiles`, but without a time limit.
+ * the caller destroys the stream, the process is killed. `source` is passed to the operation's standard input. There is
+ * no time limit. Everything else is as in `readFiles`.
  */
 export function streamFiles<N extends StreamName>(
   name: N,

@@ -111,8 +111,8 @@ function nextFree(): Promise<Reader | null> {
 }
 
 /**
- * Returns how much longer a request waits for a process, in milliseconds. Returns 0 if a new one is to be started. The
- * request has waited for `waitedMs`, and no process has responded for `quietMs`.
+ * Returns how much longer a request waits for a process, in milliseconds. Returns 0 if a new process is to be started.
+ * The request has waited for `waitedMs`, and no process has responded for `quietMs`.
  */
 export function patienceLeft({ waitedMs, quietMs }: { waitedMs: number; quietMs: number }): number {
   return Math.ceil(Math.max(0, Math.min(PATIENCE_MS - quietMs, MAX_WAIT_MS - waitedMs)));

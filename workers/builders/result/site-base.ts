@@ -1,4 +1,4 @@
-/** Maximum number of files named by a page that are looked for. */
+/** Maximum number of files that are looked for, among those that a page names. */
 const MAX_FILES = 20;
 /** Maximum number of folders in a base path; `/docs/shop` has 2. */
 const DEEPEST = 3;

@@ -18,7 +18,7 @@ export interface SettleInput {
   publishDirectory: string;
   /** True if `publishDirectory` has its default value. */
   isDefault: boolean;
-  /** True if commands have run. */
+  /** True if build commands have run. */
   built: boolean;
 }
 
@@ -39,8 +39,8 @@ export type Settled =
     };
 
 /**
- * Decides how to use the output of a build. Uses the first start whose file exists. If there is no such start,
- * publishes the site if there is one. Throws `BuildError`.
+ * Decides how to use the output of a build. Uses the first start whose file exists. If none exists, publishes the site.
+ * Without a site, keeps the first start. Throws `BuildError`.
  */
 export async function settleResult(input: SettleInput): Promise<Settled> {
   const { starts, publish } = input;

@@ -58,8 +58,8 @@ export class Commands {
 
   /**
    * Runs a command and logs it, its output and its duration. `preparation` is a shell command that runs first and is
-   * not logged. `cwd` is the folder below the repository's files, if it is not the usual one. Throws `CommandError` if
-   * the command fails.
+   * not logged. `cwd` is the folder in which the command runs, below the repository's files, if it is not the usual
+   * one. Throws `CommandError` if the command fails.
    */
   async run(
     command: string,

@@ -11,7 +11,7 @@ const LAST_LINES = 20;
  * After this number of characters, only the last lines of the output are logged. A line has at most 16,384 characters.
  */
 const MAX_CHARACTERS = 32 * 1024 * 1024;
-/** Maximum size of a chunk. Longer output is read in several, with a pause after each for other work. */
+/** Output beyond the limit is read in chunks of this size, with a pause after each, so that other work can run. */
 const STEP = { lines: 1000, characters: 1024 * 1024 };
 const PAUSE_MS = 20;
 

@@ -103,7 +103,7 @@ export function hidePackages(folders: readonly string[]): string {
 }
 
 /**
- * Match the messages in which package managers and install scripts name the Node.js version that they need. The first
+ * Matches the messages in which package managers and install scripts name the Node.js version that they need. The first
  * capturing group is the range.
  */
 const WANTS_NODE: readonly RegExp[] = [

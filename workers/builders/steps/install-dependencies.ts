@@ -9,15 +9,15 @@ import { hidePackages, installRecovery, nodeRecovery } from './command-recovery.
 import { commandsWith, type StepsSetting } from './step-commands.js';
 
 export interface Installed {
-  /** The folders of the tools that the application needs: the given ones, or others. */
+  /** The names of the tools that the application needs: the given ones, or others. */
   tools: string[];
   /** True if the plan's own commands installed the packages, with the given tools. */
   asPlanned: boolean;
 }
 
 /**
- * Installs the packages, and installs them again with other tools if the packages need these. `commands` is to run the
- * rest of the build.
+ * Installs the packages, and installs them again with other tools if the packages need these. `commands` in the result
+ * runs the rest of the build with the same tools.
  */
 export async function installWithTools(
   setting: StepsSetting,
@@ -45,10 +45,10 @@ export async function installWithTools(
 }
 
 /**
- * Returns the tools to use instead of the given ones; null if these fit. Other tools are needed if the project requests
- * no Node.js version and an installed package, or the output of a failed installation, excludes the current one. They
- * are also needed if a framework excludes the version that the project requests. Some lock files do not show such
- * requirements before the installation.
+ * Returns the tools to use instead of the given ones; null if the given ones fit. Other tools are needed if the project
+ * requests no Node.js version and an installed package, or the output of a failed installation, excludes the current
+ * one. They are also needed if a framework excludes the version that the project requests. Some lock files do not show
+ * such requirements before the installation.
  */
 async function otherTools(
   setting: StepsSetting,

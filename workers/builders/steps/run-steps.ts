@@ -15,14 +15,14 @@ import { checkKey } from './tool-checks.js';
 export interface StepsResult {
   /** The tools that the application needs. */
   tools: string[];
-  /** The key of the installed dependencies, if a later build may copy them. */
+  /** The key of the installed dependencies; null if later builds cannot copy them from the image. */
   dependencies: string | null;
 }
 
 /**
- * Runs the commands of a plan that install and build, with these tools. Returns the tools that were used.
- * If the service's last build had the same dependencies, copies them instead. If the installed packages need other
- * versions of the tools, installs and builds again with those. Throws `BuildError`.
+ * Runs the commands of a plan that install and build, with these tools. Returns the tools that were used. If the
+ * service's last build had the same dependencies, copies them instead of installing. If the installed packages need
+ * other versions of the tools, installs again with those. Throws `BuildError`.
  */
 export async function runSteps(setting: StepsSetting, plan: BuildPlan, tools: string[]): Promise<StepsResult> {
   const { context, limit, request, kept } = setting;
@@ -41,8 +41,8 @@ export async function runSteps(setting: StepsSetting, plan: BuildPlan, tools: st
   await setting.cacheOpened;
   await giveToService(setting);
   const done = await withTools(setting, plan, tools, { key, isCopied });
-  // Commands after the installation may have changed the dependencies. If so, later builds cannot copy them from the
-  // image.
+  // If commands follow the installation, they may have changed the dependencies. Later builds then cannot copy them
+  // from the image.
   const isWhole = !goesOn(plan) && done.asPlanned && (await isInstalled(setting, plan));
   return { tools: done.tools, dependencies: isWhole ? key : null };
 }

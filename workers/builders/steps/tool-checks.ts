@@ -2,7 +2,9 @@ import { stat } from 'node:fs/promises';
 import { OWN_PATH } from '../../core/own-programs.js';
 import type { Tool } from '../toolchains/required-tool.js';
 
-/** How long a successful check is valid, in milliseconds, even if no program was installed or removed. */
+/**
+ * How long a successful check is valid at most, in milliseconds. Installing or removing a program ends this earlier.
+ */
 const VALID_MS = 10 * 60_000;
 const MAX_KNOWN = 200;
 
@@ -10,9 +12,8 @@ const MAX_KNOWN = 200;
 const found = new Map<string, number>();
 
 /**
- * Returns a key for a check of tools and the state of the host on which its result depends. Installing or removing a
- * program changes the modification time of its folder. `provided` are the folders of tools that the platform installed
- * for the build.
+ * Returns a key for a check of tools. It contains the modification times of the program folders, which change when a
+ * program is installed or removed. `provided` are the folders of tools that the platform installed for the build.
  */
 export async function checkKey(tools: readonly Tool[], provided: readonly string[] = []): Promise<string> {
   const times = await Promise.all(

@@ -25,8 +25,7 @@ const OWN_MAJOR = 20;
 
 /**
  * Returns the Node.js version that a project's packages need, for a project that requests none. Returns null if any
- * version will do. `dependencies` are those of package.json, `engines` the requirements that the lock file records for
- * them.
+ * version will do. `dependencies` are the dependencies in package.json, `engines` their requirements in the lock file.
  */
 export function impliedNode(
   dependencies: Readonly<Record<string, unknown>>,
@@ -78,10 +77,10 @@ export function frameworkNode(
 }
 
 /**
- * Decides the version of Node.js. The version that a project names takes precedence over those that its packages need,
- * because package managers only warn about the latter. A framework fails on versions that it does not support, so its
- * versions restrict those that the project names, and replace them if none is left. A range in `engines` is often only
- * a minimum, so old packages restrict it.
+ * Decides the version of Node.js. The version that a project names takes precedence over the versions that its packages
+ * need, because package managers only warn if a package needs another version. A framework fails on versions that it
+ * does not support, so its versions restrict those that the project names, and replace them if none is left. A range in
+ * `engines` is often only a minimum, so old packages restrict it.
  */
 export function wishedNode(
   named: VersionWish | null,

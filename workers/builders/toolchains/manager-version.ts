@@ -28,12 +28,12 @@ export function lockOf(files: ProjectFiles, manager: ManagerName): string | null
 
 /**
  * Returns a folder's package manager. This is the one that package.json names, otherwise the one that wrote the lock
- * file, otherwise npm.
+ * file, otherwise one that other files or fields suggest, otherwise npm.
  */
 export function managerName(files: ProjectFiles, manifest: PackageManifest): ManagerName {
   const named = field(manifest)?.name ?? devEngine(manifest, 'packageManager').map((entry) => entry.name)[0];
   if (isManager(named)) return named;
-  // pnpm reads a workspace's packages only from its own file. Without that file, another manager installs them.
+  // pnpm reads a workspace's packages only from pnpm-workspace.yaml. Without this file, another manager installs them.
   const noPnpm = manifest.raw.workspaces !== undefined && !files.has('pnpm-workspace.yaml');
   const locked = LOCKS.find(
     ([name, locks]) => !(noPnpm && name === 'pnpm') && locks.some((file) => files.has(file)),

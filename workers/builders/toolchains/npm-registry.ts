@@ -113,7 +113,10 @@ function checked(text: string, rule: RegExp): string {
   return text;
 }
 
-/** Returns npm's error code. npm writes its error to standard output as JSON; older versions also as text. */
+/**
+ * Returns npm's error code. npm writes its error to standard output as JSON. Older versions may only write text to
+ * standard error.
+ */
 function errorCode(stdout: string, stderr: string): string | null {
   const answer = parsed(stdout) as { error?: { code?: unknown } } | null;
   const code = answer?.error?.code;

@@ -80,7 +80,7 @@ function collect(values: object, prefix: string, found: Record<string, string>):
   }
 }
 
-/** Matches keywords and builtins of the shell. A command that begins with one runs no program, or more than one. */
+/** Matches keywords and builtins of the shell. `exec` cannot precede a command that begins with one. */
 const OWN_WORDS =
   /^(\.|:|\[|\{|!|alias|break|case|cd|command|continue|echo|eval|exec|exit|export|false|for|getopts|hash|if|kill|local|printf|pwd|read|readonly|return|set|shift|test|time|times|trap|true|type|ulimit|umask|unset|until|wait|while)$/;
 

@@ -23,7 +23,7 @@ async function ownNpm(): Promise<OwnTools['npm']> {
   return null;
 }
 
-/** Returns the facts about this host by which packages are chosen. */
+/** Returns the facts about this host that decide which npm package of a tool fits. */
 export async function thisMachine(): Promise<Machine> {
   const { platform, arch } = process;
   const flags = platform === 'linux' ? await readFile('/proc/cpuinfo', 'latin1').catch(() => '') : ' avx2 ';

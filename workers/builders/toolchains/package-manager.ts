@@ -45,9 +45,8 @@ const COREPACK = {
 };
 
 /**
- * Decides which package manager installs a project, in which version, and how. In a workspace, the files are those of
- * its root. An installation that would change the lock file fails. Throws `BuildError` if a requested version is
- * invalid.
+ * Decides which package manager installs a project, in which version, and how. In a workspace, `files` are the root's
+ * files. An installation that would change the lock file fails. Throws `BuildError` if a requested version is invalid.
  */
 export function packageManagerOf(files: ProjectFiles, manifest: PackageManifest): PackageManager {
   const name = managerName(files, manifest);
@@ -118,7 +117,7 @@ function yarn(files: ProjectFiles, wish: VersionWish, locked: boolean): PackageM
       caches: { YARN_CACHE_FOLDER: 'yarn', ...NPM_CACHES },
     };
   }
-  // With zero installs the repository contains the dependencies, and yarn's own resolver finds them there.
+  // With yarn's zero-installs, the repository contains the dependencies, and yarn's own resolver finds them there.
   const inRepository = files.has('.pnp.cjs') || files.has('.pnp.js');
   const plugnplay = inRepository || yarnSettings(files).nodeLinker === 'pnp';
   return {

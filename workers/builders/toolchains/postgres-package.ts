@@ -20,14 +20,14 @@ export async function copyOwnPostgres(
 }
 
 /**
- * Returns true if a version belongs to a major version of PostgreSQL. To semver, all versions of the package are
- * prereleases.
+ * Returns true if a version belongs to a major version of PostgreSQL. Compares numbers, because to semver all versions
+ * of the package are prereleases, which ranges exclude.
  */
 export function isOfMajor(version: string, major: string): boolean {
   return String(semver.major(version)) === major;
 }
 
-/** Returns the newest of those versions that belong to a major version; null if there is none. */
+/** Returns the newest version that belongs to a major version; null if there is none. */
 export function newestOfMajor(versions: readonly string[], major: string): string | null {
   return semver.rsort(versions.filter((version) => isOfMajor(version, major)))[0] ?? null;
 }

@@ -1,4 +1,4 @@
-/** A program, besides its language, that a build needs on the host. */
+/** A program that a build needs on the host in addition to the compiler or interpreter. */
 export interface Tool {
   name: string;
   /** A shell command that succeeds if the tool is installed. */
