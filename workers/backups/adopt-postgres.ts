@@ -18,8 +18,8 @@ export interface Adoption {
 }
 
 /**
- * Returns what must change in a backup's data before `service` can use it; null for nothing. Nothing must change if the
- * backup is of the same service, or of a redis, whose users are not stored in its data.
+ * Returns what must change in a backup's data before `service` can use it. Returns null for a backup of the same
+ * service, and for redis, whose data contains no users.
  */
 export async function adoptionOf(
   { db, keyring }: Pick<JobDeps, 'db' | 'keyring'>,
@@ -36,8 +36,8 @@ export async function adoptionOf(
 }
 
 /**
- * Renames the database and the role in a copy to those of another service. Also sets the password of the platform's
- * user; that of the tenant's user is set when the server starts. Throws a `BackupError`.
+ * Renames the database and the role in a copy, so that another service can use it. Also sets the password of the
+ * platform's user. The tenant's password is set when the server starts. Throws a `BackupError`.
  */
 export async function adoptPostgres(client: pg.Client, { from, to, adminPassword }: Adoption): Promise<void> {
   const name = pg.escapeIdentifier;

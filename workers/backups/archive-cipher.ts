@@ -76,7 +76,7 @@ export class DecryptArchive extends Transform {
   #waiting: Buffer[] = [];
   #bytes = 0;
   #chunk = 0;
-  /** What comes next in the archive: the format and the length of the sealed key, the sealed key, or chunks. */
+  /** The next part of the archive: the format and the length of the sealed key, the sealed key, or (`read`) chunks. */
   #header: 'magic' | 'key' | 'read' = 'magic';
   #keyBytes = 0;
 

@@ -14,10 +14,10 @@ type Sink = ReturnType<Pack['entry']>;
 
 const READ_BYTES = 256 * 1024;
 export const MAX_ENTRIES = 1_000_000;
-/** Maximum total length of all names: the paths of very deep folders could use up the memory. */
+/** Maximum total length of all names. Without it, the paths of very deep folders could use up the memory. */
 const MAX_NAME_CHARACTERS = 64 * 1024 * 1024;
 
-/** The list of an archive's entries, and what a check of it must find. */
+/** The list of an archive's entries, and the facts that a check of the archive must find. */
 export interface Manifest {
   format: 1;
   kind: ServiceKind;
@@ -40,7 +40,7 @@ export class ArchiveWriter {
   #bytes = 0;
   #nameCharacters = 0;
 
-  /** `maxBytes` limits the sum of the sizes of all entries. A sparse file may be larger than any disk. */
+  /** `maxBytes` limits the sum of the sizes of all entries, because a sparse file may be larger than any disk. */
   constructor(maxBytes = Number.POSITIVE_INFINITY) {
     this.#maxBytes = maxBytes;
   }
@@ -152,7 +152,7 @@ async function* contentOf(size: number, read: (position: number) => Promise<Buff
   let position = 0;
   while (position < size) {
     const piece = await read(position);
-    // The file became shorter meanwhile. Recovery replays that change from PostgreSQL's WAL.
+    // An empty piece means that the file became shorter. It is padded, and recovery replays the change from the WAL.
     const chunk = (piece.length === 0 ? Buffer.alloc(READ_BYTES) : piece).subarray(0, size - position);
     position += chunk.length;
     yield chunk;

@@ -41,8 +41,8 @@ export interface CheckInput {
 }
 
 /**
- * Proves that an archive can be restored. Reads it completely; that of a database is unpacked and opened by a fresh
- * server. Returns a summary for the log. Throws a `BackupError` if the archive is damaged or incomplete.
+ * Proves that an archive can be restored. Reads it completely. A database's archive is also unpacked and opened by a
+ * fresh server. Returns a summary for the log. Throws a `BackupError` if the archive is damaged or incomplete.
  */
 export async function checkArchive(deps: JobDeps, input: CheckInput): Promise<string> {
   const { backup, spec, folder, signal, maxBytes } = input;

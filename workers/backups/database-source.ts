@@ -9,7 +9,7 @@ import type { BackupSource } from './backup-source.js';
 import { copyPostgres } from './postgres-source.js';
 import { copyRedis } from './redis-source.js';
 
-/** How much larger than the data a backup may become, in bytes, because the data can grow during the copy. */
+/** A backup may be this much larger than twice the data, in bytes, because the data can grow during the copy. */
 const GROWTH_BYTES = 1024 ** 3;
 
 /** Opens a running database for its backup. */
@@ -36,7 +36,7 @@ export async function openDatabase(
   };
 }
 
-/** Opens the server, which may be restarting. If it is not running, the backup fails only in the job's last attempt. */
+/** Opens the server. If it is not running, it may be restarting, so only the job's last attempt fails the backup. */
 async function openRunning(deps: DataAccessDeps, serviceId: string, helpers: JobHelpers): Promise<DataServer> {
   try {
     return await openDataServer(deps, serviceId);

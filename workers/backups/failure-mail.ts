@@ -13,7 +13,7 @@ interface MailDeps {
   log: Logger;
 }
 
-/** Sends an e-mail to the users who subscribed to e-mails about failures. Tries once and never throws. */
+/** Sends an e-mail to the workspace's address, if it gets e-mails about failures. Tries once and never throws. */
 export async function mailFailedBackup(
   { db, mailer, log }: MailDeps,
   service: ServiceRow,

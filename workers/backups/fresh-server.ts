@@ -13,7 +13,9 @@ const SOCKETS = 'sockets';
 const STOP = 'stop';
 const LAST_LINES = 5;
 const POLL_MS = 50;
-/** The grace period, in milliseconds. An aborted check deletes its copy, so the server need not shut down cleanly. */
+/**
+ * How long an aborted server may take to exit, in milliseconds. Its copy is deleted, so no clean shutdown is needed.
+ */
 const GRACE_MS = 1_000;
 
 export interface FreshServer {
@@ -27,7 +29,9 @@ export interface FreshServer {
   tools: readonly string[];
   /** Returns the server's command for /bin/sh, which runs in the folder of the check and must listen in `sockets`. */
   command: (paths: { data: string; sockets: string }) => string;
-  /** Timeout of the whole check, in milliseconds. The server may be any program that the tenant chose. */
+  /**
+   * Timeout of the whole check, in milliseconds. Needed because the server may be any program that the tenant chose.
+   */
   limitMs: number;
   signal: AbortSignal;
 }
@@ -117,7 +121,7 @@ async function runFresh<T>(
   }
 }
 
-/** Returns a script that runs a server until a file appears, then sends SIGINT, on which the server writes its data. */
+/** Returns a script that runs a server until a file appears, then sends SIGINT so that it writes its data and exits. */
 function supervised(command: string, stopFile: string): string {
   return [
     `${command} & server=$!`,

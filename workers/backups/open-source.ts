@@ -14,8 +14,8 @@ export async function hostOfSource({ db }: Pick<JobDeps, 'db'>, { id, kind }: Se
 }
 
 /**
- * Opens the data of a service for a backup. It must be stored on this host. Throws `BackupError` or `ReleaseError` if
- * it cannot be copied now.
+ * Opens the data of a service for a backup. The data must be stored on this host. Throws `BackupError` or
+ * `ReleaseError` if it cannot be copied now.
  */
 export function openSource(deps: JobDeps, service: ServiceRow, helpers: JobHelpers): Promise<BackupSource> {
   return isDataKind(service.kind) ? openDatabase(deps, service, helpers) : openVolumes(deps, service);

@@ -2,7 +2,7 @@ import type { Config } from '../../shared/core/config.js';
 import type { BackupStore } from './backup-store.js';
 import { FolderStore } from './folder-store.js';
 
-/** The stores that this host can reach. Old archives stay readable after BACKUP_STORE has changed. */
+/** The stores that this host can reach, even if BACKUP_STORE has changed, so that old archives stay readable. */
 export interface BackupStores {
   /** The store for new archives. */
   current: BackupStore;

@@ -28,7 +28,7 @@ export async function whilePaused<T>(
 ): Promise<T> {
   const deadline = Date.now() + WAIT_MS;
   for (;;) {
-    // A deployment in progress may start a replica at any moment, which would fail because of the hold.
+    // Wait for a deployment in progress: it may start a replica at any moment, which would fail during a hold.
     if (!(await hasOpenDeployment(db, serviceId)) && !(await isHeld(db, serviceId))) {
       const outcome = await withHold(db, serviceId, async (lost) => {
         if (await hasOpenDeployment(db, serviceId)) return null;
@@ -60,7 +60,7 @@ async function pause<T>(
   const renewal = setInterval(() => void mark().catch(() => undefined), RENEW_MS);
   const either = AbortSignal.any([signal, stopping.signal]);
   const paused = await Promise.allSettled(
-    // Those of a sleeping service are frozen, and stay so while they are marked.
+    // Containers of a sleeping service are already frozen. They stay frozen while they are marked as paused.
     replicas.filter(({ state }) => state !== 'frozen').map((row) => sandbox.pause(sandboxIdOf(row))),
   );
   try {

@@ -22,7 +22,9 @@ import { mailFailedBackup } from './failure-mail.js';
 import { hostOfSource, openSource } from './open-source.js';
 import { assertRoom, checkFolder, MINUTE, megabytes, timeFor } from './work-folders.js';
 
-/** After this time, in milliseconds, a worker on a host without the data passes the backup to another worker. */
+/**
+ * If a worker's host lacks the data, the worker releases the backup, which is due again after this many milliseconds.
+ */
 const ELSEWHERE_MS = 1_000;
 /** A backup fails if its host has been offline for longer than this, in milliseconds. */
 const MAX_WAIT_MS = 60 * 60_000;
@@ -31,8 +33,8 @@ const COPY_MS = { always: 15 * MINUTE, perGigabyte: 5 * MINUTE };
 
 /**
  * Performs a backup: copies the data into an archive, checks that archive, and publishes it. The check reads the whole
- * archive; that of a database is opened by a fresh server. If a worker loses its lease, the next claim or a sweep
- * removes its archive.
+ * archive. A database's archive is also opened by a fresh server. If a worker loses its lease, the next claim or a
+ * sweep removes its archive.
  */
 export function backupHandler(deps: JobDeps): Handler<BackupRow> {
   return {
@@ -59,7 +61,7 @@ async function makeBackup(deps: JobDeps, { record: backup, signal, helpers }: Wo
   const source = await openSource(deps, service, helpers);
   try {
     const { sizeBytes, dataBytes, sentence } = await makeArchive(deps, backup, service, source, signal);
-    // Flush first: the log must be complete when the backup is shown as finished.
+    // Log first: the log must be complete when the backup is shown as finished.
     await say(deps, backup, `Backup ${backup.id} succeeded: ${sentence}`);
     return { event: 'succeeded', set: { size_bytes: sizeBytes, data_bytes: dataBytes, error: '' } };
   } catch (error) {
@@ -139,7 +141,7 @@ interface CopyInput {
   maxBytes: number;
 }
 
-/** Copies the source into an archive and, at the same time, that into the store. If either side fails, aborts both. */
+/** Copies the source into an archive and streams the archive into the store. If either fails, aborts both. */
 async function copy(
   store: BackupStore,
   object: string,

@@ -20,14 +20,14 @@ const RESTORED = 'restored-';
 type Deps = JobDeps & DataAccessDeps;
 
 /**
- * Replaces the data of a service by that of a backup, which may be of another service. Unpacks and checks the backup
- * next to the data, then swaps the two while the service is stopped. Keeps the previous data until the operation has
- * succeeded, and puts it back if the service does not start on the restored data. If this worker dies, another one
- * continues. Throws a `BackupError` or a `ReleaseError` with the reason.
+ * Replaces the data of a service with a backup, which may be of another service. Unpacks and checks the backup next to
+ * the data, then swaps the two while the service is stopped. Keeps the previous data until the operation has succeeded,
+ * and puts it back if the service does not start on the restored data. If this worker dies, another one continues.
+ * Throws a `BackupError` or a `ReleaseError` with the reason.
  */
 export async function performRestore(deps: Deps, run: OperationRun): Promise<void> {
   const { service } = run;
-  // From here on, only this claim holds the service. A hold of an earlier claim's worker becomes void.
+  // The worker of an earlier claim may have died while it held the service. Its hold would block this claim.
   if (run.operation.fence > 1) await voidHold(deps.db, service.id);
   const target = isDataKind(service.kind) ? await databaseTarget(deps, service) : await volumesTarget(deps, service);
   try {
@@ -63,8 +63,8 @@ async function restoreOn(
       .map(({ part, names }) => ({ before: names.includes(before), data: names.includes(part.entry) })),
   );
   if (decision === 'confirm') return confirm(swap);
-  // An earlier worker died between its two renames. Put the data back, so that the service runs while the backup is
-  // checked again.
+  // An earlier worker died after it had moved the data aside. Put the data back, so that the service runs while the
+  // backup is checked again.
   if (decision === 'putBack') await swapBack(swap);
 
   for (const { part, names } of observed) {
@@ -136,7 +136,7 @@ async function putBack({ files, entry }: RestorePart, before: string, fresh: str
   await files.rename(before, entry);
 }
 
-/** Returns the name of the restored data after the previous data was put back. */
+/** Returns the name under which restored data is set aside when the previous data is put back. */
 function refusedName(fresh: string): string {
   return `${fresh}-refused`;
 }
@@ -144,11 +144,11 @@ function refusedName(fresh: string): string {
 /** Continues after the death of a worker that had swapped the data. If the service does not start, swaps back. */
 async function confirm(swap: Swap): Promise<void> {
   const { target, before, signal } = swap;
-  // That worker may have died before it had written the marker completely. Without the marker, nothing starts.
+  // The dead worker may not have written the marker completely. The service does not start without the marker.
   for (const { files } of target.parts) if ((await files.names()).includes(before)) await files.writeMarker();
   if (await target.isRunning()) return;
   try {
-    // The service starts when the hold ends.
+    // Restarts the service, because `whileStopped` starts it at its end.
     await target.whileStopped(async () => undefined);
   } catch (error) {
     signal.throwIfAborted();

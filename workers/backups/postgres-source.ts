@@ -20,7 +20,9 @@ export interface PostgresFacts {
   user: string;
 }
 
-/** Folders that PostgreSQL creates again when it starts, or that only the running server needs. */
+/**
+ * Folders whose content is left out: PostgreSQL creates it again when it starts, or only the running server needs it.
+ */
 const EMPTIED = [
   'pg_wal',
   'pg_replslot',
@@ -34,9 +36,7 @@ const EMPTIED = [
 const LEFT_OUT =
   /^(postmaster\.(pid|opts)|pgsql_tmp.*|pg_internal\.init.*|backup_label(\.old)?|tablespace_map(\.old)?)$/;
 const CONTROL = 'global/pg_control';
-/**
- * Maximum number of WAL segments. No backup needs more: it takes hours, and a server keeps a limited part of its WAL.
- */
+/** Maximum number of WAL segments. No backup needs more, because a server keeps only a limited part of its WAL. */
 const MAX_SEGMENTS = 100_000;
 
 /**

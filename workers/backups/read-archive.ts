@@ -25,7 +25,7 @@ export interface ReadOptions {
 /**
  * Reads an archive and compares every file with the manifest, which it returns. Throws a `BackupError` if the archive
  * is damaged or incomplete, has an entry that the manifest does not list, or is larger than `maxBytes`. Also throws
- * what `take` throws. What `take` received is only valid if this resolves.
+ * what `take` throws. The content that `take` got is valid only if the promise resolves.
  */
 export async function readArchive(
   archive: Readable,

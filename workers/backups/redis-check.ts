@@ -18,7 +18,7 @@ const SOCKET = 'redis.sock';
 
 /**
  * Opens an unpacked backup in a fresh server, which verifies the checksum of the snapshot. Compares the number of keys
- * with that at the time of the backup. Throws a `BackupError`.
+ * with the number at the time of the backup. Throws a `BackupError`.
  */
 export async function checkRedis(
   server: Omit<FreshServer, 'command'> & { binary: string },

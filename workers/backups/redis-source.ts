@@ -20,7 +20,7 @@ export interface RedisFacts {
   keys: number;
 }
 
-/** The first part of an append-only file, which is a snapshot. */
+/** Name of the first part of an append-only file. This part is a snapshot. */
 const BASE = 'appendonly.aof.1.base.rdb';
 /** Default name of a snapshot. The name that the server reports is not used: it could point outside the folder. */
 const SNAPSHOT = 'dump.rdb';
@@ -114,10 +114,10 @@ async function snapshot(client: Redis, signal: AbortSignal): Promise<number> {
   for (;;) {
     await idle(client, signal);
     const before = infoOf(await client.info('persistence')).rdb_saves ?? '';
-    // The server reads both commands at once, so the count of keys is that at the moment of the fork.
+    // The server reads both commands at once, so the keys are counted at the moment of the fork.
     const answers = await client.pipeline().bgsave().info('keyspace').exec();
     const [[refused] = [null], [, keyspace] = [null, '']] = answers ?? [];
-    // The server may start to rewrite the append-only file at any moment.
+    // The server may have just started another save, or a rewrite of the append-only file. Wait for it and try again.
     if (refused !== null && /in progress|another child/i.test(refused.message)) continue;
     if (refused !== null) throw refused;
     const after = await idle(client, signal);

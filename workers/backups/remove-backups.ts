@@ -6,7 +6,7 @@ import type { JobDeps } from '../worker-deps.js';
 /** How many backups are removed at the same time. */
 const AT_ONCE = 4;
 
-/** Removes hidden backups from the stores that this host can reach, then deletes their rows. */
+/** Removes backups marked as deleted from the stores that this host can reach. Then deletes their rows. */
 export async function removeHiddenBackups({ db, log, backups: { stores } }: JobDeps): Promise<string[]> {
   const hidden = await hiddenBackups(
     db,

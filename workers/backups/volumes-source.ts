@@ -31,7 +31,7 @@ function pieceName(volume: string, number: number): string {
   return `${volume}/${String(number).padStart(DIGITS, '0')}`;
 }
 
-/** Parses the name of a piece into its volume and number. Throws `BackupError` if it is not such a name. */
+/** Parses the name of a piece into its volume and number. Throws `BackupError` for any other name. */
 export function pieceOf(name: string): { volume: string; number: number } {
   const [, volume = '', digits = ''] = /^([a-z0-9-]+)\/(\d{8})$/.exec(name) ?? [];
   if (volume === '') throw new BackupError(`the archive holds ${name}, which is no part of a volume`);

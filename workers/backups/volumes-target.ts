@@ -51,7 +51,7 @@ export async function volumesTarget(deps: JobDeps & DataAccessDeps, service: Ser
     const entry = await entryOf(room.folder, config.dataDir);
     parts.push({ volume, entry, files: entry === IMAGE ? withPoint(files, room.data) : files });
   }
-  // A service without a release is restored from a backup of another service, which has the same image.
+  // The image determines who owns the files. If the service has no release, the image of the backup's service is used.
   const ownerOf = async ({ service_id }: BackupRow) => {
     const live = service.live_deployment_id ?? (await getService(db, service_id))?.live_deployment_id;
     const { image } = await loadReleaseSpec(db, keyring, live ?? '');
@@ -96,7 +96,7 @@ export async function volumesTarget(deps: JobDeps & DataAccessDeps, service: Ser
 
 /**
  * Wraps the volume's files so that writing the marker also creates the mount point of its image. A volume that no
- * release has mounted yet lacks it.
+ * release has mounted yet lacks this mount point.
  */
 function withPoint(files: VolumeFiles, point: string): VolumeFiles {
   const writeMarker = async () => {

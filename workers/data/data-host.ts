@@ -18,7 +18,10 @@ export interface DataHost {
   measure(row: DataServerRow, admin: AdminAddress | null): Promise<number | null>;
   /** Opens the volume of a service. The caller closes it. Throws `ReleaseError` if it cannot be reached. */
   openVolume(serviceId: string): Promise<VolumeFiles>;
-  /** Removes the folders that finished restores left on this host's volumes, or on that of `only`. Returns how many. */
+  /**
+   * Removes the folders that finished restores left on this host's volumes; with `only`, on one volume. Returns how
+   * many.
+   */
   removeRestoreLeftovers(statusOf: (operationId: string) => Promise<string | null>, only?: string): Promise<number>;
   /** Removes the volumes of deleted services. Returns how many. */
   removeVolumes(): Promise<number>;
@@ -42,7 +45,10 @@ export interface VolumeFiles {
   close(): Promise<void>;
 }
 
-/** Returns the names that a restore created and no operation needs. `statusOf` returns an operation's status. */
+/**
+ * Returns the names that restores created and that no operation needs any more. `statusOf` returns an operation's
+ * status.
+ */
 export async function restoreLeftovers(
   names: readonly string[],
   statusOf: (operationId: string) => Promise<string | null>,

@@ -14,7 +14,8 @@ const MAX_VERSION_BYTES = 16;
 export class DataVolume extends VolumeFolder {
   async observe(initialized: boolean): Promise<ObservedVolume> {
     const data = await TenantFolder.open(this.data).catch(unlessExpected);
-    // The content of this file is never displayed. If it is not a version, the server itself refuses it.
+    // The tenant can change this file, so its content is never displayed. If it is not a version, the server refuses
+    // it.
     const version = (await data?.text('PG_VERSION', MAX_VERSION_BYTES).catch(unlessExpected)) ?? '';
     await data?.close();
     return {
@@ -49,7 +50,10 @@ export class DataVolume extends VolumeFolder {
   }
 }
 
-/** Returns null if the file is missing or something that a database server does not create. Throws other errors. */
+/**
+ * Returns null if the file is missing, or of a kind that no database server creates, such as a symlink. Throws other
+ * errors.
+ */
 function unlessExpected(error: NodeJS.ErrnoException): null {
   if (error.code === 'ENOENT' || error instanceof TenantFileError) return null;
   throw error;

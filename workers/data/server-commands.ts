@@ -35,7 +35,8 @@ const HBA = 'host all all all scram-sha-256';
 
 /**
  * Returns a command that runs PostgreSQL on `$DATA`. SIGTERM causes a fast shutdown, which terminates sessions and
- * needs no recovery. An old `postmaster.pid` is removed: because this command holds the lock, its server has exited.
+ * needs no recovery. An old `postmaster.pid` is removed: this command holds the lock, so the server that wrote the file
+ * has exited.
  */
 export function postgresCommand({ planId, port, listen }: { planId: string; port: number; listen: string }): string {
   const settings = { ...postgresSettings(planId), port: String(port), listen_addresses: listen };

@@ -19,7 +19,9 @@ export class ServerHealth implements ServerProbe {
   readonly #deps: { db: Db; keyring: Keyring };
   /** Replica id → the last attempt for which `settlePostgres` has run. */
   readonly #settled = new Map<string, string>();
-  /** Replica id → since when the server has not responded, in milliseconds since the epoch. Only while it does not. */
+  /**
+   * Replica id → when its server stopped responding, in milliseconds since the epoch. Absent if the server responds.
+   */
   readonly #silentSince = new Map<string, number>();
 
   constructor(deps: { db: Db; keyring: Keyring }) {
@@ -39,7 +41,7 @@ export class ServerHealth implements ServerProbe {
       if (!this.#silentSince.has(replica.id)) this.#silentSince.set(replica.id, Date.now());
     } else this.#silentSince.delete(replica.id);
     if (!answer.healthy) return answer.answer;
-    // Use the plan of this release, not that of the live release: a larger plan must reopen a full database.
+    // Use the plan of this release, not of the live one: deploying a larger plan must reopen a full database.
     const state = storageState(row.used_bytes, storageBytes(spec.configuration.plan), row.storage_state);
     const attempt = `${replica.restarts} ${replica.task_id}`;
     if (row.kind === 'postgres' && this.#settled.get(replica.id) !== attempt) {

@@ -24,9 +24,9 @@ export class ServerPorts {
   }
 
   /**
-   * Chooses the port for a server that is about to start, and records where applications reach it. On the host's
-   * loopback a server keeps its port for life, unless another program uses it. Throws `ReleaseError` if no port is
-   * free.
+   * Chooses the port for a server that is about to start, and records the address at which applications reach the
+   * server. On the host's loopback a server keeps its port for life, unless another program uses it. Throws
+   * `ReleaseError` if no port is free.
    */
   async claim(row: DataServerRow, slug: string, { inUse, resting }: TakenPorts): Promise<number> {
     const { db, config, ownNetworks } = this.#deps;
@@ -52,7 +52,7 @@ export class ServerPorts {
   }
 
   /**
-   * Returns the ports that this host's servers keep even while they are stopped, except that of the service `except`.
+   * Returns the ports that this host's servers keep even while they are stopped, without the port of service `except`.
    */
   async reserved(except = ''): Promise<number[]> {
     const rows = await dataServersOfHost(this.#deps.db, this.#deps.hostId);

@@ -9,7 +9,10 @@ const CONNECT_MS = 5_000;
 const END_MS = 1_000;
 /** Maximum size of a statement's result, in bytes. A program that pretends to be PostgreSQL may send data endlessly. */
 const MAX_ANSWER_BYTES = 64 * 1024 * 1024;
-/** Overrides for settings of a tenant's database or user: its objects are used only if a statement names the schema. */
+/**
+ * Overrides settings that the tenant may have set for its database or user. With this `search_path`, a tenant's object
+ * is used only if a statement names its schema.
+ */
 const SETTINGS = {
   search_path: 'pg_catalog',
   role: 'none',

@@ -15,10 +15,13 @@ import { KnownRules } from './rules/known-rules.js';
 
 /** How often the edge asks which routes have changed, because a notification may have been missed. */
 const CATCH_UP_MS = 5_000;
-/** How often it loads all routes. This only finds changes that raised no version. */
+/** How often the edge loads all routes, to find changes that did not raise a route's version. */
 const RELOAD_MS = 10 * 60_000;
 const REPORT_MS = 2_000;
-/** More services than this are not loaded in one statement, which has a time limit, but with all others in pages. */
+/**
+ * Maximum number of services that are loaded in one statement, which has a time limit. For more, the edge loads all
+ * services in pages.
+ */
 const MAX_AT_ONCE = 500;
 
 export interface RouteSyncOptions {
@@ -86,7 +89,7 @@ export class RouteSync {
     ];
   }
 
-  /** Loads and applies the route of one service (of all, on null) in the background. */
+  /** Loads and applies the route of one service in the background; for null, the routes that have changed. */
   wake(serviceId: string | null): void {
     const loaded = serviceId === null ? this.#catchUp() : this.reload(serviceId);
     loaded.catch((error) => this.#failed(error));

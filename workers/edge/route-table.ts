@@ -90,7 +90,7 @@ function targetOf(facts: RouteFacts): Target {
     return { type: 'unavailable', reason: 'no_ready_replica', ...holds, ...wakes };
   }
   const { canary } = facts;
-  // If none of its replicas is ready, all visitors get the live release.
+  // If no replica of the canary is ready, all visitors get the live release.
   const some = canary === null || canary.replicas.length === 0 ? {} : { canary };
   return { type: 'proxy', replicas: facts.replicas, ...some, ...holds };
 }

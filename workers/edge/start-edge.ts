@@ -57,7 +57,7 @@ export async function startEdge({
   }
   lifecycle.onEnd('registration', () => removeEdge(db, identity.id));
   lifecycle.onEnd('listener', () => listener.close());
-  // Closed after the edge, because nothing is counted after that.
+  // Closers run in reverse order: the reports are closed after the edge, when nothing is counted any more.
   lifecycle.onEnd('traffic report', () => report.close());
   lifecycle.onEnd('canary report', () => canaries.close());
   lifecycle.onEnd('routes', () => sync.close());

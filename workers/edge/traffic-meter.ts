@@ -12,13 +12,13 @@ interface Counts {
 /** Counts one service's responses since the last report. After the first one, counting allocates nothing. */
 export class ServiceTraffic {
   readonly serviceId: string;
-  /** Null without responses, because an edge has an entry for each of many services. */
+  /** Null without responses, to save memory: an edge has an entry for each of many services. */
   #counts: Counts | null = null;
   /** True if the service is put to sleep while it has no visitors. */
   sleeps = false;
   /** Number of requests in progress and of upgraded connections. */
   #open = 0;
-  /** Number of routes that count here. */
+  /** Number of routes that use this entry. */
   routes = 0;
 
   constructor(serviceId: string) {
@@ -77,7 +77,7 @@ export class TrafficMeter {
   readonly #services = new Map<string, ServiceTraffic>();
   #canaries: TrafficMeter | null = null;
 
-  /** Counts the answers on the two sides of canaries; each has an entry, `canaryKey`. */
+  /** Counts the responses of canaries. Each of the two sides has an entry under its `canaryKey`. */
   get canaries(): TrafficMeter {
     this.#canaries ??= new TrafficMeter();
     return this.#canaries;
@@ -100,7 +100,7 @@ export class TrafficMeter {
     return taken;
   }
 
-  /** Returns the ids of services that are put to sleep without visitors, and had one since the last report. */
+  /** Returns the ids of services that sleep without visitors and have had a visitor since the last report. */
   visited(): string[] {
     return [...this.#services.values()]
       .filter(({ sleeps, visited }) => sleeps && visited)

@@ -10,7 +10,7 @@ export interface TrafficReportOptions {
   log: Logger;
   meter: TrafficMeter;
   everyMs: number;
-  /** Stores the counts; those of services if absent. */
+  /** Stores the counts; `recordTraffic` by default. */
   record?: (db: Db, taken: readonly Traffic[]) => Promise<void>;
 }
 
@@ -39,7 +39,7 @@ export class TrafficReport {
     await this.report();
   }
 
-  /** Reports now, unless another report is in progress. Never rejects. */
+  /** Reports now, or joins the report that is in progress. Never rejects. */
   report(): Promise<void> {
     this.#running ??= this.#report().finally(() => {
       this.#running = null;

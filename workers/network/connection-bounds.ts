@@ -10,7 +10,10 @@ const MIN_CONNECTIONS = 1024;
 const MAX_CONNECTIONS = 4096;
 /** The connection tracking table is divided among this many sandboxes, so that no single one can fill it. */
 const SHARES = 64;
-/** Limits of new connections per second. By default, the table keeps a closed connection for two minutes. */
+/**
+ * Maximum number of new connections per second. `keeps` applies if the table keeps a closed connection for two minutes,
+ * which is the kernel's default.
+ */
 const PER_SECOND = { forgets: 500, keeps: 100 };
 const CLOSED_SECONDS = 5;
 const CLOSED_TIMES = `{ protocol tcp; l3proto ip; policy = { time_wait : ${CLOSED_SECONDS}, close : ${CLOSED_SECONDS} }; }`;

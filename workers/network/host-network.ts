@@ -81,8 +81,8 @@ export class HostNetwork {
   }
 
   /**
-   * Creates the network namespace of a sandbox. `port` is the port on which it listens, to be reached from the host;
-   * null if it listens on none. If the host refuses, rejects and leaves nothing behind.
+   * Creates the network namespace of a sandbox. `port` is the port of the sandbox that the host must reach; null for
+   * none. If the host refuses, rejects and leaves nothing behind.
    */
   async attach(id: string, spec: NetworkSpec, port: number | null = null): Promise<Attachment> {
     assertScope(spec.scope);
@@ -106,7 +106,8 @@ export class HostNetwork {
       const [settings, claimed] = [this.#settings, slot];
       const admitted = this.#nft(joinRules(settings, claimed))
         .catch(() => this.#nft(admitRules(settings, claimed)))
-        // Another program has flushed the rules, so set all of them again, those for this sandbox included.
+        // If both scripts fail, another program has flushed the rules. Set all of them again, including those for this
+        // sandbox.
         .catch(() => this.apply());
       for (const outcome of await Promise.allSettled([make, admitted])) {
         if (outcome.status === 'rejected') throw outcome.reason;
@@ -270,7 +271,8 @@ export class HostNetwork {
     let set: string | null = null;
     for (let tries = 0; tries < APPLY_TRIES; tries++) {
       const slots = await this.#slots.all();
-      // A sandbox that took its slot meanwhile may have added itself to the rules that were just replaced.
+      // Repeat until the sandboxes stay the same. One that took its slot meanwhile may have added itself to the rules
+      // that were just replaced.
       const names = slots.map(({ name, entry }) => `${name} ${entry?.to}`).join();
       if (set === names) break;
       await this.#nft(networkRules(current, slots));

@@ -8,7 +8,7 @@ export interface NetworkSpec {
   /** Sandboxes with the same scope can reach each other. See `scopeOf`. */
   scope: string;
   use: NetworkUse;
-  /** The host name under which neighbours reach it once it is ready; '' for none. */
+  /** The host name under which neighbours reach the sandbox once it is ready; '' for none. */
   hostName: string;
   /** An additional host name, in this scope only. */
   alias?: string;
@@ -78,7 +78,7 @@ export interface ScopedService {
 
 /**
  * Returns the scope of a service's private network. It is the service's environment. Services without an environment
- * share one scope per workspace. If private networking is off, the service has its own.
+ * share one scope per workspace. If private networking is off, the service has a scope of its own.
  */
 export function scopeOf({ serviceId, workspaceId, environmentId, configuration }: ScopedService): string {
   if (!configuration.privateNetworking) return `service-${serviceId}`;

@@ -85,7 +85,7 @@ export function networkRules(settings: NetworkSettings, slots: readonly NetworkS
   const table = tableName(token);
   const ours = `"${namePrefix(token)}*"`;
   const gateway = gatewayOf(block);
-  // If the folder's name cannot be quoted, the table gets no comment, and no other installation removes it.
+  // If the folder's name cannot be quoted, there is no comment, and other installations never remove the table.
   const comment = /^[\w./ -]{1,100}$/.test(dataDir) ? `comment "${block} ${dataDir}"` : '';
   const dns = 'meta l4proto { tcp, udp } th dport 53';
   const allowed = [
@@ -158,7 +158,9 @@ ${unique(slots.map(({ scope }) => scope))
 `;
 }
 
-/** Returns rules for connections from the host to a sandbox. If it no longer exists, they are reset at once. */
+/**
+ * Returns rules for connections from the host to a sandbox. If the sandbox no longer exists, they are reset at once.
+ */
 function ingressRules({ link }: Uplink, ours: string): string[] {
   const led = `iifname "${link}" ct status dnat`;
   return [`${led} oifname ${ours} accept`, `${led} reject with tcp reset`];
@@ -210,7 +212,9 @@ ${usesLoopback(slot, settings) ? `add element ${table} loopback { "${name}" }` :
 `;
 }
 
-/** Returns the nft script that removes a sandbox. It changes nothing if any part of it is missing. */
+/**
+ * Returns the nft script that removes a sandbox from the rules. It changes nothing if any of its elements is missing.
+ */
 export function dismissRules(settings: NetworkSettings, slot: NetworkSlot): string {
   const table = `inet ${tableName(settings.token)}`;
   const { scope, name, use } = slot;
@@ -224,7 +228,9 @@ ${usesLoopback(slot, settings) ? `delete element ${table} loopback { "${name}" }
 `;
 }
 
-/** Returns the nft script that forwards a sandbox's entry to another port. Fails if there is no entry. */
+/**
+ * Returns the nft script that forwards a sandbox's entry to another port. The script fails if the rules lack the entry.
+ */
 export function entryRules(settings: NetworkSettings, slot: NetworkSlot): string {
   const entries = `element inet ${tableName(settings.token)} entries`;
   const [element] = entryElement(settings, slot);

@@ -54,8 +54,8 @@ exec nsenter --net="/run/netns/$1" /bin/sh -ec '
 `;
 
 /**
- * Keeps the parent namespace of a rootless network open until it is killed or its folder is removed. Argument: the
- * folder of the network's files. Closing the pipe `alive` also stops slirp4netns.
+ * Keeps the parent namespace of a rootless network open until this program is killed or its folder is removed.
+ * Argument: the folder of the network's files. The program's exit closes the pipe `alive`, which stops slirp4netns.
  */
 export const HOLD = `
 set -e
@@ -71,5 +71,8 @@ exec >/dev/null 2>&1
 while [ -p alive ]; do sleep 30; done
 `;
 
-/** Starts slirp4netns with these arguments. Descriptor 4 is closed when the process that holds the namespace exits. */
+/**
+ * Starts slirp4netns with the given arguments. The exit of the process that holds the namespace closes the other end of
+ * descriptor 4, which stops slirp4netns.
+ */
 export const UPLINK = 'exec 4<alive; exec slirp4netns "$@"';

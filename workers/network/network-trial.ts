@@ -9,9 +9,9 @@ const TRIAL = { scope: 'trial', use: 'build', hostName: '' } as const;
 const PORT = 9;
 
 /**
- * Tests two namespaces of one network. Rejects with the reason if the test fails. One of them connects to the other and
- * to the host's loopback, at the address `gateway`, and the host connects to the first. The host's own firewall may
- * drop forwarded packets, for example Docker's if it was started first.
+ * Tests two namespaces of one network. Rejects with the reason if the test fails. The first must reach the second, but
+ * not the host's loopback at the address `gateway`, and the host must reach the first. The host's own firewall may drop
+ * forwarded packets, for example Docker's if it was started first.
  */
 export async function tryOut(network: HostNetwork, gateway: string): Promise<void> {
   await access('/usr/bin/nsenter').catch(() => runTool('nsenter', ['--version']));

@@ -93,7 +93,8 @@ async function openIsolated({ config, log, edgeUsers }: Deps, level: SandboxLeve
 
 /**
  * Opens the network of older sandboxes that have namespaces, if new ones share the host's network. Its rules stay, and
- * each namespace is removed with its sandbox. Returns null if there is none, or if this worker cannot manage it.
+ * each namespace is removed with its sandbox. Returns null if no sandbox has one, or if this worker cannot manage the
+ * network.
  */
 async function openRemaining(deps: Deps, level: SandboxLevel): Promise<HostNetwork | null> {
   const { config, log, edgeUsers } = deps;

@@ -57,7 +57,8 @@ export async function openRootless(deps: Deps, level: SandboxLevel): Promise<Hos
 
 /** Creates the objects of the network without opening it. */
 export async function prepareRootless({ config, log }: Deps, dataDir: string) {
-  // The platform is root in its namespace, and connections from outside arrive only through the uplink.
+  // In the parent namespace the platform is user 0, so no other user may connect to replicas. Connections from outside
+  // arrive through the uplink.
   const settings = await settingsOf(dataDir, config, { edgeUsers: [0], taken: [] });
   const named = [...settings.sources, ...settings.publicEndpoints].map(({ address }) => address);
   const uplink = freeUplink([...settings.egressAllow, ...named, settings.block]);

@@ -30,8 +30,8 @@ interface Options {
 }
 
 /**
- * The two processes of a network without root. One keeps a user namespace and a network namespace open that take the
- * place of the host's; slirp4netns connects these to the host's network. They outlive the worker, and the next worker
+ * The two processes of a network without root. One keeps open the user and the network namespace that take the place of
+ * the host's. The other, slirp4netns, connects them to the host's network. They outlive the worker, and the next worker
  * adopts them. All workers of one DATA_DIR share them.
  */
 export class RootlessProcesses {
@@ -60,7 +60,10 @@ export class RootlessProcesses {
     await truncate(this.#log).catch(() => undefined);
   }
 
-  /** Starts the processes that are not running. Resolves to true if any were. Concurrent calls share one attempt. */
+  /**
+   * Starts the processes that are not running. Resolves to true if the processes have changed since the last call.
+   * Concurrent calls share one attempt.
+   */
   ensure(): Promise<boolean> {
     this.#ensuring ??= this.#ensure().finally(() => {
       this.#ensuring = null;
@@ -158,7 +161,10 @@ export class RootlessProcesses {
     await this.#killStrays(holder.pid);
   }
 
-  /** Kills processes that were not recorded because a worker was killed just after starting them. Spares one group. */
+  /**
+   * Kills processes that were not recorded because a worker was killed just after starting them. Spares the group
+   * `except`.
+   */
   async #killStrays(except: number | null): Promise<void> {
     for (const pid of (await markedProcesses(this.#mark)).keys()) {
       if (except === null || (await groupOf(pid)) !== except) signalProcess(pid, 'SIGKILL');

@@ -41,7 +41,8 @@ export class SlirpApi {
   }
 
   async #ask<T>(execute: string, args: object): Promise<T> {
-    // A socket's path has at most 107 characters, and DATA_DIR may be longer.
+    // A socket's path has at most 107 characters, and DATA_DIR may be longer. So the path contains the folder's
+    // descriptor.
     const folder = await open(this.#folder);
     try {
       const text = await exchange(

@@ -5,7 +5,9 @@ import { FIRST_SLOT, LAST_SLOT, type NetworkSlot, REST_MS } from './network-mode
 
 /** Number of random slots to try. Even if 99 % of a block is in use, one of them is almost certainly free. */
 const TRIES = 2000;
-/** Taking a slot takes milliseconds. A worker that has not finished after this time, in milliseconds, was killed. */
+/**
+ * After this time, in milliseconds, an unfinished slot was left by a killed worker. Taking a slot takes milliseconds.
+ */
 const UNFINISHED_MS = 60_000;
 
 type Claim = Omit<NetworkSlot, 'number' | 'releasedAt'>;
@@ -70,7 +72,7 @@ export class SlotFiles {
   async release(slot: NetworkSlot, now: number): Promise<void> {
     if (slot.use === 'build') await rm(this.#path(slot.number), { force: true });
     else await this.change({ ...slot, releasedAt: now });
-    // The sandbox may have been created again meanwhile, in another slot.
+    // Keep the file of a sandbox that was created again meanwhile, in another slot.
     const noted = await readFile(join(this.#sandboxes, slot.id), 'utf8').catch(() => '');
     if (noted === String(slot.number)) await this.forget(slot.id);
   }

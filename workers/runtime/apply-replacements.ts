@@ -31,14 +31,14 @@ export async function applyReplacements(
   all: readonly ReplicaRow[],
   hasRoom: (row: ReplicaRow) => Promise<boolean>,
 ): Promise<void> {
-  // A hanging data server is restarted by its own controller.
+  // Leave out data servers: the controller of a hanging server restarts it.
   const servers = await dataServersAmong(deps.db, all);
   const rows = all.filter((row) => row.volume_id === null || !servers.has(row.volume_id));
   const now = Date.now();
   const cramped = new Set<string>();
   for (const row of rows) {
     const isDue = row.replace_at !== null && row.replace_at.getTime() <= now && row.desired === 'running';
-    // A volume is never used by two replicas at once.
+    // Two replicas never use a volume at once, so there is no room for a second one next to a replica with a volume.
     if (isDue && (row.volume_id !== null || !(await fits(deps, row, hasRoom)))) cramped.add(row.id);
   }
   const startMs = deps.config.releaseTimeoutSeconds * 1000;
@@ -52,14 +52,14 @@ export async function applyReplacements(
   }
 }
 
-/** Returns the ids of those replicas' services that are databases. */
+/** Returns the ids of the databases to which failing replicas belong. */
 async function dataServersAmong(db: Db, rows: readonly ReplicaRow[]): Promise<Set<string>> {
   const ids = rows.flatMap(({ volume_id, replace_at }) => (replace_at === null ? [] : (volume_id ?? [])));
   const known = await Promise.all(ids.map((id) => findDataServer(db, id)));
   return new Set(known.flatMap((server) => server?.id ?? []));
 }
 
-/** Returns true if the host has room for the replica. Returns false if its release cannot be loaded. */
+/** Returns true if the host has room for a second replica. Returns false if the replica's release cannot be loaded. */
 async function fits({ log }: Deps, row: ReplicaRow, hasRoom: (row: ReplicaRow) => Promise<boolean>): Promise<boolean> {
   try {
     return await hasRoom(row);

@@ -7,8 +7,8 @@ type Attempt = Pick<ReplicaRow, 'state' | 'started_at' | 'created_at' | 'exit_co
 export type AttemptProgress = AttemptOutcome | { type: 'pending'; nextMs: number };
 
 /**
- * Decides whether an attempt of a run has ended. `startMs` is the timeout of its start and `timeoutMs` that of the
- * attempt, in milliseconds; `now` is in milliseconds since the epoch.
+ * Decides whether an attempt of a run has ended. `startMs` is the timeout of its start and `timeoutMs` the timeout of
+ * the attempt, in milliseconds; `now` is in milliseconds since the epoch.
  */
 export function attemptProgress(
   row: Attempt | null,

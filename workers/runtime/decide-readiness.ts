@@ -56,7 +56,7 @@ export function decideReadiness({ state, port, checks, upMs }: CheckedReplica): 
 /** Checks of ready replicas are aligned to multiples of this time, in milliseconds, so that one pass starts many. */
 const TOGETHER_MS = 500;
 
-/** Returns when the next check is due, in milliseconds since the epoch. This is at the latest after `nextCheckMs`. */
+/** Returns when the next check is due, in milliseconds since the epoch. It is due within `nextCheckMs`. */
 export function checkTime(now: number, nextCheckMs: number): number {
   const at = now + nextCheckMs;
   return nextCheckMs < INTERVAL_MS.ready ? at : at - (at % TOGETHER_MS);

@@ -44,7 +44,7 @@ export function planPass(
 /** Polling interval of a host with nothing to do, in milliseconds. Notifications wake its supervisor sooner. */
 export const SETTLED_POLL_MS = 10_000;
 
-/** Returns true if nothing changes about a replica before a notification or a check of its health. */
+/** Returns true if only a notification or a health check can change something about a replica. */
 export function isSettled(row: SettledRow): boolean {
   const { state, desired, to_freeze, run_id, replaces, replace_at, failing_since, paused_until } = row;
   const isUnderWay = [run_id, replaces, replace_at, failing_since, paused_until].some((value) => value !== null);

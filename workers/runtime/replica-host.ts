@@ -19,18 +19,15 @@ export interface ReplicaController {
 
 /** What a supervisor reconciles: a machine with its processes, or a swarm. */
 export interface SupervisedHost {
-  /**
-   * Polling interval when no notification arrives, in milliseconds. A host on which nothing is to do is polled less
-   * often.
-   */
+  /** Polling interval when no notification arrives, in milliseconds. A host with nothing to do is polled less often. */
   readonly pollMs: number;
   controller(id: string, wake: () => void): ReplicaController;
   /** Refreshes the observed state once, before replicas are reconciled. */
   observe?(rows: readonly ReplicaRow[]): Promise<void>;
   /**
-   * Kills what runs on the host without a replica in the database, which `rows` reads. Implementations must list what
-   * runs before they call `rows`: otherwise a replica that starts in between is missing from the rows, and would be
-   * killed.
+   * Kills everything on the host that belongs to no replica in the database. Implementations must list what runs before
+   * they read these replicas with `rows`: otherwise a replica that starts in between is missing from the rows, and
+   * would be killed.
    */
   sweep(rows: () => Promise<readonly ReplicaRow[]>): Promise<void>;
   /** Resolves to true if the host has room for a second replica next to this one. If absent, there is always room. */
@@ -50,13 +47,15 @@ export interface ReplicaHost extends SupervisedHost {
   ownPort?(row: ReplicaRow): Promise<number | null>;
   /** Returns the ports on which a replica's processes listen. Absent if the host cannot list them. */
   listeningPorts?(row: ReplicaRow): Promise<number[]>;
-  /** Returns why the HEALTHCHECK of a replica's image does not pass; '' if it does. Absent if it is not run here. */
+  /**
+   * Returns why the HEALTHCHECK of a replica's image does not pass; '' if it does. Absent if the host does not run it.
+   */
   imageTrouble?(row: ReplicaRow, spec: ReleaseSpec): Promise<string>;
   /** Returns a replica's last lines of output, masked; none if they cannot be read. */
   lastOutput(row: ReplicaRow, spec: ReleaseSpec): Promise<string[]>;
   /**
-   * Returns a database's host. If absent, any host with the server's program will do. Throws `ReleaseError` without
-   * one.
+   * Returns a database's host. Throws `ReleaseError` if there is none. If the method is absent, any host with the
+   * server's program can be chosen.
    */
   hostOfData?(spec: ReleaseSpec): Promise<string>;
   /** Called after the supervisor has stopped. */

@@ -32,7 +32,7 @@ export interface ReplicaRuntimeDeps {
   checks: Pick<CheckRecorder, 'add'>;
 }
 
-/** Stores applications' output and moves the mark in the same transaction, so each line is stored exactly once. */
+/** Stores output in a transaction that also records how far it was read, so that each line is stored exactly once. */
 export interface RuntimeLogs {
   append(
     batch: {

@@ -137,7 +137,9 @@ export class ReplicaRuntime implements RuntimeDriver {
     await this.#bringUp(spec, 1, false, signal);
   }
 
-  /** Returns the host that runs a release: this one, or that of its volume. Throws `ReleaseError` if there is none. */
+  /**
+   * Returns the host that runs a release: this one, or the host of its volume. Throws `ReleaseError` if there is none.
+   */
   async #hostOf(spec: ReleaseSpec): Promise<string> {
     const { kind, serviceId } = spec;
     const { db, hostId } = this.#deps;
@@ -204,7 +206,7 @@ export class ReplicaRuntime implements RuntimeDriver {
     }
   }
 
-  /** Returns the replicas whose desired state is running. A replacement counts once it has replaced the failing one. */
+  /** Returns the replicas whose desired state is running. A new replica counts once it has replaced the failing one. */
   async #running(deploymentId: string): Promise<ReplicaRow[]> {
     const rows = await replicasOf(this.#deps.db, deploymentId);
     return rows.filter((row) => row.desired === 'running' && row.replaces === null);

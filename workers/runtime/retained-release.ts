@@ -48,7 +48,10 @@ export class RetainedRelease {
   }
 }
 
-/** Returns a masker for the service's own variables and its repository's password. An image's own are not secret. */
+/**
+ * Returns a masker for the service's own variables and its repository's password. Variables of the image are not
+ * secret.
+ */
 export function maskerOf(spec: ReleaseSpec): Masker {
   const own = Object.entries(spec.environment).filter(
     ([name, value]) => spec.image.manifest.environment[name] !== value,

@@ -32,8 +32,8 @@ export function rolloutOutcome<T extends Rolled>(
 }
 
 /**
- * Returns the generation that a restart replaces, and how many replicas the new one has. That number is `wanted` if
- * nothing runs.
+ * Returns the generation that a restart replaces, and how many replicas the new one has. If nothing runs, this number
+ * is `wanted`.
  */
 export function generationToReplace(
   rows: readonly Pick<ReplicaRow, 'generation'>[],

@@ -46,7 +46,9 @@ export interface RuntimeDriver {
    * (`platformEnds`), a runtime whose releases cannot run without it stops them; they start again with the platform.
    */
   close(platformEnds?: boolean): Promise<void>;
-  /** Starts the release's replicas next to other releases' ones. Resolves when all are ready. Throws `ReleaseError`. */
+  /**
+   * Starts the release's replicas next to those of other releases. Resolves when all are ready. Throws `ReleaseError`.
+   */
   release(spec: ReleaseSpec, signal: AbortSignal): Promise<void>;
   /** Stops every replica of the release (SIGTERM, grace period, SIGKILL). Resolves when none is left. */
   stop(deploymentId: string): Promise<void>;

@@ -60,7 +60,7 @@ export class Supervisor {
     this.#wake();
     await this.#loop;
     await Promise.all([...this.#busy.values(), this.#sweeping]);
-    // Frozen processes must run to end.
+    // Frozen processes cannot end. Closing their controllers lets them run again.
     this.#drop([...this.#controllers.keys()]);
     const { db, hostId } = this.#deps;
     if (platformEnds && this.#leadership.leading) await this.#host.end?.(await replicasOfHost(db, hostId));

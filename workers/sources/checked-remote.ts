@@ -15,7 +15,7 @@ export interface Remote {
    * in messages.
    */
   url: string;
-  /** The pinned IP addresses and the authorization header, or the ssh command. */
+  /** git settings: the pinned IP addresses and the authorization header, or the ssh command. */
   config: [key: string, value: string][];
   hasCredentials: boolean;
   /** True if the original URL had a query, which is not passed to git. */

@@ -162,7 +162,8 @@ export class GitSource implements RepositorySource {
   }
 
   /**
-   * Fetches the newest commit of a branch. Returns null if the repository has no such branch; the name may be a tag's.
+   * Fetches the newest commit of a branch. Returns null if the repository has no such branch; the name may belong to a
+   * tag.
    */
   async #resolveBranch(
     remote: Remote,

@@ -14,7 +14,7 @@ export class JoinedRuns<T> {
 
   /**
    * Joins the waiting run with this key, or creates one that calls `work`. `work` calls `begins` when it starts to
-   * read, and is aborted when all its callers are. Rejects with the signal's reason if it is aborted.
+   * read. It is aborted when all its callers have aborted. Rejects with the signal's reason if it is aborted.
    */
   join(key: string, signal: AbortSignal, work: (signal: AbortSignal, begins: () => void) => Promise<T>): Promise<T> {
     const run = this.#waiting.get(key) ?? this.#start(key, work);

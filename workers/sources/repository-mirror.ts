@@ -73,8 +73,8 @@ export class Mirror {
   }
 
   /**
-   * Fetches one commit and returns git's result. If that is a failure, the server or this mirror may be at fault. The
-   * caller must hold the lock.
+   * Fetches one commit and returns git's result. The cause of a failure may be the server or this mirror. The caller
+   * must hold the lock.
    */
   async fetchCommit(url: string, config: Settings, sha: string): Promise<GitResult> {
     return this.#fetch(['--depth=1'], url, config, [`+${sha}:refs/ranvier/${sha}`]);

@@ -16,7 +16,7 @@ const SCAN_SECONDS = 10;
 export interface SshAccess {
   /**
    * Returns the value of `core.sshCommand` with which git reads a repository of a workspace. `address` is the checked
-   * IP address of the server. Throws `SourceError` if the server cannot be reached when its host keys are to be pinned.
+   * IP address of the server. Throws `SourceError` if the server's host keys must be pinned and it cannot be reached.
    */
   commandFor(workspaceId: string, remote: SshAddress, address: string): Promise<string>;
 }

@@ -1,7 +1,7 @@
 import { TenantFolder } from './tenant-folder.js';
 
 const BLOCK_BYTES = 512;
-/** Limits of measuring. No server creates a folder with more entries or deeper. */
+/** Limits for measuring a folder. No database server creates more entries or deeper folders. */
 const MAX_ENTRIES = 2_000_000;
 const MAX_DEPTH = 32;
 

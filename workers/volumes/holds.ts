@@ -3,9 +3,9 @@ import { type Db, rowCountOf } from '../../shared/core/database/database-client.
 import { ReleaseError } from '../failures/explained-errors.js';
 
 /**
- * A hold of a service means that one operation is working on its volumes: that of a database (`data_servers`), or those
- * of another service (`volumes`). During a hold, nothing that mounts them starts. A deleted volume is held under its
- * own id.
+ * A hold of a service means that one operation is working on its volumes: the volume of a database (`data_servers`), or
+ * the volumes of another service (`volumes`). During a hold, nothing that mounts these volumes starts. A deleted volume
+ * is held under its own id.
  */
 const ROWS = [
   { table: 'data_servers', own: 'id = :serviceId' },
@@ -72,7 +72,7 @@ export async function isHeld(db: Db, serviceId: string): Promise<boolean> {
   return (await rowCountOf(db, HELD, { serviceId })) > 0;
 }
 
-/** Updates those rows of a service that satisfy the condition. Returns true if there was one. */
+/** Updates those rows of a service that satisfy the condition. Returns true if any row was updated. */
 async function change(
   db: Db,
   set: string,

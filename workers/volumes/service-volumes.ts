@@ -41,7 +41,8 @@ export class ServiceVolumes {
 
   /**
    * Creates the volumes that a replica or the attempt of a run mounts. Returns none for a replica that was started
-   * before the service had a volume. Throws `ReleaseError` with the reason if it must not be started.
+   * before the service had a volume. Throws `ReleaseError` with the reason if the replica or attempt must not be
+   * started.
    */
   async prepare(row: ReplicaRow, { level }: Pick<Sandbox, 'level'>): Promise<SandboxVolume[]> {
     if (row.run_id === null && row.volume_id === null) return [];
@@ -139,7 +140,7 @@ export class ServiceVolumes {
   }
 }
 
-/** Removes the content of deleted volumes on this host, also of those deleted with their service. Returns how many. */
+/** Removes the content of deleted volumes on this host, including volumes of deleted services. Returns how many. */
 export async function removeDeletedVolumes(deps: ServiceVolumesDeps, hostId: string): Promise<number> {
   const rows = await volumesToRemove(deps.db, hostId, 'host');
   const rooms = new ServiceVolumes(deps);

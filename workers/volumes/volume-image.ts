@@ -15,7 +15,7 @@ import { fileSystemBytes, fileSystemUsedBytes } from './volume-model.js';
 /** Options for mke2fs: no blocks are reserved for root, the journal is small, and free blocks stay allocated. */
 const MAKE_FILE_SYSTEM = ['-q', '-F', '-m', '0', '-J', 'size=8', '-b', '4096', '-E', 'nodiscard'];
 const OWN_MOUNTS = ['--mount', '--propagation', 'private'];
-/** Block size of the file system. It may leave a smaller rest of the image unused. */
+/** Block size of the file system. The end of the image stays unused if it is smaller than a block. */
 const BLOCK_BYTES = 4096;
 const SUPERBLOCK_END = 2048;
 const TRIAL_BYTES = 32_000_000;
@@ -26,7 +26,7 @@ let answer: Promise<boolean> | null = null;
 /** Resolves when no volume is being allocated. */
 let turn: Promise<void> = Promise.resolve();
 
-/** Returns true if this host can mount file system images in private mount namespaces. Tries it once. */
+/** Returns true if this host can mount file system images in private mount namespaces. Tries this only once. */
 export function canMountImages(dataDir: string): Promise<boolean> {
   answer ??= tryToMount(dataDir).catch(() => false);
   return answer;
@@ -102,8 +102,8 @@ export async function growMounted(folder: string, monitor: ProcessIdentity): Pro
     await runLimited('losetup', ['-c', device]);
     const mounts = await open(`/proc/${monitor.pid}/ns/mnt`, 'r');
     try {
-      // Check that it is still running: another process with this pid may have a tenant's programs in its mount
-      // namespace. If it is running, the opened namespace is the monitor's.
+      // Check that the monitor is still running: another process with this pid may have a tenant's programs in its
+      // mount namespace. If the monitor is running, the opened namespace is its own.
       if (!(await isRunning(monitor))) return false;
       await runLimited('nsenter', [`--mount=/proc/${process.pid}/fd/${mounts.fd}`, 'resize2fs', device]);
       return true;
@@ -120,7 +120,7 @@ export function hasImage(folder: string): Promise<boolean> {
   return exists(join(folder, IMAGE));
 }
 
-/** Allocates space for a file up to this size, of which it may have some. Throws `ReleaseError` if the disk is full. */
+/** Allocates the space that a file still lacks up to this size. Throws `ReleaseError` if the disk is full. */
 async function allocate(path: string, bytes: number): Promise<void> {
   const file = await open(path, 'a', 0o600);
   await file.close();

@@ -74,7 +74,7 @@ export function fileSystemBytes(start: Buffer): number | null {
 
 /**
  * Returns how many bytes of an ext4 file system are used, from its first bytes; null if unknown. The figure is exact
- * while it is not mounted.
+ * while the file system is not mounted.
  */
 export function fileSystemUsedBytes(start: Buffer): number | null {
   const SUPERBLOCK = 1024;

@@ -15,13 +15,13 @@ export interface VolumeContent {
   folder: string;
   /** The host's user that runs the service. */
   uid: number;
-  /** True if files may belong to several users: those of an image. */
+  /** True if files may belong to several users, namely the users of an image. */
   ownersDiffer: boolean;
 }
 
 /**
- * Capabilities that root needs in addition to the owner's rights: to read files that the owner made unreadable, or to
- * restore all attributes of files.
+ * Capabilities that a program gets in addition to the owner's rights: to read files that the owner made unreadable, or
+ * to restore all attributes of files.
  */
 const PRIVILEGES = {
   read: ['dac_read_search'],
@@ -74,9 +74,9 @@ function asOwner(uid: number, privileges: readonly string[]): string[] {
 }
 
 /**
- * Resolves to the exit code of a program whose standard error is a pipe. `onLine` is called with each line of it; lines
- * for which it returns true are left out of the error. Rejects with a `BackupError` if the code is above `most`, or
- * with the signal's reason after an abort.
+ * Resolves when a program whose standard error is a pipe has exited. `onLine` is called with each line of standard
+ * error. Lines for which it returns true are left out of the error message. Rejects with a `BackupError` if the exit
+ * code is above `most`, or with the signal's reason after an abort.
  */
 export async function ended(
   child: ChildProcess,

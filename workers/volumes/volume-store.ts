@@ -67,7 +67,7 @@ export function volumesOfHost(db: Db, hostId: string): Promise<VolumeRow[]> {
   );
 }
 
-/** Returns the deleted volumes on a host, or on a swarm's nodes, even of deleted services. They are not mounted. */
+/** Returns deleted volumes, and volumes of deleted services, on a host or a swarm's nodes. They are not mounted. */
 export function volumesToRemove(db: Db, hostId: string, place: 'host' | 'node'): Promise<VolumeRow[]> {
   return rowsOf<VolumeRow>(
     db,
@@ -82,7 +82,7 @@ export async function forgetVolume(db: Db, id: string): Promise<void> {
   await db.raw('delete from volumes where id = ?', [id]);
 }
 
-/** Records a volume's usage. Returns true if this changed its state, because several workers on a host measure. */
+/** Records a volume's usage. Returns true if its state changed. Several workers measure it, and only one gets true. */
 export async function recordVolumeUsage(db: Db, id: string, usedBytes: number, state: VolumeState): Promise<boolean> {
   const row = await oneRow<{ before: VolumeState }>(
     db,

@@ -66,8 +66,7 @@ export async function packVolume(
 
 /** Writes the names of pipes, sockets and devices into a file. Returns their number. */
 async function listSpecial(content: VolumeContent, listFile: string, signal: AbortSignal): Promise<number> {
-  // One name per line, which is how tar reads them. Standard error contains the folders that have disappeared
-  // meanwhile.
+  // tar reads one name per line. If folders disappear meanwhile, find reports them on standard error and exits with 1.
   const child = await spawnInVolume(
     content,
     'read',
@@ -104,8 +103,8 @@ export interface TarReader {
 
 /** Starts a tar that unpacks into a new, empty volume. */
 export async function unpackVolume(content: VolumeContent, signal: AbortSignal): Promise<TarReader> {
-  // Otherwise the service's user becomes the owner of all files, because the archive may come from a host with other
-  // users.
+  // Without `--same-owner`, the service's user becomes the owner of all files. The archive may come from a host with
+  // other users.
   const owner = content.ownersDiffer ? '--same-owner' : '--no-same-owner';
   return readerOf(await spawnInVolume(content, 'write', ['tar', ...UNPACK, owner], ['pipe', 'ignore', 'pipe']), signal);
 }

@@ -6,8 +6,8 @@ const TIMEOUT_MS = 10_000;
 
 /**
  * Thrown if Caddy's admin API cannot be reached or refused a request. `absent`: nothing listens there, so Caddy is not
- * running. `interrupted`: a new configuration replaced Caddy's listener before it read the request, or replaced the
- * configuration that was read.
+ * running. `interrupted`: Caddy replaced its listener during the request, or the configuration changed after it was
+ * read.
  */
 export class CaddyError extends Error {
   readonly kind: 'absent' | 'interrupted' | 'failed';
@@ -45,7 +45,7 @@ export class AdminApi {
     this.#url = url;
     const socketPath = socketPathOf(url);
     this.#origin = socketPath === null ? url.replace(/\/$/, '') : 'http://localhost';
-    // On a Unix socket Caddy accepts only requests without a host.
+    // On a Unix socket Caddy accepts only requests with an empty `Host` header.
     this.#options =
       socketPath === null
         ? { headers: {} }
@@ -59,7 +59,9 @@ export class AdminApi {
     return { value: JSON.parse(text || 'null'), etag };
   }
 
-  /** Replaces the whole configuration. Throws as interrupted if another process changed it since it was read. */
+  /**
+   * Replaces the whole configuration. Throws an `interrupted` error if another process changed it since it was read.
+   */
   async replaceConfig(value: unknown, etag: string): Promise<void> {
     const { status, text } = await this.#call('POST', { 'if-match': etag }, JSON.stringify(value));
     if (status === 412) throw new CaddyError('Caddy got another configuration at the same moment', 'interrupted');

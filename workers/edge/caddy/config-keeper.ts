@@ -67,8 +67,9 @@ export class ConfigKeeper {
   }
 
   /**
-   * Writes all parts that are missing or different, in one change. Caddy opens new sockets for its servers at each
-   * change, and the kernel resets the connections that the old ones have not accepted yet. Safe to repeat.
+   * Writes all parts that are missing or different. Makes one change, because each change costs connections: Caddy
+   * opens new sockets for its servers, and the kernel resets connections that the old sockets have not accepted yet.
+   * Safe to repeat.
    */
   async #ensure(): Promise<void> {
     const { value, etag } = await this.#api.config();

@@ -4,13 +4,15 @@ import { CaddyError } from './admin-api.js';
 export interface ConfigPart {
   /** The keys of the path to the value. */
   path: readonly string[];
-  /** Present if the value is an element of the list at `path`: the element's `@id`. */
+  /** The `@id` of the element, if the value is an element of the list at `path`; otherwise absent. */
   id?: string;
   /** True for an element that must be last in its list, so that other elements match first. */
   last?: boolean;
   /** The value; null if nothing must be at the path. */
   value: unknown;
-  /** Returns true if the current value is the edge's and may be replaced. If absent, any value may be replaced. */
+  /**
+   * Returns true if the edge wrote the current value, which may then be replaced. If absent, any value may be replaced.
+   */
   ours?: (present: unknown) => boolean;
 }
 
@@ -42,7 +44,10 @@ function insert(config: Json, part: ConfigPart): void {
   else parent[key] = part.value;
 }
 
-/** Returns the list with the part. If several elements of a list match, Caddy uses the first. */
+/**
+ * Returns the list with the part. Caddy uses the first element that matches, so a new part is first unless `last` is
+ * set.
+ */
 function withElement(present: unknown, part: ConfigPart): unknown[] {
   const list: unknown[] = Array.isArray(present) ? present : [];
   const index = list.findIndex((element) => isObject(element) && element['@id'] === part.id);

@@ -55,9 +55,9 @@ function toEdge({ sockets, timeouts }: ForwardSettings): Json {
 }
 
 /**
- * Returns a handler that holds a request until the gate reports that the edge accepts requests. Caddy 2.6 loses a
- * request's body when a connection to the edge is refused, and its HTTP client does not repeat a request that the edge
- * may have received. An edge that shuts down closes its gate first.
+ * Returns a handler that holds a request until the gate reports that the edge accepts requests. Without it, a restart
+ * of the edge would lose requests: Caddy 2.6 loses a request's body when a connection to the edge is refused, and its
+ * HTTP client does not repeat a request that the edge may have received. An edge that shuts down closes its gate first.
  */
 function throughGate(settings: ForwardSettings): Json {
   return {
@@ -70,7 +70,7 @@ function throughGate(settings: ForwardSettings): Json {
 /**
  * Hides the client's `Connection` header from Caddy. Caddy removes every header that `Connection` names, even
  * end-to-end headers. The edge process has stricter rules, so it gets the client's `Connection` and all headers. Caddy
- * forwards an upgrade only if `Connection` asks for it here.
+ * forwards an upgrade only if `Connection` is `Upgrade`, so every request gets this value.
  */
 function hideConnection(): Json[] {
   const set = (name: string, value: string) => ({ handler: 'headers', request: { set: { [name]: [value] } } });

@@ -11,7 +11,7 @@ export const HOST_PATH = '/.ranvier/host';
 
 /** How long the gate keeps an idle connection, in milliseconds: longer than Caddy does. */
 const KEEP_ALIVE_MS = 65_000;
-/** How long `close` waits for connections without a request, in milliseconds. */
+/** How long `close` waits before it destroys the connections that are still open, in milliseconds. */
 const CLOSE_MS = 1_000;
 
 /**

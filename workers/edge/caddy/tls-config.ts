@@ -3,7 +3,7 @@ import type { ConfigPart } from './config-part.js';
 import { gateProxy } from './forward-config.js';
 import { HOST_PATH } from './readiness-gate.js';
 
-/** How visitors reach services over HTTPS. Null means Caddy's default. */
+/** How visitors reach services over HTTPS. A field that is null stands for Caddy's default. */
 export type EdgeTls = NonNullable<Config['edgeTls']>;
 
 const AUTHORITY = 'ranvier';
@@ -12,9 +12,10 @@ const POLICY_ID = 'ranvier-certificates';
 const DOMAINS_POLICY_ID = 'ranvier-domain-certificates';
 
 /**
- * Makes Caddy obtain a service's certificate at the first handshake. Thus new services do not change the configuration.
- * Before it obtains one, Caddy asks whether the service exists. Caddy can ask over TCP only, so it asks at its own port
- * for redirects to HTTPS, on which no other process can listen while Caddy is running.
+ * Returns the parts that make Caddy obtain a service's certificate at the first handshake. Thus new services do not
+ * change the configuration. Before it obtains a certificate, Caddy asks whether the service exists. Caddy can ask over
+ * TCP only, so it asks at its own port for redirects to HTTPS, on which no other process can listen while Caddy is
+ * running.
  */
 export function certificateParts(tls: EdgeTls, domain: string, port: number): ConfigPart[] {
   const internal = tls.certificates === 'internal';
@@ -59,7 +60,7 @@ function isOurQuestion(present: unknown): boolean {
   return typeof present === 'string' && present.endsWith(HOST_PATH);
 }
 
-/** Redirects HTTP to HTTPS, and forwards Caddy's own requests to the gate. */
+/** Returns the server that redirects HTTP to HTTPS, and forwards Caddy's own requests to the gate. */
 export function redirectConfig(port: number, tlsPort: number, gate: string): Record<string, unknown> {
   const location = `https://{http.request.host}${tlsPort === 443 ? '' : `:${tlsPort}`}{http.request.uri}`;
   return {

@@ -11,7 +11,7 @@ export interface LiveCanary {
   previous: ServiceTraffic;
 }
 
-/** The side of one exchange. */
+/** The side of a canary that serves one request. */
 export interface VisitorSide {
   side: SideName;
   counts: ServiceTraffic;

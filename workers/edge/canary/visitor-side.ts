@@ -4,29 +4,29 @@ import type { HeaderChange } from '../rules/rule-set.js';
 import type { LiveCanary, VisitorSide } from './live-canary.js';
 
 const COOKIE = 'ranvier_canary';
-/** As long as the longest canary, in seconds. */
+/** How long a browser keeps the cookie, in seconds: as long as the longest canary. */
 const MAX_AGE = 86_400;
 const NONE: ReadonlySet<string> = new Set();
 /** An answer that broke off counts as one with this status. */
 const BROKEN = 502;
 
 /**
- * Returns the side that the cookie says; null if it says none. The cookie has the end of the deployment's id, so that
- * one of another canary does not count.
+ * Returns the side that the cookie names; null for none. The cookie contains the end of the deployment's id, so that
+ * the cookie of another canary is ignored.
  */
 export function sideInCookie(header: string | undefined, deploymentId: string): SideName | null {
   const [, id, side] = /(?:^|;) *ranvier_canary=([0-9a-f]{12})\.(new|previous) *(?:;|$)/.exec(header ?? '') ?? [];
   return id === deploymentId.slice(-12) ? (side as SideName) : null;
 }
 
-/** Draws the side of a new visitor. `chance` is from 0 to 1, and below 1. */
+/** Draws the side of a new visitor. `chance` is a random number, at least 0 and below 1. */
 export function drawnSide(percent: number, chance: number): SideName {
   return chance < percent / 100 ? 'new' : 'previous';
 }
 
 /**
- * Returns the visitor's side. Without a cookie it is drawn by lot, and the answer of the replica sets the cookie. A
- * request keeps the side that it has taken before.
+ * Returns the visitor's side. Without a cookie, the side is drawn at random, and the response sets the cookie. If the
+ * request was held and is handled again, it keeps its side.
  */
 export function takeSide(exchange: Exchange, canary: LiveCanary): SideName {
   const { deploymentId, percent } = canary;
@@ -43,7 +43,7 @@ export function takeSide(exchange: Exchange, canary: LiveCanary): SideName {
   return side;
 }
 
-/** Counts an answer for its side. `ms` is null if its duration is no latency. */
+/** Counts an answer for its side. `ms` is null if the duration of the answer does not count as latency. */
 export function countVisit({ counts, brokeOff }: VisitorSide, status: number, ms: number | null): void {
   counts.count(brokeOff ? BROKEN : status, 0, ms);
 }

@@ -24,7 +24,7 @@ export interface AnswerSources {
   wake: (serviceId: string) => void;
 }
 
-/** Responds to a request according to the route of its host. `rulesApplied`: its rules have already admitted it. */
+/** Responds to a request according to the route of its host. `rulesApplied` is true if the rules have admitted it. */
 export function answer(exchange: Exchange, sources: AnswerSources, rulesApplied = false): void {
   const { table } = sources;
   const { req, upgrade } = exchange;
@@ -74,7 +74,7 @@ function serve(exchange: Exchange, { route, canary }: LiveRoute, sources: Answer
   }
 }
 
-/** Holds the request until its service has a replica. Returns false if it must be responded to now. */
+/** Holds the request until its service has a replica. Returns false if the request must be answered now. */
 function holdRequest(exchange: Exchange, sources: AnswerSources): boolean {
   const { table, held } = sources;
   const route = table.find(exchange.host)?.route;
@@ -87,8 +87,8 @@ function holdRequest(exchange: Exchange, sources: AnswerSources): boolean {
 }
 
 /**
- * Responds with a site's file. The libraries that read it use their own callbacks, so they run in an asynchronous
- * context of the exchange.
+ * Responds with a site's file. The libraries that read it use their own callbacks. They run in an asynchronous context,
+ * so that an exception in a callback is attributed to this exchange.
  */
 function answerFromSite(exchange: Exchange, target: StaticTarget, imagesDir: string): void {
   const { containment } = exchange;

@@ -77,10 +77,10 @@ export class Containment {
   }
 }
 
-/** Handlers of exceptions in sockets' events. Keys are the socket, and objects that Node.js passes to callbacks. */
+/** Handlers of exceptions in sockets' events. Keys are sockets and their internal handles. */
 const owners = new WeakMap<object, (error: unknown) => void>();
 
-/** Has exceptions from this socket's events, or from requests on it, handled by `caught`. */
+/** Makes `caught` handle exceptions from this socket's events and from requests on it. */
 export function ownSocket(socket: Socket, caught: (error: unknown) => void): void {
   owners.set(socket, caught);
   if ('_handle' in socket && isObject(socket._handle)) owners.set(socket._handle, caught);

@@ -13,7 +13,9 @@ import type { ClientConnection } from './visitors/client-connection.js';
 export interface Exchange {
   req: IncomingMessage;
   res: ServerResponse;
-  /** Present if the client asked to upgrade this connection. `head` has the bytes that it has already sent. */
+  /**
+   * Present if the client asked to upgrade this connection. `head` contains the bytes that the client has already sent.
+   */
   upgrade: { socket: Socket; head: Buffer } | null;
   requestId: string;
   client: Client;
@@ -37,6 +39,6 @@ export interface Exchange {
   streams: boolean;
   /** Changes that rules make to the response headers; null for none. */
   headerChanges: readonly HeaderChange[] | null;
-  /** Where a rule redirects or rewrites the request to, if the site has no file at its path. */
+  /** The redirect or rewrite of a matching rule. Unless forced, it applies only if the site has no file at the path. */
   move: SiteMove | null;
 }

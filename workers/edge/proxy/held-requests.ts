@@ -1,7 +1,7 @@
 import type { Route } from '../route-table.js';
 import type { Exchange } from './exchange.js';
 
-/** Maximum number of a service's requests that one edge holds (design, section 8). */
+/** Maximum number of a service's requests that one edge holds. */
 const MAX_HELD = 1_000;
 
 interface Held {
@@ -20,7 +20,10 @@ export function holds({ target }: Route): boolean {
   return target.type !== 'static' && target.holds === true;
 }
 
-/** Requests held while a service's only replica is replaced. Bodies are not read, so that clients pause sending. */
+/**
+ * Requests held while a service has no replica: its only replica is replaced, or the service wakes from sleep. Bodies
+ * are not read, so that clients pause sending.
+ */
 export class HeldRequests {
   readonly #holdMs: number;
   readonly #byService = new Map<string, Set<Held>>();
@@ -52,7 +55,10 @@ export class HeldRequests {
     return true;
   }
 
-  /** Resumes the held requests whose route has changed, unless it has no replica. `routeOf` returns a host's route. */
+  /**
+   * Resumes the held requests whose route has changed, unless the new route has no replica either. `routeOf` returns a
+   * host's route.
+   */
   wake(routeOf: (host: string) => Route | undefined): void {
     for (const [serviceId, held] of this.#byService) {
       for (const entry of [...held]) {

@@ -18,8 +18,8 @@ export interface LiveRoute {
 }
 
 /**
- * The table that the proxy serves. A swap costs as much as the routes that change, however many others there are.
- * Replicas that stay in the table keep their connections.
+ * The table that the proxy serves. The cost of a swap depends only on the number of routes that change. Replicas that
+ * stay in the table keep their connections.
  */
 export class LiveTable {
   readonly #timeouts: ReplicaTimes;
@@ -53,7 +53,7 @@ export class LiveTable {
       if (route === undefined) this.#routes.delete(host);
       else this.#routes.set(host, this.#live(route));
     }
-    // Only now, because a new route may use the replicas of an old one.
+    // Old routes are subtracted last, because a new route may use the replicas of an old one.
     for (const before of replaced) this.#count(before, -1);
     const left = new Set(replaced.flatMap(upstreamsOf).filter(({ routes }) => routes === 0));
     for (const upstream of left) {
@@ -80,7 +80,10 @@ export class LiveTable {
     return live;
   }
 
-  /** Counts a route where it is used: entries without a route are removed. */
+  /**
+   * Adds `change` to the route counts of everything that a route uses. Upstreams and counters without a route are
+   * removed.
+   */
   #count(live: LiveRoute, change: 1 | -1): void {
     const counts = [live.traffic, ...(live.canary === null ? [] : [live.canary.new, live.canary.previous])];
     for (const used of [...counts, ...upstreamsOf(live)]) used.routes += change;

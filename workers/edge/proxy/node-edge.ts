@@ -25,7 +25,7 @@ import { admitOnly, drainRest, refuseMalformed } from './visitors/client-socket.
 import { Gauge } from './work-gauge.js';
 
 export interface NodeEdgeOptions {
-  /** 0 picks a free port, which `port` then returns. */
+  /** 0 picks a free port, which the getter `port` returns. */
   port: number;
   /** The file descriptor of a listening socket, instead of `port`. It queues connections while the edge restarts. */
   descriptor?: number | null;
@@ -53,7 +53,7 @@ export interface EdgeTimeouts extends ReplicaTimes {
   closeMs: number;
   /** How long a request may wait until its route is reloaded. */
   refreshMs: number;
-  /** How long a request may wait for the replica of a service with volumes. */
+  /** How long a request is held while its service has no replica. */
   holdMs: number;
 }
 
@@ -66,7 +66,7 @@ export const TIMEOUTS: EdgeTimeouts = {
   refreshMs: 2_000,
   holdMs: 30_000,
 };
-/** Defaults of the settings (shared/core/settings). */
+/** The defaults of the settings in shared/core/settings. */
 const LIMITS: ConnectionLimits = { perClient: 512, total: 8_192, slow: 512, stallMs: 60_000 };
 const CLIENT_KEEP_ALIVE_MS = 65_000;
 /** Idle time before the kernel probes the client. Otherwise idle streams of disconnected clients would stay open. */
@@ -193,7 +193,10 @@ export class NodeEdge implements Edge {
     }
   }
 
-  /** Logs, at most once in ten seconds, that connections could not be accepted, for example without descriptors. */
+  /**
+   * Logs, at most once in ten seconds, that connections could not be accepted, for example because no file descriptor
+   * was free.
+   */
   #notAccepted(error: Error): void {
     const now = performance.now();
     if (now - this.#lastNotAccepted < NOT_ACCEPTED_LOG_MS) return;

@@ -19,7 +19,8 @@ export interface EdgeSide {
 }
 
 /**
- * Creates the exchange for a request. An exception in it causes a 500, or closes the connection if that is too late.
+ * Creates the exchange for a request. An exception in it causes a 500 response, or closes the connection if a response
+ * has already begun.
  */
 export function openExchange(
   { log, counters, encoders, behindProxy }: EdgeSide,

@@ -71,7 +71,7 @@ export function clientOf(req: IncomingMessage, behindProxy: boolean): Client {
 
 /**
  * Returns why a request must not be forwarded; null if it may be. The HTTP parser has already refused malformed
- * framing. This finds what two HTTP implementations could interpret differently.
+ * framing. This function finds what two HTTP implementations could interpret differently.
  */
 export function ambiguity(req: IncomingMessage): string | null {
   const encoding = req.headers['transfer-encoding'];

@@ -1,7 +1,7 @@
 /**
  * Removes the `Domain` attribute from a `Set-Cookie` value, unless it is exactly the responding host. With a wider
- * domain, the browser would send one service's cookie to all others below the platform's domain. Without a domain it
- * keeps the cookie for the host.
+ * domain, the browser would send one service's cookie to all others below the platform's domain. Without a domain, the
+ * browser sends the cookie to this host only.
  */
 export function withoutForeignDomain(cookie: string, host: string): string {
   const [pair = '', ...attributes] = cookie.split(';');
@@ -19,8 +19,8 @@ function isForeignDomain(attribute: string, host: string): boolean {
 }
 
 /**
- * Returns the text in lower case, without the padding that browsers strip from parts of a cookie. This is whitespace
- * and control characters.
+ * Returns the text in lower case, without the padding that browsers strip from parts of a cookie. The padding is
+ * whitespace and control characters.
  */
 function trimmed(text: string): string {
   let start = 0;

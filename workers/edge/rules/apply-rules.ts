@@ -7,7 +7,7 @@ import { maintenanceWith, PAGES, type Page, sendPage, sendRedirect } from '../pr
 import type { Exchange } from '../proxy/exchange.js';
 import type { Guard, HeaderChange, RuleSet, SiteMove } from './rule-set.js';
 
-/** Applies the rules of a service to a request. Calls `serve` if the request is to be served, now or later. */
+/** Applies the rules of a service to a request. Calls `serve`, possibly later, if they admit the request. */
 export function applyRules(exchange: Exchange, rules: RuleSet, isSite: boolean, serve: () => void): void {
   new Rules(exchange, rules, isSite, serve).next();
 }
@@ -19,7 +19,7 @@ class Rules {
   readonly #serve: () => void;
   readonly #pathname: string;
   readonly #request: MoveRequest;
-  /** The ways in which guards read the path. */
+  /** The ways in which an application could read the path. A guard applies if it matches one of them. */
   readonly #paths: RulePath[];
   readonly #passed = new Set<Guard>();
   readonly #changes: HeaderChange[] = [];
@@ -41,7 +41,7 @@ class Rules {
     this.#paths = /%2f|%5c|\\/i.test(this.#pathname) ? [path, laxPath(this.#pathname)] : [path];
   }
 
-  /** Goes on with the next rule. */
+  /** Applies the remaining rules in order. */
   next(): void {
     const { steps } = this.#rules;
     while (this.#at < steps.length) {
@@ -56,7 +56,7 @@ class Rules {
     this.#end();
   }
 
-  /** Follows the files of the site, then enforces the guards of the path to which the request was led. */
+  /** Applies the rules from the files of the site, then the guards of the path to which a rewrite leads. */
   #end(): void {
     const { site, guards } = this.#rules;
     for (const guard of this.#isSite ? site.guards : []) {
@@ -83,7 +83,7 @@ class Rules {
     if (own.length + this.#changes.length > 0) this.#exchange.headerChanges = [...own, ...this.#changes];
   }
 
-  /** Takes a matching move, and returns true if it has answered the request. */
+  /** Records a redirect or rewrite if it matches. Returns true if it has already answered the request. */
   #moved(move: Move): boolean {
     const target = matchMove(move, this.#request);
     if (target === null) return false;
@@ -95,7 +95,7 @@ class Rules {
     return true;
   }
 
-  /** Returns true if the guard lets the request on. If it does so later, `next` goes on. */
+  /** Returns true if the guard admits the request now. If it admits the request later, it calls `next`. */
   #passes(guard: Guard, paths: readonly RulePath[]): boolean {
     if (!paths.some((path) => matchPath(guard.pattern, path) !== null)) return true;
     this.#passed.add(guard);
@@ -134,7 +134,7 @@ class Rules {
   }
 }
 
-/** Returns a request target, in which each character is a byte, as a header may have it. */
+/** Encodes each byte of a request target that a header must not contain as `%xx`. Each character is one byte. */
 export function printable(target: string): string {
   return target.replace(/[^\x21-\x7e]/g, (byte) => `%${byte.charCodeAt(0).toString(16).padStart(2, '0')}`);
 }

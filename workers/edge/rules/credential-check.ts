@@ -3,16 +3,18 @@ import type { BasicCredentials } from '../../../shared/core/basic-credentials.js
 import type { RuleUser } from '../../../shared/rules/model.js';
 import { verifyPassword } from '../../../shared/secrets/password.js';
 
-/** Results that a rule remembers, each some 100 bytes. */
+/** Maximum number of results that a rule remembers. Each takes some 100 bytes. */
 const MAX_KNOWN = 1_000;
-/** Checks of a rule that wait for their turn. Each takes some 50 ms. */
+/** Maximum number of unfinished checks of a rule. Each takes some 50 ms. */
 const MAX_WAITING = 8;
-/** Checks of all rules at the same time. A check takes one of the four threads that read files too. */
+/**
+ * Maximum number of checks at the same time. Each occupies one of the four threads with which Node.js also reads files.
+ */
 const AT_ONCE = 2;
 
 /**
- * Checks the passwords of one rule, and remembers the results: a browser sends its password with each request. One
- * check of a rule runs at a time, so a rule cannot keep others from their turn.
+ * Checks the passwords of one rule, and remembers the results, because a browser sends its password with each request.
+ * Only one check of a rule runs at a time, so that the rule does not delay the checks of others.
  */
 export class CredentialMemory {
   /** Digest of name and password → whether they are right. */
@@ -20,14 +22,14 @@ export class CredentialMemory {
   readonly #running = new Map<string, Promise<boolean>>();
   #last: Promise<unknown> = Promise.resolve();
 
-  /** Returns whether a user has this password; at once if it is known. Returns null if too many checks wait. */
+  /** Returns true if a user has this password, as a promise if it must be checked; null if too many checks wait. */
   check(users: readonly RuleUser[], { name, password }: BasicCredentials): boolean | Promise<boolean> | null {
     const digest = createHash('sha256').update(`${name}\0${password}`).digest('base64');
     const known = this.#known.get(digest) ?? this.#running.get(digest);
     if (known !== undefined) return known;
     if (this.#running.size >= MAX_WAITING) return null;
     const user = users.find((one) => one.name === name);
-    // An unknown name takes as long as a wrong password.
+    // An unknown name takes as long as a wrong password, so that the time does not reveal which names exist.
     const hash = user?.hash ?? users.find((one) => one.hash !== null)?.hash ?? null;
     if (hash === null) return false;
     const result = this.#last
@@ -41,7 +43,7 @@ export class CredentialMemory {
 
   #remember(digest: string, isRight: boolean): boolean {
     const [oldest] = this.#known.keys();
-    // Wrong ones make room first, so that guesses do not push out what browsers send.
+    // Wrong passwords are removed first, so that guesses do not displace the passwords of visitors.
     if (this.#known.size >= MAX_KNOWN && oldest !== undefined) {
       const wrong = [...this.#known].find(([, right]) => !right)?.[0];
       this.#known.delete(wrong ?? oldest);

@@ -5,9 +5,7 @@ import type { RouteFacts } from '../../../shared/routing/store.js';
 import { loadRules, type RuleSource } from '../../../shared/rules/store.js';
 import { compileRules, type RuleSet } from './rule-set.js';
 
-/**
- * The compiled rules of all services that have any. Those that have not changed are neither loaded nor compiled again.
- */
+/** The compiled rules of all services that have any. Only rules that have changed are loaded and compiled again. */
 export class KnownRules {
   readonly #log: Logger;
   readonly #known = new Map<string, RuleSet>();
@@ -25,7 +23,9 @@ export class KnownRules {
     for (const serviceId of this.#known.keys()) if (!services.has(serviceId)) this.#known.delete(serviceId);
   }
 
-  /** Loads the rules that these facts name and this edge does not have. */
+  /**
+   * Loads the rules that these facts name and this edge lacks. Forgets the rules of services that have none any more.
+   */
   async refresh(db: Db, facts: readonly RouteFacts[]): Promise<void> {
     const wanted = facts.filter(({ rulesKey, deleted }) => rulesKey !== '' && !deleted);
     const missing = wanted.filter(({ serviceId, rulesKey }) => this.#known.get(serviceId)?.key !== rulesKey);
@@ -42,7 +42,7 @@ export class KnownRules {
     for (const source of sources) this.#known.set(source.serviceId, this.#compiled(source));
   }
 
-  /** If rules cannot be compiled, every request is refused: one of them may ask for a password. */
+  /** If rules cannot be compiled, every request is refused, because one of the rules may ask for a password. */
   #compiled(source: RuleSource): RuleSet {
     try {
       return compileRules(source);

@@ -1,4 +1,4 @@
-/** How many addresses one rule counts, and all rules of an edge: some 10 and 50 MiB. */
+/** Maximum number of clients that one rule counts (some 10 MiB), and that all rules of an edge count (some 50 MiB). */
 const MAX_CLIENTS = 50_000;
 const MAX_OF_EDGE = 250_000;
 
@@ -10,8 +10,8 @@ interface Window {
 let counted = 0;
 
 /**
- * Counts the requests of each client in windows of a fixed time, in memory. At the limit of clients, those whose window
- * began first are forgotten: a rule that counts more of them loses only counts of its own.
+ * Counts the requests of each client in windows of a fixed time, in memory. At a limit, a rule forgets those of its own
+ * clients whose windows began first, and no clients of other rules.
  */
 export class RateCounts {
   readonly #windows = new Map<string, Window>();
@@ -40,7 +40,7 @@ export class RateCounts {
     for (const client of this.#windows.keys()) this.#forget(client);
   }
 
-  /** Windows of one rule have one length, so the first of the map ends first. */
+  /** All windows of a rule have the same length, so the first one in the map ends first. */
   #makeRoom(now: number): void {
     for (const [client, { endsAt }] of this.#windows) {
       if (endsAt > now && this.#windows.size < MAX_CLIENTS && counted < MAX_OF_EDGE) return;

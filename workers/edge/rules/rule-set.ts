@@ -9,7 +9,7 @@ import { RateCounts } from './rate-counts.js';
 /** What a rule of type `headers` does to an answer. */
 export interface HeaderChange {
   set: readonly { name: string; value: string }[];
-  /** Names in lower case, also of the headers that are set. */
+  /** Names of headers to remove, in lower case. They include the headers that are set, which replace earlier ones. */
   without: ReadonlySet<string>;
 }
 
@@ -22,20 +22,20 @@ export type Guard = { pattern: PathPattern } & (
 
 type Step = Guard | { type: 'headers'; pattern: PathPattern; change: HeaderChange } | { type: 'move'; move: Move };
 
-/** Where a matching rule leads a request for a site. It acts if it is forced, or if the site has no file there. */
+/** The redirect or rewrite of a matching rule. It applies if it is forced, or if the site has no file at the path. */
 export interface SiteMove {
   status: number;
   force: boolean;
   target: Target;
 }
 
-/** The rules of a service, compiled. `key` names them: two sets with one key are equal. */
+/** The compiled rules of a service. Two sets with the same `key` are equal. */
 export interface RuleSet {
   key: string;
   steps: readonly Step[];
-  /** Those of the steps, and of the site. */
+  /** The guards among the steps, and the guards of the site. */
   guards: readonly Guard[];
-  /** What the files of the live site say. */
+  /** The rules in the files of the live site, such as `_redirects`. */
   site: {
     moves: readonly Move[];
     headers: readonly { pattern: PathPattern; change: HeaderChange }[];
@@ -45,7 +45,7 @@ export interface RuleSet {
 
 /** Compiles the rules of a service. Their patterns were checked when they were stored. */
 export function compileRules({ rulesKey, rules, site }: Pick<RuleSource, 'rulesKey' | 'rules' | 'site'>): RuleSet {
-  // A canary acts on deployments: the route says whether one is under way.
+  // A rule of type `canary` affects only deployments. The route contains a canary that is under way.
   const steps = rules.filter(({ type }) => type !== 'canary').map(compileRule);
   const ofSite = (site?.auth ?? []).map(({ for: path, users }) => passwordGuard(path, { users, ignoresCase: true }));
   return {

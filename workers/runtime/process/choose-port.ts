@@ -3,11 +3,11 @@ import type { ListeningSocket } from '../../sandbox/listening-sockets.js';
 /** The ports on which an application listens, and those on which it should. */
 export interface ObservedPorts {
   sockets: readonly ListeningSocket[];
-  /** The port in its variable PORT. */
+  /** The port in the application's variable PORT. */
   wanted: number;
   configured: number;
   exposed?: readonly number[];
-  /** How long it has listened only on other ports, in milliseconds. */
+  /** How long the application has listened only on other ports than PORT, in milliseconds. */
   elsewhereMs: number;
 }
 
@@ -53,7 +53,7 @@ export type PortWay =
   /** The application listens on IPv6 loopback only, or on another address: a relay forwards connections. */
   | { type: 'relay' };
 
-/** Decides how to reach a port at `address`, which is the namespace's own. */
+/** Decides how connections to `address`, which is the namespace's own, reach a port. */
 export function wayTo(sockets: readonly ListeningSocket[], port: number, address: string): PortWay {
   const own = sockets.filter((socket) => socket.port === port).map((socket) => socket.address);
   if (own.some((listening) => ['0.0.0.0', '::', address].includes(listening))) return { type: 'direct' };

@@ -40,8 +40,8 @@ export async function claimWithPort(
 }
 
 /**
- * Returns the port for a new attempt; null for the attempt of a run. A database server keeps its port, because
- * applications have it in their variables.
+ * Returns the port for a new attempt; null if it listens on none, such as the attempt of a run. A database server keeps
+ * its port, because applications have it in their variables.
  */
 async function portFor(deps: PortDeps, row: ReplicaRow, spec: ReleaseSpec): Promise<number | null> {
   if (isDataKind(spec.kind)) return dataServicesOf(deps).claimPort(spec, await usedPorts(deps));

@@ -24,7 +24,9 @@ export type ProcessAction =
 export interface ObservedProcess {
   row: Pick<ReplicaRow, 'desired' | 'state' | 'pid' | 'next_start_at' | 'run_id' | 'paused_until' | 'to_freeze'>;
   alive: boolean;
-  /** True if this worker keeps the processes frozen. They run if the worker that did has ended. */
+  /**
+   * True if this worker keeps the processes frozen. When a worker ends, the processes that it kept frozen run again.
+   */
   frozen: boolean;
 }
 
@@ -47,7 +49,7 @@ export function decideProcessReplica({ row, alive, frozen }: ObservedProcess, no
       if (!alive) return ['recordEnd'];
       // The attempt of a run never becomes ready: it ends by itself. A paused process cannot respond to a check.
       if (row.run_id !== null || paused) return ['followOutput'];
-      // Edges that have the newest route send no more requests.
+      // Edges with the newest route send no more requests. Wait until all edges have it.
       if (row.to_freeze && row.state === 'ready') return ['followOutput', 'drain', 'freeze'];
       return ['followOutput', 'checkHealth'];
     case 'frozen':

@@ -36,7 +36,7 @@ export function rulesOf({ table, dataDir, ports, edgeUsers, hostedUsers }: Firew
   const hostedButNotDns = `${hosted} meta l4proto { tcp, udp } th dport != 53`;
   const elements = (items: string[]) => (items.length === 0 ? '' : `elements = { ${items.join(', ')} }`);
   const sorted = [...ports].sort((a, b) => a.port - b.port);
-  // If the folder's name cannot be quoted, the table gets no comment, and no other installation removes it.
+  // If the folder's name cannot be quoted, there is no comment, and other installations never remove the table.
   const comment = /^[\w./ -]{1,120}$/.test(dataDir) ? `comment "${dataDir}"` : '';
   return `
 table inet ${table}

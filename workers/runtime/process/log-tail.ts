@@ -149,7 +149,10 @@ function endOfLines(chunk: Buffer, lines: number): number {
   return end;
 }
 
-/** Returns the length of a chunk's complete lines, in bytes. An overlong line counts as far as it can be split off. */
+/**
+ * Returns the length of a chunk's complete lines, in bytes. For an overlong line, returns the length of the part that
+ * can be split off.
+ */
 function completeBytes(chunk: Buffer, cutter: LineCutter): number {
   const end = chunk.lastIndexOf(0x0a);
   if (end >= 0) return end + 1;

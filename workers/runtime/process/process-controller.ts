@@ -60,7 +60,9 @@ export class ProcessController implements ReplicaController {
   /** The database row at the last reconciliation, and when that finished; null while one runs, or after one failed. */
   #row: ReplicaRow | null = null;
   #reconciledAt: number | null = null;
-  /** The processes that this worker keeps frozen. They run again if it dies, and its successor freezes them again. */
+  /**
+   * The processes that this worker keeps frozen. If the worker dies, they run until its successor freezes them again.
+   */
   #frozen: PausedSandbox | null = null;
   /** True if something has changed since the last reconciliation started. */
   #woken = true;
@@ -91,7 +93,7 @@ export class ProcessController implements ReplicaController {
     const now = Date.now();
     if (seen.updated_at.getTime() !== row.updated_at.getTime() || now >= this.nextCheckAt) return false;
     if (row.next_start_at !== null && row.next_start_at.getTime() <= now) return false;
-    // A backup that has paused it may have ended.
+    // The replica must be thawed as soon as no backup pauses it.
     if (row.state === 'frozen' && !row.to_freeze) return false;
     return now - at < (this.isWatched(row) ? WATCHED_MS : UNWATCHED_MS);
   }
@@ -161,7 +163,8 @@ export class ProcessController implements ReplicaController {
       this.#wake();
     } catch (error) {
       if (!isExplained(error)) throw error;
-      // This worker has lost the lead: its successor kills the processes of the attempt and makes a new one.
+      // If so, this worker has lost the lead. Its successor kills the processes of the attempt and starts a new
+      // attempt.
       if (await isAbandoned(this.#deps.db, row)) return;
       this.#deps.log.error({ replica: this.#id, err: error }, 'a replica could not be started');
       await recordExit(this.#deps.db, row, `could not be started: ${errorMessage(error)}`);
@@ -203,8 +206,8 @@ export class ProcessController implements ReplicaController {
 
   /**
    * Abandons an attempt whose worker died, or lost the lead, between the claim and the record of the process. Kills
-   * what that worker started, which it finds by the attempt's id. If the worker has recorded the process meanwhile, the
-   * next reconciliation adopts it.
+   * what that worker started, found by the attempt's id. If the worker has recorded the process meanwhile, the next
+   * reconciliation adopts it.
    */
   async #abandonAttempt(row: ReplicaRow): Promise<void> {
     const { db, sandbox } = this.#deps;
@@ -233,13 +236,13 @@ export class ProcessController implements ReplicaController {
     try {
       recorded = await recordFrozen(this.#deps.db, row);
     } finally {
-      // A request may have woken it meanwhile.
+      // A request may have woken the service meanwhile.
       if (!recorded) await this.#resume();
     }
   }
 
   async #thaw(row: ReplicaRow): Promise<void> {
-    // A worker that hangs may still keep them frozen. After a second pause, this one can resume them.
+    // A hanging worker may still keep the processes frozen. If this worker pauses them again, it can resume them.
     this.#frozen ??= await this.#deps.sandbox.pause(sandboxIdOf(row));
     await this.#resume();
     this.#health = new ReplicaHealth(this.#deps);

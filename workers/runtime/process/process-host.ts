@@ -35,7 +35,7 @@ class ProcessHost implements ReplicaHost {
   readonly isMeasuredByAll = false;
   readonly #deps: ProcessRuntimeDeps & { firewall: Firewall; volumes: ServiceVolumes };
   readonly #logShare = new HostAllowance();
-  /** The host names and addresses that were last written for the replicas' private networks. */
+  /** The addresses of the replicas whose host names were last written; null before the first time. */
   #ready: string | null = null;
 
   constructor(deps: ProcessRuntimeDeps) {
@@ -126,7 +126,7 @@ class ProcessHost implements ReplicaHost {
         .filter((row) => row.pid !== null)
         .map(async (row) => {
           await sandbox.stop(sandboxIdOf(row), processOf(row), graceMsOf(row, config.stopGraceSeconds));
-          // Otherwise a replica that was never ready would count as failed.
+          // If its exit were recorded, a replica that was never ready would count as failed.
           if (row.ready_at === null) await releaseReplica(db, row);
           else await recordExit(db, row, 'ended with the platform');
         }),

@@ -75,7 +75,8 @@ export class ReplicaHealth {
     if (Date.now() < this.#probe.nextCheckAt) return 'none';
     let port = row.port;
     const network = this.#deps.sandbox.allNetworks;
-    // If the port opens after this search, the next search makes it reachable.
+    // In a rootless network, a check passes only if the search found the port, because the search also makes it
+    // reachable.
     let isFound = true;
     if (row.state === 'starting' && port !== null) {
       const found = await this.#ports.find(row, spec);

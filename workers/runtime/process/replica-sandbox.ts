@@ -56,7 +56,10 @@ export function graceMsOf({ volume_id }: Pick<ReplicaRow, 'volume_id'>, stopGrac
   return Math.max(stopGraceSeconds * 1000, volume_id === null ? 0 : SERVER_GRACE_MS);
 }
 
-/** Returns the folder that a release's commands see as their own. For an image with a process, this is its root. */
+/**
+ * Returns the folder that a release's commands see as their own. For an image with a process, this is the root of the
+ * image's files.
+ */
 export function imageFolder(dataDir: string, { image }: Pick<ReleaseSpec, 'image'>): string {
   return join(dataDir, 'images', image.digest, ...(image.manifest.process === undefined ? [] : ['rootfs']));
 }

@@ -22,8 +22,8 @@ class AgentError extends Error {
 }
 
 /**
- * Runs a command at an agent, with `input` as its standard input. Returns its output. Throws `AgentError`, or the
- * signal's reason if it is aborted.
+ * Runs a command in an agent (see `agentScript`), with `input` as its standard input. Returns its output. Throws
+ * `AgentError`, or the signal's reason if it is aborted.
  */
 export async function callAgent(
   { host, port, token }: AgentAddress,

@@ -104,7 +104,7 @@ export function decideSwarmReplica(observed: ObservedSwarmReplica, now: number):
       return watch(seen);
     case 'exited':
       return revive(seen);
-    // The processes of a container engine are not frozen.
+    // Replicas in a swarm are never frozen.
     case 'frozen':
     case 'stopped':
       return [];
@@ -116,7 +116,7 @@ function firstTask(seen: Observed): SwarmAction[] {
   const { row, view, spec } = seen;
   const service = view.serviceOf(row.id);
   if (!service) return [{ type: 'createService' }];
-  // The loss of a task with its node says nothing about the release.
+  // Skip tasks that were lost with their nodes, because that says nothing about the release.
   const task = view.tasksOf(service.ID).find((candidate) => !view.isLost(candidate) || hasEnded(candidate));
   if (!task) return [{ type: 'recordHindrance', detail: 'the swarm has made no task of it yet' }];
   if (spec === null) return [{ type: 'failUnreadable' }];
@@ -240,7 +240,7 @@ function overdueAt(service: Service, scaledSince: number): number {
   return scaledSince + graceNs / 1_000_000 + UNREPORTED_END_MS;
 }
 
-/** Returns why the task of a database server is not running yet. */
+/** Returns why the task of a replica with a volume is not running yet. */
 function volumeHindrance({ view }: Observed, service: Service, task: SwarmTask): string {
   const node = pinnedNode(service, view.nodes);
   if (node === undefined) return 'the node that has its volume is not in the swarm any more';

@@ -21,7 +21,10 @@ export function markerOf(serviceId: string): string {
   return JSON.stringify({ service: serviceId });
 }
 
-/** Prepares a new volume, as root. The server initializes its data itself, so that its user owns the files. */
+/**
+ * Returns the script that prepares a new volume, as root. The server initializes its data itself, so that its user owns
+ * the files.
+ */
 export function volumeScript(kind: DataKind, serviceId: string): string {
   return [
     'set -e',
@@ -35,8 +38,8 @@ export function volumeScript(kind: DataKind, serviceId: string): string {
 }
 
 /**
- * Empties a volume, as root. With `locked`, first waits for a database server's last process to exit. Does not use
- * `find -delete`, which not every busybox has.
+ * Returns the script that empties a volume, as root. With `locked`, it first waits for a database server's last process
+ * to exit. It does not use `find -delete`, which some versions of busybox lack.
  */
 export function emptyScript({ locked }: { locked: boolean }): string {
   const lock = locked ? `exec 9<. && flock -w ${LOCK_SECONDS} 9 && ` : '';

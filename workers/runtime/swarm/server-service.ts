@@ -97,7 +97,7 @@ export function volumeService(spec: DataRelease, name: string, context: SwarmCon
   return workService(spec, context, { name, command: volumeScript(spec.kind, spec.serviceId) });
 }
 
-/** Returns the task that empties a deleted volume by a shell script. */
+/** Returns the task that empties a deleted volume with a shell script. */
 export function emptyService(
   spec: ReleaseSpec,
   work: { name: string; nodeId: string; command: string },

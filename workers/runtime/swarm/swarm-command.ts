@@ -124,7 +124,10 @@ class TaskRun {
     return `was not started within ${this.#deps.config.releaseTimeoutSeconds} s: ${reason}`;
   }
 
-  /** Follows the output until the task has ended. Polls the task too, because the output stream stays open. */
+  /**
+   * Follows the output until the task has ended. Polls the task too, because its output stream stays open after its
+   * end.
+   */
   async #follow(taskId: string, deadline: number): Promise<void> {
     const over = new AbortController();
     const signal = AbortSignal.any([over.signal, this.#options.signal]);

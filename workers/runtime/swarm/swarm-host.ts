@@ -94,7 +94,10 @@ export class SwarmHost implements ReplicaHost {
   }
 }
 
-/** Returns true for the service of an unwanted replica or of a command that is too old. `now` is in milliseconds. */
+/**
+ * Returns true for the service of an unwanted replica or of a command that is too old. `now` is in milliseconds since
+ * the epoch.
+ */
 export function isForgotten(service: Service, wanted: ReadonlySet<string>, now: number): boolean {
   const { [LABELS.replica]: replica, [LABELS.command]: command, [LABELS.volume]: volume } = labelsOf(service);
   if (replica !== undefined) return !wanted.has(replica);

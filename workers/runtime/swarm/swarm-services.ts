@@ -22,7 +22,7 @@ export interface SwarmRuntimeDeps extends ReplicaRuntimeDeps {
   data: SwarmServers;
   engine: Engine;
   registry: Registry | null;
-  /** The value of `LABELS.installation`. It tells our objects from others', because others may use this swarm too. */
+  /** The value of `LABELS.installation`. It marks this installation's objects, because others may use the swarm too. */
   installation: string;
 }
 

@@ -36,8 +36,8 @@ export function hasEnded(task: SwarmTask): boolean {
 const NOT_STARTED = new Set(['new', 'pending', 'assigned', 'accepted', 'preparing', 'ready']);
 
 /**
- * Returns true if the swarm is going to stop a task whose container it has not started. On a busy machine such a task,
- * which waited to replace another one, may keep its state for a minute.
+ * Returns true if the swarm is going to stop a task whose container it has not started. On a busy machine, a task that
+ * waited to replace another one may stay in this state for a minute.
  */
 export function neverStarts({ DesiredState: desired, Status: { State: state } }: SwarmTask): boolean {
   return (desired === 'remove' || desired === 'shutdown') && NOT_STARTED.has(state);
@@ -151,7 +151,7 @@ export function publishedPort(task: SwarmTask, target: number): number | undefin
   return task.Status.PortStatus?.Ports?.find((port) => port.TargetPort === target)?.PublishedPort;
 }
 
-/** The error of a task that a manager, which had just started, assigned to a node before it had allocated addresses. */
+/** The error of a task that a newly started manager assigned to a node before it had allocated the task's addresses. */
 const NOT_ATTACHED = 'missing network attachments';
 
 /**

@@ -15,7 +15,8 @@ export async function taskEnd(engine: Engine, task: SwarmTask, memoryMb: number)
   const start = /^starting container failed: (.*)/s.exec(error);
   if (start) return `could not be started: ${start[1]}`;
   const found = await containerState(engine, container?.ContainerID ?? '');
-  // Swarm stops an unhealthy container. An application that then exits with code 0 leaves no error.
+  // Check the health first: Swarm stops an unhealthy container, and an application that then exits with code 0 leaves
+  // no error.
   if (found?.Health?.Status === 'unhealthy' || error.includes('unhealthy container'))
     return unhealthyMessage(found?.Health?.Log);
   const code = container?.ExitCode ?? 0;
@@ -38,7 +39,7 @@ export async function refusalOf(engine: Engine, task: SwarmTask): Promise<string
 
 type ContainerState = ContainerInspectInfo['State'];
 
-/** Returns a container's state; undefined if it is on another node, whose engine alone has it. */
+/** Returns a container's state; undefined if it is on another node, because only that node's engine knows it. */
 async function containerState({ calls }: Engine, id: string): Promise<ContainerState | undefined> {
   return id === '' ? undefined : (await unlessGone(calls.getContainer(id).inspect()))?.State;
 }

@@ -12,7 +12,7 @@ import { Attempt, type Outcome } from './replica-attempt.js';
 import type { ReplicaRequest } from './replica-connections.js';
 import { choose, type Upstream } from './upstream.js';
 
-/** How many times a request is repeated that a replica may already have received. */
+/** Maximum number of repetitions of a request that a replica may already have received. */
 const MAX_REPLAYS = 2;
 /** Maximum number of replicas that are tried when connections are refused. */
 const MAX_ATTEMPTS = 10;
@@ -24,7 +24,7 @@ export interface ForwardSource {
   upstreams: () => readonly Upstream[];
   /** Reloads the route from PostgreSQL. Never rejects, and resolves within a time limit. */
   refresh: () => Promise<void>;
-  /** Holds the request until there is a replica, then starts it again. Returns false if it must be responded to now. */
+  /** Holds the request until there is a replica, then handles it again. Returns false if it must be answered now. */
   hold: () => boolean;
 }
 

@@ -40,7 +40,7 @@ export class Attempt implements Dispatcher.DispatchHandler {
   readonly #ended: (outcome: Outcome) => void;
   /** Set when the request has been sent. */
   #controller: Dispatcher.DispatchController | null = null;
-  /** Writes the body, unless the whole response arrives at once. */
+  /** Writes the body of the response; null if the whole body arrives in one piece. */
   #writer: PacedWriter | null = null;
   #begun = false;
   /**
@@ -105,8 +105,8 @@ export class Attempt implements Dispatcher.DispatchHandler {
   }
 
   /**
-   * Runs code for an event of undici. An error of the edge itself aborts the exchange. An invalid response fails the
-   * attempt: undici closes the connection and reports it.
+   * Runs code for an event of undici. An error of the edge itself aborts the exchange. An `InvalidAnswerError` is
+   * thrown on, so that undici closes the connection and calls `onResponseError`.
    */
   #guarded(controller: Dispatcher.DispatchController, work: () => void): void {
     if (this.#settled) return;

@@ -6,7 +6,8 @@ import { ownSocket } from '../containment.js';
 /** Maximum size of the head of a request or a response, in bytes. */
 export const MAX_HEADER_BYTES = 32_768;
 /**
- * How long to keep an idle connection if the replica states no timeout, in milliseconds. Servers keep theirs longer.
+ * How long to keep an idle connection if the replica states no timeout, in milliseconds. Servers usually keep it
+ * longer.
  */
 const KEEP_ALIVE_MS = 1_500;
 /** How much earlier than the replica the edge closes an idle connection, and its maximum idle time, in milliseconds. */
@@ -37,8 +38,8 @@ export interface ReplicaRequest {
 }
 
 /**
- * The connections to one replica, one request at a time each. undici parses responses and limits heads and times. Its
- * pool needs 20 KiB, so a replica without visitors has none.
+ * The connections to one replica. Each carries one request at a time. undici parses responses and limits heads and
+ * times. Its pool needs 20 KiB, so the first request creates it.
  */
 export class ReplicaConnections {
   readonly #replica: ReadyReplica;

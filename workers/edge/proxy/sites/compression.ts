@@ -33,8 +33,8 @@ export interface Encoded {
 }
 
 /**
- * Compresses a response if that is worthwhile, the client accepts it, and the sender has not done so. `headers` is a
- * flat list of names and values. Removes Content-Length, weakens the ETag, and sets Vary for caches.
+ * Compresses a response if that is worthwhile, the client accepts it, and it is not compressed yet. `headers` is a flat
+ * list of names and values. Removes Content-Length, weakens the ETag, and sets Vary for caches.
  */
 export function encoded(req: Request, status: number, headers: readonly string[], take: TakeEncoder): Encoded {
   const header = (name: string) => valuesOf(headers, name) || undefined;

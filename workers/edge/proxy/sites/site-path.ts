@@ -5,7 +5,9 @@ import { join, relative, sep } from 'node:path';
 export type SitePath =
   /** `path` is relative to the folder, with `/` as the separator. */
   | { type: 'file'; path: string }
-  /** The path of a folder without its final slash; or, temporarily, the base path of a site that is not at the root. */
+  /**
+   * Adds the final slash to a folder's path; or, temporarily, leads to the base path of a site that is not at the root.
+   */
   | { type: 'redirect'; location: string; isTemporary?: true }
   | { type: 'missing' }
   | { type: 'invalid' };
@@ -19,7 +21,7 @@ const RULE_FILES: ReadonlySet<string> = new Set(['_redirects', '_headers']);
 /**
  * Finds the file for a request target. `root` must have no symlinks in its path. Files outside `root` are never found,
  * neither through `..` in any encoding nor through symlinks. Dotfiles are never found, except `.well-known`. With a
- * `base` (`/shop`), the folder's files are also found below it.
+ * `base` (`/shop`), the folder's files are also found below this base.
  */
 export async function findSitePath(root: string, target: string, base = ''): Promise<SitePath> {
   const [pathname = '/', ...query] = target.split('?');

@@ -16,7 +16,7 @@ import { cacheControl, REVALIDATE } from './cache-control.js';
 import { encoded, joined } from './compression.js';
 import { findSitePath, isMissing, kindWithin } from './site-path.js';
 
-/** Loaded with the first file, because it includes a large table of media types. */
+/** Loads the library `send` when the first file is requested, because it includes a large table of media types. */
 const loadSend = lazily(() => createRequire(import.meta.url)('send') as typeof send);
 
 export type StaticTarget = Extract<Target, { type: 'static' }>;
@@ -69,7 +69,7 @@ async function sendMove(
 ): Promise<void> {
   if (isRedirect(status)) return sendRedirect(exchange, status, locationOf(to));
   const asked = await findSitePath(root, to.path, base);
-  // The rule refers to a folder, whose path would end with a slash.
+  // If the rule's target is a folder without its final slash, use the folder's index file.
   const found = asked.type === 'redirect' ? await findSitePath(root, asked.location, base) : asked;
   if (found.type !== 'file') return sendMissing(exchange, root);
   exchange.res.statusCode = status;
@@ -119,7 +119,7 @@ function sendFile(exchange: Exchange, root: string, path: string, caching: strin
     lastModified: !whole,
   })
     .on('headers', () => {
-      // Before `send` sets its own headers. It does not overwrite those that rules have set.
+      // This event comes before `send` sets its own headers, and `send` keeps the headers that rules have set.
       for (const { set, without } of headerChanges ?? []) {
         for (const name of without) res.removeHeader(name);
         for (const { name, value } of set) res.setHeader(name, value);
@@ -146,7 +146,8 @@ function compress(exchange: Exchange, file: Readable): void {
   for (const name of res.getHeaderNames()) res.removeHeader(name);
   for (let i = 0; i + 1 < headers.length; i += 2) res.setHeader(headers[i] ?? '', headers[i + 1] ?? '');
   if (encoder === null) return;
-  // `send` pipes the file right after this event, before anything is read.
+  // `send` pipes the file to the response right after this event. On the next tick nothing has been read yet, so the
+  // pipe can be replaced.
   process.nextTick(
     containment.guard(() => {
       file.unpipe(res);

@@ -41,7 +41,7 @@ export class Connections {
   readonly #timer: NodeJS.Timeout;
   #refused = 0;
 
-  /** `behindProxy`: all connections come from a proxy in front, and `carry` says for which client each one is used. */
+  /** `behindProxy` is true if all connections come from a proxy in front. `carry` then assigns them to clients. */
   constructor(limits: ConnectionLimits, counters: EdgeCounters, behindProxy: boolean) {
     this.#behindProxy = behindProxy;
     this.#limits = limits;
@@ -145,7 +145,7 @@ export class Connections {
     if (excess > 0) for (const connection of inOrderOfUse(open).slice(0, excess)) this.#end(connection);
   }
 
-  /** Closes a connection with a reset. Otherwise the kernel would keep what the client does not read for minutes. */
+  /** Closes a connection with a reset. Otherwise the kernel would keep the unread bytes for minutes. */
   #end(connection: ClientConnection): void {
     this.#counters.closedConnections += 1;
     this.#forget(connection);

@@ -4,7 +4,10 @@ import { clientKey } from '../../../../shared/core/client-address.js';
 import type { Containment } from '../containment.js';
 import type { Client } from '../proxy-headers.js';
 
-/** Minimum time between examinations of more than `CHEAP_LOOK` connections, in milliseconds, to keep floods cheap. */
+/**
+ * Minimum time between examinations of more than `CHEAP_LOOK` connections, in milliseconds. Without it, each new
+ * connection of a flood could cause one.
+ */
 const MIN_REEXAMINATION_MS = 100;
 const CHEAP_LOOK = 64;
 
@@ -101,8 +104,8 @@ export class ConnectionSet {
   }
 
   /**
-   * Returns the least useful connection; null if all are in use. Of the client with the most spare connections, returns
-   * the one longest without progress, otherwise the one longest idle.
+   * Returns the least useful connection; null if all are in use. Chooses from the client with the most spare
+   * connections: the one longest without progress, otherwise the one longest idle.
    */
   leastUseful(now: number): ClientConnection | null {
     if (this.#spare.length === 0 && (this.size <= CHEAP_LOOK || now - this.#lookedAt >= MIN_REEXAMINATION_MS)) {

@@ -44,7 +44,7 @@ export function drainRest(req: IncomingMessage, res: ServerResponse): void {
 
 /**
  * Responds to and closes a connection that did not send HTTP, or sent its request too slowly. `answer` is the response
- * in progress. Nothing is written if it has already started.
+ * in progress. Nothing is written if that response has already started.
  */
 export function refuseMalformed(error: NodeJS.ErrnoException, socket: Socket, answer: ServerResponse | null): void {
   if (!socket.writable || error.code === 'ECONNRESET') {

@@ -23,8 +23,8 @@ export class RequestBody extends Readable {
   constructor(source: IncomingMessage) {
     super();
     this.#source = source;
-    // Keeps errors from crashing the process. They reach the attempt through undici, even after it has stopped
-    // listening.
+    // An error without a listener would crash the process. undici listens and reports errors to the attempt, but it may
+    // have stopped listening.
     this.on('error', () => undefined);
   }
 
