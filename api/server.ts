@@ -10,16 +10,14 @@ import type { ErrorResponse } from './http/schema.js';
 
 /**
  * `headersTimeout`: milliseconds until a connection with incomplete headers is closed. Node.js's own request timeout is
- * disabled, because it would be the same for all paths (REQUEST_MS).
+ * disabled, because it cannot differ by path as REQUEST_MS does.
  */
 const TIMES = { requestTimeout: 0, headersTimeout: 15_000, connectionsCheckingInterval: 2_000 };
 /**
  * Milliseconds until a connection with an incomplete request is closed. A push over a slow connection may take an hour.
  */
 const REQUEST_MS = { usual: 60_000, push: 60 * 60_000 };
-/**
- * Milliseconds after which a stalled connection is closed. The client neither sends its body nor reads the response.
- */
+/** Milliseconds after which a connection is closed if the client neither sends its body nor reads the response. */
 const STALLED_MS = 60_000;
 /**
  * Maximum number of connections, in total and per client. Behind a proxy only the total applies, because all
@@ -102,7 +100,7 @@ function boundRequest(request: IncomingMessage): void {
     socket.off('close', stop);
   };
   for (const event of ['end', 'close', 'error']) request.once(event, stop);
-  // Neither event above occurs if the connection closes after the response but before the body has arrived.
+  // None of these events occurs if the connection closes after the response but before the body has arrived.
   socket.once('close', stop);
 }
 

@@ -15,7 +15,7 @@ interface KeyRow {
   secret_hash: Buffer;
   /** True if the key is neither revoked nor expired. */
   usable: boolean;
-  /** True if the last recorded use is over a minute old, so that this use should be recorded. */
+  /** True if this use should be recorded, because the last recorded one is over a minute old. */
   use_due: boolean;
   email: string;
   email_verified: boolean;

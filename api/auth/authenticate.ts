@@ -28,7 +28,7 @@ export function authenticate(deps: ApiDeps, failures: FailureLimit, accepted: 's
   };
 }
 
-/** Minimum interval between records of a key's use, in milliseconds. Most requests therefore cost no write. */
+/** Minimum interval between records of a session's use, in milliseconds. Most requests therefore cost no write. */
 const NOTED_MS = 60_000;
 
 async function bearer(deps: ApiDeps, ctx: ApiContext, header: string): Promise<Caller | null> {
@@ -68,7 +68,7 @@ export async function callerOfKey(
   return { caller, found: { workspace, service } };
 }
 
-/** Returns the ids in the path that `findKeyAccess` looks up: a write request reads its service later, under a lock. */
+/** Returns the ids in the path that are read together with the key. A write reads its service later, under a lock. */
 function idsOf({ params, state }: ApiContext): PathIds {
   const id = (value: string | undefined) => (value !== undefined && isUuid(value) ? value.toLowerCase() : null);
   const { route } = state;
@@ -84,7 +84,7 @@ export async function sessionOf({ db }: ApiDeps, ctx: ApiContext, token: string)
   return findSession(db, hashToken(token), ctx.state.tls ? null : await clientOf(ctx));
 }
 
-/** Returns the signed-in user, with their role in each workspace; null without a valid session cookie. */
+/** Returns the signed-in user; null without a valid session cookie. */
 async function sessionCaller(deps: ApiDeps, ctx: ApiContext): Promise<Caller | null> {
   const { db } = deps;
   const token = readCookie(ctx, 'session');

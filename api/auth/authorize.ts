@@ -40,7 +40,7 @@ function refusedPassword(provider: ApiDeps['config']['oidc']): AppError {
   return new AppError('forbidden', `This workspace is closed to sessions with a password: ${how}`);
 }
 
-/** Returns true if the workspace requires a second factor and the caller has not used one. */
+/** Returns true if the workspace requires a second factor and the caller lacks it. */
 export function isMfaMissing(stored: Partial<WorkspaceConfiguration>, secondFactor: boolean): boolean {
   return (stored.requireMfa ?? DEFAULT_WORKSPACE_CONFIGURATION.requireMfa) && !secondFactor;
 }

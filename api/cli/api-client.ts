@@ -8,7 +8,7 @@ export class ApiError extends CliError {
   readonly code: string;
   /** Seconds until the request may be sent again (Retry-After); 0 if the API sent none. */
   readonly retryAfter: number;
-  /** The fields that the API has named. */
+  /** The fields that the API's error is about, such as `/otp`. */
   readonly paths: readonly string[];
 
   constructor(status: number, code: string, message: string, retryAfter = 0, paths: readonly string[] = []) {
@@ -21,7 +21,7 @@ export class ApiError extends CliError {
   }
 
   /**
-   * True if the same request may succeed later. There was no response, the server failed, or a rate limit was reached.
+   * True if the same request may succeed later: there was no response, the server failed, or a rate limit was reached.
    */
   get passing(): boolean {
     return this.exitCode === EXIT.unreachable || this.exitCode === EXIT.rateLimited || this.status >= 500;

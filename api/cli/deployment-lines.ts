@@ -19,7 +19,7 @@ export function runningLine(name: string, ms: number, note: string): string {
   return `  ${name.padEnd(WIDTH)}${seconds(ms).padStart(7)}${note === '' ? '' : `   ${oneLine(note)}`}`;
 }
 
-/** Returns the median build time of live deployments. In milliseconds; null if fewer than two were built. */
+/** Returns the median build time of live deployments, in milliseconds. Null if fewer than two were built. */
 export function usualBuild(earlier: readonly Deployment[]): number | null {
   const times = earlier
     .filter(({ status }) => status === 'live')
@@ -45,7 +45,7 @@ export function errorLines({ error }: Deployment): string[] {
   return shown.map((line) => `    ${line}`);
 }
 
-/** Returns lines that say what still runs after a failed deployment, and where to find details. */
+/** Returns a line that says what is live after a failed deployment, and how to read its log. */
 export function afterFailure(deployment: Deployment, liveDeploymentId: string | null, serviceName: string): string {
   const serves =
     liveDeploymentId === null ? 'No release is live yet.' : `Release ${shortId(liveDeploymentId)} is still live.`;

@@ -30,7 +30,7 @@ export class CliError extends Error {
   }
 }
 
-/** Returns the error for a question when there is no terminal. `flag` is the option to use instead. */
+/** Returns the error for a question that cannot be asked without a terminal. `flag` is the option to use instead. */
 export function missingAnswer(what: string, flag: string): CliError {
   return new CliError(EXIT.usage, `${what}: give ${flag} (there is no terminal to ask in)`);
 }

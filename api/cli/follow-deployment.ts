@@ -20,7 +20,7 @@ const CALM_AFTER_MS = 20_000;
 
 /**
  * Prints a deployment's progress until it is finished. Exit code 20 if it failed, 21 if it was cancelled, 22 after the
- * timeout, when it continues. Keeps waiting during outages of the API.
+ * timeout; the deployment then continues. Keeps waiting during outages of the API.
  */
 export async function followDeployment(
   cli: Cli,

@@ -59,7 +59,7 @@ export function planSummary({ changes }: StackPlan): string {
   return `${count(changes.length, 'change')}: ${parts.join(', ')}.`;
 }
 
-/** Formats a value as lines: a string has its own lines, and long values are truncated. */
+/** Formats a value as lines. Line breaks in a string are kept, and long values are truncated. */
 function shownLines(value: unknown): string[] {
   if (value === null || value === undefined) return ['nothing'];
   const text = typeof value === 'string' ? value.replace(/\n+$/, '') : JSON.stringify(value);

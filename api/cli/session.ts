@@ -1,6 +1,6 @@
 import { type Answer, send } from './api-client.js';
 
-/** A session for the duration of `rnv login`, because an API key cannot be used to create another one. */
+/** A session for the duration of `rnv login`, because an API key cannot create another API key. */
 export class Session {
   readonly #url: string;
   readonly #signal: AbortSignal;

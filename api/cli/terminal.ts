@@ -18,9 +18,7 @@ export type Style = keyof typeof STYLES;
 /** Maximum number of bytes read from stdin. */
 const MAX_INPUT_BYTES = 1024 * 1024;
 
-/**
- * Writes data to stdout and everything else to stderr. Control sequences other than colours are not allowed in texts.
- */
+/** Writes data to stdout and everything else to stderr. Escapes control sequences other than colours. */
 export class Terminal {
   readonly #streams: Streams;
   readonly #quiet: boolean;
@@ -94,7 +92,7 @@ export class Terminal {
     return this.colours ? `\u001b[${STYLES[style]}m${text}\u001b[0m` : text;
   }
 
-  /** Reads stdin, without its last line break. Throws if stdin is a terminal. */
+  /** Reads stdin, without its last line break. Throws CliError if it is larger than MAX_INPUT_BYTES. */
   async input(): Promise<string> {
     const chunks: Buffer[] = [];
     let size = 0;

@@ -14,7 +14,7 @@ export interface BodyLimits {
 }
 
 const MIB = 1024 ** 2;
-/** Each ref update consists of two commit ids and a ref. */
+/** A ref update consists of two commit ids and a ref, for which 4 KiB suffice. */
 const MAX_COMMAND_BYTES = MAX_UPDATES * 4 * 1024;
 
 /** Returns the limits of a push whose pack may have `maxPackBytes`. git itself rejects a larger pack. */

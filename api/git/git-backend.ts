@@ -42,8 +42,8 @@ const LENIENT: Settings = ['zeroPaddedFilemode', 'missingSpaceBeforeDate', 'badT
 );
 
 /**
- * Serves a fetch or clone. With `anyCommit`, any commit can be fetched, not only those of branches. Clients without it
- * cannot use version 2 of git's protocol, which serves any object whose id is known.
+ * Serves a fetch or clone. With `anyCommit`, any commit can be fetched, not only those of branches. Without it, version
+ * 2 of git's protocol is disabled, because it serves any object whose id the client knows.
  */
 export async function fetchFrom(
   { log }: Pick<PushDeps, 'log'>,

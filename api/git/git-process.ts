@@ -3,8 +3,8 @@ import { type ChildLimits, spawnLimited } from '../../shared/core/limited-child.
 import { isMissing, resultOf } from '../../shared/core/run-limited.js';
 
 /**
- * Runs git in the API process. It gets a fixed environment, not the host's configuration, and limits on memory and CPU
- * time.
+ * Runs git as a child of the API process, with a fixed environment instead of the host's configuration, and with limits
+ * on memory and CPU time.
  */
 
 const PATH = '/usr/local/bin:/usr/bin:/bin:/opt/homebrew/bin';

@@ -30,7 +30,7 @@ export class HookChannel {
   readonly #waiting: Packet[] = [];
 
   constructor(child: ChildProcess) {
-    // The type of `stdio` has only five entries.
+    // Node's type of `stdio` has only five entries, and the hook uses a sixth.
     const [input, answers, messages] = (child.stdio as readonly unknown[]).slice(3);
     this.#chunks = (input as Readable)[Symbol.asyncIterator]();
     this.#answers = answers as Writable;

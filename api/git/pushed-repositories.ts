@@ -23,7 +23,10 @@ import { writeHooks } from './repository-hooks.js';
 const NOTHING = '0'.repeat(40);
 /** Number of releases whose commits are kept even if no branch contains them. They can then be built again. */
 const KEPT_RELEASES = 10;
-/** Interval at which the note file of a shallow push (`noteShallow`) is renewed. It expires after NOTE_HOLDS_MS. */
+/**
+ * Interval at which the note file of a shallow push (`noteShallow`) is renewed. The file expires NOTE_HOLDS_MS after
+ * its last renewal.
+ */
 const NOTE_RENEW_MS = 10_000;
 const NOTE_HOLDS_MS = 60_000;
 /** Number of pushes after which a repository is packed and its unreachable commits are deleted. */
@@ -49,7 +52,7 @@ export class PushedRepositories {
     return this.#folder;
   }
 
-  /** Returns the id of this folder and the folder of the git hooks. Creates both if they are missing. */
+  /** Returns the id of the repositories' folder, and the folder of the git hooks. Creates both if they are missing. */
   prepare(): Promise<{ id: string; hooks: string }> {
     this.#prepared ??= this.#make().catch((error: unknown) => {
       this.#prepared = null;
@@ -163,7 +166,7 @@ export class PushedRepository {
     return (await this.#git('rev-parse', '--verify', '-q', branchRef(branch))).stdout.trim();
   }
 
-  /** Returns true if the id is that of a commit, and not of a tag or file. */
+  /** Returns true if the id belongs to a commit, and not to a tag or file. */
   async hasCommit(sha: string): Promise<boolean> {
     return (await this.#git('cat-file', '-t', sha)).stdout.trim() === 'commit';
   }
@@ -211,7 +214,7 @@ export class PushedRepository {
 
   /**
    * Writes a note file with `lines`: the ids of the commits at which the history of a shallow push ends. The push
-   * counts as held (`isHeld`) until `adoptShallow` or `release` is called.
+   * counts as held (`isHeld`) until `adoptShallow` is called, or for at most a minute after `release`.
    */
   async noteShallow(deploymentId: string, lines: string): Promise<void> {
     const note = this.#shallowNote(deploymentId);

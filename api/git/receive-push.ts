@@ -44,8 +44,8 @@ const NOTHING = /^0+$/;
 
 /**
  * Performs a push whose objects git has stored, and sends git the result for each ref. Updates and deletes branches,
- * deploys the commit of the service's branch, and shows the progress in the pusher's terminal. If the pusher
- * disconnects, the work continues.
+ * deploys the service's branch and branches with previews, and shows the progress in the pusher's terminal. If the
+ * pusher disconnects, the work continues.
  */
 export async function receivePush(
   deps: PushDeps,
@@ -169,8 +169,8 @@ interface DeployOptions {
   branch: string;
   noWait: boolean;
   /**
-   * Path of git's file `shallow` for this push. It lists the commits at which the pushed history ends. '' if the push
-   * is not shallow.
+   * Content of git's file `shallow` for this push: the commits at which the pushed history ends. '' if the push is not
+   * shallow.
    */
   shallow: string;
 }

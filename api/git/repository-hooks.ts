@@ -28,7 +28,7 @@ kill $input 2>/dev/null
 exit 0
 `;
 
-/** Refuses refs other than branches before `proc-receive` runs. Thus git stores nothing from the push. */
+/** Refuses refs other than branches before `proc-receive` runs, so that git stores nothing from the push. */
 const PRE_RECEIVE = `#!/bin/sh
 count=0
 while read -r from to ref; do

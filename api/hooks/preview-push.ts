@@ -63,7 +63,7 @@ export async function pushToPreview(
 
 /**
  * Makes the repository due for a poll, which checks whether the branch of a preview still exists. The report alone
- * deletes no preview: the branch may have been pushed again before it arrived.
+ * deletes no preview: the branch may have been pushed again before the report arrived.
  */
 export async function noteDeletedBranch(
   { db }: Pick<ApiDeps, 'db'>,

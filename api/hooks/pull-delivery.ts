@@ -57,8 +57,8 @@ export async function receivePull(
 
   /**
    * Stores a commit event for an existing preview. Returns null if there is none, or if it is being deleted. In these
-   * cases, and if the preview was to be deleted, first records a retry. The retry creates the preview if this process
-   * dies, or if the preview is deleted in the meantime.
+   * cases, and if the preview was marked for deletion, also records a retry. A later sweep then creates the preview if
+   * this process dies, or if the old preview is deleted in the meantime.
    */
   async function notifyExisting(
     trx: Transaction,

@@ -25,7 +25,7 @@ export function requestTurns(): RequestTurns {
 
 /**
  * Returns the steps that perform a request. Only a few requests of one workspace may use the database concurrently.
- * Searches, and waits for a worker or the network, are limited separately.
+ * Searches are limited further. Waits for a worker or the network are limited separately.
  */
 export function answerInTurn(deps: ApiDeps, limits: SignInLimits, route: Route, turns: RequestTurns): ApiStep[] {
   const answer = perform(deps, limits, route);
@@ -44,7 +44,7 @@ export function answerInTurn(deps: ApiDeps, limits: SignInLimits, route: Route, 
   return steps;
 }
 
-/** Checks the queue engine before the transaction. If it hangs, no database connection is blocked. */
+/** Checks the queue engine before the transaction, so that an engine that hangs blocks no database connection. */
 function askEngine({ engine }: ApiDeps): ApiStep {
   return async (ctx) => {
     ctx.state.engineProblem = await engine.ping().then(

@@ -15,7 +15,7 @@ export async function clientOf(ctx: ApiContext): Promise<string> {
   return isHere(socket.remoteAddress ?? '', socket) ? clientOfSocket(socket) : localClient(null);
 }
 
-/** Returns the client's address of a request. Behind the trusted proxy, it is the address that the proxy reports. */
+/** Returns the address of a request's client. Behind the trusted proxy, it is the address that the proxy reports. */
 export function clientAddress({ headers, socket }: IncomingMessage, behindProxy: boolean): string {
   const forwarded = behindProxy
     ? String(headers['x-forwarded-for'] ?? '')

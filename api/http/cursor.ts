@@ -1,7 +1,7 @@
 import { createHmac, hkdfSync, timingSafeEqual } from 'node:crypto';
 import { AppError } from '../../shared/core/error-registry.js';
 
-/** The request to which a cursor is bound. It is invalid for another caller, workspace, path or filter. */
+/** The request to which a cursor is bound. The cursor is invalid for another caller, workspace, path or filter. */
 export interface CursorBinding {
   caller: string;
   path: string;

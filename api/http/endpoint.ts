@@ -8,8 +8,8 @@ export const API_ROOT = '/api/v1';
 export const SESSION_ROOT = '/api';
 
 /**
- * Who may call a route. `anyone` needs no credential, `signing-in` proves a password, `session` needs a browser
- * session, and `key or session` needs either, with the rights required by the operation's policy.
+ * Who may call a route. `anyone` needs no credential, `signing-in` needs a proof of identity in the body, `session`
+ * needs a browser session, and `key or session` needs either, with the rights required by the operation's policy.
  */
 export type Access = 'anyone' | 'signing-in' | 'session' | 'key or session';
 

@@ -14,7 +14,7 @@ export function errorCodesOf(endpoint: Endpoint): ErrorCode[] {
     invalid_cursor: 'cursor' in query.properties,
     invalid_confirmation: body !== null && 'confirm' in body.properties,
     unauthenticated: access !== 'anyone',
-    // Reads too, because a workspace can refuse sessions that were started with a password.
+    // Reads can be forbidden too, because a workspace can refuse sessions that were started with a password.
     forbidden: inWorkspace,
     // Requests from pages of other sites are refused, even reads.
     csrf_failed: access !== 'anyone',

@@ -4,8 +4,8 @@ import type { ApiContext, ApiMiddleware } from './request-state.js';
 import type { ErrorResponse } from './schema.js';
 
 /**
- * Converts thrown errors to error responses. An error that is not an `AppError` is a bug. It is logged, and the
- * response has status 500.
+ * Converts thrown errors to error responses. An unreachable or slow database gives 503. Any other error that is not an
+ * `AppError` is a bug, and gives 500.
  */
 export function errors(): ApiMiddleware {
   return async (ctx, next) => {
@@ -24,7 +24,7 @@ function refuseUnanswered(ctx: ApiContext): void {
   if (ctx.status === 405 || ctx.status === 501) throw new AppError('method_not_allowed');
 }
 
-/** Logs an error that is not an `AppError`, and returns what its caller is told. */
+/** Logs an error that is not an `AppError`, and returns the error that the caller gets instead. */
 function describe(ctx: ApiContext, error: unknown): AppError {
   const request = `${ctx.method} ${ctx.path}`;
   if (isTimeout(error)) {

@@ -50,8 +50,8 @@ export function healthRouter({ db, engine, isEnding, log }: ApiDeps): Router<Api
 }
 
 /**
- * Serves `/metrics` for Prometheus. They cover all workspaces, so METRICS_TOKEN or the dashboard's credentials are
- * required.
+ * Serves `/metrics` for Prometheus. The metrics cover all workspaces, so METRICS_TOKEN or the dashboard's credentials
+ * are required.
  */
 export function metricsRouter({ config, metrics }: ApiDeps, operators: Operators): Router<ApiState> {
   const router = new Router<ApiState>();

@@ -8,8 +8,8 @@ import type { ApiContext } from './request-state.js';
 export type Sender = 'own' | 'foreign' | 'unknown';
 
 /**
- * Reads headers that browsers set and pages cannot forge. They are Sec-Fetch-Site (absent in older browsers and without
- * TLS), Origin, and Referer. A page on another port of our host is foreign.
+ * Returns the sender of a request, from headers that browsers set and pages cannot forge. They are Sec-Fetch-Site
+ * (absent in older browsers and without TLS), Origin, and Referer. A page on another port of our host is foreign.
  */
 export function senderOf(ctx: ApiContext, publicUrl: string): Sender {
   const site = ctx.get('Sec-Fetch-Site');

@@ -12,7 +12,7 @@ export interface PageView {
   nextCursor: string | null;
 }
 
-/** Returns the id of who may use a cursor: one API key, or all sessions of a user. */
+/** Returns the id to which a caller's cursors are bound: the API key's, or for a session the user's. */
 function cursorOwner({ kind, userId, credentialId }: Caller): string {
   return kind === 'session' ? userId : credentialId;
 }

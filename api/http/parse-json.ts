@@ -9,9 +9,9 @@ const TOKENS = /"[^"\\]*(?:\\.[^"\\]*)*"|[{}[\]:]/g;
 const LONE_SURROGATE = /\p{Surrogate}/u;
 
 /**
- * Parses a request body. Refuses what would be stored differently from what was sent. That is duplicate keys, which
- * parsers treat differently, NUL and lone surrogates, which PostgreSQL cannot store, and `__proto__`. Throws
- * `invalid_json`, and `invalid_request` also for too many values.
+ * Parses a request body. Throws `invalid_json`; `invalid_request` for too many values, and for text that would not be
+ * stored as it was sent: duplicate keys, which parsers treat differently, NUL and lone surrogates, which PostgreSQL
+ * cannot store, and `__proto__`.
  */
 export function parseJson(bytes: Buffer): unknown {
   let text: string;

@@ -70,7 +70,7 @@ function performWrite(deps: ApiDeps, route: WriteRoute): ApiStep {
   };
 }
 
-/** Completes a write whose handler has committed and returned `pending`, and sends the response. */
+/** Completes a write that has committed and whose handler returned `pending`. Sends the response. */
 export function completion(deps: ApiDeps, complete: NonNullable<WriteRoute['complete']>): ApiStep {
   return async (ctx) => {
     const { pending } = JSON.parse(String(ctx.body)) as { pending: string };

@@ -14,9 +14,9 @@ const SHARE_OF_REST = 8;
 const MAX_AHEAD = 200;
 
 /**
- * Returns how many points a process leases: one per waiting request, and some in advance. Leasing in advance saves a
- * database write for most requests. No point is leased in advance if the limit is below 100, for the first request in a
- * window, or if few points are left.
+ * Returns how many points a process leases: at least one per waiting request, and more in advance. Leasing in advance
+ * saves a database write for most requests. No point is leased in advance if the limit is below 100, for the first
+ * request in a window, or if few points are left.
  */
 export function pointsToTake(limit: number, waiting: number, lease: Pick<Lease, 'untaken'> | null): number {
   if (!lease) return waiting;

@@ -21,7 +21,8 @@ export function createLimiter(db: Db, name: string, points: number, seconds = MI
     storeType: 'knex',
     tableName: 'rate_limits',
     tableCreated: true,
-    // One more than the limit, so that a point that `reward` returned can be used again.
+    // From this number of points on, the limiter refuses without a query. It is one more than the limit, so that a
+    // point that `reward` returned can be used again.
     inMemoryBlockOnConsumed: points + 1,
     insuranceLimiter: new RateLimiterMemory(window),
   });

@@ -2,7 +2,7 @@ import type { ApiContext, ApiMiddleware, ApiStep } from './request-state.js';
 
 interface IndexedRoute {
   method: string;
-  /** The path, with `:name` for each parameter. Every parameter is a UUID. */
+  /** The path, with `:name` for each parameter. */
   path: string;
   steps: readonly ApiStep[];
 }

@@ -55,7 +55,7 @@ export interface WriteRequest<Path extends string = string, Query = unknown, Bod
   needEngine: () => void;
   note: (details: AuditDetails) => void;
   requestId: string;
-  /** The client's address, as reported by the trusted proxy. */
+  /** The client's address. Behind a trusted proxy, it is the address that the proxy reports. */
   address: string;
   /** The header `traceparent`, which is the caller's trace context; null if it is absent or invalid. */
   traceparent: string | null;
@@ -157,7 +157,8 @@ interface Definition<
   ) => Promise<Static<Response> | { pending: string }>;
   /**
    * Completes a write that waits for a worker or the network, and returns the response. Called after the commit,
-   * outside any transaction and turn, with the `pending` that the handler returned. Such a route stores no receipt.
+   * outside the write's transaction and turn, with the `pending` that the handler returned. Such a route stores no
+   * receipt.
    */
   complete?: (pending: string, request: ReadRequest) => Promise<Static<Response>>;
   /**
@@ -168,7 +169,7 @@ interface Definition<
 }
 
 const NOTHING = Type.Object({}, { additionalProperties: false });
-/** Must equal the header Idempotency-Key. */
+/** If the request has the header Idempotency-Key, must equal it. */
 const RequestId = Type.Optional(
   Type.String({
     minLength: 1,

@@ -93,7 +93,7 @@ export class SharedWindows {
       const lease = count
         ? leaseOf(limit, wanted, count.points, asked + Math.max(1, count.left))
         : alone(current, limit, asked + windowMs);
-      // Points that this process still held in the same window.
+      // Adds the points that this process still holds, if the window is the same.
       if (current && count && Math.abs(lease.endsAt - current.endsAt) < windowMs / 2) lease.held += current.held;
       window.lease = lease;
       await serve(lease, waiting);
@@ -121,7 +121,10 @@ function handOut(lease: Lease, now: number): Taken {
   return { admitted: true, remaining: lease.held + lease.untaken, msLeft: Math.max(1, lease.endsAt - now) };
 }
 
-/** Returns a lease for a process that cannot reach the database. It may use the whole limit. */
+/**
+ * Returns a lease for a process that cannot reach the database: all points that it knows to be left, or the whole
+ * limit.
+ */
 function alone(current: Lease | null, limit: number, endsAt: number): Lease {
   if (current && current.held + current.untaken > 0)
     return { ...current, held: current.held + current.untaken, untaken: 0 };

@@ -8,7 +8,7 @@ import type { ApiStep } from './request-state.js';
 import { integerFields } from './schema.js';
 
 /**
- * Validates the path, query and body. An id in the path that is not a UUID gives 404; all other faults give 400 with
+ * Validates the path, query and body. An invalid id or name in the path gives 404; all other faults give 400 with
  * details.
  */
 export function validate(ajv: () => Ajv, route: Endpoint): ApiStep {

@@ -43,7 +43,8 @@ export class ApiCaller {
   }
 
   /**
-   * Sends a request to the address at which the agent's request arrived. It may be a port that this process inherited.
+   * Sends a request to the address at which the agent's request arrived. The configured port may differ from it,
+   * because the process may have inherited its listening socket.
    */
   async #send(method: string, path: string, body: string | null): Promise<IncomingMessage> {
     const { req, ip } = this.#ctx;

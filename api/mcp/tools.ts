@@ -3,8 +3,8 @@ import type { Endpoint } from '../http/endpoint.js';
 import { ROUTES } from '../resources/index.js';
 
 /**
- * Operations that agents may call. None of them deletes anything, reveals credentials, or manages keys, members or the
- * workspace. `stack.apply` requires confirmDestructive, as in the API.
+ * Operations that agents may call. Only `stack.apply` can delete something, and it requires confirmDestructive, as in
+ * the API. None of them reveals credentials, or manages keys, members or the workspace.
  */
 const ALLOWED = new Set([
   ...['workspace.read', 'project.list', 'project.read', 'catalog.read'],

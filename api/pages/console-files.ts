@@ -16,9 +16,7 @@ export interface ConsoleFile {
   gzip: Buffer;
 }
 
-/**
- * A complete version of the console in memory (2 MB), so that a new build does not disturb an API process that runs.
- */
+/** A complete version of the console in memory (2 MB), so that a new build does not disturb a running API process. */
 export interface ConsoleFiles {
   version: string;
   /** Path below the version's folder → file. */

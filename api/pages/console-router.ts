@@ -22,7 +22,7 @@ const POLICY = [
   "frame-ancestors 'none'",
 ].join('; ');
 
-/** Paths of the console's pages. Other unknown paths are answered with an error of the API. */
+/** Paths of the console's pages. Any other unknown path gets an error of the API. */
 const PAGES = ['/', SIGN_IN_PATH, INVITATION_PATH, /^\/w(\/.*)?$/];
 
 const SECONDS_OF_A_YEAR = 31_536_000;

@@ -5,7 +5,7 @@ import type { Middleware } from 'koa';
 import { LISTENER } from '../../shared/queues/bull-pool.js';
 import type { Engine, JobQueue } from '../../shared/queues/queue-engine.js';
 
-/** BullMQ's type lacks `paused`, a state that its PostgreSQL backend counts separately. */
+/** Job states to count. BullMQ's type lacks `paused`, which its PostgreSQL backend counts separately. */
 const COUNTED = [
   'active',
   'completed',
@@ -48,7 +48,7 @@ class PostgresQueueAdapter extends BullMQAdapter {
     return { ...counts, waiting: waiting + paused } as Awaited<ReturnType<BullMQAdapter['getJobCounts']>>;
   }
 
-  /** Each worker process handles all queues, but listens on one connection. */
+  /** Returns the worker processes. Each of them handles all queues, and has one listening connection. */
   override async getWorkers(): ReturnType<BullMQAdapter['getWorkers']> {
     const clients = (await this.#queue.backend.getClientList()).flatMap((list) => list.split('\n'));
     const names = clients.map((client) => client.replace(/^name=/, '')).filter((name) => name.endsWith(LISTENER));

@@ -31,7 +31,7 @@ const PAGE = `<!doctype html>
 </html>
 `;
 
-/** The address is verified by a press of the button only, because mail scanners open links by themselves. */
+/** Verifies the address only when the user presses the button, because mail scanners open links by themselves. */
 const SCRIPT = `const answer = document.getElementById('answer');
 const button = document.getElementById('verify');
 button.onclick = async () => {

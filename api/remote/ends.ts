@@ -9,8 +9,8 @@ export interface EndCause {
 const IDLE: EndCause = { code: CLOSE.idle, reason: 'it was idle for 15 minutes' };
 
 /**
- * Returns why a session must be closed now; null if it may continue. `lostAccess` says why its owner no longer has
- * access, if so. Pure.
+ * Returns why a session must be closed now; null if it may continue. `lostAccess` is the reason if the session's user
+ * lost access. Pure.
  */
 export function causeOfEnd(
   { kind, activeAt }: { kind: RemoteKind; activeAt: number },
@@ -22,7 +22,7 @@ export function causeOfEnd(
 }
 
 /**
- * Returns why a session ended that the platform did not close. `worker` is how the worker closed its connection; null
+ * Returns why a session ended, if the platform did not close it. `worker` is how the worker closed its connection; null
  * if the client disconnected first.
  */
 export function reasonOfEnd(exitCode: number | null, worker: { code: number; reason: string } | null): string {

@@ -35,8 +35,8 @@ import { TunnelUses } from './tunnel-uses.js';
  */
 const WATCH_MS = 1_000;
 /**
- * Number of checks between records that a session is still open. `LOOKS_PER_SEARCH` is that between searches for lost
- * shells.
+ * Number of checks between two records that a session is still open. `LOOKS_PER_SEARCH` is the number of checks between
+ * two searches for lost shells.
  */
 const LOOKS_PER_TOUCH = 5;
 const LOOKS_PER_SEARCH = 15;
@@ -44,7 +44,7 @@ const LOOKS_PER_SEARCH = 15;
 const MAX_FAILED_LOOKS = 15;
 /** Interval between pings, in milliseconds. Proxies close connections without traffic. */
 const PING_MS = 25_000;
-/** How long a client may take to read why it was closed, in milliseconds. */
+/** How long a client may take to read why its connection is closed, in milliseconds. */
 const LINGER_MS = 1_000;
 
 /** Maximum number of unknown tickets that a client may send per minute. */
@@ -119,7 +119,7 @@ export class RemoteAccess {
     for (const timer of this.#timers) clearInterval(timer);
     for (const connection of this.#connections) {
       end(connection, ENDING);
-      // The close events may come only after this process has exited.
+      // Recorded here too, because the close events may come only after this process has exited.
       this.#ended(connection, null);
     }
     this.#uses.close();
@@ -144,7 +144,7 @@ export class RemoteAccess {
       await this.#misses.penalty(address);
       return refuse(socket, '404 Not Found');
     }
-    // The socket's close event, which releases the place, may have been missed.
+    // A closed socket takes no place, because the event that would release the place may have been emitted already.
     if (socket.destroyed) return;
     const leave = this.#places.take(session);
     if (leave === null) return refuse(socket, '429 Too Many Requests');
@@ -233,7 +233,7 @@ export class RemoteAccess {
     const reason = cause?.reason ?? reasonOfEnd(exitCode, worker);
     if (session.kind === 'tunnel') this.#uses.end(session, reason);
     if (connection.recording !== null) this.#record(connection.recording.flush());
-    // A tunnel outlives its connections.
+    // A tunnel outlives its connections, unless its user lost access.
     if (session.kind === 'shell' || cause?.code === CLOSE.accessEnded)
       this.#record(this.#close(session, reason, exitCode));
   }
@@ -245,7 +245,7 @@ export class RemoteAccess {
     return new Recording({ size, command, beganAt: Date.now(), store });
   }
 
-  /** Stores what was recorded so far. If that fails, the next check tries again. */
+  /** Stores what was recorded so far. If that fails, a later check tries again. */
   #store(recording: Recording): void {
     recording.flush().catch((error: unknown) => {
       this.#log.warn({ err: error }, `a recording is not stored yet: ${errorMessage(error)}`);

@@ -78,7 +78,7 @@ function auditOf(row: RemoteSessionRow, operation: string, facts: Record<string,
   return { ...who, operation, path, target_id: id, target_name: '', details };
 }
 
-/** Returns open shells whose API process has not reported them for too long. */
+/** Returns shells that are recorded as open, but that no API process has reported for LOST_SECONDS. */
 export async function lostShells(db: Db): Promise<string[]> {
   const rows = await rowsOf<{ id: string }>(
     db,

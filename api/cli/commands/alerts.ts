@@ -59,7 +59,7 @@ function rowOf(alert: Alert, names: ReadonlyMap<string, string>): string[] {
   return [shortId(id), metric, bound, `${forMinutes} min`, scope, statusOf(alert)];
 }
 
-/** Returns the worst status of a rule; if it is firing, with the services. */
+/** Returns the worst status that a rule has for any service. If the rule fires, the text names the services. */
 function statusOf({ states }: Alert): string {
   const firing = states.filter(({ status }) => status === 'firing');
   if (firing.length > 0) {

@@ -74,7 +74,7 @@ async function runClient(
   try {
     const { args, env } = commandOf(credentials, (server.address() as AddressInfo).port);
     const child = spawn(program, args, { stdio: 'inherit', env: { ...cli.env, ...env } });
-    // Ctrl-C must reach the client program, which shares the terminal.
+    // Waits without `cli.signal`: the client program gets Ctrl-C from the terminal too, and handles it itself.
     const [code] = await once(child, 'exit').catch(() => {
       throw new CliError(EXIT.usage, `This computer has no ${program}. Install it, or use rnv connect`);
     });

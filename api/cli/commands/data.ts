@@ -39,7 +39,7 @@ export async function create(cli: Cli, kind: string, options: WaitOptions & { na
   await followDeployment(cli, { service, id }, options);
 }
 
-/** Adds a variable to a service that refers to a database's URL, so that no password is copied. */
+/** Adds a reference to a database's URL to the variables of a service, so that no password is copied. */
 export async function attach(cli: Cli, name: string, { as }: { as?: string }): Promise<void> {
   const database = await find(cli, name);
   const service = await cli.service();

@@ -34,7 +34,7 @@ export async function add(cli: Cli, endpoint: string, { name, signals, headers: 
   cli.terminal.data(drain.id);
 }
 
-/** Removes a drain. Waiting data is not sent. */
+/** Removes a drain. Data that it has not sent yet is never sent. */
 export async function remove(cli: Cli, name: string): Promise<void> {
   const api = await cli.client();
   const found = (await all(api)).filter((one) => one.id === name || one.name === name || one.endpoint === name);

@@ -37,7 +37,7 @@ export async function list(cli: Cli): Promise<void> {
   for (const line of table(rows)) cli.terminal.data(line);
 }
 
-/** Creates an environment. For a clone, prints the progress of its apply until that is finished. */
+/** Creates an environment. For a clone, follows the apply that fills it. */
 export async function create(cli: Cli, name: string, options: CreateEnvironmentOptions): Promise<void> {
   const cloneFrom = options.cloneFrom === undefined ? undefined : await environmentNamed(cli, options.cloneFrom);
   const project = await projectOf(cli, options.project, cloneFrom);

@@ -56,7 +56,7 @@ export async function importFile(cli: Cli, file: string, options: ImportOptions)
   cli.terminal.say(`Wrote ${FILE}. See what it would change with rnv plan`);
 }
 
-/** Returns the format given by the option, or else by the file's name. Throws `CliError` if both leave it open. */
+/** Returns the format given by the option, or else by the file's name. Throws `CliError` if neither gives one. */
 export function formatOf(path: string, { format }: Pick<ImportOptions, 'format'>): string {
   const formats = Object.entries(FORMATS);
   const found = format ?? formats.find(([, name]) => name.test(basename(path)))?.[0];
@@ -87,7 +87,7 @@ async function withProcfile(path: string, text: string): Promise<string> {
   return isProcfile ? `${other}\n${text}` : `${text}\n${other}`;
 }
 
-/** Reads .env and the files that env_file refers to. `folder` is the file's folder in the repository. */
+/** Reads .env and the files that env_file refers to. `folder` is the imported file's folder in the repository. */
 async function filesBeside(path: string, text: string, folder: string): Promise<Record<string, string>> {
   const files: Record<string, string> = {};
   const named = new Set([

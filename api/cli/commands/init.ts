@@ -50,7 +50,7 @@ export async function makeService(
   return service;
 }
 
-/** Throws with exit code 6 if a service of the workspace has this name. */
+/** Throws with exit code 6 if a service of the workspace has this name and is not archived. */
 export async function assertFree(cli: Cli, name: string): Promise<void> {
   const taken = (await cli.services()).find((each) => each.name === name && !each.archived);
   if (taken) throw nameTaken(taken);

@@ -31,7 +31,7 @@ export async function cancel(cli: Cli, text: string | undefined): Promise<void> 
   await endOpen(cli, text, 'cancel', 'is being cancelled');
 }
 
-/** Ends the canary of a deployment, by default of the oldest that has not ended. All visitors get its release. */
+/** Ends the canary of the given deployment, or of the oldest unfinished one. All visitors then get its release. */
 export async function promote(cli: Cli, text: string | undefined): Promise<void> {
   await endOpen(cli, text, 'promote', 'goes live: all visitors get it');
 }

@@ -69,7 +69,7 @@ async function signIn(
     return await session.signIn(input);
   } catch (error) {
     if (!(error instanceof ApiError) || error.code !== 'mfa_required') throw error;
-    // Passkeys need a browser, as the message of the API says.
+    // Without `/otp`, the account has only passkeys. They need a browser, which the API's message says.
     if (!error.paths.includes('/otp')) throw error;
     return session.signIn({ ...input, otp: (await askCode()).trim() });
   }

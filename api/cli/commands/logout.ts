@@ -12,7 +12,7 @@ export interface LogoutOptions {
 
 /**
  * Revokes the current API key, or all keys of this computer, and removes them from the settings file. A key stored with
- * `rnv login --key` is not revoked, because other computers may use it. Exit code 3 if there is none.
+ * `rnv login --key` is not revoked, because other computers may use it. Exit code 3 if no key matches.
  */
 export async function logout(cli: Cli, { url, all }: LogoutOptions): Promise<void> {
   const { logins } = await cli.settings();

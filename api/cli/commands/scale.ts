@@ -36,8 +36,8 @@ export async function ps(cli: Cli): Promise<void> {
 }
 
 /**
- * Changes a service's number of replicas, the limits of its automatic scaling, or its plan. Exit code 2 without a
- * change.
+ * Changes a service's number of replicas, the limits of its automatic scaling, or its plan. Exit code 2 if none is
+ * given.
  */
 export async function scale(cli: Cli, replicas: number | undefined, { plan, min, max }: ScaleOptions): Promise<void> {
   if (replicas !== undefined && (min !== undefined || max !== undefined))

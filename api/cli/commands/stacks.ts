@@ -63,7 +63,7 @@ export async function apply(cli: Cli, file: string | undefined, options: ApplyOp
   await followApply(cli, source.name, begun.id, options.timeout);
 }
 
-/** Writes the environment's configuration to a file. Entries of an existing file that are equal stay unchanged. */
+/** Writes the environment's configuration to a file. Keeps the entries of an existing file that already match. */
 export async function pull(cli: Cli, file: string | undefined, options: StackOptions): Promise<void> {
   const path = resolve(cli.cwd, file ?? FILE);
   const api = await cli.client();

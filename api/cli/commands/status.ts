@@ -6,7 +6,10 @@ import { CliError, EXIT } from '../exit-codes.js';
 import { ago, oneLine, printable, shortSha, table } from '../terminal-text.js';
 import { projectsOf } from './projects.js';
 
-/** Prints a line per service, or only for that of --service. It has kind, status, since when, and URL. */
+/**
+ * Prints a line for each service, or only for that of --service. A line has kind, status, live commit, its age, and
+ * URL.
+ */
 export async function status(cli: Cli): Promise<void> {
   const api = await cli.client();
   const one = cli.options.service === undefined ? null : await cli.service();
@@ -108,7 +111,9 @@ async function placesOf(cli: Cli, services: readonly Service[]): Promise<Map<str
   );
 }
 
-/** Returns the status of a service that is not unhealthy, in a word. */
+/**
+ * Returns the status of a service that is neither deploying nor unhealthy: `asleep`, `frozen`, or the stored status.
+ */
 function restingOf({ asleepSince, frozen, status }: Service): string {
   if (asleepSince === undefined) return status.replace('_', ' ');
   return frozen ? 'frozen' : 'asleep';

@@ -7,7 +7,7 @@ import { waitUntil } from '../wait-until.js';
 
 const PATH = '/template-sources';
 const POLL_INTERVAL_MS = 500;
-/** Maximum time to wait for a worker, in milliseconds. It stops reading a repository after two minutes. */
+/** Maximum time to wait for a worker, in milliseconds. The worker stops reading a repository after two minutes. */
 const TIMEOUT_MS = 180_000;
 
 /** Lists the workspace's template repositories: name, repository, branch and what was found. */

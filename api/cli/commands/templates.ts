@@ -43,9 +43,7 @@ export async function newStack(cli: Cli, name: string, { set, force }: NewOption
   for (const secret of secrets) cli.terminal.say(`rnv apply asks for ${secret.name}: ${oneLine(secret.label)}`);
 }
 
-/**
- * Returns the answers given by --set, and asks for the others on a terminal. Secrets are asked for by an apply instead.
- */
+/** Returns the answers given by --set, and asks for the others on a terminal. `rnv apply` asks for secrets instead. */
 async function answersOf(cli: Cli, { questions }: Template, set: NewOptions['set']): Promise<NewOptions['set']> {
   const answers = { ...set };
   for (const { name, label, help, default: initial, example, required, secret } of questions) {

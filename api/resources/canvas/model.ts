@@ -38,7 +38,9 @@ export interface CanvasScope {
   environmentId: string | null;
 }
 
-/** The records that a canvas shows. At most one record beyond each limit is read, to detect that it is exceeded. */
+/**
+ * The records that a canvas shows. At most one record beyond each limit is read, to detect that the limit is exceeded.
+ */
 export interface CanvasRecords {
   services: readonly { id: string }[];
   groups: readonly { id: string; name: string; environment_id: string | null }[];

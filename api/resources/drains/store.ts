@@ -8,7 +8,7 @@ import { type DrainSignal, endpointProblem, MAX_DRAINS, reservedHeader } from '.
 import type { CommandDeps } from '../../../shared/secrets/command-deps.js';
 import { SEALED, sealIn } from '../../../shared/secrets/sealed-columns.js';
 
-/** A drain, with what its signals have in common. */
+/** A drain, with its signals and their combined state. */
 export interface DrainView {
   id: string;
   service_id: string | null;

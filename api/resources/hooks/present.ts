@@ -3,7 +3,10 @@ import { hookPath } from '../../../shared/hooks/model.js';
 import type { HookView } from './schema.js';
 import type { ShownHook } from './store.js';
 
-/** Presents an incoming webhook without its secret and token. `url` cannot be used to call a deploy hook. */
+/**
+ * Presents an incoming webhook without its secret and token. A deploy hook cannot be called with this `url`, which
+ * lacks its key.
+ */
 export function presentHook(row: ShownHook, { publicUrl }: Pick<Config, 'publicUrl'>): HookView {
   return {
     id: row.id,

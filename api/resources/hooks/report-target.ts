@@ -54,7 +54,7 @@ export async function setReports(
     not_before: trx.fn.now(),
     failures: 0,
   };
-  // Comments and deployments that were created in one repository cannot be updated through another.
+  // A target in another repository is deleted with its reports, which cannot be updated through the new one.
   const other = [address.apiUrl, address.project];
   await trx('forge_targets').where({ id }).whereRaw('(api_url, project) is distinct from (?, ?)', other).delete();
   await trx('forge_targets')

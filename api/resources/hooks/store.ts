@@ -22,8 +22,8 @@ interface HookRow {
 }
 
 /**
- * A hook, joined with the git host to which it reports deployment statuses. Its fields are null if the hook reports
- * nothing.
+ * A hook, joined with the git host to which it reports deployment statuses. The git host's fields are null if the hook
+ * reports nothing.
  */
 export type ShownHook = HookRow & {
   api_url: string | null;
@@ -44,7 +44,7 @@ function shownHooks(db: Db, serviceId: string) {
     .select('h.*', 't.api_url', 't.project', 't.sent_at', db.raw(`${REPORT_ERROR} as report_error`));
 }
 
-/** The user who creates a hook that applies a stack, with their right to change protected environments. */
+/** The user who creates a hook that applies a stack, and whether this user may change protected environments. */
 interface StackRights {
   by: string;
   readsProtected: boolean;

@@ -21,7 +21,7 @@ export interface LogQuery {
   limit: number;
 }
 
-/** Maximum size of the messages in a response, in bytes. It contains at least one line, however long. */
+/** Maximum size of the messages in a response, in bytes. A response contains at least one line, however long. */
 const ANSWER_BYTES = 2 * 1024 * 1024;
 
 /** Lines in ascending order of id (specification, Logs). */
@@ -42,7 +42,7 @@ const SEARCH_MS = 500;
 
 /**
  * Reads log lines in bounded time, even from a very large log. A search examines lines in steps and stops after half a
- * second. The result then contains the cursor with which the next request continues.
+ * second. The result then contains the id from which the next request continues.
  */
 export async function readLogs(db: Db, query: LogQuery, now = new Date()): Promise<LogBatch> {
   const since = new Date(now.getTime() - query.hours * 3_600_000);
@@ -100,7 +100,7 @@ class LogReader {
     return this.#query.after === undefined ? this.#searchBack() : this.#searchOn(this.#query.after);
   }
 
-  /** Searches backwards from the newest line. */
+  /** Searches backwards from `before`, or from the newest line. */
   async #searchBack(): Promise<LogBatch> {
     const { before, limit } = this.#query;
     const end = performance.now() + SEARCH_MS;
@@ -154,7 +154,7 @@ class LogReader {
     }
   }
 
-  /** Returns the last line of the next step of a search; null if fewer lines are left. */
+  /** Returns the last of the next LOOKED_AT_ONCE lines to search; null if fewer lines are left. */
   async #reach(order: 'asc' | 'desc', from: number): Promise<Place | null> {
     const [row] = await rowsOf<Place>(
       this.#db,
@@ -168,8 +168,8 @@ class LogReader {
   }
 
   /**
-   * Returns SQL: an id from `after` on, up to which all lines are too old. Found by halving, because ids ascend with
-   * the time. Otherwise a read would visit every line between its cursor and the first that is young enough.
+   * Returns SQL for an id up to which all lines are too old; at least `after`. The query bisects the ids, because they
+   * increase with time. Without it, a read would visit every old line after its cursor.
    */
   #lastTooOld(after: number): Knex.Raw {
     return this.#db.raw(

@@ -76,7 +76,7 @@ function showsPreviews({ row }: WorkspaceAccess): boolean {
 
 /**
  * Returns the branch to which the log is limited by default. Returns undefined if the workspace's setting includes logs
- * of previews. For a preview it is its base service's branch, so that the preview's own lines are excluded.
+ * of previews. For a preview, returns the branch of the base service, so that the preview's own lines are excluded.
  */
 async function shownBranch(
   { db, workspace }: Pick<ReadRequest<'/workspaces/:workspaceId'>, 'db' | 'workspace'>,

@@ -12,8 +12,8 @@ const BEGIN = `date_bin('${FINEST.step} seconds', now(), 'epoch')`;
 const MINUTE = `m.step = ${FINEST.step} and m.at >= ${BEGIN} - interval '1 minute' and m.at < ${BEGIN}`;
 
 /**
- * Returns the metrics of the last full minute for the `most` services with the most requests. The last row is the sum
- * of all other services.
+ * Returns the metrics of the last full minute for the `most` services with the most requests. If there are other
+ * services, the last row is their sum.
  */
 export async function busiestServices(db: Db, most: number): Promise<MinuteFigures[]> {
   const rows = await rowsOf<MinuteFigures & { steps: (number[] | null)[] | null }>(

@@ -6,7 +6,7 @@ export const MetricsQuery = Strict({
   hours: Type.Optional(Type.Integer({ minimum: 1, maximum: MAX_HOURS, description: 'How far back the series reach' })),
 });
 
-/** A timestamp and a value. TypeBox's tuples use an older version of JSON Schema than OpenAPI 3.1. */
+/** A timestamp and a value. Not Type.Tuple, which uses an older version of JSON Schema than OpenAPI 3.1. */
 const Point = Type.Unsafe<[string, number]>({
   type: 'array',
   prefixItems: [Timestamp, Type.Number()],

@@ -103,8 +103,8 @@ export const serviceRoutes = [
     handler: async (request) => {
       const { trx, deps, params, caller, body, authorize, needEngine } = request;
       const moves = body.projectId !== undefined || body.environmentId !== undefined;
-      // The write checks the environment to which the service moves. The one that it leaves is read here, after the
-      // lock.
+      // `updateService` checks the environment in which the service ends up. If the service moves, the environment that
+      // it leaves is read after the lock is taken, so that its protection is current.
       const service = moves
         ? await lockService(request)
         : found(await lockServiceRow(trx, params.workspaceId, params.serviceId));

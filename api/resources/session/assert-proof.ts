@@ -7,7 +7,8 @@ import type { EnrolBody } from './schema.js';
 
 /**
  * Checks that the session's own user makes the request, before a credential that can sign in is added. Throws
- * invalid_request for a wrong password, or without a password if the sign-in is not recent. Throws rate_limited.
+ * invalid_request if the password is wrong, or missing although the user has one or signed in too long ago. Throws
+ * rate_limited.
  */
 export async function assertProof({ deps, limits, ctx, caller, body }: SignedInRequest<Static<typeof EnrolBody>>) {
   const { password } = body;

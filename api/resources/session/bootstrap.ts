@@ -49,7 +49,10 @@ export async function bootstrapOf(
   };
 }
 
-/** The URL uses PUBLIC_URL. The provider redirects the browser to it, and the browser's cookie must be valid there. */
+/**
+ * The URL is below PUBLIC_URL, because the provider redirects the browser to PUBLIC_URL. The cookie that the sign-in
+ * sets must be valid there.
+ */
 function presentProvider({ oidc, publicUrl }: ApiDeps['config']): BootstrapPresentation['provider'] {
   return oidc && { name: oidc.name, url: publicUrl + START_PATH };
 }

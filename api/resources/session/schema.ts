@@ -48,7 +48,7 @@ export const SignInBody = Strict({
 });
 /** The token of a sign-in link, which can be used once. */
 export const LinkBody = Strict({ token: Token, ...SecondFactor });
-/** Nothing for a sign-in with a passkey alone; else the first proof of the sign-in that a passkey completes. */
+/** Empty for a sign-in with a passkey alone; otherwise the first proof of a sign-in, which the passkey completes. */
 export const PasskeyOptionsBody = Strict({
   email: Type.Optional(Type.String({ maxLength: 254 })),
   password: Type.Optional(Password),
@@ -60,7 +60,7 @@ export const InvitationBody = Strict({
   password: Type.String({ minLength: 8, maxLength: 1024 }),
 });
 export const CodeBody = Strict({ code: Code });
-/** A user without a password omits it, within ten minutes after signing in. */
+/** A user without a password may omit `password` for ten minutes after signing in. */
 export const EnrolBody = Strict({ password: Type.Optional(Password) });
 
 /**

@@ -96,7 +96,7 @@ export async function prepareShell(
   const replica = await findReachableReplica(trx, service, body.replica);
   await assertEntered(trx, replica.host_id);
   await assertVariablesPermitted(trx, replica.deployment_id, authorize);
-  // Kept as long as the log lines that the service writes now.
+  // The recording is kept as long as the log lines that the service writes now.
   const recorded_until = isRecorded ? new Date(Date.now() + logDaysOf(service.configuration.plan) * DAY_MS) : null;
   return storeSession(trx, { service, replica, opener }, { kind: 'shell', command, columns, rows, recorded_until });
 }

@@ -16,7 +16,7 @@ export interface ReachableReplica {
 /**
  * Returns the replica, or the attempt of a run, with this id. Without an id, returns a running replica of the live
  * release, preferably a ready one. Throws not_found if there is none with this id; conflict if no replica is running or
- * if it runs in a container engine.
+ * if the replica runs in a container engine.
  */
 export async function findReachableReplica(
   db: Db,

@@ -12,8 +12,8 @@ export interface ClonedDocument {
 
 /**
  * Returns the document for a clone of an environment: the pulled document without domains. `wishes` are the documents
- * of the environment's stacks by id. A variable that has a plain or generated value in one of them is copied that way.
- * All other values are secrets. Pure. Throws conflict if names are not unique.
+ * of the environment's stacks by id. A variable with a plain or generated value in one of them keeps that entry. All
+ * other variables become secrets. Pure. Throws conflict if names are not unique.
  */
 export function cloneDocument(state: EnvironmentState, wishes: ReadonlyMap<string, StackWish>): ClonedDocument {
   assertNamesUnique(state);
@@ -72,8 +72,8 @@ interface VariablesOwner {
 }
 
 /**
- * Returns the variables of a clone. They are the pulled entries, but with the stack's own entry for a variable that is
- * not secret there.
+ * Returns the variables of a clone: the pulled entries, or the stack's own entry for a variable that is not a secret in
+ * the stack.
  */
 function variablesOf(
   variables: Record<string, VariableEntry> | undefined,
@@ -96,7 +96,7 @@ function variablesOf(
   };
 }
 
-/** Returns true if the document contains the variable's value or generates it. */
+/** Returns true if the document contains the variable's current value or generates it. */
 function isOpen(content: Content, { value }: VariableState): boolean {
   return 'generate' in content || ('value' in content && content.value === value);
 }

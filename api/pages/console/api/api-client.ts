@@ -60,7 +60,7 @@ export function remove<P extends PathsWith<'delete'>>(path: P, input: Input<Oper
   return send<Answer<OperationOf<P, 'delete'>>>('DELETE', path, input as Sent);
 }
 
-/** Returns the URL of an operation. Routes of the session are not below the version. */
+/** Returns the URL of an operation. Session routes have no version in their path. */
 function addressOf(path: string, { path: values = {}, query = {} }: Sent): string {
   const root = /^\/(bootstrap|session)/.test(path) ? '/api' : '/api/v1';
   const filled = path.replace(/\{(\w+)\}/g, (_, name: string) =>

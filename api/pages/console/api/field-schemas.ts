@@ -20,9 +20,7 @@ interface ApiDocument {
   components: { schemas: Record<string, FieldSchema & { properties?: FieldSchemas }> };
 }
 
-/**
- * Returns the fields of a schema from the OpenAPI document. It is read once, because it changes only with the version.
- */
+/** Returns the fields of a schema in the OpenAPI document, which is read once: it changes only with the version. */
 export function useFieldSchemas(name: 'ServiceConfiguration' | 'WorkspaceConfiguration') {
   return useQuery<FieldSchemas, ApiError>({
     queryKey: ['document', name],

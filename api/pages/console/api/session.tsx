@@ -101,7 +101,7 @@ export function useRefusal(workspaceId: string, needed: Role): string | null {
 }
 
 export type PasskeyProof = NonNullable<BodyOf<OperationOf<'/session', 'post'>>['passkey']>;
-/** What a sign-in begins with. */
+/** The first proof of a sign-in: e-mail and password, or the token of a sign-in link. */
 export type FirstProof = { email: string; password: string } | { token: string };
 
 export function signIn(

@@ -16,7 +16,7 @@ const IDLE_MS = 15_000;
 export const queryClient = new QueryClient({
   defaultOptions: {
     queries: {
-      // By default no request is sent without a network, but the API is often on the same machine.
+      // By default, no request is sent while the browser is offline, but the API may be on the same machine.
       networkMode: 'always',
       staleTime: 500,
       gcTime: 5 * 60_000,
@@ -87,7 +87,7 @@ export function useWrite<Input = void, T = unknown>(
       void refresh();
       await onDone?.(answer, input);
     },
-    // A failed write may have changed something even so.
+    // A write that failed may still have changed something.
     onError: () => void refresh(),
   });
 }

@@ -64,7 +64,7 @@ export function NotFound() {
   );
 }
 
-/** Shown in place of a workspace that the session does not reach. */
+/** Shown instead of a workspace that the session cannot access. */
 export function NoWorkspace() {
   return (
     <>

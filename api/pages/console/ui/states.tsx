@@ -67,7 +67,7 @@ export function ErrorNotice({
   );
 }
 
-/** An empty list: what it is for, and one button. */
+/** Shown instead of an empty list: what the list is for, and one button. */
 export function Empty({ title, children, action }: { title: string; children?: ReactNode; action?: ReactNode }) {
   return (
     <div className={n.empty}>

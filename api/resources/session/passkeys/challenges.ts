@@ -8,7 +8,7 @@ const TIME_BYTES = 6;
 
 /**
  * Challenges for passkeys. They are signed and not stored, so that people who are not signed in cannot fill a table.
- * `subject` is the user who registers a passkey, or '' for a sign-in.
+ * `subject` is what a challenge is for: the id of the user who registers a passkey, or the subject of a `Purpose`.
  */
 export class Challenges {
   readonly #secret: Buffer;

@@ -56,7 +56,7 @@ export async function findPasskey(
   return passkey && user ? { passkey, user } : null;
 }
 
-/** Records the use of a passkey. Returns false if a use with this counter or a higher one was recorded before. */
+/** Records the use of a passkey. Returns false if its counter did not rise, unless it is always 0. */
 export async function recordPasskeyUse(db: Db, { id, counter }: Pick<PasskeyRow, 'id' | 'counter'>): Promise<boolean> {
   const used = `update passkeys set counter = :counter, used_at = now()
     where id = :id and (counter < :counter or (counter = 0 and :counter = 0))`;

@@ -15,8 +15,8 @@ import { type Purpose, refusedPasskey, SIGN_IN, signInOptions, usePasskey } from
 type OptionsRequest = SessionRequest<Static<typeof PasskeyOptionsBody>>;
 
 /**
- * Returns what a browser needs to ask for a passkey. It is any one, or one of the user whose first proof the body has.
- * Throws as a sign-in with this proof; conflict if the user has no passkey.
+ * Returns the WebAuthn options with which a browser asks for a passkey. If the body has a first proof, only passkeys of
+ * its user are accepted. Throws like a sign-in with this proof; conflict if the user has no passkey.
  */
 export async function passkeyOptions(request: OptionsRequest): Promise<Record<string, unknown>> {
   const { deps, ctx, body } = request;
@@ -42,13 +42,13 @@ export function passkeyInput(
   };
 }
 
-/** A proof is good for one sign-in: of this user, with this link if there is one, and in the browser that began it. */
+/** Returns a purpose that binds a proof to this user, the sign-in link if there is one, and the browser. */
 function secondStep(ctx: ApiContext, userId: string, token = ''): Purpose {
   const attempt = JSON.stringify([userId, token, readCookie(ctx, 'visitor')]);
   return { subject: `second step ${attempt}`, verifiesUser: false };
 }
 
-/** Returns the user whose password or link the body has; null if it has neither. */
+/** Returns the id of the user whose password or sign-in link is in the body; null if it contains neither. */
 async function firstProof({ deps, limits, ctx, body }: OptionsRequest): Promise<string | null> {
   const { email, password, token } = body;
   if (token !== undefined) return (await findSignInLink(deps.db, hashToken(token)))?.id ?? refusedLink();

@@ -39,7 +39,7 @@ export async function registrationOptions(
   return { ...options };
 }
 
-/** What a proof is for: a sign-in with nothing else (subject ''), or the second step of a sign-in. */
+/** What a proof is for: a sign-in with a passkey alone (subject ''), or the second step of a sign-in. */
 export interface Purpose {
   subject: string;
   /** True if the device has to ask for a PIN or a fingerprint, because the passkey is the only proof. */

@@ -47,7 +47,7 @@ export async function admit(trx: Transaction, person: ProviderPerson, requestId:
   return user;
 }
 
-/** Applies the change, unless an admin has changed the membership concurrently. Returns false if it did nothing. */
+/** Applies the change, unless an admin has changed the membership concurrently. Returns false if nothing changed. */
 async function apply(
   trx: Transaction,
   user: UserRow,
@@ -56,7 +56,7 @@ async function apply(
   await lockWorkspace(trx, workspaceId);
   const member = { workspaceId, userId: user.id, role };
   if (operation === 'member.create') {
-    // If the workspace is full, its users must still be able to sign in to others.
+    // A full workspace must not make the sign-in fail, because the person may use other workspaces.
     return (await hasRoomForMember(trx, workspaceId)) && (await admitMember(trx, member));
   }
   if (!(await setMemberRole(trx, member))) return false;

@@ -25,7 +25,7 @@ export async function useIdentity(trx: Transaction, of: Subject): Promise<{ id: 
   return user ? { id: identity.id, user } : null;
 }
 
-/** Returns true if the user is linked to another subject of this issuer. */
+/** Returns true if the user is linked to a subject of this issuer. */
 export async function hasIdentity(trx: Transaction, userId: string, issuer: string): Promise<boolean> {
   const found = await trx('provider_identities').where({ user_id: userId, issuer }).first('id');
   return found !== undefined;

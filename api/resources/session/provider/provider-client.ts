@@ -15,7 +15,7 @@ export interface Bindings {
   verifier: string;
 }
 
-/** Timeout for all requests to the provider for one page together, in milliseconds. */
+/** Total timeout of the requests to the provider that one page needs, in milliseconds. */
 const ANSWER_MS = 9_000;
 /** How long a sign-out waits for the provider's metadata, in milliseconds. */
 const SIGN_OUT_MS = 3_000;
@@ -59,7 +59,7 @@ export class ProviderClient {
       const tokens = await client.authorizationCodeGrant(configuration, answer, checks);
       const claims = tokens.claims();
       if (!claims || tokens.id_token === undefined) throw new SignInFailure('answer_invalid', 'there is no ID token');
-      // Many providers return the e-mail address and groups only here.
+      // Many providers return the e-mail address and groups only from the userinfo endpoint.
       const more =
         configuration.serverMetadata().userinfo_endpoint === undefined
           ? {}

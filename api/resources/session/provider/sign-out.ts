@@ -8,7 +8,7 @@ import { ProviderClient } from './provider-client.js';
 /** Longer ID tokens are not stored: the address of a sign-out contains them, and servers limit its length. */
 const MAX_ID_TOKEN_LENGTH = 6_000;
 
-/** Stores the ID token that a session began with, or a link that waits for a second factor. */
+/** Stores the ID token of a sign-in, for its session or for the link that waits for a second factor. */
 export async function recordProviderSignIn(
   { db, keyring }: Pick<ApiDeps, 'db' | 'keyring'>,
   of: { sessionId: string } | { linkToken: string },
@@ -29,7 +29,7 @@ interface ProviderSignIn {
   sealed_id_token: Buffer;
 }
 
-/** Returns what is stored of a session that began with the provider; null for other sessions. */
+/** Returns the stored sign-in of a session that began with the provider; null for other sessions. */
 export function findProviderSignIn(db: Db, sessionId: string): Promise<ProviderSignIn | null> {
   const found = 'select id, sealed_id_token from provider_sign_ins where session_id = ?';
   return oneRow<ProviderSignIn>(db, found, [sessionId]);
@@ -37,7 +37,7 @@ export function findProviderSignIn(db: Db, sessionId: string): Promise<ProviderS
 
 /**
  * Returns the provider's page that signs the person out there. Returns null if the provider has none or does not
- * answer, because the person has signed out here anyway.
+ * answer. That is no error, because the person is already signed out here.
  */
 export async function providerSignOutUrl(
   { config, keyring }: Pick<ApiDeps, 'config' | 'keyring'>,

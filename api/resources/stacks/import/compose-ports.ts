@@ -42,7 +42,7 @@ export function kindOf(
   const isPlain = (each: number) => !NOT_HTTP.has(each) && !TLS.has(each);
   const port = published.find(isPlain) ?? published.find((each) => !NOT_HTTP.has(each)) ?? published[0];
   const isWeb = port !== undefined && !NOT_HTTP.has(port);
-  // The edge serves HTTPS, whatever the port of the service.
+  // The edge serves the web port over HTTPS, so neither this port nor a TLS port beside it is closed.
   const closed = ports.filter((each) => !(isWeb && (each.port === port || (TLS.has(each.port) && isPlain(port)))));
   for (const each of new Map(closed.map((one) => [one.port, one])).values()) {
     if (each.isLocal || DEBUGGERS.has(each.port)) continue;
@@ -78,7 +78,7 @@ export function healthOf(
   const text = textsOf(test).join(' ').slice(0, MAX_SHORT_LENGTH);
   const path = /https?:\/\/(?:localhost|127\.0\.0\.1|0\.0\.0\.0)(?::[\w${}]+)?(\/[!-~]*?)?(?=['"\s|;)]|$)/.exec(text);
   if (path !== null) return { healthCheckPath: path[1] ?? '/' };
-  // A private service always counts as ready when its port accepts connections.
+  // Not reported for a private service, which always counts as ready when its port accepts connections.
   if (kind !== 'private')
     lost(
       `${at}.healthcheck`,

@@ -12,7 +12,7 @@ function isHostName(name: string): boolean {
 /** Matches words at positions where an address has a host. */
 const HOSTS = /(?<=^|[/@,=])[\w.-]+(?=:\d|[/,]|$)/g;
 
-/** Returns the variables of a service. Null means that the value comes from the host. */
+/** Returns the variables of a service. A value is null if it is unknown, for example because it comes from the host. */
 export function environmentOf(
   name: string,
   { environment, env_file: envFile, build }: Loose,

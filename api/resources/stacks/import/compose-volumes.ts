@@ -10,7 +10,7 @@ const OF_THE_SYSTEM: readonly string[] = ['/etc/localtime', '/etc/timezone'];
 const DATA = /(^|[/_-])(data|logs?|uploads?|storage|media|volumes?|db|cache|backups?)([/_-]|$)/i;
 const MAX_VOLUMES = 5;
 
-/** Returns true if a service controls Docker. Container consoles do, and proxies that discover services through it. */
+/** Returns true if a service controls Docker, as container consoles and service-discovering proxies do. */
 export function needsDocker({ volumes }: Loose): boolean {
   return [volumes].flat().some((mount) => /docker\.sock/.test(textOf(mount) || textOf(looseOf(mount).source)));
 }
@@ -61,7 +61,7 @@ export function volumesOf(
       lose(path, ` is a sixth volume, and ${MAX_VOLUMES} are possible: keep the data of two in one`);
     else {
       const what = ` is the folder ${source} of the host: it becomes a volume, which is empty`;
-      // A data folder only lacks its data, which is never copied. Other folders may contain files of the repository.
+      // Data is never copied, so a data folder needs only a note. Other folders may contain files of the repository.
       if (type === 'bind' && (/^[/~]/.test(source) || DATA.test(source)))
         lost(`${at}.volumes`, `${path}${what}`, 'note');
       else if (type === 'bind') lose(path, `${what}: copy into it what the repository has there`);
@@ -75,8 +75,8 @@ export function volumesOf(
 }
 
 /**
- * Returns true if the image already contains the files. They are in the folder from which it is built, or are packages
- * installed in it.
+ * Returns true if the image already contains the mounted files. The mount is the folder from which the image is built,
+ * or a folder of packages that are installed in the image.
  */
 function isOfImage({ source, target }: Mount, { build }: Loose): boolean {
   const plain = (folder: string) => folder.replace(/^\.\//, '').replace(/^\.$|\/$/g, '');
@@ -85,8 +85,8 @@ function isOfImage({ source, target }: Mount, { build }: Loose): boolean {
 }
 
 /**
- * Returns true if a mounted folder of the host contains data, judging by its name. If a service is built, its image
- * contains the other folders of the repository.
+ * Returns true if a mounted folder of the host may contain data. For a built service, the folder's name decides,
+ * because its image contains the other folders of the repository.
  */
 function isData({ source, target, readOnly }: Mount, { build }: Loose): boolean {
   if (readOnly || isFile(target) || isFile(source)) return false;

@@ -124,8 +124,8 @@ export function importCompose(value: unknown, { repository, folder, files }: Imp
 const CONSOLE = /adminer|pgadmin|pgweb|commander|redisinsight/;
 
 /**
- * Returns why a server cannot become a database; null if it can. The platform chooses a database's password. Another
- * service's code may contain the one from the file, or scripts in the repository may create the database's content.
+ * Returns why a server cannot become a database; null if it can. Scripts in the repository may create its content. Or
+ * another service's code may contain its address, which would change.
  */
 function whyNoDatabase(
   name: string,
@@ -137,7 +137,7 @@ function whyNoDatabase(
   const blind = services.find(({ name: other, service, variables }) => {
     if (!dependenciesOf(service).includes(name) || CONSOLE.test(textOf(service.image))) return false;
     const entries = Object.values(variablesOf(`services.${other}`, variables, { ...others, lost: () => undefined }));
-    // The secrets might contain its address.
+    // A service with a secret is not reported, because the secret might contain the database's address.
     return !entries.some((entry) => 'secret' in looseOf(entry) || looseOf(looseOf(entry).reference).service === name);
   });
   return blind === undefined ? null : `no variable of ${blind.name} has its address, so that its code has it`;
@@ -155,8 +155,8 @@ function scriptsOf({ volumes }: Loose): string[] {
 }
 
 /**
- * Returns the services that run once before others start. Each has a list of the others that use the same image, for
- * which it becomes the pre-deploy command.
+ * Returns the services that run once before others start → those of the others that use the same image. The service
+ * becomes their pre-deploy command.
  */
 function jobsOf(all: readonly Named[]): Map<string, string[]> {
   const jobs = new Map<string, string[]>();

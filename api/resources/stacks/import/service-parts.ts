@@ -85,7 +85,10 @@ export function processDocument(
   } as StackDocument;
 }
 
-/** Parses `512mb`, `1g`, `2Gi` or a number of megabytes to megabytes; 0 for anything else. */
+/**
+ * Converts `512mb`, `1g` or `2Gi` to megabytes; 0 for other text. A number is in megabytes, a string of digits in
+ * bytes.
+ */
 export function megabytesOf(size: unknown): number {
   if (typeof size === 'number') return Number.isFinite(size) ? Math.ceil(size) : 0;
   const [, number = '', unit = ''] =

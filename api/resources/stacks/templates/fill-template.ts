@@ -13,8 +13,8 @@ export interface Filled {
 }
 
 /**
- * Fills in a template's document with answers (design, section 9). They replace strings in the parsed document, so that
- * no answer can change its structure. Throws invalid_request with the path of each missing, unknown or invalid answer.
+ * Fills in a template's document with answers (design, section 9). Answers replace strings in the parsed document, so
+ * that none can change its structure. Throws invalid_request with the path of each missing, unknown or invalid answer.
  */
 export function fillTemplate(
   { questions, document: open }: Template,

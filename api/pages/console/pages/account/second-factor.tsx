@@ -43,7 +43,7 @@ export function SecondFactor({ enabled }: { enabled: boolean }) {
   );
 }
 
-/** Returns a callback that reads the session again after a change, which gave it a new cookie and CSRF token. */
+/** Returns a callback for a change of the second factor, after which the session has a new cookie and CSRF token. */
 function useRotation(onClose: () => void, text: string) {
   const { reload } = useSession();
   return async ({ csrfToken }: { csrfToken: string }) => {

@@ -15,7 +15,7 @@ const ROUND_ZOOM = 0.25;
 
 /**
  * Splits the nodes of a zoomed-out view for speed. Selected nodes and the one under the pointer are DOM elements, which
- * can be dragged; `painted` contains the others, which are drawn on one <canvas>. It is null if all nodes are elements.
+ * can be dragged. `painted` contains the others, which are drawn on one <canvas>; null if all nodes are elements.
  * `onPointerMove` finds the node under the pointer.
  */
 export function useFarNodes(nodes: readonly CanvasNode[], far: boolean) {

@@ -82,7 +82,7 @@ export function useSavedLayout(workspaceId: string, canvas: Canvas) {
   );
 
   const latest = useCallback(() => get(PATH, { path: { workspaceId } }), [workspaceId]);
-  /** Resolves even if saving fails, which shows as an error. */
+  /** Resolves even if saving fails. The failure is then shown as an error. */
   const settle = useCallback(
     async (keep: 'mine' | 'theirs') => {
       try {

@@ -11,7 +11,7 @@ const DEPLOYMENT = '/workspaces/{workspaceId}/services/{serviceId}/deploys/{depl
 
 type Canary = Schemas['Canary'];
 
-/** The canary of a deployment: what the edges have counted on both sides, and how to end it. */
+/** The canary of a deployment: the edges' counts for the new and the previous release, and buttons to end it. */
 export function CanaryCard({
   deployment,
   path,

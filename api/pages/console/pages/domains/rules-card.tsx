@@ -69,7 +69,7 @@ function RulesEditor({ rules, refusal }: { rules: Rule[]; refusal: string | null
   );
 }
 
-/** Returns the list in the text, an empty one for no text, and null if it is none. The API checks the rest. */
+/** Parses a JSON list of rules. Returns null if the text is no JSON list. The API checks the rules themselves. */
 function parsedRules(text: string): RuleInput[] | null {
   if (text.trim() === '') return [];
   try {

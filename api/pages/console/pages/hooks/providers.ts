@@ -45,7 +45,7 @@ export const FORMATS: readonly { value: WebhookFormat; text: string }[] = [
   { value: 'teams', text: 'Microsoft Teams message' },
 ];
 
-/** Where the user finds the URL, by format. */
+/** Where the user gets the URL for an outgoing webhook, by format. */
 export const FORMAT_HELP: Readonly<Record<WebhookFormat, string>> = {
   json: 'Sends an HTTP POST request for each event.',
   slack: 'In Slack: an app with Incoming Webhooks, Add New Webhook to Workspace. The URL is a secret.',

@@ -113,7 +113,7 @@ function AddWebhook({
   const add = useWrite(() => post(PATH, { path: { workspaceId }, body }), {
     onDone: ({ webhook }) => {
       setUrl('');
-      // A chat checks no signature.
+      // Chats check no signature, so the user needs no secret for them.
       if (webhook.format === 'json') onMade(webhook.secret);
       // Removes the response from memory, because it contains the secret.
       add.reset();

@@ -11,7 +11,7 @@ export interface Line {
 }
 
 const HEIGHT = 156;
-/** The distances of an axis whose values are whole numbers. */
+/** The distances between ticks that an axis with whole numbers may have. */
 const WHOLE_STEPS = [1, 2, 5]
   .flatMap((step) => Array.from({ length: 9 }, (_, power) => step * 10 ** power))
   .sort((a, b) => a - b);
@@ -35,7 +35,7 @@ export function Chart({
   lines: readonly Line[];
   values: readonly (readonly (number | null)[])[];
   format: (value: number) => string;
-  /** True if values are counts, between which the axis needs no steps. */
+  /** True if values are counts. The axis then has ticks only at whole numbers. */
   whole: boolean;
   /** Hours that the time axis covers, even where data is missing. */
   hours: number;
@@ -81,7 +81,7 @@ export function Chart({
               label: name,
               stroke: resolved(element, variable),
               width: 1.6,
-              // A line through one point is invisible.
+              // A point without neighbours is drawn as a dot, because a line through it alone is invisible.
               points: { show: false, size: 4, filter: (plot: UPlot, index: number) => lonePoints(plot.data[index]) },
               ...(dash ? { dash } : {}),
             })),
@@ -128,7 +128,7 @@ function lonePoints(values: UPlot.TypedArray | readonly (number | null | undefin
   return Array.from(values, (_, index) => index).filter((at) => has(at) && !has(at - 1) && !has(at + 1));
 }
 
-/** Returns the current value of a CSS variable. Browsers resolve `light-dark()` only in a colour property. */
+/** Returns the current colour of a CSS variable. Browsers resolve `light-dark()` only in a colour property. */
 function resolved(element: HTMLElement, variable: string): string {
   const probe = document.createElement('span');
   probe.style.color = `var(${variable})`;

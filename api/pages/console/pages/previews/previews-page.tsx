@@ -21,7 +21,7 @@ import { PullRequests } from './pull-requests.js';
 type Preview = Schemas['Preview'];
 
 const PATH = '/workspaces/{workspaceId}/services/{serviceId}/previews';
-/** Maximum previews of a service, which the API enforces. */
+/** Maximum number of previews of a service, which the API enforces. */
 const MAX_PREVIEWS = 20;
 
 function isWorking({ status }: Preview): boolean {

@@ -12,7 +12,7 @@ import u from '../../ui/ui.module.css';
 import c from '../shell.module.css';
 import p from './services.module.css';
 
-/** Maximum rows that are drawn. The search finds the others. */
+/** Maximum number of rows that are drawn. The search finds the others. */
 const SHOWN = 200;
 
 /** The services as a list, for phones and screen readers. */

@@ -1,13 +1,13 @@
 /**
- * Lets the terminal library (xterm.js) work under the Content-Security-Policy. The policy refuses its style elements
- * and style attributes, but scripts may set the same styles in other ways. Until the returned function is called,
- * elements that the page creates do so.
+ * Lets the terminal library (xterm.js) work under the Content-Security-Policy, which refuses its style elements and
+ * style attributes. Until the returned function is called, `document.createElement` returns elements that set the same
+ * styles by script, which the policy allows.
  */
 export function applyStylesByScript(): () => void {
   users += 1;
   const leave = () => {
     users -= 1;
-    // The method of the prototype is left.
+    // Removes only the replacement, so that the method of the prototype applies again.
     if (users === 0) Reflect.deleteProperty(document, 'createElement');
   };
   if (users > 1) return leave;
@@ -23,7 +23,7 @@ export function applyStylesByScript(): () => void {
 /** How many terminals the page has. */
 let users = 0;
 
-/** xterm.js writes 24-bit colours as style attributes. */
+/** Sets a style attribute by script. xterm.js writes 24-bit colours as style attributes. */
 function setAttribute(this: HTMLElement, name: string, value: string): void {
   if (name === 'style') this.style.cssText = value;
   else Element.prototype.setAttribute.call(this, name, value);

@@ -8,12 +8,12 @@ import { ErrorNotice, Notice } from '../../ui/states.js';
 /** Browsers offer passkeys only over https and on localhost. */
 export const hasPasskeys = () => typeof PublicKeyCredential !== 'undefined';
 
-/** Returns the options of an answer, which are those that WebAuthn defines. */
+/** Returns the WebAuthn options in a response, with the library's type for them. */
 export function optionsOf<T>({ options }: { options: object }): T {
   return JSON.parse(JSON.stringify(options));
 }
 
-/** Asks for a passkey, and hands its proof on: alone, or to complete the sign-in that `first` has begun. */
+/** A button that asks for a passkey. Its proof signs the user in alone or, with `first`, as the second factor. */
 export function PasskeyButton({
   first,
   onProof,
@@ -37,7 +37,7 @@ export function PasskeyButton({
       const { clientDataJSON, authenticatorData, signature } = response;
       await onProof({ id, rawId, type: 'public-key', response: { clientDataJSON, authenticatorData, signature } });
     } catch (failure) {
-      // The person has closed the browser's dialog, which says more than we could.
+      // Any other error comes from the browser's own dialog, which has already shown it to the user.
       if (failure instanceof ApiError) setError(failure);
     } finally {
       setPending(false);

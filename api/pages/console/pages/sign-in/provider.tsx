@@ -15,14 +15,14 @@ const FAILURES: Record<string, string> = {
   rate_limited: 'Too many sign-ins from your network. Try again in some minutes.',
 };
 
-/** Returns the text of the failed sign-in that the URL names. */
+/** Returns the message for the error code of a failed sign-in in the URL; null if there is none. */
 export function failureOf({ pathname, search }: Location): string | null {
   const code = new URLSearchParams(search).get('error');
   if (pathname !== '/sign-in' || code === null) return null;
   return FAILURES[code] ?? 'The sign-in failed. Begin again.';
 }
 
-/** Leads to the provider, and from there back to this page. Shows nothing if there is no provider. */
+/** A link to the provider, which redirects back to this page. Shows nothing if there is no provider. */
 export function ProviderButton({ returnTo = location.pathname + location.search }: { returnTo?: string }) {
   const { provider } = useSession();
   if (!provider) return null;
@@ -34,7 +34,7 @@ export function ProviderButton({ returnTo = location.pathname + location.search 
   );
 }
 
-/** Names the user's workspaces that a session with a password does not reach. */
+/** Names the user's workspaces that refuse this session, because it was started with a password. */
 export function ClosedWorkspaces() {
   const { closedWorkspaces } = useSession();
   if (closedWorkspaces.length === 0) return null;

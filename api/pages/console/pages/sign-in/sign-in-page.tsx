@@ -26,7 +26,7 @@ export function SignInPage({ reason, onDone = () => undefined }: { reason?: stri
   const [email, setEmail] = useState(expired ? (user?.email ?? '') : '');
   const [password, setPassword] = useState('');
   const [otp, setOtp] = useState('');
-  /** The second factors that the API asks for, once it does. */
+  /** The second factors that the API has asked for; null before it asks. */
   const [asked, setAsked] = useState<readonly string[] | null>(null);
   const [pending, setPending] = useState(false);
   const [error, setError] = useState<ApiError | null>(null);
@@ -66,7 +66,7 @@ export function SignInPage({ reason, onDone = () => undefined }: { reason?: stri
     begun.current = true;
     document.title = 'Sign in · Ranvier';
     token.current = takeToken();
-    // After a reload, the failure is not shown again.
+    // Removes the error code from the URL, so that a reload does not show the failure again.
     if (location.pathname === '/sign-in' && location.search !== '') history.replaceState(history.state, '', '/sign-in');
     if (token.current !== null) void submit({ token: token.current }, {});
   }, [submit]);

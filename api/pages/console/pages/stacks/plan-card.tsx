@@ -53,7 +53,7 @@ export function PlanCard({
         },
       }),
     {
-      // The values of secrets leave the page.
+      // Removes the values of secrets from memory.
       onDone: () => setSecrets({}),
     },
   );
@@ -62,7 +62,7 @@ export function PlanCard({
       <Navigate
         to="/w/$workspaceId/stacks/$stackName/applies/$applyId"
         params={{ workspaceId, stackName, applyId: apply.data.apply.id }}
-        // What was typed is applied, so nothing is lost.
+        // The document was applied, so leaving the page loses no input.
         ignoreBlocker
       />
     );
@@ -128,7 +128,7 @@ export function PlanCard({
   );
 }
 
-/** A new plan appears below the form, often outside of the window. */
+/** Scrolls to a new plan, which appears below the form and often outside the window. */
 function bringIntoView(element: HTMLElement | null): void {
   element?.scrollIntoView({ block: 'nearest' });
 }

@@ -54,7 +54,7 @@ export function NewStackPage() {
   );
 }
 
-/** Another document for a stack that exists. */
+/** Plans another document for an existing stack. */
 export function StackPlanPage() {
   const { workspaceId, stackName } = useParams({ from: '/w/$workspaceId/stacks/$stackName/plan' });
   const refusal = useRefusal(workspaceId, 'developer');
@@ -118,7 +118,7 @@ function PlanForm({
   const isReady = stackName !== '' && environmentId !== undefined && text.trim() !== '';
   const faults = faultsOf(plan.error?.details ?? []);
   const { data } = plan;
-  // A plan of other input is not shown: it must not be applied.
+  // A plan for earlier input is not shown, because it must not be applied.
   const isCurrent = data?.document === text && data.stackName === stackName && data.environmentId === environmentId;
   return (
     <>

@@ -3,7 +3,7 @@ import type { Tone } from '../../ui/tone.js';
 
 type Change = Schemas['StackChange'];
 
-/** A field of a changed resource. `from` is null if it did not exist, and `to` if it will not exist. */
+/** A field of a changed resource. `from` is null for a new field, and `to` is null for a removed one. */
 export interface FieldRow {
   field: string;
   from: string | null;
@@ -36,10 +36,10 @@ export const ACTIONS: Readonly<Record<Change['action'], { word: string; tone: To
   delete: { word: 'delete', tone: 'bad' },
 };
 
-/** What the API shows in the place of a variable's value. */
+/** The text that the API shows instead of a variable's value. */
 const HIDDEN = '***';
 
-/** Returns how many resources a plan creates, changes, replaces and deletes. Replacements are left out if none. */
+/** Returns how many resources a plan creates, changes, replaces and deletes. Omits replacements if there are none. */
 export function countsOf(changes: readonly Change[]): { text: string; tone: Tone }[] {
   return (Object.keys(ACTIONS) as Change['action'][]).flatMap((action) => {
     const { word, tone } = ACTIONS[action];
@@ -87,13 +87,13 @@ export function faultsOf(details: readonly { message: string }[]): Fault[] {
     .sort((one, other) => one.line - other.line || one.column - other.column);
 }
 
-/** Returns the position in a text of a line and a column, at most the text's end. */
+/** Converts a line and column to a position in the text, at most the text's end. */
 export function offsetOf(text: string, { line, column }: Pick<Fault, 'line' | 'column'>): number {
   const before = text.split('\n').slice(0, line - 1);
   return Math.min(text.length, before.reduce((sum, one) => sum + one.length + 1, 0) + column - 1);
 }
 
-/** Returns the numbers of a text's lines, in as few parts as possible. Lines with a fault are parts of their own. */
+/** Returns the line numbers of a text in as few parts as possible. The number of each faulty line is its own part. */
 export function numbersOf(text: string, faults: readonly Fault[]): { text: string; isMarked: boolean }[] {
   const marked = new Set(faults.map(({ line }) => line));
   const parts: { text: string; isMarked: boolean }[] = [];

@@ -5,8 +5,8 @@ import { ACTIONS, type ChangeRow, countsOf, type FieldRow, rowsOf } from './plan
 import t from './stacks.module.css';
 
 /**
- * Shows how many resources a plan changes, then each with its fields, as people know it from pull requests, and which
- * services are deployed.
+ * Shows how many resources a plan changes, then each with its fields, like the diff of a pull request. Below them,
+ * shows which services are deployed.
  */
 export function PlanView({
   changes,

@@ -46,7 +46,7 @@ function Head({ stack: { name, environmentId, lastApply }, workspaceId }: { stac
   const environments = useEnvironments(workspaceId);
   const params = { workspaceId, stackName: name };
   const { data } = useGet(`${PATH}/applies`, { path: params, query: { limit: FIRST_ROWS } });
-  // A rollback leaves the document as it is.
+  // Rollbacks are skipped, because they do not change the document.
   const release = data?.applies.find(({ rollbackOf }) => rollbackOf === null)?.release;
   return (
     <div className={c.head}>

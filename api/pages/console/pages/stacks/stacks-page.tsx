@@ -46,7 +46,7 @@ export function StacksPage() {
               <ul className={u.card}>
                 {stacks.map((stack) => (
                   <Row
-                    // What drifted is read again once an apply has ended.
+                    // The key changes when an apply ends, so that the drift is read again.
                     key={`${stack.id} ${stack.lastApply?.id} ${stack.lastApply?.status}`}
                     workspaceId={workspaceId}
                     stack={stack}
@@ -87,7 +87,7 @@ function Row({ workspaceId, stack, environment }: { workspaceId: string; stack: 
   );
 }
 
-/** Says if the environment differs from the stack's document. The list does not have it, so the stack is read. */
+/** Shows if the environment differs from the stack's document. The list omits the drift, so the stack is read. */
 function Drift({ workspaceId, stackName }: { workspaceId: string; stackName: string }) {
   const { data } = useGet(
     '/workspaces/{workspaceId}/stacks/{stackName}',

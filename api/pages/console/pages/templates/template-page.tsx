@@ -72,7 +72,7 @@ function Questions({ workspaceId, template }: { workspaceId: string; template: T
       },
     }),
   );
-  /** What was planned is no longer what stands in the form. */
+  /** Changes the form, and discards the plan that no longer matches it. */
   const change = (work: () => void) => {
     plan.reset();
     work();

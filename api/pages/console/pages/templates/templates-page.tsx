@@ -9,7 +9,7 @@ import c from '../shell.module.css';
 import { TemplateSources } from './template-sources.js';
 import t from './templates.module.css';
 
-/** The gallery: applications that are installed by a name, with a search. */
+/** The gallery of templates, with a search. */
 export function TemplatesPage() {
   const { workspaceId } = useParams({ from: '/w/$workspaceId' });
   const [search, setSearch] = useState('');

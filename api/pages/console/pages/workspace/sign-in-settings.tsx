@@ -17,7 +17,8 @@ type Settings = Schemas['SignInSettings'];
 type Role = Settings['role'];
 
 /**
- * Who becomes a member by signing in with the provider. Shows nothing without one, or if the user may not change it.
+ * Who becomes a member by signing in with the provider. Shows nothing if there is no provider, or if the user may not
+ * edit the settings.
  */
 export function SignInSettings({ workspaceId, refusal }: { workspaceId: string; refusal: string | null }) {
   const { provider } = useSession();
@@ -108,7 +109,7 @@ function linesOf(roles: Settings['roles']): string {
     .join('\n');
 }
 
-/** Reads the lines of the form. A value may contain colons; the API refuses roles that do not exist. */
+/** Parses lines in the format `value: role`. A value may contain colons. The API refuses roles that do not exist. */
 function rolesOf(text: string): Settings['roles'] {
   const lines = text.split('\n').filter((line) => line.trim() !== '');
   return Object.fromEntries(
