@@ -19,13 +19,14 @@ import { createSources, PushedSource } from './sources/pushed-source.js';
 import { createSshAccess } from './sources/ssh-access.js';
 import type { WorkerCore, WorkerHost } from './start-worker.js';
 
-/** The host of a worker's process, and how it contains what it runs. */
+/** The host of a worker's process, with the sandbox for everything that the worker runs there. */
 export interface OpenedHost extends WorkerHost {
   sandbox: Sandbox;
 }
 
 /**
- * Creates what builds and runs on this host or, with RUNTIME=swarm, in a swarm. Registers closers with the lifecycle.
+ * Creates the parts that build and run services, on this host or, with RUNTIME=swarm, in a swarm. Registers closers
+ * with the lifecycle.
  */
 export async function openHost(core: WorkerCore): Promise<OpenedHost> {
   const { config, log, lifecycle, db, keyring, listener, logs, host, installation } = core;

@@ -35,7 +35,7 @@ export interface WorkerProcess {
   lifecycle: Lifecycle;
 }
 
-/** What a worker has before it knows its host. */
+/** The parts of a worker that are created before its host is opened. */
 export interface WorkerCore extends WorkerProcess {
   db: Db;
   keyring: Keyring;
@@ -61,7 +61,7 @@ export interface WorkerHost
     | 'faults'
   > {
   remote: Omit<RemoteDeps, 'hostId'>;
-  /** What the host can do, as its record says. */
+  /** What the host can do. Stored in the worker's record. */
   abilities: Pick<
     WorkerRecord,
     'network_isolation' | 'mounts_volumes' | 'runs_images' | 'measures_usage' | 'enters_replicas' | 'data_kinds'

@@ -11,7 +11,7 @@ export type AlertStatus = (typeof ALERT_STATUSES)[number];
 
 /** Maximum number of alert rules per workspace. */
 export const MAX_ALERTS = 50;
-/** Metrics in the finest resolution are kept for only three hours. */
+/** Maximum `forMinutes` of a rule. Metrics in the finest resolution are kept for only three hours. */
 export const MAX_FOR_MINUTES = 120;
 
 export interface AlertRule {

@@ -5,8 +5,8 @@ import { fetchPage, type Page, type PageRequest } from '../core/database/page.js
 import { prepare, rowsOfPrepared } from '../core/database/prepared.js';
 
 /**
- * How a write was authorized. A hook applies stacks on behalf of the user who created it, and a sign-in with the OpenID
- * Connect provider makes its user a member.
+ * How a write was authorized. `hook`: it applied a stack on behalf of the user who created it. `provider`: a sign-in
+ * with the OpenID Connect provider made the user a member.
  */
 export const CREDENTIAL_KINDS = ['key', 'session', 'hook', 'provider'] as const;
 

@@ -43,7 +43,7 @@ export function retentionDays({
   backupRetentionDays,
   plan,
 }: Pick<ServiceConfiguration, 'backupRetentionDays' | 'plan'>): number {
-  // A database plan and a service plan with the same id have the same backup retention.
+  // A database plan and a service plan with the same id have the same backup retention, so either may be found.
   const plans: readonly Plan[] = [...DATABASE_PLANS, ...PLANS];
   const most = plans.find(({ id }) => id === plan)?.backupRetentionDays ?? 1;
   return Math.min(backupRetentionDays, most);
@@ -112,7 +112,7 @@ export function isObjectName(name: string): boolean {
   return OBJECT.test(name);
 }
 
-/** Returns the name of a backup's archive in the store. `fence` is that of the claim under which it is written. */
+/** Returns the name of a backup's archive in the store. `fence` is the fence of the claim that writes the archive. */
 export function objectName(serviceId: string, backupId: string, fence: number): string {
   return `${serviceId}/${backupId}-${fence}`;
 }

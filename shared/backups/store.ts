@@ -25,7 +25,7 @@ export interface NewBackup {
 }
 
 /**
- * Stores a queued backup. Returns null if a backup of the service is in progress, or exists for this scheduled time.
+ * Stores a queued backup. Returns null if the service has an unfinished one, or already one for this scheduled time.
  */
 export function insertBackup(trx: Transaction, { service, trigger, actor, scheduledFor, pause = false }: NewBackup) {
   return oneRow<BackupRow>(
@@ -211,7 +211,7 @@ export async function deleteBackup(db: Db, id: string): Promise<void> {
   await db.raw('delete from backups where id = ? and deleted_at is not null', [id]);
 }
 
-/** Returns which of these archives belong to a backup. Workers that died left the others behind. */
+/** Returns which of these archives belong to a backup that has not failed. The others are leftovers. */
 export async function namedObjects(db: Db, objects: readonly string[]): Promise<Set<string>> {
   const named = `select object from backups where object = any(:objects) and status <> 'failed'`;
   return new Set(await valuesOf<string>(db, named, { objects }));

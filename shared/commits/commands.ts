@@ -16,7 +16,7 @@ export interface DeployCommitInput {
 
 /**
  * Queues the deployment of a reported commit and marks the report as handled, in one transaction. Returns the
- * deployment's id; null if the commit was already handled because of another report. Throws errors of
+ * deployment's id; null if the commit was already handled because of another report. Throws not_found, and errors of
  * `queueDeployment`.
  */
 export async function deployCommit(
@@ -49,8 +49,8 @@ export async function deployCommit(
 }
 
 /**
- * Returns a check that permits only values from the service's own protected environment. A push has no caller whose
- * role could be checked; instead, a user with the required role enabled automatic deployment.
+ * Returns a check that refuses protected values unless the service's environment is protected itself. It replaces the
+ * check of a caller's role, because a push has no caller: a user with that role has enabled automatic deployment.
  */
 export async function ownEnvironmentOnly(
   trx: Transaction,

@@ -148,7 +148,7 @@ export interface WatchedService {
   updated_at: Date;
 }
 
-/** Returns services whose repository should be polled but is not, or that changed since they were read. */
+/** Returns services whose repository should be polled, but whose polling is missing or out of date. */
 export async function unsyncedServices(db: Db, limit: number): Promise<WatchedService[]> {
   return rowsOf<WatchedService>(
     db,

@@ -2,7 +2,10 @@ import { open } from 'node:fs/promises';
 
 const CHUNK_BYTES = 16 * 1024;
 
-/** Returns the first bytes of a file as text. Files in /proc can be endless: a process controls its own environment. */
+/**
+ * Returns the first bytes of a file as text. Some files in /proc can be endless, because a process controls their
+ * content.
+ */
 export async function beginningOf(path: string, maxBytes: number, encoding: BufferEncoding = 'utf8'): Promise<string> {
   const file = await open(path, 'r');
   try {

@@ -46,7 +46,7 @@ export function loadSecretsKeys(
   return { current, previous };
 }
 
-/** Returns the admin command line's settings: the database's URL, or the folder of an embedded one. */
+/** Returns the admin command line's settings. If `databaseUrl` is null, the database is embedded in `dataDir`. */
 export function loadDatabaseSettings(env: Environment = process.env): { databaseUrl: string | null; dataDir: string } {
   return { databaseUrl: env.DATABASE_URL || null, dataDir: resolve(env.DATA_DIR || SETTINGS.DATA_DIR.kind.fallback) };
 }
@@ -168,12 +168,16 @@ function assemble(values: Values, env: Environment) {
     docker: { host: values.DOCKER_HOST, registryUrl: values.REGISTRY_URL },
     baseImages: values.BASE_IMAGES,
     dataImages: { postgres: values.POSTGRES_IMAGE, redis: values.REDIS_IMAGE },
-    // Only container builds use BUILDKIT_HOST. It is null otherwise, because other tools accept forms that we refuse.
+    // Null unless builds run in containers: other tools read BUILDKIT_HOST too, and accept addresses that `conflicts`
+    // reports.
     railpack: { buildkitHost: values.RUNTIME === 'swarm' ? values.BUILDKIT_HOST : null, searchPath: values.PATH },
   };
 }
 
-/** Linux limits a socket's path to 107 bytes. The longest file name in this folder is /65535.gate.sock.4194304. */
+/**
+ * Maximum length of EDGE_SOCKET_DIR. Linux limits a socket's path to 107 bytes, of which its name needs 24 at most:
+ * /65535.gate.sock.4194304.
+ */
 const MAX_SOCKET_DIR_BYTES = 83;
 
 /** Returns the problems of settings that are valid by themselves but contradict each other. */

@@ -21,8 +21,8 @@ export function createAjv(): Ajv {
   const { Ajv, _, addFormats, fullFormats } = loadAjv();
   const email = fullFormats.email as RegExp;
   const dateTime = fullFormats['date-time'] as { validate: (value: string) => boolean };
-  // With allErrors, patterns and formats are also applied to strings that exceed maxLength, so both have their own
-  // limit.
+  // With allErrors, patterns and formats are also applied to strings that exceed maxLength, so they need limits of
+  // their own.
   const ajv = new Ajv({
     allErrors: true,
     strict: true,

@@ -9,7 +9,10 @@ const ACTING = '\\x00-\\x08\\x0b\\x0c\\x0e-\\x1f\\x7f-\\x9f\u2066-\u2069\u2028-\
 /** `ACTING`, and tabs and line breaks. Names must contain none of these characters. */
 export const CONTROL = `\\t\\n\\r${ACTING}`;
 
-/** Includes unpaired surrogates. Requests cannot contain them (`api/http/parse-json.ts`), but other strings can. */
+/**
+ * Matches the characters of `CONTROL`, and unpaired surrogates: requests cannot contain those
+ * (`api/http/parse-json.ts`), but other strings can.
+ */
 const CONTROLS = new RegExp(`[${CONTROL}\\ud800-\\udfff]`, 'gu');
 
 /** Returns the schema of a single-line string, such as a name. Rows stored by earlier versions may violate it. */

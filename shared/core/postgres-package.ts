@@ -25,8 +25,9 @@ export async function ownPostgres(): Promise<OwnPostgres | null> {
 }
 
 /**
- * Creates the symbolic links of PostgreSQL's libraries in `into`: npm packages cannot contain links. `into` is the
- * package's folder `native` or a copy of it. The package lists the links; its install script may not have run.
+ * Creates the symbolic links of PostgreSQL's libraries, which npm packages cannot contain. `into` is the package's
+ * folder `native` or a copy of it. The package lists the links, but its install script, which creates them, may not
+ * have run.
  */
 export async function linkLibraries(native: string, into = native): Promise<void> {
   const list = JSON.parse(await readFile(join(native, 'pg-symlinks.json'), 'utf8')) as unknown;

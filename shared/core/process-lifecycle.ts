@@ -9,7 +9,9 @@ export interface Closer {
   maxMs: number;
 }
 
-/** npm repeats a Ctrl-C that the terminal has already sent. A signal within this time is not a second one. */
+/**
+ * npm repeats a Ctrl-C that the terminal has already sent. A repetition within this time, in milliseconds, is ignored.
+ */
 const SAME_SIGNAL_MS = 1000;
 
 /**

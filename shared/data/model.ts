@@ -163,8 +163,7 @@ export function redisConfiguration(settings: RedisSettings): string {
     `port ${settings.port}`,
     'protected-mode no',
     'daemonize no',
-    // A process title would overwrite the process's environment, and with it the variable by which the platform finds
-    // it.
+    // Redis would write a title over its environment, which has the variable by which the platform finds the process.
     'set-proc-title no',
     'logfile ""',
     `dir "${settings.folder.replaceAll('\\', '\\\\').replaceAll('"', '\\"')}"`,

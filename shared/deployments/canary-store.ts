@@ -7,16 +7,16 @@ import { MOVE_ROUTES } from './store.js';
 /** The new release, or the one that was live before. */
 export type SideName = 'new' | 'previous';
 
-/** What the edges have counted on one side of a canary, and how many of its replicas take requests. */
+/** The requests that edges have counted on one side of a canary, and the number of its replicas that take requests. */
 export interface CanarySide {
   requests: number;
   errors: number;
-  /** Counts by class of latency. */
+  /** Number of requests in each latency class (`latencyClass`). */
   latency: readonly number[];
   ready: number;
 }
 
-/** A canary as PostgreSQL has it. Times are in milliseconds since the epoch. */
+/** A canary with facts about its deployment, service and replicas. Times are in milliseconds since the epoch. */
 export interface Canary {
   deploymentId: string;
   serviceId: string;
@@ -27,7 +27,7 @@ export interface Canary {
   /** Null while the canary is under way. */
   endedAt: number | null;
   promoted: boolean;
-  /** What was found at its end. */
+  /** Why the canary ended. */
   reason: string;
   cancelRequested: boolean;
   /** True if the service is active and serves the previous release. */
@@ -48,7 +48,10 @@ export function readyCount(deployment: string): string {
               and r.desired = 'running' and r.state = 'ready')`;
 }
 
-/** Returns SQL: one side of a canary as JSON. `counts` is the alias of its row in `canary_sides`, if there is one. */
+/**
+ * Returns SQL: one side of a canary as JSON. `counts` is the alias of the side's row in `canary_sides`, which may be
+ * missing.
+ */
 function sideSql(counts: string, deployment: string): string {
   return `jsonb_build_object('requests', coalesce(${counts}.requests, 0), 'errors', coalesce(${counts}.errors, 0),
     'latency', coalesce(${counts}.latency, '{}'), 'ready', ${readyCount(deployment)})`;
@@ -80,7 +83,7 @@ export function openCanaries(db: Db): Promise<string[]> {
 
 /**
  * Sends all visitors to the new release. Returns false if the canary is not under way or its deployment is being
- * cancelled. The caller has locked the service.
+ * cancelled. The caller must have locked the service.
  */
 export async function promoteCanary(trx: Transaction, id: string, reason: string): Promise<boolean> {
   const match = { id, status: 'canary' };
@@ -91,21 +94,23 @@ export async function promoteCanary(trx: Transaction, id: string, reason: string
 }
 
 /**
- * Sends all visitors back to the previous release, if the canary is under way. A worker then ends its deployment, as
- * cancelled if that was requested, else as failed. The caller has locked the service.
+ * Sends all visitors back to the previous release, if the canary is under way. A worker then ends the deployment: as
+ * cancelled if a cancellation was requested, otherwise as failed. The caller must have locked the service.
  */
 export async function withdrawCanary(trx: Transaction, id: string, reason: string): Promise<void> {
   await sendVisitorsBack(trx, id, reason);
   await moveOpen(trx, DEPLOYMENTS, { id }, 'canaryWithdrawn');
 }
 
-/** Sends all visitors back to the previous release, if the canary is under way. The caller has locked the service. */
+/**
+ * Sends all visitors back to the previous release, if the canary is under way. The caller must have locked the service.
+ */
 export async function sendVisitorsBack(trx: Transaction, id: string, reason: string): Promise<void> {
   const serviceId = await recordEnd(trx, id, { promoted: false, reason });
   if (serviceId !== null) await publishRouteChange(trx, serviceId);
 }
 
-/** Records the end of a canary. Returns its service; null if it has ended before. */
+/** Records the end of a canary. Returns the id of its service; null if the canary had already ended. */
 async function recordEnd(
   trx: Transaction,
   deploymentId: string,

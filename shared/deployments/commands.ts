@@ -48,8 +48,8 @@ export interface QueueDeploymentInput {
 /**
  * Stores a queued deployment with a sealed snapshot of its variables (specification, Deployments). Under
  * `overlappingDeploys: cancel`, requests the cancellation of the service's older deployments. A preview gets the
- * configuration and variables of its base service. Throws hosting_disabled, service_archived, conflict, source_invalid,
- * idempotency_legacy_conflict, capacity_exceeded, billing_required, and errors of `resolveVariables`.
+ * configuration and variables of its base service. Throws not_found, hosting_disabled, service_archived, conflict,
+ * source_invalid, idempotency_legacy_conflict, capacity_exceeded, billing_required, and errors of `resolveVariables`.
  */
 export async function queueDeployment(
   trx: Transaction,
@@ -160,7 +160,8 @@ export interface QueueRollbackInput {
  * Queues a deployment that rolls back to an earlier release (specification, Rollback rules). It reuses the image,
  * configuration and snapshot of the source deployment, and needs no build minutes. Throws conflict if that deployment
  * never went live or its image was deleted; forbidden if `authorize` refuses a value from a protected environment in
- * the snapshot; billing_required.
+ * the snapshot; not_found, hosting_disabled, service_archived, idempotency_legacy_conflict, capacity_exceeded,
+ * billing_required.
  */
 export async function queueRollback(
   trx: Transaction,

@@ -3,8 +3,8 @@ import { prepare, rowsOfBatch } from '../core/database/prepared.js';
 import { ONLINE_SECONDS } from '../workers/store.js';
 
 /**
- * The first round examines one workspace per free slot and this many more. The extra ones are needed because some
- * workspaces may have nothing to admit. If slots remain free, each further round examines `MAX_WORKSPACES`.
+ * The first round examines as many workspaces as there are free slots, and this many more, because some may have
+ * nothing to admit. If slots remain free, each further round examines `MAX_WORKSPACES`.
  */
 const SPARE_WORKSPACES = 4;
 const MAX_WORKSPACES = 128;
@@ -44,13 +44,13 @@ export async function admitDeployments(db: Db): Promise<string[]> {
 
 const LOCK = prepare<unknown>(`select pg_advisory_xact_lock(hashtextextended('ranvier.admission', 0))`);
 
-/** SQL: the states in which a deployment waits without a slot: for others, or for the end of its canary. */
+/** SQL: the states in which a deployment waits without using a slot. */
 const PARKED = `'prepared', 'canary'`;
 
 /**
  * SQL: the number of free slots of all online workers. A deployment whose route has switched does not count, because it
  * needs its slot for only a few more milliseconds; meanwhile the next admitted deployment waits in the queue. A
- * parked one does not count either, because it uses no slot.
+ * deployment in one of the `PARKED` states uses no slot.
  */
 const FREE_SLOTS = `(select coalesce(sum(deploy_slots), 0) from workers where seen_at > now() - interval '${ONLINE_SECONDS} seconds')
   - (select count(*) from deployments where finished_at is null and admitted_at is not null and status not in (${PARKED}, 'switched'))`;
@@ -164,9 +164,9 @@ const UNEXPLAINED = 50;
 const EXPLAINED_AGAIN = 100;
 
 /**
- * Records why deployments wait. Those without a recorded reason come first. The reasons of the others are updated a few
- * per call, because other deployments can change them. A call starts after the deployment number `after`, and returns
- * the number for the next call.
+ * Records why deployments wait. Those without a recorded reason come first. The recorded reasons are updated a few per
+ * call, because they depend on other deployments. A call starts after the deployment number `after`, and returns the
+ * number for the next call.
  */
 export async function recordWaitingReasons(db: Db, after = 0): Promise<number> {
   const row = await oneRow<{ explained: number; last: number }>(

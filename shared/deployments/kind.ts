@@ -23,7 +23,7 @@ export const DEPLOYMENTS = defineKind({
       started_at = coalesce(started_at, now())`,
     onEvent: 'takeovers = 0, worker_faults = 0',
     onEnd: { blocked_reason: `''`, steps: endedSteps() },
-    // A worker sends the deployment's notifications because of the inserted row.
+    // The inserted row makes a worker send the deployment's notifications.
     ended: (records) =>
       `insert into notifications (deployment_id) select id from ${records} where finished_at is not null on conflict do nothing`,
   },

@@ -2,11 +2,10 @@ import type { BuiltImage } from '../images/model.js';
 
 /**
  * The states of a deployment (specification, States and transitions). Only the engine changes the status, by one of the
- * `TRANSITIONS`.
- * `prepared` is internal: the release is healthy and waits for others to go live with. Callers see `releasing`.
- * `canary` is internal: some visitors get the new release, the others the previous one. `withdrawn` is internal: all
- * get the previous one again, because the canary was worse. Callers see `releasing` for both.
- * `switched` is internal: visitors see the new release, but not every edge has confirmed it. Callers see `releasing`.
+ * `TRANSITIONS`. Four states are internal, and callers see `releasing` instead. `prepared`: the release is healthy and
+ * waits to go live together with others. `canary`: some visitors get the new release, the others the previous one.
+ * `withdrawn`: all visitors get the previous release again, because the canary was worse. `switched`: visitors get the
+ * new release, but not every edge has confirmed it.
  */
 export const DEPLOYMENT_STATES = [
   'queued',

@@ -62,8 +62,8 @@ function parsed(parse: typeof parseHostname, hostname: string, own: readonly str
 }
 
 /**
- * Redirects all requests for a locked domain to another host; null removes the redirect. Throws invalid_request if the
- * target redirects too, so that there are no circular redirects.
+ * Redirects all requests for a locked domain to another host; null removes the redirect. Throws invalid_request if
+ * redirects would form a chain.
  */
 export async function redirectDomain(
   trx: Transaction,

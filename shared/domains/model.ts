@@ -65,7 +65,10 @@ export function parseHostname(given: string, own: readonly string[]): string {
   return name;
 }
 
-/** Returns the host name of a redirect's target, which may be one below the platform's own. Throws `HostnameError`. */
+/**
+ * Returns the host name of a redirect's target. Names below the platform's own names are accepted. Throws
+ * `HostnameError`.
+ */
 export function parseRedirectTarget(given: string, own: readonly string[]): string {
   const name = given.toLowerCase();
   const isOurs = own.some((mine) => name.endsWith(`.${mine}`)) && /^[a-z0-9-]+(\.[a-z0-9-]+)+$/.test(name);

@@ -72,8 +72,8 @@ export async function failOpen(
 /**
  * Applies an event to each matching open record in one statement and makes the records due. Returns how many changed. A
  * worker that holds one of them loses its lease. A record is left unchanged if its cancellation was requested or if the
- * event is impossible in its state. `sql` sets further columns. `after` is a common table expression, `name as (…)`,
- * that reads the changed records from `moved`.
+ * event is impossible in its state. Throws if the event would finish records. `sql` sets further columns. `after` is a
+ * common table expression, `name as (…)`, that reads the changed records from `moved`.
  */
 export async function moveOpen(
   trx: Transaction,

@@ -66,7 +66,8 @@ interface Move {
 
 /**
  * Returns how an event changes the status of records of this kind. Throws if no state allows it. Every status change
- * uses this. If a cancellation was requested, the record finishes as cancelled, whatever else the event would be.
+ * uses this. If a record's cancellation was requested, an event that finishes the record gives it the status of a
+ * cancelled one.
  */
 export function moveOf(kind: WorkKind, event: string): Move {
   const states = statesOf(kind);
@@ -77,7 +78,7 @@ export function moveOf(kind: WorkKind, event: string): Move {
   });
   if (moves.length === 0) throw new Error(`nothing of ${kind.table} can be ${event}`);
   const ends = moves.every(({ to }) => isEnd(states, to));
-  // True if a record in its new state waits to be claimed, because a claim would change that state again.
+  // True if a record in its new state waits for a claim. A claim changes such a state again.
   const waits = moves.every(({ to }) => (states[to]?.claimed ?? to) !== to);
   const cases = moves.map(({ from, to, cancelled }) => {
     const wins = ends && kind.lease?.cancellable && cancelled !== undefined;

@@ -7,7 +7,7 @@ const COUNT = 10;
 const LETTERS = 'abcdefghjkmnpqrstuvwxyz23456789';
 const HALF = 5;
 
-/** A code has 49 random bits, and a user gets ten attempts in five minutes. */
+/** Pattern of a backup code. Its 49 random bits suffice, because a user gets only ten attempts in five minutes. */
 export const BACKUP_CODE_PATTERN = `[${LETTERS}]{${HALF}}-[${LETTERS}]{${HALF}}`;
 
 /** Replaces a user's backup codes and returns the new ones, such as `k3n9x-7w2pd`. They are shown only once. */

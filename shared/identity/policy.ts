@@ -1,6 +1,9 @@
 import type { ErrorCode } from '../core/error-registry.js';
 
-/** What a caller needs for an operation. In a protected environment `protectedRole` replaces `role`, if it is set. */
+/**
+ * The access and the role that a caller needs for an operation. In a protected environment, `protectedRole` replaces
+ * `role`, if it is set.
+ */
 export interface Policy {
   access: 'read' | 'write';
   role: Role;
@@ -86,7 +89,7 @@ export const POLICIES = {
     'recording.read',
   ),
   ...each(READ, 'key.list'),
-  // A key has at most the rights of the member who creates it.
+  // A viewer may create a key, because a key has at most the rights of the member who creates it.
   'key.create': { access: 'write', role: 'viewer', sessionOnly: true },
   'key.delete': { access: 'write', role: 'viewer' },
 } as const satisfies Record<string, Policy>;

@@ -1,7 +1,7 @@
 import { type Db, oneRow, returnedRow, rowCountOf, type Transaction } from '../core/database/database-client.js';
 import type { UserRow } from './rows.js';
 
-/** Is true for the user `u` if they have an authenticator or a passkey, which is what workspaces can require. */
+/** SQL condition: the user `u` has an authenticator or a passkey. Workspaces can require this. */
 export const HAS_SECOND_FACTOR = `(u.totp_confirmed_at is not null
   or exists (select from passkeys y where y.user_id = u.id))`;
 
@@ -9,13 +9,15 @@ export const HAS_SECOND_FACTOR = `(u.totp_confirmed_at is not null
 export interface SecondFactors {
   totp: boolean;
   passkey: boolean;
-  /** True if one of them is asked for: always with an authenticator, with passkeys if a workspace requires it. */
+  /**
+   * True if sign-in asks for one of them: always with an authenticator; with only passkeys, if a workspace requires it.
+   */
   asked: boolean;
 }
 
 /**
- * Returns which second factors the user has. A passkey alone is asked for only if one of their workspaces requires a
- * second factor: it belongs to a device, and a user without that device could not sign in with the password any more.
+ * Returns which second factors the user has. With only passkeys, sign-in asks for one only if a workspace of the user
+ * requires it. Otherwise, a user without the passkey's device could no longer sign in with the password.
  */
 export async function secondFactorsOf(db: Db, userId: string): Promise<SecondFactors> {
   const { totp, passkey, required } = returnedRow(
@@ -37,7 +39,7 @@ export function deletePasskeys(db: Db, userId: string): Promise<number> {
   return rowCountOf(db, 'delete from passkeys where user_id = ?', [userId]);
 }
 
-/** Reads a user and locks the row until the commit. Called before a change of the second factor. */
+/** Reads a user and locks the row until the commit. Must be called before a change of the second factor. */
 export async function lockUser(trx: Transaction, id: string): Promise<UserRow | undefined> {
   return trx<UserRow>('users').where({ id }).forUpdate().first();
 }

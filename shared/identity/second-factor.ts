@@ -133,7 +133,7 @@ export async function useCode(
   return counter !== null && useTotpCounter(trx, user.id, counter);
 }
 
-/** Returns true if the user has a confirmed second factor. */
+/** Returns true if the user has a confirmed authenticator. Ignores passkeys. */
 export async function hasSecondFactor(db: Db, userId: string): Promise<boolean> {
   const user = await db<UserRow>('users').where({ id: userId }).first('totp_confirmed_at');
   return user?.totp_confirmed_at != null;

@@ -29,7 +29,7 @@ export async function lockSignInLink(trx: Transaction, tokenHash: Buffer): Promi
   return (await rowsOf<UserRow>(trx, `${USER} for update of l`, { tokenHash }))[0];
 }
 
-/** Makes the provider's sign-in that waited with the link, if there is one, that of the session. */
+/** Moves a provider sign-in that waits with a sign-in link to the session that the link started. */
 export async function moveProviderSignIn(db: Db, of: { tokenHash: Buffer; sessionId: string }): Promise<void> {
   await db.raw(
     `update provider_sign_ins p set session_id = :sessionId, link_id = null

@@ -54,7 +54,7 @@ export interface Proof {
    * True if the OpenID Connect provider required a second factor. Counts only for users who have not enrolled one here.
    */
   secondFactor?: boolean;
-  /** True if a passkey was the only proof, which proves the second factor for every user. */
+  /** True if a passkey was the only proof. It then counts as the second factor for every user. */
   byPasskey?: boolean;
 }
 
@@ -65,9 +65,8 @@ export interface SignedIn {
 }
 
 /**
- * Starts a session. `verify` compares the password. An unknown address and a wrong password give the same error after
- * the same work. Throws unauthenticated; mfa_required if only the one-time code is missing; errors of countCode and
- * verify.
+ * Returns the user with this address and password. `verify` compares the password. An unknown address and a wrong
+ * password give the same error after the same work. Throws unauthenticated, and errors of `verify`.
  */
 export async function provenUser(
   db: Db,
@@ -80,8 +79,8 @@ export async function provenUser(
 }
 
 /**
- * Starts a session with a password. Throws unauthenticated; mfa_required if only the second factor is missing; what
- * countCode and verify throw.
+ * Starts a session with a password. Throws unauthenticated; mfa_required if only the second factor is missing; errors
+ * of `countCode` and `verify`.
  */
 export async function signIn(db: Db, deps: Deps, input: SignInInput & PasswordProof): Promise<SignedIn> {
   const user = await provenUser(db, input);

@@ -21,7 +21,7 @@ const HOST = /^(?:[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?|\[[0-9A-Fa-f:]+\])(?
 const TAG = /^\w[\w.-]{0,127}$/;
 const DIGEST = /^sha256:[0-9a-f]{64}$/;
 
-/** Parses an image reference like Docker does; null if it is invalid. */
+/** Parses an image reference as Docker does; null if it is invalid. */
 export function parseImage(text: string): ImageReference | null {
   const [rest = '', digest = null, ...more] = text.split('@');
   const slash = rest.indexOf('/');

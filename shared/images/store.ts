@@ -48,7 +48,7 @@ export async function retireImages(db: Db, serviceId: string, keep: number): Pro
   return (await rowsOfPrepared(db, RETIRE, [serviceId, keep])).length;
 }
 
-/** Returns the names of the toolchains that images which can still run need. */
+/** Returns the names of the toolchains that are needed by images that can still run. */
 export async function wantedTools(db: Db): Promise<Set<string>> {
   const tools = `select distinct jsonb_array_elements_text(manifest->'tools')
     from images where removed_at is null and jsonb_typeof(manifest->'tools') = 'array'`;

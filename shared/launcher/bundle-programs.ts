@@ -5,7 +5,7 @@ import { type Plugin, rolldown } from 'rolldown';
 
 /**
  * Bundles the programs that the platform starts into `dist/programs`. A program and its packages have up to 1,500
- * modules; to load them one by one takes 0.3 s of CPU time and 10 MiB more.
+ * modules, and loading them one by one takes 0.3 s of CPU time and 10 MiB more.
  */
 const DIST = fileURLToPath(new URL('../../', import.meta.url));
 const DAY_MS = 86_400_000;
@@ -16,7 +16,9 @@ const PROGRAMS = {
   edge: join(DIST, 'workers/edge/main.js'),
   reader: join(DIST, 'workers/builders/reader/reader-process.js'),
 };
-/** Packages of many files that programs load at once. All others stay in node_modules, with the files they read. */
+/**
+ * Packages of many files that programs load at startup. All others stay in node_modules, beside the files they read.
+ */
 const BUNDLED =
   /node_modules\/(bullmq|cron-parser|knex|lodash|luxon|rate-limiter-flexible|semver|typebox|undici|uuid)\//;
 
@@ -34,10 +36,13 @@ const ownModules: Plugin = {
   },
 };
 
-/** Stands for the URL of the bundle's own file. */
+/** Placeholder for the `import.meta.url` of the bundle itself. */
 const HERE = '__HERE__';
 
-/** A module may read a file that is beside it, or start it: its URL stays that of its own file. */
+/**
+ * Replaces `import.meta.url` by the URL of the module's own file, because modules read and start files beside them. A
+ * module that starts one of the bundled programs gets the URL of the bundle.
+ */
 function withPlaces(id: string, code: string): string {
   return code
     .replace(/new URL\('(.+?)', import\.meta\.url\)/g, (expression, path) => {
@@ -54,7 +59,7 @@ const { output } = await bundle.write({ dir: FOLDER, format: 'esm', sourcemap: t
 await bundle.close();
 await removeOld(new Set(output.map(({ fileName }) => fileName)));
 
-/** Removes files of builds that ended a day ago. A running process may still import a newer one. */
+/** Removes files of builds older than a day. Running processes may still import files of a newer build. */
 async function removeOld(current: ReadonlySet<string>): Promise<void> {
   for (const name of await readdir(FOLDER)) {
     const path = join(FOLDER, name);

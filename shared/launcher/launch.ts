@@ -58,7 +58,8 @@ async function launch(procfile: string, log: Logger, lifecycle: Lifecycle): Prom
     DATA_DIR: dataDir,
     SECRETS_KEY: process.env.SECRETS_KEY || (await keptSecretsKey(dataDir)),
   };
-  // Reports all problems with the settings before anything starts. The URL of the embedded database is not known yet.
+  // Reports all problems with the settings before anything starts. The URL of the embedded database is not known yet,
+  // so a placeholder stands in for it.
   const config = loadConfig({ ...settings, DATABASE_URL: databaseUrl ?? 'postgres://embedded' });
   log.level = config.logLevel;
   await assertPortsFree([
@@ -139,7 +140,8 @@ async function becameReady({ apiAddress, port }: Config, lifecycle: Lifecycle): 
   const host = apiAddress === null || ANY_ADDRESS.includes(apiAddress) ? '127.0.0.1' : apiAddress;
   const url = `http://${isIPv6(host) ? `[${host}]` : host}:${port}/readyz`;
   while (!lifecycle.ending) {
-    // The API is not listening yet, or reports that a dependency is unavailable. Its log explains why.
+    // Does not succeed while the API is not listening yet or a dependency is unavailable. The log of the API explains
+    // why.
     const response = await fetch(url).catch(() => null);
     await response?.body?.cancel();
     if (response?.ok) return true;

@@ -24,7 +24,10 @@ export async function labelOf(folder: string): Promise<string> {
   return `ranvier-${digest.digest('hex').slice(0, 12)}`;
 }
 
-/** Stops processes with this label that an earlier run left behind. Resolves when none is left. */
+/**
+ * Stops processes with this label that an earlier run left behind. Resolves when none is left. Throws an error if one
+ * cannot be killed.
+ */
 export async function endLeftovers(label: string, log: Logger): Promise<void> {
   const deadline = Date.now() + ORDERLY_END_MS;
   const found = await processesOf(label);
@@ -56,7 +59,7 @@ async function procCommands(): Promise<Command[]> {
   return Promise.all(
     names.map(async (name) => ({
       pid: Number(name),
-      // The process has exited since the folder was listed.
+      // Fails if the process has exited since the folder was listed.
       command: await beginningOf(`/proc/${name}/cmdline`, MAX_COMMAND_BYTES, 'latin1').catch(() => ''),
     })),
   );

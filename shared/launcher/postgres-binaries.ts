@@ -15,8 +15,8 @@ export interface PostgresBinaries {
 
 /**
  * Finds PostgreSQL in the platform's optional npm package. Uses it in place if the server's user can execute it there.
- * Otherwise (a checkout in /root, a read-only node_modules) it is copied to the first usable folder of `caches`, or to
- * a cache of this host.
+ * Otherwise (a checkout in /root, a read-only node_modules), copies it to the first usable folder of `caches`, or to a
+ * cache of this host.
  */
 export async function findPostgres(caches: string[], user: SystemUser | undefined): Promise<PostgresBinaries> {
   const { native, version } = await locatePackage();

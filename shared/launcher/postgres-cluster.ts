@@ -19,7 +19,8 @@ export interface Place {
   folder: string;
   data: string;
   /**
-   * The path by which the server accesses the folder. It is the usual path, or that of an open descriptor passed to it.
+   * The path by which the server accesses the folder: the usual one, or that of an open descriptor passed to the
+   * server.
    */
   seen: string;
   handle: FileHandle;

@@ -43,7 +43,10 @@ export async function prepareSocketFolder(
   };
 }
 
-/** Deletes the socket and lock file of a stopped server. Another process may have the pid in the lock file by now. */
+/**
+ * Deletes the socket and lock file of a stopped server. If another process has the pid in the lock file by now,
+ * PostgreSQL would refuse to start.
+ */
 export async function clearSocketFolder({ path }: SocketFolder): Promise<void> {
   for (const name of [SOCKET, `${SOCKET}.lock`]) await rm(join(path, name), { force: true });
 }

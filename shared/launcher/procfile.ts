@@ -37,7 +37,7 @@ export interface RunnerOptions {
   onGivenUp: (error: Error) => void;
   /**
    * Seconds between SIGTERM and SIGKILL. `orphanSeconds` applies instead if the launcher was killed. It is shorter,
-   * because the database stops then too.
+   * because the database then stops at the same time.
    */
   graceSeconds: number;
   orphanSeconds: number;

@@ -69,7 +69,8 @@ export async function updateService(
   }
   const written = await writeServiceRow(trx, changed);
   if (input.placement) await movePreviews(trx, service.id, input.placement);
-  // The environment may have become protected while this transaction waited for the service's lock.
+  // The environment may have become protected while this transaction waited for the service's lock, so the caller's
+  // permission is checked again.
   input.authorize({ protectedEnvironment: written.environment_protected });
 
   const rerouted = changedRoutingFields(service.configuration, configuration).length > 0;

@@ -43,7 +43,10 @@ const MAX_LOG_DAYS = Math.max(...PLANS.map(({ logDays }) => logDays));
 /** For each plan's log retention: days from the day of a line to the day on which it expires. */
 export const EXPIRY_DAYS: readonly number[] = [...new Set(PLANS.map(({ logDays }) => logDays + 1))];
 
-/** Returns how many days ahead partitions are created. That is the longest retention, plus two days for the sweep. */
+/**
+ * Returns how many days ahead partitions are created. A line stored today expires after at most `MAX_LOG_DAYS + 1`
+ * days. Two more days allow for a late sweep.
+ */
 export function daysAhead(): number {
   return MAX_LOG_DAYS + 3;
 }

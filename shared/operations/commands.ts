@@ -12,8 +12,8 @@ export interface OperationInput {
 }
 
 /**
- * Queues a restart, suspend or resume (specification, Service actions). Throws hosting_disabled, service_archived,
- * no_runtime, conflict.
+ * Queues a restart, suspend or resume (specification, Service actions). Throws not_found, hosting_disabled,
+ * service_archived, no_runtime, conflict.
  */
 export async function queueAction(
   trx: Transaction,

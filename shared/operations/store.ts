@@ -33,7 +33,7 @@ export async function findOperation(db: Db, serviceId: string, id: string): Prom
   return db<OperationRow>('operations').where({ id, service_id: serviceId }).first();
 }
 
-/** Returns an unfinished operation of the service of one of these kinds; undefined if there is none. */
+/** Returns an unfinished operation of the service of one of these kinds; null if there is none. */
 export function findOpenOperation(
   db: Db,
   serviceId: string,

@@ -35,7 +35,7 @@ export function previewRefusal({ kind, configuration, isPreview }: BaseFacts, br
 }
 
 /**
- * Returns a preview's configuration: that of its base service, with another branch and one replica. It has a platform
+ * Returns a preview's configuration: its base service's, with another branch and one replica. A preview has a platform
  * domain, follows its branch, has no previews, and remains reachable while the base service is in maintenance. A fork's
  * preview cannot connect to other services, and deploys only commits that a member approves.
  */

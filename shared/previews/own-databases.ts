@@ -29,8 +29,8 @@ export interface OwnDatabasesInput {
 /**
  * Returns a preview's variables, with references to the databases that it may use. These are its base service's, none,
  * or its own. Creates each own database that is missing, and queues its deployment and the restore of the latest
- * verified backup into it. The preview's deployment is admitted only after that. The caller must hold the preview's
- * lock. Throws conflict if an original database was deleted; capacity_exceeded; errors of `deploy`.
+ * verified backup into it. The preview's deployment is admitted only after these have finished. The caller must hold
+ * the preview's lock. Throws conflict if an original database was deleted; capacity_exceeded; errors of `deploy`.
  */
 export async function withPreviewDatabases(
   trx: Transaction,

@@ -75,14 +75,14 @@ export async function insertPreview(trx: Transaction, preview: NewPreview): Prom
   await trx<PreviewRow>('previews').insert(preview);
 }
 
-/** Links a preview to a pull request. If it was about to be deleted because of an earlier one, it is kept. */
+/** Links a preview to a pull request. Keeps the preview if an earlier pull request had marked it for deletion. */
 export async function linkPull(trx: Transaction, serviceId: string, number: number): Promise<void> {
   await trx<PreviewRow>('previews')
     .where({ service_id: serviceId })
     .update({ pull_number: number, closed_at: null, closed_reason: '' });
 }
 
-/** Records why a preview must be deleted, which a sweep then does. Returns false if that was already recorded. */
+/** Records why a preview must be deleted. A sweep then deletes it. Returns false if a reason was already recorded. */
 export async function closePreview(db: Db, serviceId: string, reason: string): Promise<boolean> {
   const closed = await db<PreviewRow>('previews')
     .where({ service_id: serviceId })
@@ -123,7 +123,7 @@ export async function noteBranch(db: Db, serviceId: string, there: boolean): Pro
   return row?.closed ?? false;
 }
 
-/** Moves a service's previews to its project and environment. Its protection then applies to them. */
+/** Moves a service's previews to its project and environment, so that they have the same protection. */
 export async function movePreviews(
   trx: Transaction,
   baseId: string,

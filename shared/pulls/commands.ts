@@ -32,8 +32,8 @@ export type PullOutcome =
   | { type: 'open'; pull: PullRow; preview: PreviewRow | null };
 
 /**
- * Stores a git host's report about a pull request, and marks its preview for deletion if it is closed. Throws
- * capacity_exceeded. The caller must hold the service's lock.
+ * Stores a git host's report about a pull request. If the pull request is closed, marks its preview for deletion.
+ * Throws capacity_exceeded. The caller must hold the service's lock.
  */
 export async function recordPull(trx: Transaction, serviceId: string, report: PullReport): Promise<PullOutcome> {
   const stored = await lockPull(trx, serviceId, report.number);
@@ -50,8 +50,8 @@ export async function recordPull(trx: Transaction, serviceId: string, report: Pu
 }
 
 /**
- * Marks a closed pull request's preview for deletion, unless another open one has the same branch. Returns true if it
- * did.
+ * Marks a closed pull request's preview for deletion, unless another open pull request has the same branch. Returns
+ * true if it did.
  */
 async function endPreview(trx: Transaction, { id, service_id, number, branch, fork }: PullRow): Promise<boolean> {
   await noteRetry(trx, id, false);
@@ -137,7 +137,9 @@ export async function approvePull(
   return queueDeployment(trx, deps, { service: { id: preview.service_id }, ...deployment });
 }
 
-/** Declines a fork's head commit, and marks the preview of an earlier one for deletion. Throws not_found, conflict. */
+/**
+ * Declines a fork's head commit, and marks the preview of an earlier commit for deletion. Throws not_found, conflict.
+ */
 export async function declinePull(trx: Transaction, { base, pullId, actor }: DecideInput): Promise<void> {
   const pull = await openFork(trx, base.id, pullId);
   await decidePull(trx, pull.id, { decision: 'declined', sha: pull.head_sha, by: actor });

@@ -101,11 +101,10 @@ export interface BranchInput extends Pick<CreatePreviewInput, 'actor' | 'authori
 }
 
 /**
- * Deploys a new commit to its branch's preview.
- * Under `previewMode: automatic`, creates the preview if it is missing, unless all pull requests of the branch are
- * closed. Returns null if there is no preview, or if the commit is already deployed. Called by hooks, polling and
- * pushes, but never for a fork's commit: its author is not trusted, and a preview gets the secrets of its scope. Throws
- * errors of `createPreview`.
+ * Deploys a new commit to its branch's preview. Under `previewMode: automatic`, creates the preview if it is missing,
+ * unless all pull requests of the branch are closed. Returns null if there is no preview, or if the commit is already
+ * deployed. Called by hooks, polling and pushes, but never for a fork's commit, because its author is not trusted and
+ * the preview would get secrets. Throws errors of `createPreview`.
  */
 export async function previewForBranch(
   trx: Transaction,
@@ -144,8 +143,7 @@ export async function previewForBranch(
 }
 
 /**
- * Throws conflict if the service is a preview, because the request applies to its base service. `what` completes the
- * message.
+ * Throws conflict if the service is a preview: the request must name its base service. `what` completes the message.
  */
 export function assertNoPreview({ preview_of }: Pick<ServiceView, 'preview_of'>, what: string): void {
   if (preview_of === null) return;

@@ -159,8 +159,8 @@ export async function endedPushes(db: Db, folderId: string): Promise<{ id: strin
 }
 
 /**
- * Returns the commit to which a branch is about to be updated; null if there is none. Its deployment is live. The
- * branch is updated when the push is settled, which is some seconds later for a push that does not wait.
+ * Returns the commit to which a branch is about to be updated; null if there is none. The commit's deployment is live.
+ * The branch is updated when the push is settled, which is some seconds later for a push that does not wait.
  */
 export async function arrivingCommit(db: Db, serviceId: string, ref: string): Promise<string | null> {
   const row = await oneRow<{ commit_sha: string }>(

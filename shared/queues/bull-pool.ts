@@ -62,7 +62,7 @@ export class BullPool {
     );
   }
 
-  /** Returns true if a worker of the queue would get a job now, unless another one is faster. */
+  /** Returns true if the queue has a job that a worker could take now. Another worker may still take it first. */
   async hasJob(queue: string): Promise<boolean> {
     const { rows } = await this.query(
       `select exists (select from job where queue = $1 and state = 'waiting')

@@ -14,9 +14,9 @@ interface Message {
 
 type Listener = (message: Message) => void;
 
-/** At most this many workers ask for a job at once. */
+/** If no more workers than this are online, they all ask for a job at once. */
 const AT_ONCE = 4;
-/** More workers ask one after another, on average this far apart, in milliseconds. */
+/** If more workers are online, the average time between their requests for a job, in milliseconds. */
 const APART_MS = 20;
 
 /**
@@ -28,9 +28,9 @@ export function turnMs(workers: number, chance: number): number {
 }
 
 /**
- * Makes workers take turns to ask for jobs. PostgreSQL notifies all workers of a job, and one of them gets it: with a
+ * Makes workers take turns to ask for jobs. PostgreSQL notifies all workers of a job, and only one gets it: with a
  * thousand workers, a job would cost four thousand statements. With turns, all workers together ask about fifty times a
- * second for the jobs of a queue, and those whose turn comes after the job is taken send one statement.
+ * second for the jobs of a queue. A worker whose turn comes after the job was taken sends only one statement.
  */
 export class JobTurns {
   readonly #pool: { hasJob(queue: string): Promise<boolean> };
@@ -47,7 +47,7 @@ export class JobTurns {
     this.#workers = workers;
   }
 
-  /** Returns a client of the same connection that passes notifications of jobs on when the turn comes. */
+  /** Returns a client of the same connection that delays notifications of jobs until the worker's turn. */
   of(client: ListenClient): ListenClient {
     const known = this.#clients.get(client);
     if (known !== undefined) return known;
@@ -86,13 +86,13 @@ export class JobTurns {
       passed.emit('notification', message);
       return;
     }
-    // Further jobs of the queue share the turn.
+    // A turn is already scheduled, and the worker then asks for all jobs of the queue.
     if (this.#timers.has(queue)) return;
     const timer = setTimeout(() => {
       this.#timers.delete(queue);
       this.#pool
         .hasJob(queue)
-        // If that is unknown, the worker asks itself, and handles the error.
+        // If the check fails, the worker is notified anyway. It handles the error if its own request fails too.
         .catch(() => true)
         .then((present) => present && passed.emit('notification', message));
     }, waitMs);

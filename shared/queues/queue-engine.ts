@@ -46,11 +46,11 @@ export interface Engine {
   isPending(queue: QueueName, recordId: string, dispatch: number): Promise<boolean>;
   workerConnection(): WorkerConnection;
   /**
-   * Wakes workers for jobs whose delay is over. Each worker knows of those that were delayed before it began to wait,
-   * so the jobs of a worker that died would wait until another one asks.
+   * Wakes workers for jobs whose delay is over. A waiting worker knows only the jobs that were delayed before it began
+   * to wait. The jobs that another worker delayed later would wait too long if that worker has died.
    */
   announceDelayed(): Promise<void>;
-  /** Tells how many workers are online, so that they do not all ask for the same job. */
+  /** Sets how many workers are online, so that they do not all ask for the same job. */
   shareWith(workers: number): void;
   close(): Promise<void>;
 }
@@ -69,7 +69,10 @@ interface Backend {
   close(): Promise<void>;
 }
 
-/** Connects to the queue engine. Throws if it is unreachable. The backend's list of connections shows `name`. */
+/**
+ * Connects to the queue engine. Throws if Redis is configured but unreachable. The backend's list of connections shows
+ * `name`.
+ */
 export async function createEngine(config: EngineConfig, log: Logger, name: string): Promise<Engine> {
   const backend = config.redisUrl
     ? await redisBackend(config.redisUrl.reveal(), name, log)
@@ -158,7 +161,7 @@ async function redisBackend(url: string, name: string, log: Logger): Promise<Bac
       ofWorkers.push(connection);
       return { connection, backendFactory: undefined, drainDelay: DRAINED_S.redis };
     },
-    // Redis hands a job to one worker, which asks again within ten seconds.
+    // Not needed: Redis hands a job to one worker, and an idle worker asks again within ten seconds.
     announceDelayed: async () => undefined,
     shareWith: () => undefined,
     async close() {
@@ -187,7 +190,7 @@ function postgresBackend(url: string, name: string, log: Logger): Backend {
   const pool = new BullPool(url, `${name}-queues`, POOL_SIZE);
   pool.on('error', (error) => log.warn(`queue connection: ${error.message}`));
   const backend = bullBackend(pool);
-  // BullMQ's types assume Redis unless every call names the backend. This one cast avoids that in other code.
+  // BullMQ's types assume Redis unless every call names the backend. With this cast, other code need not name it.
   const connection: WorkerConnection = {
     connection: pool as unknown as WorkerOptions['connection'],
     backendFactory: backend.create as unknown as undefined,

@@ -14,8 +14,8 @@ const MAX_MERGED_BYTES = MAX_MESSAGE_BYTES / 8;
 let outlets = 0;
 
 /**
- * Number of bytes read after which the process collects garbage. V8 would wait for 64 MiB, because it counts the few
- * objects of the young generation without their buffers of 64 KiB, and the C library would keep that memory.
+ * Number of bytes read after which the process collects garbage. V8 would wait for 64 MiB, because it counts only the
+ * few objects of the young generation and not their buffers. The C library would then keep that memory.
  */
 const COLLECTED_BYTES = 8 * MAX_MESSAGE_BYTES;
 let uncollectedBytes = 0;
@@ -29,8 +29,9 @@ function collect(bytes: number): void {
 }
 
 /**
- * Sends messages to a WebSocket, and pauses their source while the peer's buffer is full. If the messages are parts of
- * one stream (`merges`), those that wait for an earlier one are merged: each message costs as much as many kilobytes.
+ * Sends messages to a WebSocket, and pauses their source while the peer's buffer is full. With `merges`, the messages
+ * are parts of one stream. Those that wait for an earlier one are then merged, because each message costs as much as
+ * many kilobytes.
  */
 export class Outlet {
   readonly #peer: WebSocket;

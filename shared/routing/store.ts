@@ -85,17 +85,17 @@ const KNOWN = `(s.deleted_at is null or s.deleted_at > now() - interval '1 hour'
 const PAGE = 500;
 
 /**
- * Returns the route facts of all services or of the given ones. Adds services that went live together with a given one,
- * so that an edge never serves the new release of one and the old release of another. Rejects if there is no result
- * within 5 s. Services deleted within the last hour are included, so that every edge can acknowledge their removal.
+ * Returns the route facts of these services. Adds services that went live together with one of them, so that an edge
+ * never serves the new release of one and the old release of another. Rejects if there is no result within 5 s.
+ * Services deleted within the last hour are included, so that every edge can acknowledge their removal.
  */
 export function loadRouteFacts(db: Db, serviceIds: readonly string[]): Promise<RouteFacts[]> {
   return routeFacts(db, `and s.id = any(${AND_THOSE_TOGETHER})`, { serviceIds: [...serviceIds] });
 }
 
 /**
- * Passes the route facts of all services to `take`, page by page, as they are at one instant. Rejects after 5 s without
- * an answer to one page.
+ * Passes the route facts of all services to `take`, page by page, from one snapshot of the database. Rejects if reading
+ * a page takes longer than 5 s.
  */
 export async function loadAllRouteFacts(
   db: Db,
@@ -113,10 +113,10 @@ export async function loadAllRouteFacts(
   await db.transaction(read, { isolationLevel: 'repeatable read', readOnly: true });
 }
 
-/** A version that is committed late is less than this below the newest known version. */
+/** Versions may be committed out of order. A late one is less than this below the newest known version. */
 const OVERLAP = 5_000;
 
-/** Returns the versions of routes that may have changed since an edge has seen this version. */
+/** Returns the routes that may have changed since this version, with their current versions. */
 export function routeVersionsSince(db: Db, version: number): Promise<{ serviceId: string; version: number }[]> {
   return rowsOf(
     db,
@@ -125,7 +125,7 @@ export function routeVersionsSince(db: Db, version: number): Promise<{ serviceId
   );
 }
 
-/** `which` is added to the condition of the statement. */
+/** `which` is SQL that is appended to the statement's conditions. */
 async function routeFacts(db: Db, which: string, bindings: Record<string, Knex.RawBinding>): Promise<RouteFacts[]> {
   const query = db.raw(
     `select s.id as "serviceId", s.slug, s.kind, s.lifecycle_status as "lifecycleStatus",

@@ -6,7 +6,7 @@ import { compilePattern, PatternError } from './path-pattern.js';
 import { headerProblem, isHeaderValue } from './rule-headers.js';
 import { namesInQuery } from './target-template.js';
 
-/** Patterns are no regular expressions: these characters can be written percent-encoded. */
+/** Characters that patterns may contain only percent-encoded, because patterns are not regular expressions. */
 const NOT_IN_PATTERNS = /[()[\]{}|^\\<>"`\s?#]/;
 const MAX_DETAILS = 20;
 
@@ -76,7 +76,7 @@ function pointer(field: string): string {
   return field.replaceAll('~', '~0').replaceAll('/', '~1');
 }
 
-/** Returns why the text is no pattern of a rule; null if it is one. */
+/** Returns why the text is not a valid pattern of a rule; null if it is. */
 function patternProblem(text: string): string | null {
   const bad = NOT_IN_PATTERNS.exec(text)?.[0];
   if (bad !== undefined)
@@ -106,7 +106,7 @@ function targetProblem({ type, from = '', to = '', query = {} }: RuleInput): str
     ...namesInQuery(query).map((name) => `:${name}`),
   ];
   if (from.includes('*')) known.push(':splat');
-  // Also the address's scheme and port have a colon.
+  // The scheme and port of an address contain colons too, so they are removed first.
   const asked = to.replace(/^https?:\/\/[^/?#]*/, '').match(/:[A-Za-z_][A-Za-z0-9_]*/g) ?? [];
   const unknown = asked.find((name) => !known.some((one) => name.startsWith(one)));
   return unknown === undefined ? null : `has ${unknown}, which from does not have`;

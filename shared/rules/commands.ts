@@ -7,9 +7,9 @@ import type { Rule, RuleInput, RuleUser } from './model.js';
 import { listRules, saveRules } from './store.js';
 
 /**
- * Replaces the rules of a locked service, and returns them as they are stored. A user without a password keeps the
- * stored password of that name. If none is stored, the rules are refused; with `mayLack`, the user is stored without
- * one. Throws service_archived, conflict and invalid_request.
+ * Replaces the rules of a locked service, and returns them as they are stored. A user given without a password keeps
+ * the stored password of the user with that name. If there is none, throws invalid_request; with `mayLack`, stores the
+ * user without a password. Also throws service_archived and conflict.
  */
 export async function setRules(
   trx: Transaction,
@@ -43,7 +43,10 @@ export async function setRules(
   return stored;
 }
 
-/** Prefers the rule for the same paths, if several have a user of this name. */
+/**
+ * Returns the stored password hash of a user; null if there is none. If several rules have a user of this name, prefers
+ * the rule for the same paths.
+ */
 function knownHash(before: readonly Rule[], { for: paths }: Omit<RuleInput, 'users'>, name: string): string | null {
   const all = before.filter(({ users }) => users?.some((user) => user.name === name));
   const rule = all.find((one) => one.for === paths) ?? all[0];

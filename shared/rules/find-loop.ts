@@ -6,12 +6,12 @@ const MAX_REDIRECTS = 20;
 const SAMPLE = 'x';
 
 /**
- * Finds a redirect that leads to itself, by following an example of each one. `moves` has null for rules of other
- * types. Returns the position of the rule and the paths; null if none leads in a circle.
+ * Finds a circular redirect, by following an example request for each redirect. `moves` has null for rules of other
+ * types. Returns the position of the rule and the paths; null if there is no circle.
  */
 export function findLoop(moves: readonly (Move | null)[]): { at: number; paths: string[] } | null {
   const among = moves.filter((move) => move !== null);
-  /** Requests that are known to end. */
+  /** Requests that are known not to be redirected in a circle. */
   const ending = new Set<string>();
   for (const [at, move] of moves.entries()) {
     if (move === null || !isRedirect(move.rule.status) || move.target.origin !== '') continue;
@@ -38,7 +38,7 @@ function exampleOf({ pattern, rule }: Move): string {
   return `/${[...head, ...rest].join('/')}${query.length === 0 ? '' : `?${query.join('&')}`}`;
 }
 
-/** Returns the request that a browser sends next; null if it is not redirected, or to another host. */
+/** Returns the request that a browser sends next; null if there is no redirect, or one to another host. */
 function followed(moves: readonly Move[], url: string): string | null {
   const [pathname = '/', query = ''] = url.split('?');
   const path = rulePath(pathname);

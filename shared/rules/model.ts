@@ -5,10 +5,10 @@ import { oneOf } from '../services/configuration.js';
 import { HEADER_NAME } from './rule-headers.js';
 
 export const MAX_RULES = 1_000;
-/** Users of all rules of a service: each new password is hashed, which takes some 50 ms. */
+/** Maximum number of users in all rules of a service. Hashing each new password takes some 50 ms. */
 export const MAX_USERS = 20;
 const RULE_TYPES = ['redirect', 'rewrite', 'headers', 'basicAuth', 'rateLimit', 'maintenance', 'canary'] as const;
-/** How long a canary lasts if its rule does not say so. */
+/** Default duration of a canary, in minutes. */
 export const CANARY_MINUTES = 10;
 export type RuleType = (typeof RULE_TYPES)[number];
 export const REDIRECT_STATUSES = [301, 302, 303, 307, 308] as const;
@@ -71,7 +71,7 @@ const USER_NAME = Type.String({
 });
 const type = oneOf('RuleType', RULE_TYPES);
 
-/** A rule as callers send it. Which fields a type has is in `FIELDS`. */
+/** A rule as callers send it. `FIELDS` lists the fields of each type. */
 export const RuleInput = Strict(
   {
     type,
@@ -100,21 +100,21 @@ const shown = {
   ...fields,
   users: Type.Optional(Type.Array(Strict({ name: USER_NAME }), { minItems: 1, maxItems: MAX_USERS })),
 };
-/** A rule as answers show it: without passwords. */
+/** A rule as responses show it, without passwords. */
 export const RuleSchema = Strict(shown, 'Rule');
 export type RuleView = Static<typeof RuleSchema>;
-/** A rule in a document of a stack, which has no passwords either. */
+/** A rule in a stack's document, also without passwords. */
 export const DocumentRule = Strict(shown);
 
 /** A rule as it is stored: users have the hashes of their passwords. */
 export type Rule = Omit<RuleInput, 'users'> & { users?: RuleUser[] };
 export interface RuleUser {
   name: string;
-  /** Null if the user has no password yet, so that every one is wrong. */
+  /** Null if the user has no password yet. Every password is then wrong. */
   hash: string | null;
 }
 
-/** Returns a rule without the hashes of its passwords. Its fields have the order in which people write them. */
+/** Returns a rule without the hashes of its passwords. Its fields are in the order of the schema. */
 export function presentRule({ users, ...rule }: Rule): RuleView {
   const shownRule = users === undefined ? rule : { ...rule, users: users.map(({ name }) => ({ name })) };
   const order = Object.keys(shown);
@@ -122,7 +122,7 @@ export function presentRule({ users, ...rule }: Rule): RuleView {
   return Object.fromEntries(Object.entries(shownRule).sort(byOrder)) as RuleView;
 }
 
-/** The fields of each type: those it needs, and those it may have. */
+/** Rule type → its required and its optional fields. */
 export const FIELDS: Readonly<
   Record<RuleType, { needs: readonly (keyof RuleInput)[]; may: readonly (keyof RuleInput)[] }>
 > = {
@@ -135,10 +135,10 @@ export const FIELDS: Readonly<
   canary: { needs: ['percent'], may: ['minutes'] },
 };
 
-/** What a site's files `_redirects` and `_headers` say. Stored in the manifest of its image. */
+/** The rules in a site's files `_redirects` and `_headers`. Stored in the manifest of the site's image. */
 export interface SiteRules {
   moves: { from: string; to: string; status: number; force: boolean; query: Record<string, string> }[];
   headers: { for: string; values: Record<string, string> }[];
-  /** Passwords that `_headers` asks for (`Basic-Auth`). */
+  /** Paths for which `_headers` requires a password (`Basic-Auth`). */
   auth: { for: string; users: RuleUser[] }[];
 }

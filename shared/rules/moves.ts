@@ -9,15 +9,15 @@ import {
   type TargetTemplate,
 } from './target-template.js';
 
-/** A rule that leads a request elsewhere: a redirect (3xx), or a rewrite, which answers with another path's content. */
+/** A redirect (3xx), or a rewrite, which answers with another path's content. */
 export interface MoveRule {
-  /** A path; in files also an address. */
+  /** A pattern of paths. In a site's files, an origin may precede it. */
   from: string;
   to: string;
   status: number;
-  /** True if it acts even if the site has a file at the path. */
+  /** True if the rule applies even if the site has a file at the path. */
   force: boolean;
-  /** Parameters that the request must have; a value `:name` takes any. */
+  /** Query parameters that the request must have. A value `:name` matches any value. */
   query: Readonly<Record<string, string>>;
 }
 
@@ -27,7 +27,7 @@ export interface Move {
   origin: string;
   pattern: PathPattern;
   target: TargetTemplate;
-  /** The names of the parameters that the rule has used up. */
+  /** Names of the query parameters that the rule matches. They are not passed on. */
   used: readonly string[];
 }
 
@@ -35,7 +35,7 @@ export interface MoveRequest {
   path: RulePath;
   /** Without the `?`. */
   query: string;
-  /** `https://shop.example.com`. */
+  /** Such as `https://shop.example.com`. */
   origin: string;
 }
 
@@ -49,7 +49,7 @@ export function compileMove(rule: MoveRule): Move {
   return { rule, origin: origin.toLowerCase(), pattern, target, used: Object.keys(rule.query) };
 }
 
-/** Returns the move that a redirect or a rewrite makes; null for a rule of another type. Throws `PatternError`. */
+/** Compiles a redirect or a rewrite. Returns null for a rule of another type. Throws `PatternError`. */
 export function moveOf(rule: Rule | RuleInput): Move | null {
   if (rule.type !== 'redirect' && rule.type !== 'rewrite') return null;
   const { from = '/', to = '/', force = false, query = {} } = rule;

@@ -1,6 +1,6 @@
 /**
- * A path as rules see it: without empty and dot segments, each segment percent-encoded in one way. So `/a//%62/./c/`
- * and `/a/b/c/` are one path, and no spelling of a path escapes a rule.
+ * A path in the form in which rules compare it: without empty and dot segments, and with one percent-encoding.
+ * `/a//%62/./c/` and `/a/b/c/` have the same form, so no spelling of a path evades a rule.
  */
 export interface RulePath {
   segments: readonly string[];
@@ -8,32 +8,35 @@ export interface RulePath {
   slash: boolean;
 }
 
-/** The values of a match by their names; that of `*` is named `splat`. */
+/** The captured values of a match, by name. The name of `*` is `splat`. */
 export type Captures = Readonly<Record<string, string>>;
 
 /**
- * A pattern of paths: whole segments, literal or `:name`, then optionally texts between `*`. A match compares each part
+ * A pattern of paths: segments that are literal or `:name`, then optionally a text with `*`. A match compares each part
  * once, so its time is linear in the lengths of path and pattern.
  */
 export interface PathPattern {
   head: readonly (string | { name: string })[];
   /** The texts around each `*`; null if the pattern has none. */
   pieces: readonly string[] | null;
-  /** True if the first `*` begins a segment: then the slash before it is optional. */
+  /** True if the first `*` begins a segment. The slash before it is then optional. */
   isWhole: boolean;
   ignoresCase: boolean;
 }
 
-/** Why a text is no pattern. The message completes "The pattern …". */
+/** Thrown for an invalid pattern. The message completes "The pattern …". */
 export class PatternError extends Error {}
 
-/** A segment with none of these characters is spelled in its only way. */
+/** A segment without any of these characters has only one spelling. */
 const UNUSUAL = /[^\x21\x24\x26-\x3b\x3d\x40-\x5b\x5d\x5f\x61-\x7a\x7e]/;
 const UNPRINTABLE = /[^\x21-\x7e]+/gu;
-/** Encoded characters that a path may have as they are. */
+/** Encodings of characters that a path may contain unencoded. */
 const NEEDLESS = /%(?:24|26|2B|2C|3A|3B|3D|40|5B|5D)/g;
 
-/** Returns the segment with the percent-encoding that rules compare. Has only characters that a header may have. */
+/**
+ * Returns the segment with the percent-encoding that rules compare. The result contains only characters that a header
+ * may have.
+ */
 export function encodedSegment(segment: string): string {
   if (!UNUSUAL.test(segment)) return segment;
   const ascii = segment.replace(UNPRINTABLE, encodeURIComponent);
@@ -44,7 +47,7 @@ export function encodedSegment(segment: string): string {
   }
 }
 
-/** Returns the path of a request target or of a rule. Its query must have been cut off. */
+/** Returns the path of a request target or of a rule. The text must not include a query. */
 export function rulePath(pathname: string): RulePath {
   const segments: string[] = [];
   for (const part of pathname.split('/')) {
@@ -92,7 +95,7 @@ function isPlaceholder(segment: string): boolean {
   return segment.length > 1 && segment.startsWith(':');
 }
 
-/** Returns what the placeholders and `*` stand for if the path matches; otherwise null. */
+/** Returns the values of the placeholders and of `*`; null if the path does not match. */
 export function matchPath(pattern: PathPattern, { segments, slash }: RulePath): Captures | null {
   const { head, pieces, ignoresCase } = pattern;
   if (pieces === null ? segments.length !== head.length : segments.length < head.length) return null;
@@ -112,7 +115,9 @@ export function matchPath(pattern: PathPattern, { segments, slash }: RulePath): 
 
 const NOTHING: Captures = {};
 
-/** Matches what follows the head. Returns the text of the first `*`, or null. */
+/**
+ * Matches the rest of a path after the pattern's head. Returns the text of the first `*`; null if there is no match.
+ */
 function matchRest(
   { isWhole, ignoresCase }: PathPattern,
   pieces: readonly string[],

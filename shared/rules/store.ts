@@ -21,23 +21,23 @@ export async function saveRules(trx: Transaction, serviceId: string, rules: read
   }
 }
 
-/** What an edge compiles for a service: its rules, and those of the site that is live. */
+/** The rules that an edge compiles for a service: the service's own, and those of its live site. */
 export interface RuleSource {
   serviceId: string;
-  /** As in the facts of its route: it changes when the rules do. */
+  /** The `rulesKey` of the route facts, which changes when the rules change. */
   rulesKey: string;
   rules: Rule[];
   site: SiteRules | null;
 }
 
 /**
- * SQL: names the rules of the service `s` with its rules `u` and its image `i`; '' if there are none. An edge asks for
- * rules only if it does not have those of this name.
+ * SQL: a key for the version of the rules of the service `s`; '' if there are none. `u` is its row of `service_rules`,
+ * and `i` the live image. An edge loads rules only if it has none with this key.
  */
 export const RULES_KEY = `case when u.version is null and i.manifest -> 'siteRules' is null then ''
   else concat(u.version, '/', case when i.manifest -> 'siteRules' is null then '' else i.digest end) end`;
 
-/** Returns the rules of these services, as far as they have any. Rejects after 5 s without an answer. */
+/** Returns the rules of these services. Rejects after 5 s without a result. */
 export async function loadRules(db: Db, serviceIds: readonly string[]): Promise<RuleSource[]> {
   return rowsOf<RuleSource>(
     db,

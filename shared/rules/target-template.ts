@@ -1,17 +1,17 @@
 import { type Captures, encodedSegment } from './path-pattern.js';
 
-/** Where a redirect or a rewrite leads: an address, or a path with an optional query and fragment. */
+/** The target of a redirect or a rewrite: an address, or a path with an optional query and fragment. */
 export interface TargetTemplate {
   /** `https://shop.example.com`; '' for the requested host. */
   origin: string;
-  /** Texts and names of captures, in turn; begins and ends with a text. */
+  /** Texts and names of captures alternate. The first and the last item are texts. */
   path: readonly string[];
   query: readonly string[] | null;
-  /** With its `#`; or ''. */
+  /** Includes the `#`; '' if there is no fragment. */
   fragment: string;
 }
 
-/** Compiles a target. Only the given names are replaced; the longest one that fits counts. */
+/** Compiles a target. Replaces only the given names; if several fit, the longest one. */
 export function compileTarget(to: string, names: readonly string[]): TargetTemplate {
   const [, origin = '', rest = ''] = /^(https?:\/\/[^/?#]*)?(.*)$/s.exec(to) ?? [];
   const [target = '', ...fragments] = rest.split('#');
@@ -39,12 +39,12 @@ function withNames(text: string, names: readonly string[]): string[] {
   return parts.map((part, at) => (at % 2 === 0 ? printable(part) : part));
 }
 
-/** Returns the text with every character encoded that a header must not contain. */
+/** Percent-encodes every character that a header must not contain. */
 function printable(text: string): string {
   return text.replace(/[^\x21-\x7e]+/gu, encodeURIComponent);
 }
 
-/** Where a request is led: the path with its query and fragment, below an origin or on the requested host. */
+/** The target of one request. `origin` is '' for the requested host. */
 export interface Target {
   origin: string;
   path: string;
@@ -54,8 +54,8 @@ export interface Target {
 }
 
 /**
- * Fills in a target. The request's own query is passed on, without the parameters that the rule has used, unless the
- * target has a query.
+ * Fills in a target. If the template has no query, the request's own query is passed on without the parameters in
+ * `used`.
  */
 export function fillTarget(
   template: TargetTemplate,
@@ -85,12 +85,12 @@ function passedOn(query: string, used: readonly string[]): string {
     .join('&');
 }
 
-/** A capture of the path has encoded all that a query must not contain, but for these. */
+/** Encodes a capture for use in a query. It is already percent-encoded, except for these characters. */
 function inQuery(value: string): string {
   return value.replace(/[&+#]/g, encodeURIComponent);
 }
 
-/** Returns a parameter's name or value as a form has encoded it. */
+/** Decodes a parameter's name or value. Forms encode a space as `+`. */
 function decodedParameter(text: string): string {
   const spaced = text.replaceAll('+', ' ');
   try {
@@ -100,7 +100,7 @@ function decodedParameter(text: string): string {
   }
 }
 
-/** Returns the captures of the parameters that a rule asks for; null if one is missing or differs. */
+/** Returns the captures of the parameters that a rule requires; null if one is missing or differs. */
 export function matchQuery(wanted: Readonly<Record<string, string>>, query: string): Captures | null {
   const given = new Map<string, string>();
   for (const pair of query.split('&')) {

@@ -18,8 +18,8 @@ const SLUG_TRIES = 10;
 const SLUG_REST_DAYS = 30;
 
 /**
- * Stores a service. Its slug is its name's, with a suffix if that is reserved or taken. Throws capacity_exceeded. A
- * slug of another workspace counts as taken for 30 days after the deletion of its service.
+ * Stores a service. Its slug is derived from its name, with a suffix if the plain slug is reserved or taken. Throws
+ * capacity_exceeded. A slug of another workspace counts as taken for 30 days after the deletion of its service.
  */
 export async function insertService(
   trx: Transaction,

@@ -23,7 +23,7 @@ const COLUMNS = {
   scaled_replicas: column<number | null>(),
   /** When automatic scaling stopped the last replica; null while the service is awake (`ASLEEP`). */
   asleep_since: column<Date | null>(),
-  /** From when to when it slept last. */
+  /** When the service last fell asleep. `woke_at` is when it last woke. */
   last_asleep_since: column<Date | null>(),
   woke_at: column<Date | null>(),
   route_version: column<number>(),

@@ -1,17 +1,17 @@
 import { oneRow, type Transaction } from '../core/database/database-client.js';
 import { CHANNELS } from '../core/database/listener.js';
 
-/** SQL: what changes in `services` when a service wakes. */
+/** SQL assignments to `services` when a service wakes. */
 export const WAKES =
   'last_asleep_since = coalesce(asleep_since, last_asleep_since, now()), woke_at = now(), asleep_since = null';
 
-/** SQL: for how many milliseconds the service slept that has just been woken. */
+/** SQL: how long a service that has just woken slept, in milliseconds. */
 export const SLEPT_MS = 'cast(extract(epoch from woke_at - last_asleep_since) * 1000 as double precision)';
 
 /**
- * Lets the frozen replicas of a service run again, and counts as a visit. Returns for how many milliseconds the service
- * slept; null if none was frozen. With `deploymentId`, only those of this release. It is one statement, because a
- * request waits for it. It locks replicas before their service, as all do.
+ * Thaws the frozen replicas of a service, and records a visit. Returns how long the service slept, in milliseconds;
+ * null if no replica was frozen. With `deploymentId`, thaws only the replicas of this release. Uses one statement,
+ * because a request waits for it. Locks replicas before their service, like all other code.
  */
 export async function thawReplicas(
   trx: Transaction,

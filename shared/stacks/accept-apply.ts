@@ -119,7 +119,7 @@ async function store(
   });
 }
 
-/** Records the names in the document of the stack's existing resources; null for an omitted resource. */
+/** Records the name that each existing resource of the stack has in the document; null for an omitted resource. */
 async function claimAll(trx: Transaction, stackId: string, matches: Matches): Promise<void> {
   const { services, groups, goneServices, goneGroups } = matches;
   const claims = [

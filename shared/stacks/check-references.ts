@@ -5,7 +5,7 @@ import type { EnvironmentState } from './environment-state.js';
 import type { Matches } from './match-resources.js';
 import type { ReferenceWish, VariableWish } from './wish.js';
 
-/** What references to a service can use. These are its own variables, those of its groups, and those of its kind. */
+/** The variables that references to a service can use: its own, those of its groups, and those that its kind offers. */
 interface Provider {
   kind: ServiceKind;
   variables: Map<string, ReferenceWish | null>;

@@ -84,7 +84,7 @@ const Redirect = Strict({
   redirectTo: described(Hostname, 'one line: a host name, to which all requests are redirected'),
 });
 
-/** A host name, or one that redirects. */
+/** A host name, with or without the host to which it redirects. */
 export type DomainEntry = string | Static<typeof Redirect>;
 
 const DomainEntry = Type.Unsafe<DomainEntry>({ anyOf: [Hostname, Redirect] });

@@ -136,7 +136,7 @@ function planExisting(wish: ServiceWish, state: ServiceState, wanted: ServiceCon
     const before = state.configuration[field as keyof ServiceConfiguration];
     if (field === 'repository' && isStored(String(value), state)) continue;
     const changes = fieldChange(`/${field}`, shown(field, before), shown(field, value));
-    // Two repository addresses may differ only in secret parts, which the plan does not show.
+    // An address may change only in its secret parts, which the plan does not show, so the values are compared too.
     if (changes.length === 0 && (field !== 'repository' || value === before)) continue;
     fields.push(...(changes.length > 0 ? changes : [{ path: `/${field}`, from: before, to: shown(field, value) }]));
     configuration[field] = value;

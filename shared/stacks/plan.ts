@@ -101,7 +101,7 @@ export function planStack({ stackId, wish, state, values }: PlanInput): PlannedS
   const deployNames = ready.map((match) => match.wish.name);
   steps.push(...deployNames.map((service): Step => ({ op: 'service.deploy', service })));
   const destructive = changes.some(({ action }) => action === 'delete' || action === 'replace');
-  // The user approved a plan made without the values of secrets, which arrive only with the apply.
+  // The user approved a plan without the values of secrets, so the hash must not depend on them.
   const hash =
     Object.keys(values).length === 0
       ? hashOf({ wish, changes, deploys: deployNames })
@@ -179,7 +179,7 @@ function planLinks(
   const isEqual = before.length === wanted.length && wanted.every(({ id }, index) => id === before[index]);
   if (isEqual) return { changes: [], steps: [] };
   const fields = fieldChange('/groups', before.map(nameOf), wish.groups);
-  // A group of the environment and one of the workspace can share a name; their ids then show the difference.
+  // A group of the environment and one of the workspace can share a name, so the plan then shows their ids.
   if (fields.length === 0) fields.push({ path: '/groups', from: before, to: wanted.map(({ id }) => id) });
   return {
     changes: service === null ? [] : [{ action: 'update', kind: changeKind(wish.kind), name: wish.name, fields }],

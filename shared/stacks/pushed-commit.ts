@@ -43,10 +43,7 @@ export function stackNameOf(address: string): string {
   return labelOf(key.slice(key.lastIndexOf('/') + 1)) || 'stack';
 }
 
-/**
- * Returns the services to deploy because of the pushed commit, in addition to those of the plan. They have
- * `autoDeploy`.
- */
+/** Returns the services with `autoDeploy` that a pushed commit deploys beside those of the plan. */
 export function pushedServices(plan: Plan, matches: Pick<Matches, 'services'>, commit: PushedCommit): PushedService[] {
   return matches.services.flatMap(({ wish, state }) => {
     const configuration = wanted(wish);

@@ -25,7 +25,7 @@ export interface NewApply extends Pick<ApplyRow, 'id' | 'workspace_id' | 'stack_
   steps: readonly Step[];
 }
 
-/** Stores an apply with its journal. The apply is due immediately. */
+/** Stores an apply with its journal. The apply is due immediately; without steps, it is stored as succeeded. */
 export async function insertApply(trx: Transaction, { steps, plan, ...apply }: NewApply): Promise<void> {
   const ended = { status: 'succeeded', finished_at: trx.fn.now() };
   await trx('stack_applies').insert({
@@ -105,7 +105,7 @@ export interface ApplyDeployment {
   open: boolean;
 }
 
-/** Returns the deployments that an apply queued, in that order. */
+/** Returns the deployments that an apply queued, in the order of its steps. */
 export function listApplyDeployments(db: Db, applyId: string): Promise<ApplyDeployment[]> {
   return rowsOf<ApplyDeployment>(
     db,
@@ -115,7 +115,7 @@ export function listApplyDeployments(db: Db, applyId: string): Promise<ApplyDepl
   );
 }
 
-/** Returns the restores that an apply queued, in that order. */
+/** Returns the restores that an apply queued, in the order of its steps. */
 export function listApplyRestores(
   db: Db,
   applyId: string,
@@ -192,7 +192,7 @@ export async function writeDocument(trx: Transaction, id: string, sealed: Buffer
   await trx('stacks').where({ id }).update({ sealed_document: sealed, updated_at: trx.fn.now() });
 }
 
-/** Removes resources from a stack that were deleted or moved out of its environment. */
+/** Removes those resources from a stack that were deleted or moved out of the stack's environment. */
 export async function releaseAbsent(trx: Transaction, stack: Pick<StackRow, 'id' | 'environment_id'>): Promise<void> {
   await trx.raw(
     `delete from stack_resources r

@@ -65,7 +65,10 @@ function marksOf(text: string): number {
   return count;
 }
 
-/** Returns a duplicate key, or why the aliases cannot be resolved; null if there is no fault. */
+/**
+ * Returns the first fault: a duplicate key, too deep nesting, or an alias that cannot be resolved. Null if there is
+ * none.
+ */
 function documentFault(document: Yaml.Document.Parsed): { offset: number; message: string } | null {
   const { isAlias, isCollection, isMap, isPair, isNode, isScalar } = yaml();
   const sizes = new Map<object, number>();

@@ -67,7 +67,7 @@ export async function createTemplateSource(
   return row;
 }
 
-/** Makes a template source due again, unless it is already due. Returns undefined if there is no such source. */
+/** Makes a template source due again if its last reading has finished. Returns undefined if there is no such source. */
 export async function rereadTemplateSource(
   trx: Transaction,
   workspaceId: string,

@@ -89,7 +89,7 @@ export function snapshotIsProtected(snapshot: string): string {
         or exists (select from environment_groups pg where pg.id = any(${snapshot}.group_ids) and ${groupIsProtected('pg')}))`;
 }
 
-/** Returns SQL: true if a group is restricted to a protected environment or refers to a service in one. */
+/** Returns SQL: true if a group belongs to a protected environment or is linked to a service in one. */
 export function groupIsProtected(group: string): string {
   return `(exists (select from environments where id = ${group}.environment_id and protected)
         or exists (select from environment_group_services gl join services gs on gs.id = gl.service_id

@@ -35,7 +35,7 @@ export async function storeSnapshot(
   const digest = keyring.fingerprint(JSON.stringify(content), serviceId);
   const known = await findSnapshot(trx, serviceId, digest);
   if (known) {
-    // The key that sealed the stored copy was lost. The content is available here, so it can be sealed again.
+    // If the key that sealed the stored copy was lost, the content is sealed again, because it is available here.
     if (!opens(keyring, known)) {
       await resealSnapshot(trx, known.id, sealIn(keyring, SEALED.snapshot, known.id, JSON.stringify(values)));
     }

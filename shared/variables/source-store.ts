@@ -13,7 +13,7 @@ export interface VariableSource {
   /** The variable's environment group; null for the service's own variable. */
   group_id: string | null;
   group_name: string | null;
-  /** True if the group is restricted to a protected environment or refers to a service in one. */
+  /** True if the group is restricted to a protected environment or linked to a service in one. */
   group_protected: boolean;
 }
 

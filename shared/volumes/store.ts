@@ -1,7 +1,7 @@
 import { type Db, oneRow, rowCountOf, rowsOf, type Transaction } from '../core/database/database-client.js';
 import type { VolumeRow } from './model.js';
 
-/** A volume with the name of its node or host. It is the host's id if no worker of the host was seen recently. */
+/** A volume with the name of its node or host. `host` is the host's id if no worker of the host was seen recently. */
 export type VolumeView = VolumeRow & { host: string | null };
 
 const VIEW = `select v.*, coalesce(v.node_name,

@@ -26,7 +26,7 @@ const USED = {
   previews: 'select count(*) as count from previews where base_id = ?',
   workspacePreviews: `select count(*) as count from previews p join services s on s.id = p.service_id
     where s.workspace_id = ? and s.deleted_at is null`,
-  // Two counts, because each can use its own index: that of waiting deployments and that of running ones.
+  // Two counts, because waiting deployments and running ones have separate indexes.
   deployments: `select (select count(*) from deployments where workspace_id = w.id and finished_at is null and admitted_at is null)
                      + (select count(*) from deployments where workspace_id = w.id and finished_at is null and admitted_at is not null)
                        as count from workspaces w where w.id = ?`,

@@ -10,8 +10,8 @@ import { buildMinutes, countServices, countUsed, pricedServices, runningServices
 import { workspaceOf } from './store.js';
 
 /**
- * Checks against the limits of a workspace's plan and budget. Each must run in the transaction that uses the capacity.
- * It holds a lock until the commit, so that two requests cannot both use the last of it.
+ * Checks against the limits of a workspace's plan and budget. Each check must run in the transaction that uses the
+ * capacity. It takes a lock until the commit, so that concurrent requests cannot exceed a limit together.
  */
 
 /** Throws capacity_exceeded if the workspace has reached its plan's `workspaceLimit` of services. */

@@ -105,7 +105,7 @@ export function readPairs(trx: Transaction): Promise<Pair[]> {
   );
 }
 
-/** A state to store. `told` is true if it is to be reported: its mail is then due. */
+/** A state to store. `told` is true if a mail about the state must be sent. */
 export interface NewState {
   pair: Pick<Pair, 'alert_id' | 'service_id' | 'until'>;
   state: AlertState;

@@ -7,7 +7,7 @@ export interface AlertState {
   value: number | null;
   /** When the status started. For `firing`: when the value first went beyond the threshold. */
   since: Date | null;
-  /** Number of consecutive minutes beyond the threshold; while the rule fires, of those within it. */
+  /** Number of consecutive minutes beyond the threshold or, while the rule fires, within the threshold. */
   run: number;
   /** How many consecutive minutes within the threshold end the firing. */
   returnMinutes: number;
@@ -28,10 +28,10 @@ const MINUTE_MS = 60_000;
 const RETURN_MINUTES = { first: 5, longest: 60 };
 /** A rule that fires again within this time after its end is flapping. */
 const FLAPPING_MS = 60 * MINUTE_MS;
-/** Maximum gap between values of one run of consecutive minutes. */
+/** Maximum gap without data within a run of consecutive minutes, in milliseconds. */
 const MAX_GAP_MS = 60 * MINUTE_MS;
 
-/** The state of a rule for a service for which it was not evaluated yet. */
+/** The state of a rule for a service before the first evaluation. */
 export const INITIAL: AlertState = {
   status: 'unknown',
   value: null,
@@ -65,7 +65,8 @@ export function decideAlert(
 }
 
 /**
- * Returns the state after a minute without data. A firing rule keeps firing: no data does not mean that all is well.
+ * Returns the state after a minute without data. A firing rule keeps firing, because missing data does not show that
+ * the value is back to normal.
  */
 function withoutData(state: AlertState, at: Date): AlertState {
   if (state.status === 'firing' || state.status === 'unknown' || !isLate(state, at)) return state;

@@ -7,12 +7,12 @@ import { type AlertMessage, type AlertState, decideAlert, INITIAL, type Sample }
 
 const MINUTE_MS = 60_000;
 
-/** Maximum number of statements per run. Pairs that are left come first in the next run. */
+/** Maximum number of statements per run. The remaining pairs come first in the next run. */
 const MAX_BATCHES = 10;
 
 /**
- * Evaluates the rules of all workspaces, and stores their new states with the messages. Minutes without a run are
- * evaluated afterwards, up to two hours.
+ * Evaluates the rules of all workspaces, and stores their new states with the messages. If runs were missed, also
+ * evaluates their minutes, up to two hours.
  */
 export async function evaluateAlerts({ db }: { db: Db }): Promise<void> {
   for (let batch = 0; batch < MAX_BATCHES; batch++) {

@@ -7,7 +7,7 @@ import { CANARY_MINUTES } from '../../shared/rules/model.js';
 
 type Begun = Extract<DeploymentEvent, { type: 'canaryBegun' }>;
 
-/** What decides whether the canary that a service's rules ask for can begin. */
+/** Facts that decide whether the canary that a service's rules request can begin. */
 export interface CanaryFacts {
   percent: number;
   minutes: number;
@@ -44,8 +44,8 @@ export function obstacle(facts: CanaryFacts): string | null {
 }
 
 /**
- * Stores the canary of the changed deployment, and notifies the edges. Locks the service before the deployment, as
- * commands do. Nothing changes if the service is not active any more, or if its live release has changed.
+ * Returns SQL that stores the canary of the changed deployment and notifies the edges. It locks the service before the
+ * deployment, as commands do. It changes nothing if the service is no longer active or its live release has changed.
  */
 export function beginCanary({ percent, minutes, previousId }: Begun): Beside {
   return {

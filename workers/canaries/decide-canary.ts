@@ -1,29 +1,32 @@
 import type { Canary, CanarySide } from '../../shared/deployments/canary-store.js';
 import { quantile } from '../../shared/metrics/model.js';
 
-/** Before the end, errors are judged only if the new release has had this many requests. */
+/** Before a canary's end, errors are judged only if the new release has had this many requests. */
 const MIN_REQUESTS = 20;
-/** The share of failed requests may be higher by this much. */
+/** The new release's share of failed requests may exceed that of the previous release by this much. */
 const MARGIN = 0.01;
 /**
  * Critical value of the normal distribution for 99 % confidence. It is high because a canary is judged repeatedly, and
  * each time may find a difference by chance.
  */
 const Z = 2.58;
-/** Latency is judged if each side has had this many requests. */
+/** Latency is judged only if each side has had this many requests. */
 const MIN_LATENCIES = 100;
 /** A release that has just started is slow, so its latency is judged after this time, or after half of the canary. */
 const WARM_UP_MS = 60_000;
 const SLOWER = 2;
 const SLOWER_MS = 100;
-/** Without a ready replica for this time, the new release is given up. A restart of the host may take it. */
+/**
+ * The new release is withdrawn if it has had no ready replica for this long, in milliseconds. A restart of the host may
+ * take as long.
+ */
 const UNREADY_MS = 30_000;
 
 export type CanaryDecision = { type: 'wait' } | { type: 'promote' | 'withdraw'; reason: string };
 
 /**
  * Decides about a canary that is under way. At its end, the new release is promoted unless it is worse than the
- * previous one. Without visitors it is not worse.
+ * previous one. A release without visitors does not count as worse.
  */
 export function decideCanary(canary: Canary): CanaryDecision {
   const { cancelRequested, isActive, now, endsAt, changedAt } = canary;
@@ -58,7 +61,9 @@ function higherLatency({ begunAt, endsAt, now, ...sides }: Canary): string | nul
   return `95 % of requests took up to ${Math.round(after)} ms, ${Math.round(before)} ms before`;
 }
 
-/** Returns the lower bound of the share of requests that fail (Wilson's interval): few requests prove little. */
+/**
+ * Returns the lower bound of the share of requests that fail (Wilson's interval). The bound is low for few requests.
+ */
 function leastShare(errors: number, requests: number): number {
   if (requests === 0) return 0;
   const share = errors / requests;

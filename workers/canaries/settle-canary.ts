@@ -15,7 +15,7 @@ import { decideCanary } from './decide-canary.js';
 
 type Deps = Pick<JobDeps, 'db' | 'dispatcher'>;
 
-/** Decides about all canaries under way, and carries that out. Needs no slot of a worker. */
+/** Promotes or withdraws all canaries for which a decision is possible. Uses no slot of a worker. */
 export async function settleCanaries(deps: Pick<JobDeps, 'db' | 'dispatcher' | 'log'>): Promise<void> {
   const facts = (deploymentId: string) => ({ deploymentId });
   const options = { log: deps.log, atOnce: 4, failure: 'a canary was not judged', facts };
@@ -25,7 +25,7 @@ export async function settleCanaries(deps: Pick<JobDeps, 'db' | 'dispatcher' | '
   });
 }
 
-/** Decides about a canary, and carries that out in one transaction. Any worker may call it at any time. */
+/** Promotes or withdraws a canary if a decision is possible. Any worker may call this at any time. */
 export async function settleCanary({ db, dispatcher }: Deps, deploymentId: string): Promise<void> {
   const seen = await readCanary(db, deploymentId);
   if (seen === null || seen.endedAt !== null || decideCanary(seen).type === 'wait') return;
@@ -33,7 +33,7 @@ export async function settleCanary({ db, dispatcher }: Deps, deploymentId: strin
   dispatcher.wake();
 }
 
-/** Decides again under the lock of the service, because what was seen may have changed. */
+/** Decides again under the service's lock, because the canary may have changed since it was read. */
 async function carryOut(trx: Transaction, serviceId: string, deploymentId: string): Promise<void> {
   await lockService(trx, serviceId);
   const canary = await readCanary(trx, deploymentId);

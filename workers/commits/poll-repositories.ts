@@ -178,7 +178,7 @@ async function report({ db }: PollDeps, service: PolledService, sha: string): Pr
   const { branch } = configuration;
   const known = await knownCommits(db, serviceId, branch);
   if (applies_stack) {
-    // A commit may be deployed before its `ranvier.yaml` is applied.
+    // A commit may be deployed before its `ranvier.yaml` is applied, so the last applied commit counts.
     known.deployed = (await appliedCommit(db, serviceId, branch)) ?? known.deployed;
     known.undecided = false;
   }

@@ -2,7 +2,7 @@ import { type Db, oneRow, rowsOf } from '../../shared/core/database/database-cli
 import type { ServiceRow } from '../../shared/services/rows.js';
 import { repositoryKey, stackNameOf } from '../../shared/stacks/pushed-commit.js';
 
-/** A hook for which pushes apply a stack. */
+/** A hook whose pushes apply a stack. */
 export interface StackHook {
   id: string;
   /** The user who created the hook. */

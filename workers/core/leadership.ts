@@ -101,7 +101,7 @@ export class Leadership {
   async #tryLock(client: pg.Client): Promise<number> {
     const { rows } = await client.query<Competition>(COMPETE, [this.#name, this.#maxSilenceMs / 1000]);
     const { standby, locked, candidates, silent } = rows[0] as Competition;
-    // A standby grants its own locks, beside those of the primary.
+    // A standby grants locks of its own, so the primary could grant the same lock to another process.
     if (standby) throw new Error('the address of the database names a standby');
     if (locked && !this.#closed) this.#set(true);
     if (locked || silent === null) return retryPauseMs(candidates - 1, Math.random());

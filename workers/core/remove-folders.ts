@@ -35,8 +35,8 @@ export interface RemovalOptions {
 
 /**
  * Removes a file or folder, even one with very deep paths, odd names or missing permissions. Does not follow links or
- * enter mounted file systems. Throws an error that names what is left; rejects with the signal's reason on an abort.
- * All worker code that removes a folder with content must use this function.
+ * enter mounted file systems. Throws an error that says why the removal failed; rejects with the signal's reason on an
+ * abort. All worker code that removes a folder with content must use this function.
  */
 export async function removeTree(path: string, options: RemovalOptions = {}): Promise<void> {
   const deadline = AbortSignal.timeout(options.timeoutMs ?? REMOVAL_MS);

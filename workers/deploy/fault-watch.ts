@@ -24,8 +24,8 @@ export type FaultThreadMessage = { begins: string } | { ends: string };
 
 const TICK_MS = 250;
 /**
- * Five seconds. Counted in ticks of the watching thread: a process that is stopped from outside must not count as hung,
- * and its thread stops too.
+ * Five seconds, counted in ticks of the watching thread. If the process is stopped from outside, the thread stops too,
+ * so that the process does not count as hung.
  */
 const TICKS = 20;
 const KEPT_MS = 24 * 60 * 60_000;

@@ -193,7 +193,7 @@ class DeploymentHandler implements Handler<HeldDeployment> {
     const deps = this.#deps;
     const { db, keyring } = deps;
     const { id, fence } = work.record;
-    // The claim has counted this fault, so its note is no longer needed.
+    // The claim has counted the fault of the previous run, so the note about it is no longer needed.
     if (this.claim.sql !== undefined) await deps.faults.forget({ id, fence: fence - 1 });
     const parts = await deploymentParts(db, id);
     if (!parts?.service) throw new ReleaseError('its service does not exist');

@@ -20,8 +20,8 @@ export interface RepositoryQuestion {
 }
 
 /**
- * Checks out a repository and has its files read; nothing in it is run. Returns the result, or why there is none, with
- * credentials masked. Rejects if another attempt should follow.
+ * Checks out a repository and lets `read` read its files. Nothing in the repository is run. Returns the result, or why
+ * there is none, with credentials masked. Rejects if another attempt should follow.
  */
 export async function readRepository<T>(
   deps: JobDeps,

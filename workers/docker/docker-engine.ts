@@ -11,7 +11,7 @@ const CHECK_TIMEOUT_MS = 5_000;
 const OLDEST_API = '1.41';
 
 export interface Engine {
-  /** A client for calls with a single response. They have a timeout. */
+  /** A client for calls with a single response. These calls have a timeout. */
   calls: Docker;
   /** A client for streams, which have no timeout: logs, events, builds, pushes. */
   streams: Docker;

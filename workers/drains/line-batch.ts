@@ -1,7 +1,7 @@
 import type { LogLineRow } from '../../shared/logs/model.js';
 import type { ServiceFacts } from './otlp.js';
 
-/** A service with unsent lines: the range of their ids, and the first of those that are stored, in order. */
+/** A service with unsent lines: the range of their ids, and the first lines of this range that are stored, in order. */
 export interface WaitingLines {
   serviceId: string;
   /** Id of the last line that was sent. */

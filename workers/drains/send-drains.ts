@@ -10,7 +10,7 @@ import { type Batch, readBatch } from './read-batch.js';
 
 export type DrainDeps = Pick<JobDeps, 'db' | 'keyring' | 'config' | 'log'> & Pick<PostOptions, 'resolve'>;
 
-/** How many drains are sent to at the same time. */
+/** Maximum number of drains that are served at the same time. */
 const AT_ONCE = 64;
 const TIMEOUT_MS = 10_000;
 /** How long one signal is sent before others get their turn, in milliseconds. */
@@ -58,7 +58,7 @@ async function sendSignal(deps: DrainDeps, taken: TakenSignal): Promise<void> {
       now = await sendBatch(deps, now, batch, end);
     }
   } catch (error) {
-    // The lease expires by itself.
+    // The claim is not released. When its lease expires, the signal is sent again.
     log.warn({ drainId: taken.drain_id, signal: taken.signal }, `a drain was not served: ${errorMessage(error)}`);
   }
 }
@@ -104,7 +104,7 @@ async function post(deps: DrainDeps, taken: TakenSignal, request: object): Promi
       headers: { ...headers, 'Content-Type': 'application/json', 'User-Agent': 'Ranvier' },
       ...(resolve ? { resolve } : {}),
     });
-    // A collector's response may quote a header.
+    // A collector's response may quote a header, which may contain a secret.
     const body = new Masker(Object.values(headers)).mask(answer.body);
     return outcomeOf({ ...answer, body }, tries, new Date());
   } catch (error) {

@@ -23,7 +23,7 @@ import type { JobHelpers } from './job-helpers.js';
  */
 const TURN_MS = 2_000;
 
-/** A record that this worker has claimed, with what its handler needs besides. */
+/** A record that this worker has claimed, with the signal and the helpers that its handler needs. */
 export interface Work<Row extends WorkRow> {
   /** The record after its last event. */
   record: Row;

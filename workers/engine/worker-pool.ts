@@ -15,7 +15,10 @@ import type { JobHelpers } from './job-helpers.js';
  */
 const LOCK_MS = 5000;
 const STALLED_CHECK_MS = 2500;
-/** BullMQ skips a check that follows the last one sooner. Shorter than the interval, because timers may fire early. */
+/**
+ * BullMQ skips a check that follows the previous one within this time. The time is shorter than the interval, because
+ * timers may fire early.
+ */
 const STALLED_THROTTLE_MS = 2000;
 /**
  * Maximum number of times that a job is recovered from a dead worker. High, because the job's record decides when to
@@ -39,8 +42,8 @@ export type JobHandler<N extends QueueName> = (
 export type JobHandlers = { readonly [N in QueueName]: JobHandler<N> };
 
 /**
- * This process's BullMQ Workers, one for each queue of the catalog. The leader looks for the jobs of dead workers, for
- * all of them: idle workers ask for nothing.
+ * This process's BullMQ Workers, one for each queue of the catalog. Only the leader looks for jobs of dead workers, so
+ * that idle workers send no queries.
  */
 export class WorkerPool {
   readonly #deps: JobDeps;

@@ -31,7 +31,10 @@ const COMMENTS = 30;
 
 const ofRepository = (project: string) => `/repos/${project.split('/').map(encodeURIComponent).join('/')}`;
 
-/** GitHub's and Gitea's pull requests share their numbers with issues. */
+/**
+ * Builds comments for GitHub and Gitea. Their pull requests share numbers with issues, so comments use the issues'
+ * paths.
+ */
 function issueComments(): Pick<Forge, 'createComment' | 'editComment'> {
   return {
     createComment: (project, number, body) => ({
@@ -79,7 +82,7 @@ const github: Forge = {
         environment,
         description,
         auto_merge: false,
-        // Otherwise GitHub refuses while a status of the commit is pending, as ours is.
+        // Otherwise GitHub refuses the deployment while any status of the commit is pending, as ours is.
         required_contexts: [],
         transient_environment: transient,
         production_environment: !transient,

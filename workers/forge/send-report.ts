@@ -20,7 +20,9 @@ import {
   previewOfPull,
 } from './store.js';
 
-/** `sent`: what the git host shows now. It is compared with the next state. */
+/**
+ * `sent`: the state that the git host shows now. It is compared with the next state, which is sent only if it differs.
+ */
 export type SendResult = { sent: object } | 'unchanged' | { laterInMs: number };
 
 interface SendContext {
@@ -105,7 +107,7 @@ async function comment(context: SendContext, held: HeldReport): Promise<SendResu
   if (remoteId !== '') {
     const edited = await ask(editComment(project, number, remoteId, body), { missing: true });
     if (edited !== undefined) return { sent: shown };
-    // A user has deleted the comment.
+    // A user has deleted the comment, so a new one is created.
     await noteRemote(db, id, '');
   }
   if (!about) return 'unchanged';

@@ -207,7 +207,7 @@ const KEPT_DAYS = 30;
 
 /**
  * Deletes reports of deleted services, and reports that were sent more than 30 days ago. A comment's report is kept as
- * long as its pull request is open. Returns how many.
+ * long as its pull request is stored. Returns how many.
  */
 export function deleteOldReports(db: Db): Promise<number> {
   return rowCountOf(

@@ -18,9 +18,9 @@ export interface IngestTurn {
 }
 
 /**
- * Moves a service's waiting batches into its log, oldest first (specification, Logs). A turn lasts at most 200 ms, so
- * that other services are not delayed. If another process is moving batches of this service, it moves these batches as
- * well, and this call returns at once.
+ * Moves a service's waiting batches into its log, oldest first (specification, Logs). A turn ends after about 200 ms,
+ * so that other services are not delayed. If another process is moving batches of this service, it moves these batches
+ * as well, and this call returns at once.
  */
 export async function ingestTurn(db: Db, serviceId: string): Promise<IngestTurn> {
   const turn: IngestTurn = { lines: 0, leftOut: 0, more: false };

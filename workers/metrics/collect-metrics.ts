@@ -16,7 +16,7 @@ export async function collectMetrics({ db, config }: Pick<JobDeps, 'db' | 'confi
   await foldUsage(db, sampleSeconds(config));
 }
 
-/** Computes coarser metrics and deletes old ones. Returns nothing: what a sweep returns is counted as repairs. */
+/** Computes coarser metrics and deletes old ones. Returns nothing, because a sweep's results are counted as repairs. */
 export async function keepMetrics({ db }: Pick<JobDeps, 'db'>): Promise<void> {
   await rollUp(db);
   await deleteOldMetrics(db);

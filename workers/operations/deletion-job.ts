@@ -13,7 +13,9 @@ import { DONE, runOperation } from './run-operation.js';
 
 const POLL_INTERVAL_MS = 500;
 
-/** Handles the queue `deletion`. Stops and removes everything of a service outside the database, then its records. */
+/**
+ * Handles the queue `deletion`. Stops a service's replicas, erases its records, then deletes its volumes and backups.
+ */
 export function deletionJob(
   deps: JobDeps,
   { operationId }: Payloads['deletion'],

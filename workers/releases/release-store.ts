@@ -73,8 +73,8 @@ export async function runningReleases(db: Db, serviceId: string): Promise<string
 }
 
 /**
- * Returns live releases without a replica whose desired state is `running`. No controller would start them. Leaves out
- * a service with a volume while it is being deployed or an operation works on its volume.
+ * Returns live releases without a replica whose desired state is `running`. No supervisor would start such a release.
+ * Leaves out a service with a volume while it is being deployed or an operation works on its volume.
  */
 export async function releasesWithoutReplicas(db: Db): Promise<{ deploymentId: string; serviceId: string }[]> {
   return rowsOf(

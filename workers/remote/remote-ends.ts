@@ -59,11 +59,12 @@ export class RemoteEnds {
       closeTimeout: CLOSE_MS,
       maxPayload: MAX_MESSAGE_BYTES,
       perMessageDeflate: false,
-      // Masks protect proxies from scripts of a web page. An empty mask costs nothing.
+      // Masks protect proxies from scripts of web pages, and no script can use this connection. A mask of zeros costs
+      // nothing.
       generateMask: (mask: Buffer) => void mask.fill(0),
     };
     const peer = new (ws().WebSocket)(url, options);
-    // Another worker on the host may have connected first.
+    // Expected if another worker on the host has connected first.
     peer.on('error', (error) => this.#deps.log.debug({ err: error, sessionId }, 'a connection to the API failed'));
     peer.once('open', () => {
       peer.pause();

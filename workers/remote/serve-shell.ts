@@ -60,7 +60,10 @@ export async function serveShell(
   }
 }
 
-/** Resolves to true if a process exits soon. The kernel kills the processes in its container first. */
+/**
+ * Resolves to true if the container's main process exits soon. When a container stops, the kernel kills its other
+ * processes first.
+ */
 async function endsSoon(isAlive: () => Promise<boolean>): Promise<boolean> {
   for (let tries = 0; tries < 10; tries++) {
     if (!(await isAlive())) return true;
@@ -83,7 +86,8 @@ async function converse(entry: Entry, size: Parameters<typeof startShell>[1], pe
   let waiting = 0;
   let done = Promise.resolve();
   peer.on('message', (data: Buffer, isBinary: boolean) => {
-    // Receive no more until the program has read this. Messages that had already arrived are handled one after another.
+    // Reads no further message until the program has accepted this one. Messages that have already arrived are handled
+    // in order.
     peer.pause();
     waiting += 1;
     done = done.then(async () => {
@@ -101,7 +105,10 @@ async function converse(entry: Entry, size: Parameters<typeof startShell>[1], pe
   return code;
 }
 
-/** Kills what a program has started as soon as the program itself has exited, because it may keep the output open. */
+/**
+ * Kills the processes that a program has started once the program itself has exited, because they may keep the output
+ * open.
+ */
 async function endRest(entry: Entry, shell: ShellProcess, signal: AbortSignal): Promise<void> {
   const ended = (async () => {
     while (!signal.aborted && (await entry.isRunning())) await sleep(POLL_INTERVAL_MS);

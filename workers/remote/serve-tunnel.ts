@@ -73,7 +73,7 @@ function pass(socket: Socket, peer: WebSocket): void {
     failed = true;
   });
   socket.once('close', () => {
-    // A paused peer would not notice that the other side closes as well.
+    // A paused peer would not receive the other side's close message.
     peer.resume();
     if (failed) peer.close(CLOSE.fault, 'the connection broke off');
     else peer.close(1000);

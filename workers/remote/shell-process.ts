@@ -103,7 +103,7 @@ function startPiped(entry: Entry, onOutput: OnOutput): ShellProcess {
   const { stdin, stdout, stderr } = child;
   stdout.on('data', (chunk: Buffer) => onOutput(chunk, STREAM.output));
   stderr.on('data', (chunk: Buffer) => onOutput(chunk, STREAM.error));
-  // The command may exit before it has read everything.
+  // Ignored, because the command may exit before it has read everything.
   stdin.on('error', () => undefined);
   const exited = new Promise<number>((resolve) => {
     child.once('error', () => resolve(127));

@@ -13,9 +13,9 @@ export interface Release {
 }
 
 /**
- * Sets the desired number of a release's replicas and returns their generation. This is the newest generation whose
- * desired state is running or, with `fresh`, a new one next to it. A new generation that an earlier worker created is
- * reused.
+ * Requests `count` replicas of a release and returns their generation. This is the newest generation whose desired
+ * state is running or, with `fresh`, a new one next to it. A new generation that an earlier worker created is reused.
+ * Replicas beyond `count` are not stopped.
  */
 export async function wantReplicas(db: Db, release: Release, count: number, fresh: boolean): Promise<number> {
   const { serviceId, deploymentId, hostId, volumeId = null } = release;
@@ -49,7 +49,10 @@ export async function wantReplicas(db: Db, release: Release, count: number, fres
   });
 }
 
-/** Sets the desired state of these replicas, or of all, to stopped. Notifies the edges in the same transaction. */
+/**
+ * Sets the desired state of a release's replicas to stopped; with `ids`, of these only. Notifies the edges in the same
+ * transaction.
+ */
 export async function wantStopped(db: Db, deploymentId: string, ids?: readonly string[]): Promise<void> {
   await db.transaction(async (trx) => {
     const query = trx<ReplicaRow>('replicas')

@@ -2,9 +2,7 @@ import type { Db, Transaction } from '../../shared/core/database/database-client
 import type { ReplicaRow } from './rows.js';
 import { notifyHost, updateServiceHealth } from './store.js';
 
-/**
- * Records that the processes of a replica are frozen. Returns false if they are no longer to be: they must run again.
- */
+/** Records that the processes of a replica are frozen. Returns false if the replica must run again instead. */
 export async function recordFrozen(db: Db, row: ReplicaRow): Promise<boolean> {
   return db.transaction(async (trx) => {
     if (!(await move(trx, row, { to_freeze: true, state: row.state }, 'frozen'))) return false;
@@ -13,7 +11,7 @@ export async function recordFrozen(db: Db, row: ReplicaRow): Promise<boolean> {
   });
 }
 
-/** Records that the processes of a replica run again: the edge may send requests to it. */
+/** Records that the processes of a replica run again, so that the edge may send requests to it. */
 export async function recordThawed(db: Db, row: ReplicaRow): Promise<void> {
   await db.transaction(async (trx) => {
     if (!(await move(trx, row, { to_freeze: false, state: 'frozen' }, 'ready'))) return;

@@ -2,8 +2,8 @@ import type { HealthStatus } from '../../shared/services/model.js';
 
 /**
  * A replica is one running copy of a release. `desired` is the state that the platform requests; `state` is what the
- * replica's host has observed: pending → starting → ready ⇄ unhealthy, exited (waits for its next start, or failed
- * before it was ever ready), stopped.
+ * replica's host has observed: pending → starting → ready ⇄ unhealthy, ready ⇄ frozen, exited (waits for its next
+ * start, or failed before it was ever ready), stopped.
  */
 export const REPLICA_STATES = ['pending', 'starting', 'ready', 'unhealthy', 'frozen', 'exited', 'stopped'] as const;
 export type ReplicaState = (typeof REPLICA_STATES)[number];
@@ -37,7 +37,7 @@ export function describeRuntime(
     ({ desired, state, replaces }) => desired === 'running' && state !== 'stopped' && replaces === null,
   );
   if (running.length === 0) return { health: 'unknown', detail: 'no replica runs' };
-  // While a new generation starts next to the one that gets requests, only the latter counts.
+  // While a new generation starts, only the replicas of the generation that gets requests count.
   const proven = running.filter((replica) => replica.ready_at !== null);
   const generation = Math.min(...(proven.length > 0 ? proven : running).map((replica) => replica.generation));
   const counted = running.filter((replica) => replica.generation === generation);

@@ -11,7 +11,7 @@ import { notifyHost, updateServiceHealth } from './store.js';
 
 type Logged = (trx: Transaction) => Promise<void>;
 
-/** Added to the position of the second replica if two must share one. Larger than any number of replicas. */
+/** Added to the position of the second replica if two share a position. Larger than any number of replicas. */
 const SPARE = 1000;
 
 /** Requests a new replica next to a failing one. */
@@ -30,7 +30,7 @@ export function finishReplacement(db: Db, failing: ReplicaRow, successor: Replic
     const ready = { ...wanted, id: successor.id, replaces: failing.id, state: 'ready' } as const;
     const [row] = await trx<ReplicaRow>('replicas').where(ready).forUpdate().select('position');
     if (!row) return false;
-    // Positions are unique, so the failing replica gets a negative one until both have been swapped.
+    // Positions are unique, so the failing replica has a negative one while the two are swapped.
     const left = await trx<ReplicaRow>('replicas')
       .where({ ...wanted, id: failing.id })
       .update({ position: -failing.position, desired: 'stopped', updated_at: trx.fn.now() });

@@ -83,7 +83,7 @@ export function decideScaling(facts: ScalingFacts): ScalingDecision {
 }
 
 /**
- * Returns what scaling remembers after a pause without decisions. Replicas are removed only after another whole
+ * Returns the memory with which scaling continues after a pause. Replicas are removed only after another whole
  * `quietMs`; the changes of the last minute still count.
  */
 export function forgotten({ changes }: ScalingMemory): ScalingMemory {

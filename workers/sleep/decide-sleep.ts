@@ -1,10 +1,8 @@
-/**
- * What is known of a web service that may sleep, or whose replicas are frozen. Its replicas have not been taken away.
- */
+/** Facts about a web service that has replicas and may sleep, or whose replicas are frozen. */
 export interface SleepFacts {
   /** True if its replicas are to be frozen. */
   frozen: boolean;
-  /** False if its configuration lets it sleep no more. */
+  /** False if its configuration no longer lets it sleep. */
   maySleep: boolean;
   /** True while a deployment, an operation, a shell or a tunnel is open. */
   busy: boolean;
@@ -22,17 +20,17 @@ export interface SleepFacts {
 export interface SleepTimes {
   /** The time without a visitor after which a service falls asleep. */
   quiet: number;
-  /** How long its replicas are frozen before they end; 0 if they are not frozen. */
+  /** How long its replicas are frozen before they are stopped, in seconds; 0 if they are stopped at once. */
   frozen: number;
 }
 
-/** `freeze`: the replicas are frozen. `end`: they are taken away. `thaw`: they run again. */
+/** `freeze`: freezes the replicas. `end`: stops them. `thaw`: lets frozen replicas run again. */
 export type SleepAction = 'freeze' | 'end' | 'thaw';
 
 /** Decides what happens to a service that may sleep; null for nothing. */
 export function decideSleep(facts: SleepFacts, times: SleepTimes): SleepAction | null {
   if (facts.frozen) {
-    // A visitor may have come in while the replicas were being frozen, for example with a WebSocket.
+    // A visitor may have arrived while the replicas were being frozen, for example with a WebSocket.
     if (!facts.maySleep || facts.visited) return 'thaw';
     return !facts.busy && facts.asleepSeconds >= times.frozen ? 'end' : null;
   }

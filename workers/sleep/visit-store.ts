@@ -20,7 +20,7 @@ export async function recordVisits(db: Db, serviceIds: readonly string[]): Promi
   );
 }
 
-/** A service whose replicas are frozen, taken away or started. */
+/** A service whose replicas are frozen, stopped or started. */
 export interface SleepingService {
   id: string;
   workspace_id: string;
@@ -47,7 +47,7 @@ const FACTS = `select s.id, s.workspace_id, s.live_deployment_id, ${FROZEN} as f
  where s.lifecycle_status = 'active' and s.deleted_at is null and s.live_deployment_id is not null
    and not ${ASLEEP} and (${MAY_SLEEP} or ${FROZEN})`;
 
-/** Returns the facts about every service that may sleep and was not ended, or that is frozen. */
+/** Returns the facts about every service that may sleep or is frozen, except those without replicas. */
 export function sleepFacts(db: Db): Promise<(SleepingService & SleepFacts)[]> {
   return rowsOf(db, `${FACTS} order by s.id`);
 }
@@ -75,7 +75,7 @@ export async function freezeReplicas(trx: Transaction, service: SleepingService)
   for (const host of new Set(hosts)) await notifyHost(trx, host);
 }
 
-/** Marks a locked service as asleep without replicas. The operation that takes them away follows. */
+/** Marks a locked service as asleep without replicas. The caller must queue the operation that stops them. */
 export async function markEnded(trx: Transaction, { id, frozen }: SleepingService & SleepFacts): Promise<void> {
   await rowsOf(
     trx,
@@ -87,11 +87,11 @@ export async function markEnded(trx: Transaction, { id, frozen }: SleepingServic
 /** A service that was woken. */
 export interface WokenService extends SleepingService {
   sleptMs: number;
-  /** True if its replicas were taken away: an operation must start one. */
+  /** True if its replicas were stopped. An operation must then start one. */
   ended: boolean;
 }
 
-/** Wakes a service: its frozen replicas run again, or one is wanted again. Returns undefined if it does not sleep. */
+/** Wakes a service: thaws its frozen replicas, or requests one replica. Returns undefined if it does not sleep. */
 export async function wakeService(trx: Transaction, id: string): Promise<WokenService | undefined> {
   const thawed = await thawReplicas(trx, id);
   const [service] = await rowsOf<SleepingService & { sleptMs: number; ended: boolean }>(

@@ -69,7 +69,7 @@ function applyHandler(deps: JobDeps): Handler<ApplyRow> {
   return {
     kind: STACK_APPLIES,
     async run({ record: apply, helpers }) {
-      // The previous step may have queued something.
+      // The previous step may have stored a record that is due, such as a deployment.
       deps.dispatcher.wake();
       const next = await findNextStep(db, apply.id);
       if (next === undefined || next.op === 'service.deploy') {

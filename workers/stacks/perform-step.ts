@@ -48,8 +48,8 @@ export interface ApplyContext {
 }
 
 /**
- * Performs one step with the same commands as the API's routes. Uses the transaction of its journal entry. Throws what
- * these commands throw, and not_found for a resource that was deleted meanwhile.
+ * Performs one step with the same commands as the API's routes. Uses the transaction of its journal entry. Throws
+ * errors of these commands, and not_found for a resource that was deleted meanwhile.
  */
 export async function performStep(trx: Transaction, context: ApplyContext, step: Step): Promise<StepResult> {
   const { deps, apply, stack } = context;
@@ -197,8 +197,9 @@ async function lockOwn(trx: Transaction, { apply, stack }: ApplyContext, name: s
 }
 
 /**
- * Returns the apply with whose other deployments a service's deployment goes live; null if it goes live alone, as
- * databases do. Throws conflict if the service has a volume, because two of its releases cannot run at the same time.
+ * Returns the apply's id if a service's deployment goes live together with the apply's others; null if it goes live
+ * alone, as databases do. Throws conflict if the service has a volume, because two of its releases cannot run at the
+ * same time.
  */
 async function togetherIdOf(
   trx: Transaction,

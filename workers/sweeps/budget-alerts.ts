@@ -62,7 +62,10 @@ export function budgetAlerts(
   }));
 }
 
-/** Sends one alert. Returns false if it was sent before. The database decides that, in case two workers try. */
+/**
+ * Sends one alert, unless it was sent before or is not due. Returns true if it was sent. The database decides which of
+ * several workers sends it.
+ */
 async function sendAlert(
   { db, mailer, log }: BudgetAlertDeps,
   workspaceId: string,

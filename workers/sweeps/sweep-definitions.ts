@@ -114,7 +114,7 @@ export function sweepDefinitions(deps: JobDeps, engine: Pick<Engine, 'removeOldJ
     ofHost('storage', '*/20 * * * * *', () => watchStorage(deps)),
     ofHost('service-volumes', '*/10 * * * * *', () => watchVolumes(deps)),
     ofHost('volumes', '25 * * * * *', () => removeVolumes(deps)),
-    // Runs seldom: a freed number is not reused for hours anyway, and this sweep examines every file.
+    // Runs rarely: a freed number is not reused for hours anyway, and this sweep examines every file.
     ofHost(
       'users',
       '10 */10 * * * *',

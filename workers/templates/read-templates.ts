@@ -14,7 +14,7 @@ const MAX_FILES = 50;
 const MAX_FILE_BYTES = 64 * 1024;
 const MAX_MESSAGE_LENGTH = 300;
 
-/** Reads the templates in a checked-out repository. Throws `BuildError` if it has no template folder, or too many. */
+/** Reads the templates in a checked-out repository. Throws `BuildError` if it has no template, or too many. */
 export async function readTemplates({ app }: { app: string }): Promise<FoundTemplates> {
   const folder = await resolveInside(app, FOLDER);
   const names = typeof folder === 'string' ? await readdir(folder).catch(() => null) : null;

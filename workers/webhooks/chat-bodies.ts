@@ -33,7 +33,10 @@ function slack({ title, text, tone, link }: Notice): object {
   };
 }
 
-/** Formats a Discord embed: at most 256 characters in the title and 4,096 in the description, which have markup. */
+/**
+ * Formats a Discord embed: at most 256 characters in the title and 4,096 in the description. Both are escaped, because
+ * Discord interprets markup in them.
+ */
 function discord({ title, text, tone, link, at }: Notice): object {
   const color = { good: 0x2e7d32, bad: 0xc62828, warning: 0xf9a825 }[tone];
   const description = fitted(text, 4096, escapeDiscord);
@@ -50,7 +53,7 @@ function teams({ title, text, tone, link }: Notice): object {
     inlines: [{ type: 'TextRun', text: content, ...look }],
   });
   const color = { good: 'Good', bad: 'Attention', warning: 'Warning' }[tone];
-  // The maximum size of a message is 28 KB.
+  // Teams accepts messages of at most 28 KB.
   const lines = fitted(text, 4000).split('\n').slice(0, 40);
   const card = {
     $schema: 'http://adaptivecards.io/schemas/adaptive-card.json',

@@ -27,12 +27,15 @@ export const LASTING_CONNECTION = {
   connectionTimeoutMillis: 10_000,
 };
 
-/** Added to the server's statement timeout, in milliseconds. A server that is lost does not cancel a statement. */
+/**
+ * Added to the server's statement timeout to get the client's, in milliseconds. A lost server cannot cancel a
+ * statement.
+ */
 const ANSWER_MS = 5_000;
 
 /**
- * Parses 64-bit integers as numbers, which is safe because ids and counters stay far below 2^53. BullMQ's clients do
- * not use this.
+ * Parses 64-bit integers as numbers, which is safe because ids and counters stay far below 2^53. Only this pool uses
+ * this parser: BullMQ's own pool keeps the parser of pg.
  */
 const types = {
   getTypeParser(oid: number, format?: 'text' | 'binary') {
@@ -75,7 +78,7 @@ export function createDatabase({
         ? { statement_timeout: statementTimeoutMs, query_timeout: statementTimeoutMs + ANSWER_MS }
         : {}),
       types,
-      // Lets shared-connections.ts send several reads at once. All other code waits for each result.
+      // Lets `rowsOfBatch` and shared-connections.ts send further statements before earlier results have arrived.
       pipeline: true,
     } as Knex.PgConnectionConfig,
     pool: { min: 0, max: poolSize, afterCreate: assertPrimary },
@@ -90,8 +93,8 @@ export function createDatabase({
 }
 
 /**
- * Refuses a connection to a standby, which the database's address may name for a moment during a failover. The pool
- * would keep it, and every write on it would fail, after the address names the primary again.
+ * Refuses a connection to a standby, which the database's address may name for a moment during a failover. Otherwise
+ * the pool would keep the connection, and its writes would fail even after the address names the primary again.
  */
 function assertPrimary(connection: pg.Client, done: (error: Error | null) => void): void {
   connection

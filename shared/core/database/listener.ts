@@ -59,7 +59,7 @@ export class Listener {
       await client.connect();
       for (const channel of Object.values(CHANNELS)) await client.query(`listen ${channel}`);
     } catch (error) {
-      // A standby accepts connections, but refuses to listen. Each try would leave one open.
+      // A standby accepts connections but refuses LISTEN, so each attempt would leave a connection open.
       await client.end().catch(() => undefined);
       throw error;
     }

@@ -28,14 +28,14 @@ function describedOf(connection: pg.Connection): Described {
 
 /**
  * An execution of a named statement. Asks PostgreSQL to describe the columns only once per connection. pg asks at each
- * execution, which costs both sides more than a few rows do. The description cannot change on a connection: PostgreSQL
- * would refuse the statement instead.
+ * execution, which costs client and server more than reading a few rows. The description cannot change on a connection:
+ * PostgreSQL would refuse the statement instead.
  */
 class PreparedQuery<Row> extends pg.Query {
   /** The statement's name. pg uses it to track which statements a connection has parsed. */
   readonly name: string;
   readonly #client: pg.Client;
-  /** pg replaces it by one that also ends the time limit of the answer (`query_timeout`). */
+  /** pg replaces this by a callback that also stops the timer of `query_timeout`. */
   declare callback: (error: unknown, rows: Row[]) => void;
   readonly #rows: Row[] = [];
   #shapes: Map<string, Shape> | undefined;

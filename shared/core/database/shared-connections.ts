@@ -19,8 +19,8 @@ interface Pool {
 
 /**
  * Lets many short reads share a connection. Each is sent immediately, and PostgreSQL processes them in order. Under
- * load this saves both sides most of their system calls, and avoids most of the pool's work. Unused connections return
- * to the pool. The pool must create its connections with `pipeline: true`.
+ * load this saves the process and PostgreSQL most of their system calls, and avoids most of the pool's work. Unused
+ * connections return to the pool. The pool must create its connections with `pipeline: true`.
  */
 export class SharedConnections {
   readonly #pool: Pool;
@@ -66,7 +66,7 @@ export class SharedConnections {
     this.#close(lane);
     lane.connection.then(
       async (connection) => {
-        // A lost connection emits its error before its end. The pool would reuse it until then, so it is closed here.
+        // A lost connection emits `error` before `end`. Until `end` the pool would reuse it, so it is closed here.
         if (lane.hasFailed) await connection.end();
         await this.#pool.releaseConnection(connection);
       },

@@ -14,7 +14,7 @@ import {
   urlOf,
 } from './setting.js';
 
-/** `auto` is used for compiled programs, and for projects whose language is unknown. */
+/** Runtime → its default base image. `auto` is used for compiled programs, and for projects of an unknown language. */
 const BASE_IMAGES: Readonly<Record<string, string>> = {
   node: 'node:22-bookworm-slim',
   python: 'python:3.13-slim-bookworm',

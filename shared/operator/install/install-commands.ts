@@ -103,12 +103,12 @@ async function settingsOf({ settings, dataDir, port, edgePort }: Flags): Promise
   return { ...given, ...parseSettings(text) };
 }
 
-/** Waits until the API reports that it is ready. Throws with its last response otherwise. */
+/** Waits until the API reports that it is ready. If it does not in time, throws an error with its last response. */
 async function ready(port: number): Promise<void> {
   const deadline = Date.now() + READY_MS;
   let answer = '';
   while (Date.now() < deadline) {
-    // systemd's socket accepts connections before the API does.
+    // systemd's socket accepts connections before the API runs, so each request has a timeout.
     const response = await fetch(`http://127.0.0.1:${port}/readyz`, { signal: AbortSignal.timeout(ANSWER_MS) }).catch(
       (error: unknown) => errorMessage(error),
     );

@@ -69,7 +69,7 @@ async function healthy(run: DeploymentRun): Promise<DeploymentEvent> {
   return event;
 }
 
-/** Returns what follows on a healthy release, and how the log says it. */
+/** Returns the event that follows a healthy release, and its text for the log. */
 async function afterRelease({ deps, deployment }: DeploymentRun): Promise<{ event: DeploymentEvent; says: string }> {
   if (deployment.together_id !== null) {
     const says = 'the route moves to it when all services that go live with it are ready';
@@ -99,7 +99,7 @@ async function releaseServer(run: DeploymentRun, spec: ReleaseSpec): Promise<Dep
   return { type: 'routeSwitched' };
 }
 
-/** Starts a release with volumes. No replica runs until it is ready; the edges hold requests meanwhile. */
+/** Starts a release with volumes. No replica runs until the new one is ready; the edges hold requests meanwhile. */
 async function takeVolumes(run: DeploymentRun, spec: ReleaseSpec): Promise<void> {
   await run.say('A replica that runs is stopped first, because one at a time has the volumes; requests wait meanwhile');
   await releaseAlone(run, spec);
