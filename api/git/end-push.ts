@@ -4,8 +4,8 @@ import { endChild } from '../../shared/core/limited-child.js';
 import { statFields } from '../../shared/core/process-identity.js';
 import { signalProcess } from '../../shared/core/signal-process.js';
 
-/** Time for git to delete the objects of a refused push, in milliseconds. */
-const TIDIES_MS = 5_000;
+/** Time for git to delete the objects of a refused push, in milliseconds. It is long, because a host may be busy. */
+const TIDIES_MS = 30_000;
 
 /**
  * Aborts a push by killing only the process that unpacks it. Then git refuses the push and deletes the objects it had

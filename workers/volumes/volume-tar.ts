@@ -66,30 +66,30 @@ export async function packVolume(
 
 /** Writes the names of pipes, sockets and devices into a file. Returns their number. */
 async function listSpecial(content: VolumeContent, listFile: string, signal: AbortSignal): Promise<number> {
-  // tar reads one name per line. If folders disappear meanwhile, find reports them on standard error and exits with 1.
-  const child = await spawnInVolume(
-    content,
-    'read',
-    [...FIND_SPECIAL, ...PLAIN_NAME, '-print'],
-    ['ignore', 'pipe', 'pipe'],
-  );
-  const end = ended(child, 'find', signal, { most: FILES_CHANGED });
-  end.catch(() => undefined);
-  let [count, bytes] = [0, 0];
   const list = await open(listFile, 'w', 0o600);
   try {
-    for await (const piece of child.stdout as AsyncIterable<Buffer>) {
-      for (const byte of piece) if (byte === 0x0a) count += 1;
-      bytes += piece.length;
-      if (bytes > MAX_LIST_BYTES) throw new BackupError('it holds too many pipes, sockets and devices; remove them');
-      await list.writeFile(piece);
+    // tar reads one name per line. If folders disappear meanwhile, find exits with 1 and an error message.
+    const argv = [...FIND_SPECIAL, ...PLAIN_NAME, '-print'];
+    const child = await spawnInVolume(content, 'read', argv, ['ignore', 'pipe', 'pipe']);
+    const end = ended(child, 'find', signal, { most: FILES_CHANGED });
+    end.catch(() => undefined);
+    let [count, bytes] = [0, 0];
+    // Read the output at once: when a process exits, Node.js discards output that has no reader yet.
+    try {
+      for await (const piece of child.stdout as AsyncIterable<Buffer>) {
+        for (const byte of piece) if (byte === 0x0a) count += 1;
+        bytes += piece.length;
+        if (bytes > MAX_LIST_BYTES) throw new BackupError('it holds too many pipes, sockets and devices; remove them');
+        await list.writeFile(piece);
+      }
+    } finally {
+      child.stdout?.destroy();
     }
+    await end;
+    return count;
   } finally {
-    child.stdout?.destroy();
     await list.close();
   }
-  await end;
-  return count;
 }
 
 /** A running tar that reads an archive from its standard input. */
