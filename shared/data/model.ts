@@ -163,7 +163,8 @@ export function redisConfiguration(settings: RedisSettings): string {
     `port ${settings.port}`,
     'protected-mode no',
     'daemonize no',
-    // Redis would write a title over its environment, which has the variable by which the platform finds the process.
+    // Redis would write a title over its environment, in which the platform looks for the mark of its own processes
+    // (`process-identity.ts`).
     'set-proc-title no',
     'logfile ""',
     `dir "${settings.folder.replaceAll('\\', '\\\\').replaceAll('"', '\\"')}"`,
