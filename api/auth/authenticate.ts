@@ -34,7 +34,7 @@ const NOTED_MS = 60_000;
 async function bearer(deps: ApiDeps, ctx: ApiContext, header: string): Promise<Caller | null> {
   const known = await callerOfKey(deps, bearerToken(header), idsOf(ctx));
   if (known === null) return null;
-  // `authorize` decides later whether the caller may access these records.
+  // `authorize` decides later whether the caller may access this workspace and service.
   ctx.state.found = known.found;
   return known.caller;
 }
@@ -68,7 +68,10 @@ export async function callerOfKey(
   return { caller, found: { workspace, service } };
 }
 
-/** Returns the ids in the path that are read together with the key. A write reads its service later, under a lock. */
+/**
+ * Returns the ids of the workspace and service that are read together with the key. Omits the service if the request is
+ * an ordinary write, which reads it later, under a lock.
+ */
 function idsOf({ params, state }: ApiContext): PathIds {
   const id = (value: string | undefined) => (value !== undefined && isUuid(value) ? value.toLowerCase() : null);
   const { route } = state;
@@ -77,8 +80,8 @@ function idsOf({ params, state }: ApiContext): PathIds {
 }
 
 /**
- * Returns the session with this cookie token; null if it has ended. Without TLS, also null if another client started
- * it.
+ * Returns the session with this cookie token; null if it has ended. Without TLS, also null if the session was started
+ * by another client.
  */
 export async function sessionOf({ db }: ApiDeps, ctx: ApiContext, token: string): Promise<SessionWithUser | null> {
   return findSession(db, hashToken(token), ctx.state.tls ? null : await clientOf(ctx));

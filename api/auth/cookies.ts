@@ -42,8 +42,8 @@ export function writeCookie(ctx: ApiContext, name: CookieName, value: string, ex
   ctx.cookies.set(nameOf(ctx, name), value, {
     httpOnly: true,
     sameSite: 'lax',
-    // `__Host-` requires the path `/`. Without TLS, the narrower path reduces the requests to other ports that include
-    // the cookie.
+    // `__Host-` requires the path `/`. Without TLS, browsers also send the cookie to applications on other ports of the
+    // host. The path `/api` limits this to URLs below `/api`.
     path: ctx.state.tls ? '/' : '/api',
     secure: ctx.state.tls,
     overwrite: true,

@@ -29,7 +29,7 @@ export interface GuessLimit {
    * digits and the client already has the password or a session.
    */
   code(ctx: ApiContext, userId: string): Promise<GiveBack>;
-  /** Counts an attempt to sign in that names no account. Throws rate_limited. */
+  /** Counts an attempt to sign in with the identity provider, which names no account. Throws rate_limited. */
   stranger(ctx: ApiContext): Promise<GiveBack>;
 }
 
@@ -99,7 +99,7 @@ async function hasRoom(limiter: Limiter, key: string): Promise<boolean> {
   }
 }
 
-/** Hashes the parts of a rate limit key, because a user name can be longer than the column. */
+/** Hashes the parts of a rate limit's key, because a user name can be longer than the database column for keys. */
 function keyOf(...parts: string[]): string {
   return createHash('sha256').update(JSON.stringify(parts)).digest('hex');
 }

@@ -2,8 +2,9 @@ import { siteOf } from '../../shared/core/client-address.js';
 import { Turns } from '../http/workspace-turns.js';
 
 /**
- * Maximum number of passwords hashed concurrently. A hash takes 32 MiB and, for about 250 ms, one of the four threads
- * that file and DNS calls share. Unknown clients share two hashes; clients that have signed in before share one more.
+ * Maximum number of passwords hashed concurrently: two for unknown clients, and another one for clients that have
+ * signed in before. A hash takes 32 MiB, and about 250 ms on one of the four threads of Node's thread pool. File and
+ * DNS calls need the same threads.
  */
 const AT_ONCE = { strangers: 2, known: 1 };
 const WAITING = { each: 8, all: 64 };
@@ -16,8 +17,9 @@ export interface Hasher {
 }
 
 /**
- * Limits how many passwords are hashed concurrently and how many requests wait. Networks of waiting clients take turns.
- * Known clients have a separate queue, so that anonymous callers cannot prevent account owners from signing in.
+ * Limits how many passwords are hashed concurrently and how many requests wait. Unknown clients wait in one queue, in
+ * which client networks take turns. Clients that have signed in before have a separate queue, so that anonymous callers
+ * cannot prevent account owners from signing in.
  */
 export class HashGate {
   readonly #strangers = gate(AT_ONCE.strangers);

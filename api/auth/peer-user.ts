@@ -90,8 +90,8 @@ let current: Promise<string> | null = null;
 let next: Promise<string> | null = null;
 
 /**
- * Reads the socket tables. A read that has already started may miss a new connection. Look-ups therefore wait for the
- * next read, which they share.
+ * Reads the socket tables. A read that is already running may miss a new connection, so further look-ups wait until it
+ * has ended and then share one new read.
  */
 function readTables(): Promise<string> {
   if (!current) {

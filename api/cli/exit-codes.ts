@@ -13,7 +13,7 @@ export const EXIT = {
   unreachable: 8,
   failed: 20,
   cancelled: 21,
-  /** The timeout was reached; the work continues on the platform. */
+  /** The timeout of the command was reached. The work continues on the platform. */
   timedOut: 22,
   interrupted: 130,
 } as const;

@@ -8,7 +8,7 @@ import { oneLine, printable, seconds, shortId } from './terminal-text.js';
 import { waitUntil } from './wait-until.js';
 
 export interface FollowOptions {
-  /** In milliseconds. */
+  /** Maximum time to wait until the deployment is finished, in milliseconds. */
   timeout: number;
   verbose: boolean;
 }

@@ -10,7 +10,7 @@ import { escaped } from './terminal-text.js';
 const SHELLS = ['bash', 'zsh', 'fish', 'powershell'];
 const interruption = new AbortController();
 
-/** Adds the command `completion`. The library is loaded only for this command. */
+/** Adds the command `completion`. Loads the library that implements it only if this command is run. */
 async function addCompletion(program: Command, [command]: readonly string[]): Promise<void> {
   if (command === 'completion' || command === 'complete') {
     const { default: tab } = await import('@bomb.sh/tab/commander');

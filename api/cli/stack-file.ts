@@ -1,7 +1,8 @@
 import type * as Yaml from 'yaml';
 
 /**
- * Keys with which a file sets a variable's value. A pulled document contains no values: it has `secret: true` instead.
+ * Keys by which a stack file sets a variable's value. A document that was pulled from the API has `secret: true`
+ * instead, because the API never returns values.
  */
 const WITH_VALUE = ['value', 'generate', 'secret'];
 
@@ -41,7 +42,10 @@ export async function mergeStack(text: string, pulled: string): Promise<string> 
   return document.toString({ lineWidth: 0 });
 }
 
-/** Returns true if the file sets this variable with the pulled scope, so that the file's value is kept. */
+/**
+ * Returns true if the file sets this variable's value, and with the same scope as the pulled document. The file's entry
+ * is then kept, because the pulled document lacks the value.
+ */
 function keepsValue(path: readonly string[], before: unknown, next: unknown): boolean {
   if (path.at(-1) !== 'variables' || !isObject(next) || next.secret !== true) return false;
   if (typeof before === 'string') return next.scope === undefined;

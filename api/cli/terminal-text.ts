@@ -1,13 +1,13 @@
 /** Formats text for a terminal: durations, tables, and untrusted text. */
 
 const ESCAPES =
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what a terminal would obey
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: a terminal would execute these characters
   /\u001b\[[0-9;?]*[ -/]*[@-~]|\u001b\][^\u0007\u001b]*(?:\u0007|\u001b\\)?|\u001b[@-Z\\-_]|[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g;
-// biome-ignore lint/suspicious/noControlCharactersInRegex: colours of a terminal
+// biome-ignore lint/suspicious/noControlCharactersInRegex: a colour sequence begins with one
 const COLOURS = /^\u001b\[[0-9;]*m$/;
 /** Control characters and colour sequences, but not line breaks and tabs. */
 const CONTROLS =
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what a terminal would obey
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: a terminal would execute these characters
   /\u001b\[[0-9;]*m|[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u2028-\u202e\u2066-\u2069]/g;
 
 /**

@@ -133,8 +133,8 @@ export class Terminal {
   }
 
   /**
-   * Asks a question. Exit code 130 if the user cancels. The library is loaded on first use, because most commands never
-   * ask.
+   * Asks a question. Exit code 130 if the user cancels. The library for prompts is loaded on first use, because most
+   * commands never ask.
    */
   async #ask<T>(
     message: string,

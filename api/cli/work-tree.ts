@@ -220,7 +220,7 @@ function keyInEnvironment(
 
 const CODES: Record<string, number> = { unauthenticated: 401, forbidden: 403, not_found: 404, rate_limited: 429 };
 
-/** Converts the output of a failed push to an error. A refusal gets the same exit code as that of an API request. */
+/** Converts the output of a failed push to an error. A refused push gets the exit code of a refused API request. */
 export function refusalOf(stdout: string, stderr: string): CliError {
   const said = stderr
     .split('\n')

@@ -69,7 +69,8 @@ export class CommandCounter {
       this.bytes += 1;
       if (this.#head.length < HEAD_BYTES) continue;
       this.#ended = this.#head === PACK;
-      // git rejects a packet whose first four characters are not a length. Everything after them is counted.
+      // git rejects a packet that does not begin with its length. Where it ends is unknown, so all further bytes are
+      // counted.
       const length = /^[0-9a-f]{4}$/i.test(this.#head) ? Number.parseInt(this.#head, 16) : Number.POSITIVE_INFINITY;
       this.#left = Math.max(0, length - HEAD_BYTES);
       this.#head = '';
@@ -78,8 +79,8 @@ export class CommandCounter {
 }
 
 /**
- * How long the platform may wait for a client in total, in milliseconds. The time that its bytes take at
- * MIN_BYTES_PER_SECOND is added.
+ * Maximum time that the platform waits for a client during one git request, in milliseconds. The more bytes the client
+ * transfers, the more time is added: one second per MIN_BYTES_PER_SECOND.
  */
 const PATIENCE_MS = 30_000;
 const MIN_BYTES_PER_SECOND = 32 * 1024;

@@ -36,7 +36,7 @@ const WHILE: Readonly<Record<StepName, string>> = {
   release: 'releasing',
   canary: 'canary',
 };
-/** Later than the start of any step. */
+/** The latest possible date. With it, `announce` prints all steps that have started. */
 const LATEST = new Date(8.64e15);
 /** Maximum number of consecutive failed reads. The database may be restarting. */
 const MAX_FAILURES = 120;
@@ -57,7 +57,7 @@ export async function followDeployment(followed: Followed): Promise<FollowedEnd>
     try {
       const row = await stateOf(followed);
       const begun = row.steps.map(({ name, startedAt }) => ({ state: WHILE[name], at: new Date(startedAt) }));
-      // A step that finishes between two polls is also announced, before its output.
+      // Prints the name of each step that started by `until`, even of a step that finished between two polls.
       const announce = (until: Date) => {
         for (let step = begun[announced]; step !== undefined && step.at <= until; step = begun[++announced]) {
           speak(`-----> ${step.state}`);

@@ -8,8 +8,8 @@ import { AppError } from '../../shared/core/error-registry.js';
 import type { ApiContext } from '../http/request-state.js';
 
 /**
- * Header that proves that another API process forwarded the request. Such a request is neither counted nor forwarded
- * again.
+ * Header with a token that proves that another API process forwarded the request. Such a request was already counted
+ * for the rate limit, and is not forwarded again.
  */
 export const FORWARDED_HEADER = 'x-ranvier-forwarded';
 const CONNECT_MS = 3000;
@@ -68,7 +68,8 @@ export async function forwardTo(ctx: ApiContext, addresses: readonly string[], t
       const passed = { ...answer.headers };
       for (const name of OWN_HEADERS) delete passed[name];
       res.writeHead(answer.statusCode ?? 502, passed);
-      // Once the other host has received the whole request, it continues even if the pusher disconnects.
+      // Once the other host has received the whole request, it continues even if the pusher disconnects. The response
+      // is then read and discarded.
       res.once('close', () => {
         if (!req.complete || ctx.method === 'GET') onward.destroy();
         else answer.resume();

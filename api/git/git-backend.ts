@@ -22,7 +22,7 @@ export interface Exchange {
   rest: string;
   query: string;
   repository: PushedRepository;
-  /** Aborts if this request is cancelled in favour of another workspace's. */
+  /** Aborts if this request is cancelled to make room for a request of another workspace. */
   signal: AbortSignal;
 }
 

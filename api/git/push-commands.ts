@@ -15,7 +15,7 @@ export interface QueuePushInput extends Pick<QueueDeploymentInput, 'actor' | 'au
   branch: string;
   commitSha: string;
   folderId: string;
-  /** Resolves to true if the branch was updated to the commit after the pusher's git had read it. */
+  /** Resolves to true if the branch has been updated to this commit since the pusher's git read the branch. */
   hasMoved: () => Promise<boolean>;
 }
 
@@ -40,8 +40,8 @@ export async function queuePush(
   const { service, branch, commitSha, folderId } = input;
   await trx.raw('select 1 from services where id = ? for update', [service.id]);
   const push = { serviceId: service.id, ref: branchRef(branch), commitSha };
-  // The first search finds unsettled pushes. If a push was settled just before that search, its branch is updated
-  // already, and the second search finds it.
+  // The first search finds a push whose branch is not updated yet. If that branch was updated just before the first
+  // search, the second search finds the push.
   const open = (await findOpenPush(trx, push)) ?? ((await input.hasMoved()) ? await findMovedPush(trx, push) : null);
   if (open) return { id: open.id, serviceId: open.deployed_service_id, joined: true };
   await giveUpPushes(trx, push);

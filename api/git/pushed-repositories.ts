@@ -78,7 +78,7 @@ export class PushedRepositories {
     return { repository, row };
   }
 
-  /** Records this process's address, to which other API hosts forward git requests for this folder. */
+  /** Records this process's address, to which other API hosts forward git requests for these repositories. */
   async announce(): Promise<void> {
     await announceHost(this.#db, (await this.prepare()).id, this.#address);
   }

@@ -7,10 +7,10 @@ import { endedPushes, lockEndedPush, settlePush } from '../../shared/pushes/stor
 import type { PushedRepositories, PushedRepository } from './pushed-repositories.js';
 
 /**
- * Updates the branch to a pushed commit that is live, or forgets a commit whose deployment failed. Leaves the branch
- * unchanged if a later push has updated it. Does nothing if the push was already settled, if its deployment is not
- * finished, or if git is about to update the branch. The push calls this at its end; the periodic upkeep calls it too,
- * in case the process that received the push died.
+ * Settles a push whose deployment has finished. If the commit is live, updates the branch to it, unless a later push
+ * has updated the branch. If the deployment failed, deletes the ref that kept the commit. Does nothing if the push was
+ * already settled, or if git is about to update the branch. A push calls this at its end. The periodic upkeep also
+ * calls it, in case the process that received the push has died.
  */
 export async function settleEndedPush(db: Db, repository: PushedRepository, id: string): Promise<void> {
   if (await repository.isHeld(id)) return;
@@ -39,9 +39,9 @@ export interface UpkeepDeps {
 }
 
 /**
- * Starts the periodic upkeep of pushed repositories. Returns a function that stops it. It settles pushes whose client
- * has disconnected, deletes repositories of deleted services, and announces this process to other API hosts. Each API
- * process does so for its own folder.
+ * Starts the periodic upkeep of the pushed repositories of this process. Returns a function that stops it. It settles
+ * pushes whose client has disconnected, deletes repositories of deleted services, and announces this process to other
+ * API hosts.
  */
 export function startPushUpkeep({ db, log, repositories }: UpkeepDeps): () => Promise<void> {
   let running: Promise<void> | null = null;

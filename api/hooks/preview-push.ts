@@ -55,15 +55,15 @@ export async function pushToPreview(
       return { status: 200, reason: `the pull requests of ${branch} are closed, or its commit is deployed already` };
     });
   } catch (error) {
-    // A user can fix the cause, such as a used-up plan limit. The next push tries again.
+    // The user can remove the cause, such as a used-up plan limit. The next push then creates the preview.
     if (error instanceof AppError) return { status: 200, reason: `no preview of ${branch}: ${error.message}` };
     throw error;
   }
 }
 
 /**
- * Makes the repository due for a poll, which checks whether the branch of a preview still exists. The report alone
- * deletes no preview: the branch may have been pushed again before the report arrived.
+ * Schedules a check of a branch with a preview that the git host reports as deleted. The report alone deletes no
+ * preview, because the branch may have been pushed again before the report arrived.
  */
 export async function noteDeletedBranch(
   { db }: Pick<ApiDeps, 'db'>,

@@ -50,15 +50,15 @@ export async function receivePull(
     });
     return 'status' in recorded ? recorded : await show(recorded);
   } catch (error) {
-    // A sweep tries again later, for example once the plan allows it or an earlier preview is deleted.
+    // A periodic sweep tries again later, for example once the plan allows the preview or an earlier one is deleted.
     if (error instanceof AppError) return { status: 200, reason: `no preview of ${name}: ${error.message}` };
     throw error;
   }
 
   /**
-   * Stores a commit event for an existing preview. Returns null if there is none, or if it is being deleted. In these
-   * cases, and if the preview was marked for deletion, also records a retry. A later sweep then creates the preview if
-   * this process dies, or if the old preview is deleted in the meantime.
+   * Stores a commit event for the pull request's preview. Returns null if the preview does not exist or is being
+   * deleted. In both cases, and if the preview is marked for deletion, also records a retry. A periodic sweep then
+   * creates the preview, even if this process dies or the old preview is deleted in the meantime.
    */
   async function notifyExisting(
     trx: Transaction,

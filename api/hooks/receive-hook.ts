@@ -125,8 +125,8 @@ export function receiveHook(deps: ApiDeps): ApiMiddleware {
       if (preview?.status === 202) deps.dispatcher.wake();
       if (preview !== null) return preview;
     }
-    // A push that applies a stack deploys the services in its document that have `autoDeploy`, so this service's own
-    // does not matter.
+    // If the push applies a stack (`stack_by`), the `autoDeploy` of each service in the stack's document decides. The
+    // `autoDeploy` of the hook's own service is therefore ignored.
     const wanted = hook.stack_by === null ? configuration : { ...configuration, autoDeploy: 'commit' };
     const reason = event.type === 'push' ? irrelevance(event, { ...wanted, archived }) : null;
     if (reason !== null) return { status: 200, reason };
@@ -156,8 +156,8 @@ export function receiveHook(deps: ApiDeps): ApiMiddleware {
 }
 
 /**
- * Reads the body of a delivery. Throws payload_too_large; invalid_request if the connection is lost or the body arrives
- * too slowly; the abort reason.
+ * Reads the body of a delivery. Throws payload_too_large, or invalid_request if the connection is lost or the body
+ * arrives too slowly. If `ending` is aborted, throws the abort reason.
  */
 async function readBody(ctx: ApiContext, ending: AbortController): Promise<Buffer> {
   const { req, request } = ctx;
@@ -190,8 +190,8 @@ async function readBody(ctx: ApiContext, ending: AbortController): Promise<Buffe
 }
 
 /**
- * Parses the JSON of a delivery, which GitHub can also send as a form field. Returns null for anything else, which
- * deploys nothing.
+ * Parses the JSON of a delivery, which GitHub can also send as a form field. Returns null for a body without valid
+ * JSON; such a delivery deploys nothing.
  */
 function payloadOf(ctx: ApiContext, body: Buffer): unknown {
   try {

@@ -8,8 +8,9 @@ import type { ApiMiddleware } from './request-state.js';
 const LOGGED_PATH = 512;
 
 /**
- * Removes the secret ticket of a shell or tunnel from a path. Without `Upgrade`, which some proxies drop, such a
- * request is handled and logged like any other.
+ * Removes the secret ticket from the path of a shell or tunnel, so that it is not logged. Such a request is normally a
+ * WebSocket upgrade, which is not logged here. If a proxy drops the header `Upgrade`, it is logged like any other
+ * request.
  */
 function withoutTicket(path: string): string {
   const prefix = Object.values(CLIENT_PATHS).find((each) => path.startsWith(each));

@@ -6,8 +6,8 @@ import type { ApiContext } from './request-state.js';
 const MAX_NAME_LENGTH = 200;
 
 /**
- * Builds the audit entry of a write from its request and response. Returns null if the path contains no workspace. Of
- * request and response, the entry contains only an id and a name, so that no secret is stored.
+ * Builds the audit entry of a write from its request and response. Returns null if the path contains no workspace.
+ * Copies only an id and a name from the bodies, so that no secret is stored.
  */
 export function auditEntry(
   ctx: ApiContext,

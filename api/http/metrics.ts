@@ -11,7 +11,7 @@ import { ServiceMetrics } from './service-metrics.js';
 
 const QUEUE_STATES = ['waiting', 'active', 'delayed', 'failed', 'completed', 'paused'] as const;
 
-/** BullMQ's type of job states. It lacks `paused`, a state that its PostgreSQL backend counts separately. */
+/** BullMQ's type of job states. It lacks `paused`, which BullMQ's PostgreSQL backend counts as a state of its own. */
 type JobType = Parameters<JobQueue['getJobCounts']>[number];
 
 export interface RequestLabels {

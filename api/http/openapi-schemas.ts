@@ -7,8 +7,8 @@ export class SchemaComponents {
   readonly schemas: Json = {};
 
   /**
-   * Converts a schema to its OpenAPI form. A named schema becomes a component, and the result is a reference to it. The
-   * name is `$id`, the title of a `oneOf`, or `name`.
+   * Converts a schema to its OpenAPI form. A named schema becomes a component, and the result is a reference to it. A
+   * schema is named by its `$id`, or else by `name`, or else by its title.
    */
   refer(schema: TSchema, name?: string): unknown {
     return this.#convert(name === undefined || '$id' in schema ? schema : { ...schema, $id: name });

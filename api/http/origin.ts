@@ -23,7 +23,8 @@ function isOwn(ctx: ApiContext, text: string, publicUrl: string): boolean {
   if (!URL.canParse(text)) return false;
   const { origin, protocol, host } = new URL(text);
   if (origin === new URL(publicUrl).origin) return true;
-  // A page without TLS never sends requests over TLS. The opposite can happen behind a proxy that terminates TLS.
+  // Over TLS, an http: page is foreign even with the same host. Without TLS, an https: page can be our own, because a
+  // proxy may terminate TLS.
   if (ctx.secure && protocol !== 'https:') return false;
   return host === hostOf(`${protocol}//${ctx.req.headers.host ?? ''}`);
 }

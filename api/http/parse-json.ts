@@ -9,9 +9,9 @@ const TOKENS = /"[^"\\]*(?:\\.[^"\\]*)*"|[{}[\]:]/g;
 const LONE_SURROGATE = /\p{Surrogate}/u;
 
 /**
- * Parses a request body. Throws `invalid_json`; `invalid_request` for too many values, and for text that would not be
- * stored as it was sent: duplicate keys, which parsers treat differently, NUL and lone surrogates, which PostgreSQL
- * cannot store, and `__proto__`.
+ * Parses a request body. Throws `invalid_json`, or `invalid_request` for too many or too deeply nested values. Also
+ * refuses text that would not be stored as it was sent: duplicate keys (parsers treat them differently), NUL and lone
+ * surrogates (PostgreSQL cannot store them), and the key `__proto__`.
  */
 export function parseJson(bytes: Buffer): unknown {
   let text: string;

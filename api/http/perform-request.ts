@@ -180,7 +180,10 @@ export function requestOf(ctx: ApiContext, deps: ApiDeps): Omit<ReadRequest, 'db
   };
 }
 
-/** Throws if the policy requires a higher role than the caller has, given these facts. */
+/**
+ * Throws if the policy forbids the operation. `facts` says if it concerns a protected environment, for which some
+ * operations require a higher role.
+ */
 function permit(ctx: ApiContext, operation: OperationName, facts: Parameters<WriteRequest['authorize']>[0]): void {
   const { workspace } = ctx.state;
   if (workspace) assertPermitted(operation, { ...workspace.facts, ...facts });

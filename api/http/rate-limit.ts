@@ -21,8 +21,8 @@ export function createLimiter(db: Db, name: string, points: number, seconds = MI
     storeType: 'knex',
     tableName: 'rate_limits',
     tableCreated: true,
-    // From this number of points on, the limiter refuses without a query. It is one more than the limit, so that a
-    // point that `reward` returned can be used again.
+    // At this number of consumed points, the process refuses requests without a query. The number is one more than the
+    // limit: after exactly the limit, `reward` may return a point, which a request can then use.
     inMemoryBlockOnConsumed: points + 1,
     insuranceLimiter: new RateLimiterMemory(window),
   });

@@ -33,7 +33,7 @@ export class RouteIndex {
     return (ctx, next) => {
       const { shape, ids } = shapeOf(ctx.path);
       const entry = this.#entries.get(`${ctx.method} ${shape}`);
-      // A requested path may itself contain a segment `:`, which is not a UUID.
+      // A requested path may itself contain a segment `:`, which looks like a replaced UUID. An id is then missing.
       if (entry?.names.length !== ids.length) return next();
       const params: Record<string, string> = {};
       for (const [index, name] of entry.names.entries()) params[name] = ids[index] ?? '';

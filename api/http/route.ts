@@ -44,9 +44,12 @@ export interface WriteRequest<Path extends string = string, Query = unknown, Bod
   extends Omit<ReadRequest<Path, Query>, 'db' | 'found'> {
   body: Body;
   trx: Transaction;
-  /** The request's Idempotency-Key in its scope. A deployment stores it permanently. */
+  /**
+   * The Idempotency-Key, with a hash of what it is valid for (workspace, caller, method and path); null if there is
+   * none. A deployment stores it permanently, unlike the receipt.
+   */
   receiptKey: ReceiptKey | null;
-  /** Throws if the policy requires a higher role than the caller has, given these facts. */
+  /** Throws if the caller's role is too low. Some operations require a higher role in a protected environment. */
   authorize: (facts: Pick<AccessFacts, 'protectedEnvironment'>) => void;
   /**
    * Throws `engine_unavailable` if the queue engine is unreachable. Must be called before work is queued. Only routes
@@ -156,9 +159,9 @@ interface Definition<
     request: RequestOf<A, Method, Path, Static<Query>, Static<Body>>,
   ) => Promise<Static<Response> | { pending: string }>;
   /**
-   * Completes a write that waits for a worker or the network, and returns the response. Called after the commit,
-   * outside the write's transaction and turn, with the `pending` that the handler returned. Such a route stores no
-   * receipt.
+   * Completes a write that waits for a worker or the network, and returns the response. Gets the `pending` that the
+   * handler returned. Runs after the commit, when the request uses no database connection and does not delay other
+   * requests of the workspace. Such a route stores no receipt.
    */
   complete?: (pending: string, request: ReadRequest) => Promise<Static<Response>>;
   /**
@@ -169,7 +172,7 @@ interface Definition<
 }
 
 const NOTHING = Type.Object({}, { additionalProperties: false });
-/** If the request has the header Idempotency-Key, must equal it. */
+/** The field `requestId` of a body. It must equal the header Idempotency-Key if the request has both. */
 const RequestId = Type.Optional(
   Type.String({
     minLength: 1,

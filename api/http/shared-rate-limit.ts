@@ -67,7 +67,8 @@ export class SharedWindows {
   }
 
   /**
-   * Resolves to a lease, in the order of requests. The lease either has a point for each waiting request or is empty.
+   * Resolves to a lease, in the order of requests. If the lease has fewer points than requests wait, the later requests
+   * are refused.
    */
   #next(key: string, window: Window): Promise<Lease> {
     return new Promise((resolve) => {
@@ -93,7 +94,7 @@ export class SharedWindows {
       const lease = count
         ? leaseOf(limit, wanted, count.points, asked + Math.max(1, count.left))
         : alone(current, limit, asked + windowMs);
-      // Adds the points that this process still holds, if the window is the same.
+      // If the window has not ended meanwhile, this process also keeps the points that it has not used yet.
       if (current && count && Math.abs(lease.endsAt - current.endsAt) < windowMs / 2) lease.held += current.held;
       window.lease = lease;
       await serve(lease, waiting);

@@ -72,7 +72,10 @@ function toolOf(endpoint: Endpoint): Tool {
   };
 }
 
-/** Copies a schema as JSON without `$id`. A client may compile many schemas that contain the same part. */
+/**
+ * Copies a schema as JSON without `$id`. Several tools contain the same schema, and a client that compiles all of them
+ * may reject a repeated `$id`.
+ */
 function plain(schema: object): ObjectSchema {
   return JSON.parse(JSON.stringify(schema, (key, value) => (key === '$id' ? undefined : value)));
 }

@@ -23,7 +23,7 @@ export interface ConsoleFiles {
   files: ReadonlyMap<string, ConsoleFile>;
 }
 
-/** Minimum time between two checks for a new version. */
+/** Minimum time between two checks for a new build of the console, in milliseconds. */
 const MIN_CHECK_INTERVAL_MS = 1000;
 
 /** Finds the newest build of the console, which may be newer than this API process. */

@@ -116,7 +116,7 @@ async function listen(cli: Cli, service: Service, { port = 0, to }: ConnectOptio
 /** WebSocket close code for a replica that was stopped, or a port on which nothing listens. */
 const NOT_FOUND = 4404;
 
-/** Forwards bytes in both directions. Rejects if the tunnel cannot be opened. */
+/** Forwards bytes between a local connection and the tunnel at `address`. Rejects if the tunnel cannot be opened. */
 async function carry(api: ApiClient, address: string, socket: Socket): Promise<void> {
   const tunnel = await openSocket(api, address);
   let taken = 0;

@@ -13,7 +13,7 @@ export interface CreateEnvironmentOptions {
   values?: string;
   deploy?: boolean;
   detach?: boolean;
-  /** In milliseconds. */
+  /** Maximum time to wait until a clone is complete, in milliseconds. */
   timeout: number;
 }
 
@@ -37,7 +37,7 @@ export async function list(cli: Cli): Promise<void> {
   for (const line of table(rows)) cli.terminal.data(line);
 }
 
-/** Creates an environment. For a clone, follows the apply that fills it. */
+/** Creates an environment. If it is a clone, waits for the apply that creates its services, and prints the steps. */
 export async function create(cli: Cli, name: string, options: CreateEnvironmentOptions): Promise<void> {
   const cloneFrom = options.cloneFrom === undefined ? undefined : await environmentNamed(cli, options.cloneFrom);
   const project = await projectOf(cli, options.project, cloneFrom);
@@ -53,7 +53,7 @@ export async function create(cli: Cli, name: string, options: CreateEnvironmentO
   await followApply(cli, clone.stack, clone.apply.id, options.timeout);
 }
 
-/** Returns the project with this name or id. If none is given, the project of the environment to clone. */
+/** Returns the project with this name or id. If no project is named, returns the one of the environment to clone. */
 async function projectOf(cli: Cli, named: string | undefined, cloneFrom: string | undefined): Promise<Project> {
   const projects = await projectsOf(cli);
   const found = projects.filter(({ id, name, environments }) =>

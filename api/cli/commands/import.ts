@@ -19,7 +19,7 @@ export interface ImportOptions {
 
 const FILE = 'ranvier.yaml';
 
-/** Format → pattern of its file names. */
+/** Import format → pattern of the names that files in this format have. */
 const FORMATS: Readonly<Record<StackImportFormat, RegExp>> = {
   compose: /^(docker-)?compose(\.[\w-]+)*\.ya?ml$/i,
   render: /^render\.ya?ml$/i,

@@ -69,7 +69,8 @@ async function signIn(
     return await session.signIn(input);
   } catch (error) {
     if (!(error instanceof ApiError) || error.code !== 'mfa_required') throw error;
-    // Without `/otp`, the account has only passkeys. They need a browser, which the API's message says.
+    // If the error does not name the field `/otp`, the only second factor is a passkey. A passkey needs a browser, as
+    // the message of the error says.
     if (!error.paths.includes('/otp')) throw error;
     return session.signIn({ ...input, otp: (await askCode()).trim() });
   }

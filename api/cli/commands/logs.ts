@@ -9,7 +9,7 @@ import { findDeployment } from './deploy.js';
 export interface LogsOptions {
   follow?: boolean;
   lines: number;
-  /** In milliseconds. */
+  /** Maximum age of the lines to print, in milliseconds. */
   since?: number;
   source?: string;
   search?: string;

@@ -14,14 +14,14 @@ const QUIET_LOOKS = 3;
 
 export interface RunOptions extends Omit<WaitOptions, 'verbose'> {
   plan?: string;
-  /** In milliseconds. */
+  /** Maximum run time, in milliseconds. The platform then ends the command. */
   limit?: number;
 }
 
 /**
  * Runs a command with a service's live release, prints its output, and waits for it. The command follows `--`; without
- * one, a cron service runs its own command. Exits with the exit code of a given command. Otherwise 20 if the run failed
- * or was skipped, 21 if it was cancelled, 22 after the timeout.
+ * one, a cron service runs its own command. If a given command fails, exits with the exit code of the command. Exit
+ * code 20 for any other failure or a skipped run, 21 if the run was cancelled, 22 after the timeout.
  */
 export async function run(cli: Cli, words: readonly string[], options: RunOptions): Promise<void> {
   const { terminal } = cli;

@@ -5,7 +5,7 @@ import { followApply } from './stacks.js';
 
 export interface RollbackOptions {
   detach?: boolean;
-  /** In milliseconds. */
+  /** Maximum time to wait until the apply is finished, in milliseconds. */
   timeout: number;
 }
 

@@ -22,7 +22,7 @@ export interface PlanOptions extends StackOptions {
 export interface ApplyOptions extends StackOptions {
   values?: string;
   detach?: boolean;
-  /** In milliseconds. */
+  /** Maximum time to wait until the apply is finished, in milliseconds. */
   timeout: number;
 }
 
@@ -94,7 +94,9 @@ async function sourceOf(cli: Cli, file: string | undefined, options: StackOption
 }
 
 /**
- * Returns the name and environment of the stack. They come from the options, the stack itself, or the folder's link.
+ * Returns the name and environment of the stack. The name is --stack, or derived from the folder's name. The
+ * environment is --environment, or that of the service to which the folder is linked. It is undefined if the stack
+ * exists, because the API then knows it.
  */
 async function placeOf(cli: Cli, options: StackOptions): Promise<Omit<Source, 'document'>> {
   const name = options.stack ?? stackName(basename(cli.cwd));

@@ -56,7 +56,7 @@ async function firstUse(cli: Cli, tree: WorkTree, { name }: UpOptions): Promise<
     );
   }
   if (name === undefined) {
-    // Checked before the question, because a name that is taken must not be proposed.
+    // The name is checked before the question, because the user must not be offered a name that is taken.
     await assertFree(cli, proposed);
     await cli.confirm(`Create the service ${proposed} for this folder?`, true);
   }

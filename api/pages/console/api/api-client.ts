@@ -109,7 +109,7 @@ async function once<T>(method: string, path: string, sent: Sent, key: string | n
   throw new ApiError(response.status, answer as Partial<Schemas['ErrorResponse']>);
 }
 
-/** Not crypto.randomUUID, which browsers offer over TLS only. */
+/** Returns a random Idempotency-Key. Does not use crypto.randomUUID, which browsers offer over TLS only. */
 function randomKey(): string {
   return [...crypto.getRandomValues(new Uint8Array(16))].map((byte) => byte.toString(16).padStart(2, '0')).join('');
 }

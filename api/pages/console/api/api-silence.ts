@@ -1,8 +1,8 @@
 import { useSyncExternalStore } from 'react';
 
 /**
- * The time since which the API has not answered; null if it answers. Polls wait until `waitUntil` if the API asked for
- * a pause.
+ * `silentSince`: the time of the last answer if the API does not answer now; null if it answers. `waitUntil`: the time
+ * before which the API wants no polls (Retry-After). Both in milliseconds since 1970.
  */
 let silentSince: number | null = null;
 let waitUntil = 0;
@@ -41,7 +41,7 @@ export function pollDelay(pace: number): number {
 
 window.addEventListener('offline', noteSilence);
 
-/** Returns when the API answered last, in milliseconds; null while it answers. */
+/** Returns when the API answered last, in milliseconds since 1970; null if it answers now. */
 export function useSilence(): number | null {
   return useSyncExternalStore(
     (listener) => {

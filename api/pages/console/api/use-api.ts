@@ -61,8 +61,8 @@ export function useGet<P extends PathsWith<'get'>>(
     refetchOnWindowFocus: poll,
     refetchInterval: ({ state }) => {
       if (!poll) return false;
-      // After an error, polling each second would not help. Without a connection (status 0), it polls a little more
-      // often.
+      // After an error, the page polls only every 15 seconds. If the API is unreachable (status 0), it polls every 2
+      // seconds, to notice the end of an outage early.
       if (state.error) return pollDelay(state.error.status === 0 ? 2 * WORKING_MS : IDLE_MS);
       return pollDelay(state.data !== undefined && working(state.data) ? WORKING_MS : IDLE_MS);
     },

@@ -6,7 +6,9 @@ import { CopyButton } from '../../ui/copy.js';
 import { Dialog, DialogFoot } from '../../ui/dialog.js';
 import { CodeForm } from './code-form.js';
 
-/** Makes codes that each replace one code of the authenticator, for a user who has lost it. */
+/**
+ * Shows how many backup codes are left, and makes new ones. A backup code replaces one code of a lost authenticator.
+ */
 export function BackupCodes() {
   const [open, setOpen] = useState(false);
   const { data } = useGet('/session/mfa', {}, { poll: false });

@@ -58,7 +58,7 @@ export function Passkeys() {
           )
         }
       </Loaded>
-      {/* Mounted only while it is open, so that the password does not stay in memory. */}
+      {/* The dialog is mounted only while it is open, so that the password does not stay in memory. */}
       {open ? <AddPasskey onClose={() => setOpen(false)} /> : null}
     </section>
   );

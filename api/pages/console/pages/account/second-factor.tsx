@@ -37,7 +37,7 @@ export function SecondFactor({ enabled }: { enabled: boolean }) {
           </Button>
         </div>
       </div>
-      {/* Mounted only while it is open, so that password and secret do not stay in memory. */}
+      {/* The dialog is mounted only while open, so that password and secret do not stay in memory. */}
       {open ? enabled ? <Remove onClose={() => setOpen(false)} /> : <Enrol onClose={() => setOpen(false)} /> : null}
     </section>
   );

@@ -13,9 +13,9 @@ export type CanvasNode = ServiceNode | GroupNode;
 type Positions = Canvas['layout']['positions'];
 
 /**
- * Returns the nodes of a canvas. Nodes that are shown already keep their places, unless `moved` is true: another user's
- * layout is shown. New nodes are placed in rows below all others. An unchanged node stays the same object, so that
- * React does not draw it again.
+ * Returns the nodes of a canvas. Nodes that are shown already keep their places. If `moved` is true, another user has
+ * changed the layout, so all nodes take the places in `canvas`. New nodes are placed in rows below all others. An
+ * unchanged node stays the same object, so that React does not draw it again.
  */
 export function nodesOf(canvas: Canvas, shown: readonly CanvasNode[], moved: boolean): CanvasNode[] {
   const before = new Map(shown.map((node) => [node.id, node]));
@@ -98,7 +98,7 @@ export function boundsOf(nodes: readonly CanvasNode[]): { x: number; y: number; 
 export function edgesOf(canvas: Canvas): Edge[] {
   return canvas.edges.map(({ id, source, target, kind, keys }) => ({
     id,
-    // In the API's references, the source is the consumer of the variable.
+    // In the API, the source of a reference is the service that uses the variable, so the two ends are swapped.
     ...(kind === 'reference' ? { source: target, target: source } : { source, target }),
     className: kind,
     focusable: false,

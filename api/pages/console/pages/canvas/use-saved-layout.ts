@@ -21,7 +21,7 @@ export function useSavedLayout(workspaceId: string, canvas: Canvas) {
   const [state, setState] = useState<SaveState>('saved');
   const [error, setError] = useState<ApiError | null>(null);
   const { getViewport } = useReactFlow<CanvasNode>();
-  // Not React Flow's own list of nodes, which lacks most nodes when zoomed out.
+  // React Flow's own list of nodes is not used, because it lacks most nodes when zoomed out.
   const latestNodes = useRef(nodes);
   latestNodes.current = nodes;
   const revision = useRef(canvas.layout.revision);
@@ -82,7 +82,10 @@ export function useSavedLayout(workspaceId: string, canvas: Canvas) {
   );
 
   const latest = useCallback(() => get(PATH, { path: { workspaceId } }), [workspaceId]);
-  /** Resolves even if saving fails. The failure is then shown as an error. */
+  /**
+   * Ends a conflict with another user's layout: saves the user's own layout or shows the other one. Resolves even if
+   * the API refuses or is unreachable; the page then shows the error.
+   */
   const settle = useCallback(
     async (keep: 'mine' | 'theirs') => {
       try {

@@ -11,7 +11,10 @@ const DEPLOYMENT = '/workspaces/{workspaceId}/services/{serviceId}/deploys/{depl
 
 type Canary = Schemas['Canary'];
 
-/** The canary of a deployment: the edges' counts for the new and the previous release, and buttons to end it. */
+/**
+ * A deployment's canary: requests, errors and latencies of the new and the previous release, as counted by the edge
+ * proxies, and buttons to end the canary.
+ */
 export function CanaryCard({
   deployment,
   path,

@@ -17,7 +17,9 @@ import d from './deployments.module.css';
 import { StepTimeline } from './step-timeline.js';
 
 const DEPLOYS = '/workspaces/{workspaceId}/services/{serviceId}/deploys';
-/** Number of earlier deployments to read. Usually, at least the five that `usualMs` needs were successful. */
+/**
+ * Number of earlier deployments to read. Usually at least five of them were successful, and `usualMs` compares five.
+ */
 const COMPARED = 20;
 
 /** One deployment: the error first, then the steps and the log. */

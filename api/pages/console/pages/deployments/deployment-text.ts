@@ -40,7 +40,10 @@ export const STEP_TEXT: Readonly<Record<StepName, string>> = {
   canary: 'Canary',
 };
 
-/** Returns the usual duration of a step in milliseconds: the median of the last five deployments that completed it. */
+/**
+ * Returns the usual duration of a step in milliseconds; null if it is unknown. It is the median of the last five
+ * successful deployments. Those without the step are left out.
+ */
 export function usualMs(name: StepName, others: readonly Deployment[]): number | null {
   const times = others
     .filter(({ status }) => status === 'live')

@@ -7,7 +7,7 @@ const PATH = '/workspaces/{workspaceId}/services/{serviceId}/logs';
 const WORKING_MS = 1000;
 const FOLLOWING_MS = 3000;
 const BATCH = 500;
-/** A year. The API returns only what the plan retains. */
+/** How far back the log is requested: one year, in hours. The API returns only the lines that the plan retains. */
 const EVER_HOURS = 24 * 365;
 
 export interface LogFilter {

@@ -4,7 +4,7 @@ import { optionLabel } from '../../ui/option-labels.js';
 import type { FieldText } from './schema-form.js';
 import f from './settings.module.css';
 
-/** A text field with a greater maximum length has several lines. */
+/** Maximum length in characters from which on a text field has several lines. */
 const AREA_FROM = 5000;
 
 export function SchemaField({

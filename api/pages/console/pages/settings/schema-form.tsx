@@ -16,7 +16,10 @@ export interface FieldText {
   hint: string;
   /** When a change takes effect; at once if absent. */
   effect?: string;
-  /** Returns false if the other values leave the field without effect. It is then hidden while it has its default. */
+  /**
+   * Returns false if the field has no effect with these values of the other fields. The form then hides the field,
+   * unless its value differs from the default.
+   */
   applies?: (values: Values) => boolean;
 }
 

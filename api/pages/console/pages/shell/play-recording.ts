@@ -2,7 +2,7 @@ import { Terminal } from '@xterm/xterm';
 import '@xterm/xterm/css/xterm.css';
 import { applyStylesByScript } from './terminal-styles.js';
 
-/** A longer pause is shortened to this, in seconds. */
+/** Maximum pause between two events of a played recording, in seconds. Longer pauses are shortened to it. */
 const MAX_PAUSE = 1;
 
 type Event = readonly [seconds: number, kind: string, data: string];

@@ -12,7 +12,7 @@ export type ShellState = { is: 'opening' | 'open' } | { is: 'ended'; why: string
 
 const SHELLS = '/workspaces/{workspaceId}/services/{serviceId}/shells';
 
-/** A program in the shell may write to the clipboard. It may not read it, because the program may not be trusted. */
+/** Lets a program in the shell write to the user's clipboard but not read it, because the program may be malicious. */
 const WRITE_ONLY: IClipboardProvider = {
   readText: () => '',
   writeText: (selection, text) => (selection === 'c' ? navigator.clipboard.writeText(text) : undefined),

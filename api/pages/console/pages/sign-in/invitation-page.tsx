@@ -8,7 +8,7 @@ import { TextField } from '../../ui/field.js';
 import { ErrorNotice, Notice } from '../../ui/states.js';
 import c from '../shell.module.css';
 
-/** The API's minimum. */
+/** Minimum length of a password, in characters. The API enforces the same minimum. */
 const MIN_PASSWORD_LENGTH = 8;
 
 /** An invited person chooses a password here, and becomes a member. */

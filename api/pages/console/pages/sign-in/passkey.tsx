@@ -13,7 +13,10 @@ export function optionsOf<T>({ options }: { options: object }): T {
   return JSON.parse(JSON.stringify(options));
 }
 
-/** A button that asks for a passkey. Its proof signs the user in alone or, with `first`, as the second factor. */
+/**
+ * A button that asks for a passkey. The passkey signs the user in without a password or, if `first` is given, as the
+ * second factor after it.
+ */
 export function PasskeyButton({
   first,
   onProof,

@@ -21,7 +21,7 @@ export function ApplyPage() {
   const path = useParams({ from: '/w/$workspaceId/stacks/$stackName/applies/$applyId' });
   const { workspaceId, stackName } = path;
   const query = useGet(APPLY, { path }, { working: ({ apply }) => apply.finishedAt === null });
-  // The last step of a deletion deletes the stack and its applies.
+  // If the apply deletes its stack, its last step also deletes the record of the apply. The API then responds with 404.
   if (query.error?.status === 404) {
     return (
       <div className={c.page}>

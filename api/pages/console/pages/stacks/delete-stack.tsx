@@ -8,7 +8,7 @@ import { ConfirmDialog } from '../../ui/dialog.js';
 import { CheckField } from '../../ui/field.js';
 import u from '../../ui/ui.module.css';
 
-/** A button that deletes a stack with what it owns, or only forgets it. */
+/** A button that deletes a stack. In its dialog, the user chooses if the services, databases and groups are kept. */
 export function DeleteStack({ path }: { path: { workspaceId: string; stackName: string } }) {
   const { workspaceId, stackName } = path;
   const navigate = useNavigate();

@@ -19,7 +19,7 @@ interface Planned {
   environmentId: string | undefined;
   plan: Schemas['StackPlan'];
   document: string;
-  /** Values of secrets that are known before the plan, by service.KEY. */
+  /** `service.KEY` → value of a secret that the user entered before the plan, in a template's form. */
   values?: Record<string, string>;
 }
 

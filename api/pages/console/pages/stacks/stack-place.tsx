@@ -29,7 +29,7 @@ export function StackPlace({
   name: string;
   environments: { value: string; text: string }[] | undefined;
   environmentId: string | undefined;
-  /** The name of the project that is offered. */
+  /** Name of the project that is created by the button shown if the workspace has no environment. */
   project: string;
   refusal: string | null;
   onName: (name: string) => void;

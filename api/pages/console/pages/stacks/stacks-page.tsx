@@ -87,7 +87,9 @@ function Row({ workspaceId, stack, environment }: { workspaceId: string; stack: 
   );
 }
 
-/** Shows if the environment differs from the stack's document. The list omits the drift, so the stack is read. */
+/**
+ * Shows whether a stack's environment differs from its document. The list of stacks lacks this, so the stack is read.
+ */
 function Drift({ workspaceId, stackName }: { workspaceId: string; stackName: string }) {
   const { data } = useGet(
     '/workspaces/{workspaceId}/stacks/{stackName}',

@@ -76,7 +76,7 @@ function Row({
               type="password"
               autoComplete="new-password"
               aria-label={`New value of ${name}`}
-              // biome-ignore lint/a11y/noAutofocus: the button that was pressed makes room for it
+              // biome-ignore lint/a11y/noAutofocus: the field replaces the button that was pressed
               autoFocus
               value={edit && 'value' in edit ? edit.value : ''}
               onChange={(event) => onEdit({ value: event.target.value, scope })}
