@@ -100,7 +100,8 @@ function boundRequest(request: IncomingMessage): void {
     socket.off('close', stop);
   };
   for (const event of ['end', 'close', 'error']) request.once(event, stop);
-  // None of these events occurs if the connection closes after the response but before the body has arrived.
+  // The request emits no `end`, `close` or `error` if the connection closes after the response but before the whole
+  // body has arrived.
   socket.once('close', stop);
 }
 

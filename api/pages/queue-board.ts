@@ -5,7 +5,10 @@ import type { Middleware } from 'koa';
 import { LISTENER } from '../../shared/queues/bull-pool.js';
 import type { Engine, JobQueue } from '../../shared/queues/queue-engine.js';
 
-/** Job states to count. BullMQ's type lacks `paused`, which its PostgreSQL backend counts separately. */
+/**
+ * The job states that the dashboard counts. BullMQ's type lacks `paused`, which its PostgreSQL backend counts
+ * separately.
+ */
 const COUNTED = [
   'active',
   'completed',
@@ -48,7 +51,10 @@ class PostgresQueueAdapter extends BullMQAdapter {
     return { ...counts, waiting: waiting + paused } as Awaited<ReturnType<BullMQAdapter['getJobCounts']>>;
   }
 
-  /** Returns the worker processes. Each of them handles all queues, and has one listening connection. */
+  /**
+   * Returns the worker processes. Each process handles all queues and has one connection whose name ends with
+   * `LISTENER`.
+   */
   override async getWorkers(): ReturnType<BullMQAdapter['getWorkers']> {
     const clients = (await this.#queue.backend.getClientList()).flatMap((list) => list.split('\n'));
     const names = clients.map((client) => client.replace(/^name=/, '')).filter((name) => name.endsWith(LISTENER));

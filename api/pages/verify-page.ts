@@ -2,7 +2,9 @@ import Router from '@koa/router';
 import type { ApiState } from '../http/request-state.js';
 import { servePage } from './serve-page.js';
 
-/** Path of the link in a verification e-mail. The token is in the fragment. */
+/**
+ * Path of the link in a verification e-mail. The token is in the link's fragment, which servers neither get nor log.
+ */
 export const VERIFY_PATH = '/api/verify';
 
 const POLICY = [

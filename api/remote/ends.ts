@@ -1,6 +1,9 @@
 import { CLOSE, IDLE_MS, type RemoteKind } from '../../shared/remote/model.js';
 
-/** Why the platform closes a session. The code is for the WebSocket, the reason for the client and the audit log. */
+/**
+ * Why the platform closes a shell or tunnel. `code` is the WebSocket's close code; clients and the audit log get
+ * `reason`.
+ */
 export interface EndCause {
   code: number;
   reason: string;
@@ -9,8 +12,8 @@ export interface EndCause {
 const IDLE: EndCause = { code: CLOSE.idle, reason: 'it was idle for 15 minutes' };
 
 /**
- * Returns why a session must be closed now; null if it may continue. `lostAccess` is the reason if the session's user
- * lost access. Pure.
+ * Returns why a shell or tunnel must be closed now; null if it may stay open. `lostAccess` is the reason if its user
+ * has lost access. Pure.
  */
 export function causeOfEnd(
   { kind, activeAt }: { kind: RemoteKind; activeAt: number },
@@ -22,8 +25,8 @@ export function causeOfEnd(
 }
 
 /**
- * Returns why a session ended, if the platform did not close it. `worker` is how the worker closed its connection; null
- * if the client disconnected first.
+ * Returns why a shell or tunnel ended, if the platform did not close it. `worker` is how the worker closed its
+ * connection; null if the client disconnected first.
  */
 export function reasonOfEnd(exitCode: number | null, worker: { code: number; reason: string } | null): string {
   if (worker === null) return 'the client left';

@@ -5,16 +5,16 @@ import { MAX_RECORDING_BYTES, type Size } from '../../shared/remote/model.js';
 
 const compress = promisify(gzip);
 
-/** Length of pending output at which it is stored, in characters. */
+/** Length of a recording's unstored output at which it is stored as the next part, in characters. */
 const PART_LENGTH = 256 * 1024;
 
 interface Options {
   /** The size of the terminal; null if the shell has none. */
   size: Size | null;
   command: string | readonly string[] | null;
-  /** In milliseconds. */
+  /** When the shell began, in milliseconds since 1970. */
   beganAt: number;
-  /** Stores a part. Parts are numbered from 0. The same part may be stored again. */
+  /** Stores a part of the recording. Parts are numbered from 0. After a failure, the same part is stored again. */
   store: (part: number, content: Buffer) => Promise<void>;
 }
 

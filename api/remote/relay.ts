@@ -38,7 +38,9 @@ export function relay(client: WebSocket, worker: WebSocket, hooks: RelayHooks): 
   client.resume();
 }
 
-/** Codes below 1000 and some others mean that no close code was received, and cannot be sent. */
+/**
+ * Returns false for close codes that must not be sent. They mean that no code was received (1006: a lost connection).
+ */
 function isSendable(code: number): boolean {
   return code >= 1000 && ![1004, 1005, 1006, 1015].includes(code);
 }
@@ -51,7 +53,8 @@ function pump(
 ): Outlet {
   const outlet = new Outlet(to, () => from, { merges });
   from.on('message', (data: Buffer, isBinary: boolean) => {
-    // Empty writes could be queued without limit, because streams count bytes and not writes.
+    // Empty messages are dropped. Streams limit the number of queued bytes, so any number of empty ones could be
+    // queued.
     if (isBinary && data.length === 0) return;
     seen(data, isBinary);
     if (to.readyState === to.OPEN) outlet.send(data, isBinary);

@@ -35,12 +35,12 @@ import { TunnelUses } from './tunnel-uses.js';
  */
 const WATCH_MS = 1_000;
 /**
- * Number of checks between two records that a session is still open. `LOOKS_PER_SEARCH` is the number of checks between
- * two searches for lost shells.
+ * Number of access checks after which the open sessions are recorded as still open. `LOOKS_PER_SEARCH` is the number of
+ * checks between two searches for shells whose API process has died.
  */
 const LOOKS_PER_TOUCH = 5;
 const LOOKS_PER_SEARCH = 15;
-/** Maximum number of failed checks, while the database is unavailable, after which sessions are closed. */
+/** Number of consecutive access checks after which all sessions are closed if the database answered none of them. */
 const MAX_FAILED_LOOKS = 15;
 /** Interval between pings, in milliseconds. Proxies close connections without traffic. */
 const PING_MS = 25_000;
@@ -54,7 +54,7 @@ const ENDING: EndCause = { code: CLOSE.goingAway, reason: 'the API process ended
 const NO_WORKER: EndCause = { code: CLOSE.tryAgain, reason: 'no worker of the host answers' };
 const NO_DATABASE: EndCause = { code: CLOSE.goingAway, reason: 'the database does not answer' };
 
-/** A client's connection. */
+/** A client's connection to a shell or through a tunnel. */
 interface Connection {
   session: RemoteSessionRow;
   client: WebSocket;
@@ -119,7 +119,8 @@ export class RemoteAccess {
     for (const timer of this.#timers) clearInterval(timer);
     for (const connection of this.#connections) {
       end(connection, ENDING);
-      // Recorded here too, because the close events may come only after this process has exited.
+      // The end of the connection is recorded here, because its close events may come only after this process has
+      // exited.
       this.#ended(connection, null);
     }
     this.#uses.close();
@@ -144,7 +145,8 @@ export class RemoteAccess {
       await this.#misses.penalty(address);
       return refuse(socket, '404 Not Found');
     }
-    // A closed socket takes no place, because the event that would release the place may have been emitted already.
+    // A closed socket does not count towards the limits. Its close event may be over, and then nothing would subtract
+    // it.
     if (socket.destroyed) return;
     const leave = this.#places.take(session);
     if (leave === null) return refuse(socket, '429 Too Many Requests');
@@ -155,7 +157,7 @@ export class RemoteAccess {
       return refuse(socket, '403 Forbidden');
     }
     this.#sockets().handleUpgrade(request, socket, head, (client) => void this.#connect(session, client));
-    // A failed handshake has closed the socket, so nothing is open.
+    // If the handshake fails, `handleUpgrade` closes the socket, so it need not be closed here.
   }
 
   #admitWorker(connectionId: string, request: IncomingMessage, socket: Duplex, head: Buffer): void {
@@ -268,7 +270,7 @@ export class RemoteAccess {
     this.#ends.add(recorded);
   }
 
-  /** Closes sessions that have lost access or are idle. */
+  /** Closes sessions whose user has lost access, and shells that are idle. */
   async #watch(): Promise<void> {
     this.#looks += 1;
     let lostAccess = new Map<string, string>();

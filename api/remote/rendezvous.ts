@@ -6,8 +6,8 @@ import { summonWorker } from '../../shared/remote/store.js';
 import { newToken, sameSecret } from '../../shared/secrets/random-token.js';
 
 /**
- * Interval between notifications, in milliseconds. One may be missed, for instance while a worker reconnects to the
- * database.
+ * Interval at which workers are notified again until one connects, in milliseconds. A worker may miss a notification,
+ * for instance while it reconnects to the database.
  */
 const REPEAT_MS = 1_000;
 const TIMEOUT_MS = 10_000;

@@ -55,7 +55,7 @@ export async function endShell(db: Db, id: string, { reason, exitCode = null }: 
   });
 }
 
-/** Records the end of a tunnel's use in the audit log. */
+/** Records a tunnel's use in the audit log, shortly after its last connection has closed. */
 export async function noteTunnelUse(db: Db, row: RemoteSessionRow, facts: AuditDetails): Promise<void> {
   const { port } = row;
   await db.transaction((trx) => insertAuditEntry(trx, auditOf(row, 'tunnel.end', { port, ...facts })));

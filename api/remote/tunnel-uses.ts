@@ -10,7 +10,7 @@ interface Use {
   connections: number;
   bytesToService: number;
   bytesToClient: number;
-  /** How its last connection ended. */
+  /** How the last closed connection of this use ended. */
   reason: string;
   rest: NodeJS.Timeout | null;
 }
@@ -23,7 +23,7 @@ export class TunnelUses {
   readonly #uses = new Map<string, Use>();
   readonly #ended: (session: RemoteSessionRow, facts: UseFacts) => void;
 
-  /** `ended` is called when a use has ended. */
+  /** `ended` is called when the use of a tunnel has ended, to record it in the audit log. */
   constructor(ended: (session: RemoteSessionRow, facts: UseFacts) => void) {
     this.#ended = ended;
   }
@@ -59,7 +59,7 @@ export class TunnelUses {
     if (use.open === 0) use.rest = setTimeout(() => this.#finish(use), REST_MS);
   }
 
-  /** Ends the uses of tunnels that have no connection now. */
+  /** Ends the uses of tunnels that have no open connection, without waiting for REST_MS. */
   close(): void {
     for (const use of [...this.#uses.values()]) if (use.open === 0) this.#finish(use);
   }

@@ -5,8 +5,8 @@ import { fetchPage, type Page, type PageRequest } from '../core/database/page.js
 import { prepare, rowsOfPrepared } from '../core/database/prepared.js';
 
 /**
- * How a write was authorized. `hook`: it applied a stack on behalf of the user who created it. `provider`: a sign-in
- * with the OpenID Connect provider made the user a member.
+ * How a write was authorized. `hook`: a push applied a stack on behalf of the user who created the hook. `provider`: a
+ * sign-in with the OpenID Connect provider made the user a member or changed their role.
  */
 export const CREDENTIAL_KINDS = ['key', 'session', 'hook', 'provider'] as const;
 

@@ -217,7 +217,7 @@ export async function namedObjects(db: Db, objects: readonly string[]): Promise<
   return new Set(await valuesOf<string>(db, named, { objects }));
 }
 
-/** Returns the claims of all open backups, as `<id>-<fence>`. */
+/** Returns the claims of all unfinished backups, as `<id>-<fence>`. */
 export async function openClaims(db: Db): Promise<Set<string>> {
   return new Set(await valuesOf<string>(db, `select id || '-' || fence from backups where finished_at is null`));
 }

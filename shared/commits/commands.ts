@@ -49,8 +49,9 @@ export async function deployCommit(
 }
 
 /**
- * Returns a check that refuses protected values unless the service's environment is protected itself. It replaces the
- * check of a caller's role, because a push has no caller: a user with that role has enabled automatic deployment.
+ * Returns a check that refuses values of a protected environment to a service in an unprotected one. It replaces the
+ * check of the caller's role, because a push has no caller. For a service in a protected environment, a user with the
+ * required role has enabled automatic deployment.
  */
 export async function ownEnvironmentOnly(
   trx: Transaction,

@@ -148,7 +148,10 @@ export interface WatchedService {
   updated_at: Date;
 }
 
-/** Returns services whose repository should be polled, but whose polling is missing or out of date. */
+/**
+ * Returns services whose repository should be polled but is not yet. Includes services that have changed since their
+ * polling was set up.
+ */
 export async function unsyncedServices(db: Db, limit: number): Promise<WatchedService[]> {
   return rowsOf<WatchedService>(
     db,

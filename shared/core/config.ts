@@ -74,7 +74,7 @@ function assemble(values: Values, env: Environment) {
     /** If null, the API listens on all addresses of the host. */
     apiAddress: values.API_ADDRESS,
     apiHosts: values.API_HOSTS,
-    /** Without a trailing slash. */
+    /** The public URL of the API and the console, without a trailing slash. */
     publicUrl: (values.PUBLIC_URL ?? `http://localhost:${values.PORT}`).replace(/\/+$/, ''),
     /** Null if the platform must detect this URL itself. Without a trailing slash. */
     internalUrl: values.INTERNAL_URL?.replace(/\/+$/, '') ?? null,
@@ -125,7 +125,7 @@ function assemble(values: Values, env: Environment) {
           },
     caddyAdminUrl: values.CADDY_ADMIN_URL,
 
-    /** An absolute path. */
+    /** The absolute path of the folder in which the platform stores its data. */
     dataDir,
     databaseUrl: values.DATABASE_URL,
     redisUrl: values.REDIS_URL,
@@ -168,8 +168,8 @@ function assemble(values: Values, env: Environment) {
     docker: { host: values.DOCKER_HOST, registryUrl: values.REGISTRY_URL },
     baseImages: values.BASE_IMAGES,
     dataImages: { postgres: values.POSTGRES_IMAGE, redis: values.REDIS_IMAGE },
-    // Null unless builds run in containers: other tools read BUILDKIT_HOST too, and accept addresses that `conflicts`
-    // reports.
+    // Null unless builds run in containers. BUILDKIT_HOST may be set for other tools, with an address that `conflicts`
+    // would refuse.
     railpack: { buildkitHost: values.RUNTIME === 'swarm' ? values.BUILDKIT_HOST : null, searchPath: values.PATH },
   };
 }
@@ -233,7 +233,8 @@ function pick(env: Environment, patterns: readonly string[]): Record<string, str
 }
 
 /**
- * Variables that a prefix pattern must not pass to builds. They are the platform's own folders and publishing tokens.
+ * Matches variables that a prefix such as `CARGO_*` must not pass to builds. They name folders of the platform's host,
+ * or contain tokens for publishing packages.
  */
 const NOT_OF_MIRRORS = /_(HOME|DIR|TOKEN)$/;
 

@@ -6,7 +6,7 @@ import { isRunning, type ProcessIdentity } from './process-identity.js';
 
 export type LockAttempt<H> = { taken: true } | { taken: false; holder: H };
 
-/** Delay, in milliseconds, before a stale lock that another caller is removing is read again. */
+/** Delay before the next attempt if another caller is removing the stale lock, in milliseconds. */
 const RETRY_MS = 5;
 
 /**

@@ -44,9 +44,9 @@ export interface CanvasScope {
 export interface CanvasRecords {
   services: readonly { id: string }[];
   groups: readonly { id: string; name: string; environment_id: string | null }[];
-  /** Links between environment groups and services; both are in the scope. */
+  /** Links between environment groups and services. Both ends are shown on the canvas. */
   links: readonly { group_id: string; service_id: string }[];
-  /** Variables of a service or group that refer to a service; both are in the scope. */
+  /** Variables of a service or group that refer to a service. Both ends are shown on the canvas. */
   references: readonly { service_id: string | null; group_id: string | null; provider_id: string; key: string }[];
 }
 
@@ -59,7 +59,7 @@ export interface CanvasGroup {
 }
 
 export interface CanvasEdge {
-  /** The id is the same in every response, as long as the connection exists. */
+  /** Identifies the edge. The id is the same in every response, as long as the connection exists. */
   id: string;
   source: string;
   target: string;

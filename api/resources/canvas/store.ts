@@ -56,7 +56,10 @@ async function activeServices(db: Db, { workspaceId, projectId, environmentId }:
   return (await query.limit(CANVAS_LIMITS.nodes + 1)) as ServiceView[];
 }
 
-/** Returns environment groups restricted to the scope, and unrestricted ones linked to its services. */
+/**
+ * Returns the environment groups of a canvas. For a whole workspace, these are all of its groups. Otherwise they are
+ * the groups restricted to environments of the scope, and unrestricted groups linked to its services.
+ */
 async function groupsWithin(
   db: Db,
   scope: CanvasScope,

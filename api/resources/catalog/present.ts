@@ -18,7 +18,10 @@ export function presentCatalog(config: Config, workers: WorkerAbilities): Catalo
     capabilities: {
       hostingEnabled: config.hostingEnabled,
       workerOnline: workers.online,
-      /** In a swarm, replicas use the networks of their containers. Otherwise workers isolate builds and replicas. */
+      /**
+       * True if builds and replicas have isolated networks. The containers of a swarm always have. Otherwise it depends
+       * on the workers.
+       */
       networkIsolation: containers || workers.networkIsolation,
       rollbacks: true,
       cancellation: true,

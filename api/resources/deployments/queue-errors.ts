@@ -1,6 +1,6 @@
 import type { ErrorCode } from '../../../shared/core/error-registry.js';
 
-/** Error codes that refuse to queue a deployment, in addition to those of every write. */
+/** Error codes with which queueing a deployment can fail, in addition to those of every write. */
 export const QUEUE_ERRORS: readonly ErrorCode[] = [
   'source_invalid',
   'billing_required',

@@ -54,7 +54,8 @@ export async function setReports(
     not_before: trx.fn.now(),
     failures: 0,
   };
-  // A target in another repository is deleted with its reports, which cannot be updated through the new one.
+  // If the service has moved to another repository, the row of the old one is deleted with its reports: comments there
+  // cannot be updated through the new repository.
   const other = [address.apiUrl, address.project];
   await trx('forge_targets').where({ id }).whereRaw('(api_url, project) is distinct from (?, ?)', other).delete();
   await trx('forge_targets')

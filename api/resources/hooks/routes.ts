@@ -45,7 +45,7 @@ export const hookRoutes = [
     body: CreateHookBody,
     status: 201,
     response: CreatedHookResponse,
-    // No receipt is stored, because it would contain the secret.
+    // Idempotency-Key is ignored, because the stored response would contain the secret.
     keyed: false,
     handler: async (request) => {
       const { deps, trx, body, caller, authorize } = request;
@@ -112,8 +112,8 @@ export const hookRoutes = [
 ];
 
 /**
- * Throws invalid_request if the hook receives no pushes. Throws conflict if the service is a preview or is in no
- * environment.
+ * Checks that pushes to a hook can apply a stack. Throws invalid_request if the hook receives no pushes; conflict if
+ * the service is a preview or is in no environment.
  */
 function assertCanApply(provider: HookProvider, { environment_id, preview_of }: ServiceView): void {
   if (provider === 'generic') throw invalidRequest('/stack', 'needs a git host: a deploy hook reports no push');

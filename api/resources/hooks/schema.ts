@@ -54,7 +54,7 @@ export const CreateHookBody = Strict({
   token: Type.Optional(token('^[!-~]{8,}$')),
   apiUrl: Type.Optional(ApiUrl),
 });
-/** An empty token removes the stored one. */
+/** An empty token removes the stored one, so that deployments are no longer reported to the git host. */
 export const UpdateHookBody = Strict({ token: token('^(?:[!-~]{8,})?$'), apiUrl: Type.Optional(ApiUrl) });
 /** No other response contains the secret. */
 export const CreatedHookResponse = Strict({ hook: Strict({ ...FIELDS, secret: Type.String() }) });

@@ -36,7 +36,7 @@ export const keyRoutes = [
     body: CreateApiKeyBody,
     status: 201,
     response: CreatedApiKeyResponse,
-    // No receipt is stored, because it would contain the secret.
+    // Idempotency-Key is ignored, because the stored response would contain the secret.
     keyed: false,
     handler: async ({ trx, params, caller, body }) => {
       const { name, scope, expiresAt = null } = body;

@@ -13,7 +13,7 @@ const ApiKeySchema = Strict(
     email: Type.String(),
     createdAt: Timestamp,
     expiresAt: Nullable(Timestamp),
-    /** Recorded at most once a minute. */
+    /** When the key was last used; recorded at most once a minute. */
     lastUsedAt: Nullable(Timestamp),
   },
   'ApiKey',

@@ -10,13 +10,13 @@ export interface LogQuery {
   /** If set, lines of deployments from other branches are excluded. */
   branch?: string | undefined;
   source?: LogSource | undefined;
-  /** Part of the message, case-insensitive. */
+  /** Text that the message must contain, in upper or lower case. */
   search?: string | undefined;
   /** Excludes lines older than this many hours. */
   hours: number;
-  /** Returns lines with a greater id. If absent, returns the newest lines. */
+  /** If set, only lines with a greater id are returned. If absent, the newest lines are returned. */
   after?: number | undefined;
-  /** Returns the newest lines with a smaller id. Cannot be combined with `after`. */
+  /** If set, only the newest of the lines with a smaller id are returned. Cannot be combined with `after`. */
   before?: number | undefined;
   limit: number;
 }
@@ -27,7 +27,7 @@ const ANSWER_BYTES = 2 * 1024 * 1024;
 /** Lines in ascending order of id (specification, Logs). */
 export interface LogBatch {
   lines: LogLineRow[];
-  /** True if there are later lines, or may be because the search stopped early. */
+  /** True if there are later lines, or if a search stopped before it could know. */
   hasMore: boolean;
   /** The value of `after` for the next request. */
   cursor: number;
@@ -107,7 +107,7 @@ class LogReader {
     const found: LogLineRow[] = [];
     for (let below = before ?? Number.MAX_SAFE_INTEGER; ; ) {
       const step = await this.#reach('desc', below);
-      // Ids increase with time, so lines before this one are too old as well.
+      // If the last line of this step is too old, so are all lines before it, because ids increase with time.
       const least = step && !this.#isBefore(step) ? step.id : null;
       const rest = this.#matching()
         .where('id', '<', below)
@@ -168,8 +168,8 @@ class LogReader {
   }
 
   /**
-   * Returns SQL for an id up to which all lines are too old; at least `after`. The query bisects the ids, because they
-   * increase with time. Without it, a read would visit every old line after its cursor.
+   * Returns SQL for an id up to which all lines are too old for the query; `after` if none are. The SQL finds the id by
+   * bisection, because ids increase with time. Otherwise, a read would visit every old line after `after`.
    */
   #lastTooOld(after: number): Knex.Raw {
     return this.#db.raw(
@@ -187,7 +187,7 @@ class LogReader {
     );
   }
 
-  /** Lines before this time are too old, with an allowance for differences between workers' clocks. */
+  /** Lines before this time are too old for the query. The clocks of workers may differ by up to CLOCKS_MS. */
   #oldest(): Date {
     return new Date(this.#since.getTime() - CLOCKS_MS);
   }

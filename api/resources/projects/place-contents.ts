@@ -9,7 +9,9 @@ interface Contents {
   groups: string[];
 }
 
-/** Returns undeleted services, including archived ones, and groups restricted to the place. */
+/**
+ * Returns what a project or environment contains: undeleted services, also archived ones, and groups restricted to it.
+ */
 async function contentsOf(db: Db, place: Place): Promise<Contents> {
   const environments =
     'projectId' in place ? 'in (select id from environments where project_id = :id)' : '= cast(:id as uuid)';

@@ -24,14 +24,14 @@ interface QueueRunInput {
 
 /** Kinds of services in which commands can run. */
 const KINDS: readonly ServiceKind[] = ['web', 'private', 'worker', 'cron'];
-/** Maximum number of waiting and running commands per service that users entered. */
+/** Maximum number of unfinished runs per service whose command was entered by a user. */
 const MAX_GIVEN = 20;
 
 /**
- * Queues a run with a service's live release: of the given command, or of a cron service's own. Throws
+ * Queues a run of the given command, or of a cron service's own, in the service's live release. Throws
  * hosting_disabled, not_found, service_archived, no_runtime, billing_required; invalid_request if the kind has no runs
- * or the command is missing; conflict if the service is suspended, being deleted or restored, or has too many open
- * runs.
+ * or the command is missing; conflict if the service is suspended, being deleted or restored, or has too many
+ * unfinished runs.
  */
 export async function queueRun(
   trx: Transaction,
@@ -47,7 +47,7 @@ export async function queueRun(
   const service = await lockLiveService(trx, deps, { id, kinds: KINDS, have: 'runs' });
   const { configuration } = service;
   if (body.plan !== undefined) await assertWithinBudget(trx, service, { plan: body.plan, replicas: 1 });
-  // A command entered by a user can print the variables of the release.
+  // A command that a user entered can print the variables of the release, so the user must be permitted to use them.
   if (command !== null) await assertVariablesPermitted(trx, service.live_deployment_id, authorize);
   await assertRoomForRun(trx, service, command !== null);
   await assertNotRestoring(trx, id);
@@ -72,8 +72,8 @@ export async function queueRun(
 }
 
 /**
- * Throws conflict if there are too many open runs. Given commands and the command of a cron service are counted
- * separately.
+ * Throws conflict if the service has too many unfinished runs. Runs of commands that users entered and runs of a cron
+ * service's own command are counted separately.
  */
 async function assertRoomForRun(trx: Transaction, { id, configuration }: ServiceRow, isGiven: boolean): Promise<void> {
   await lockSchedule(trx, id);

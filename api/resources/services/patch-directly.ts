@@ -36,7 +36,7 @@ async function changeAfter(
   read: ServiceView,
   before: Promise<ServiceView | undefined> | undefined,
 ): Promise<ServiceView | undefined> {
-  // Prefer the previous change's result: it is newer than our own read.
+  // The result of the previous change in this process is newer than this request's own read.
   const newest = (await before?.catch(() => undefined)) ?? read;
   const input = { name: body.name, kind: body.kind, configuration: body.configuration, authorize };
   const change = (service: ServiceView) =>

@@ -6,9 +6,9 @@ import type { SignedInRequest } from '../../http/route.js';
 import type { EnrolBody } from './schema.js';
 
 /**
- * Checks that the session's own user makes the request, before a credential that can sign in is added. Throws
- * invalid_request if the password is wrong, or missing although the user has one or signed in too long ago. Throws
- * rate_limited.
+ * Checks that the user makes the request, and not somebody who stole the session. Called before the user adds a passkey
+ * or an authenticator. A user with a password must send it; one without must have signed in recently. Throws
+ * invalid_request, rate_limited.
  */
 export async function assertProof({ deps, limits, ctx, caller, body }: SignedInRequest<Static<typeof EnrolBody>>) {
   const { password } = body;

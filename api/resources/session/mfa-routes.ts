@@ -103,8 +103,8 @@ export const mfaRoutes = [
 ];
 
 /**
- * Counts a guess at the code. After a correct code, replaces the session cookie, because the session's privileges
- * change. Throws rate_limited.
+ * Confirms or removes the second factor if the code is correct. Then replaces the session cookie, because the session's
+ * privileges change. Counts a wrong code against the limit of guesses. Throws rate_limited.
  */
 async function change(
   { deps, limits, ctx, caller, body }: SignedInRequest<Static<typeof CodeBody>>,

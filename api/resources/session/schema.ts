@@ -38,7 +38,7 @@ const Code = Type.String({
 });
 
 const Token = Type.String({ minLength: 1, maxLength: 256 });
-/** The second factor of a user who is asked for it: one of them. */
+/** The second factor of a sign-in, for users who have one: either a code or a passkey. */
 const SecondFactor = { otp: Type.Optional(Code), passkey: Type.Optional(PasskeyProof) };
 
 export const SignInBody = Strict({

@@ -6,7 +6,7 @@ import type { SessionRequest } from '../../http/route.js';
 import { bootstrapOf } from './bootstrap.js';
 import type { BootstrapPresentation } from './schema.js';
 
-/** Returns the input of a sign-in that comes from the request itself. */
+/** Returns what a sign-in needs from the request besides its body, such as the client and its cookie. */
 export async function inputOf({ limits, ctx }: SessionRequest): Promise<Omit<SignInInput, 'otp'>> {
   return {
     client: await clientOf(ctx),

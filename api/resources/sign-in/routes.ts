@@ -5,7 +5,7 @@ import { findSignInSettings } from './settings-store.js';
 
 const PATH = '/workspaces/:workspaceId/sign-in';
 
-/** Who becomes a member by signing in with the installation's OpenID Connect provider. */
+/** Settings that decide who becomes a member of a workspace by signing in with the OpenID Connect provider. */
 export const signInRoutes = [
   defineRoute({
     method: 'GET',

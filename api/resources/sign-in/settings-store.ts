@@ -4,7 +4,7 @@ import type { Role } from '../../../shared/identity/policy.js';
 /** Roles that a sign-in can grant. Owners can be appointed only manually, by an owner. */
 export const SIGN_IN_ROLES = ['viewer', 'developer', 'admin'] as const;
 
-/** Who becomes a member of a workspace by signing in with the OpenID Connect provider. */
+/** Settings that decide who becomes a member of a workspace by signing in with the OpenID Connect provider. */
 export interface SignInSettings {
   /** Domains of verified e-mail addresses. If the list is empty, a sign-in adds no members. */
   allowedDomains: string[];
@@ -59,7 +59,7 @@ export type SignInWorkspace = SignInSettings & {
   admittedBefore: boolean;
 };
 
-/** Returns the workspaces that admit this domain, and those that the user joined by an earlier sign-in. */
+/** Returns the workspaces that admit this e-mail domain or that the user joined by an earlier sign-in. */
 export function signInWorkspaces(db: Db, user: { userId: string | null; domain: string | null }) {
   return rowsOf<SignInWorkspace>(
     db,

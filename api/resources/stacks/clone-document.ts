@@ -12,8 +12,8 @@ export interface ClonedDocument {
 
 /**
  * Returns the document for a clone of an environment: the pulled document without domains. `wishes` are the documents
- * of the environment's stacks by id. A variable with a plain or generated value in one of them keeps that entry. All
- * other variables become secrets. Pure. Throws conflict if names are not unique.
+ * of the environment's stacks by id. If one of them contains the current value of a variable or generates it, its entry
+ * is copied. Every other value becomes a secret. Pure. Throws conflict if names are not unique.
  */
 export function cloneDocument(state: EnvironmentState, wishes: ReadonlyMap<string, StackWish>): ClonedDocument {
   assertNamesUnique(state);
@@ -72,8 +72,8 @@ interface VariablesOwner {
 }
 
 /**
- * Returns the variables of a clone: the pulled entries, or the stack's own entry for a variable that is not a secret in
- * the stack.
+ * Returns the variables of a clone. A variable that would be a secret gets the entry of its stack's document, if that
+ * entry contains the current value or generates it.
  */
 function variablesOf(
   variables: Record<string, VariableEntry> | undefined,

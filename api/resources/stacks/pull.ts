@@ -78,7 +78,7 @@ function namedOnce<T extends { name: string }>(resources: readonly T[], what: st
   return resources.filter(({ name }) => counts.get(name) === 1);
 }
 
-/** Returns the fields that differ from their defaults. */
+/** Returns the fields of a service's configuration that differ from their defaults. */
 function configurationOf({ configuration }: ServiceState, { defaultRegion }: EnvironmentState): object {
   const defaults = { ...DEFAULT_CONFIGURATION, region: defaultRegion };
   return Object.fromEntries(

@@ -46,7 +46,7 @@ export const webhookRoutes = [
     body: CreateWebhookBody,
     status: 201,
     response: CreatedWebhookResponse,
-    // No receipt is stored, because it would contain the secret.
+    // Idempotency-Key is ignored, because the stored response would contain the secret.
     keyed: false,
     handler: async ({ deps, trx, body, workspace }) => {
       const { url, events, format = 'json' } = body;

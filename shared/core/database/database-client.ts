@@ -28,8 +28,8 @@ export const LASTING_CONNECTION = {
 };
 
 /**
- * Added to the server's statement timeout to get the client's, in milliseconds. A lost server cannot cancel a
- * statement.
+ * How much longer than the server the client waits for a statement, in milliseconds. The client's timeout matters only
+ * if the server is lost and so cannot cancel the statement itself.
  */
 const ANSWER_MS = 5_000;
 

@@ -1,6 +1,6 @@
 import { useEffect, useState } from 'react';
 
-/** Returns the current time, and draws again at this interval; with null, never. */
+/** Returns the current time, and renders the component again every `everyMs` milliseconds. Never if null. */
 export function useNow(everyMs: number | null): number {
   const [now, setNow] = useState(Date.now);
   useEffect(() => {
@@ -48,7 +48,7 @@ export function durationText(milliseconds: number): string {
   return `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
 }
 
-/** The duration between two times; until now if `to` is null. */
+/** Shows the duration between two times. If `to` is null, shows the growing duration until now. */
 export function Duration({ from, to }: { from: string; to: string | null }) {
   const now = useNow(to === null ? 500 : null);
   return <span>{durationText((to === null ? now : Date.parse(to)) - Date.parse(from))}</span>;

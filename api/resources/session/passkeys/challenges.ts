@@ -7,8 +7,9 @@ const NONCE_BYTES = 16;
 const TIME_BYTES = 6;
 
 /**
- * Challenges for passkeys. They are signed and not stored, so that people who are not signed in cannot fill a table.
- * `subject` is what a challenge is for: the id of the user who registers a passkey, or the subject of a `Purpose`.
+ * Creates and checks challenges for passkeys. They are signed and not stored, so that people who are not signed in
+ * cannot fill a table. `subject` limits what a challenge can be used for. It is the id of the user who registers a
+ * passkey, or the subject of a `Purpose`.
  */
 export class Challenges {
   readonly #secret: Buffer;

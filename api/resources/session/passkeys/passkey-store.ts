@@ -56,7 +56,10 @@ export async function findPasskey(
   return passkey && user ? { passkey, user } : null;
 }
 
-/** Records the use of a passkey. Returns false if its counter did not rise, unless it is always 0. */
+/**
+ * Records the use of a passkey. Returns false if its counter did not rise, which means that the passkey may be a copy.
+ * Passkeys without a counter always send 0, which is accepted.
+ */
 export async function recordPasskeyUse(db: Db, { id, counter }: Pick<PasskeyRow, 'id' | 'counter'>): Promise<boolean> {
   const used = `update passkeys set counter = :counter, used_at = now()
     where id = :id and (counter < :counter or (counter = 0 and :counter = 0))`;

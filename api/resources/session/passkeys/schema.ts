@@ -22,7 +22,7 @@ export const CreatePasskeyBody = Strict({
     }),
   }),
 });
-/** The assertion of a credential in the same JSON form. */
+/** A passkey's signature of a challenge, in WebAuthn's JSON form (`PublicKeyCredential.toJSON`). */
 export const PasskeyProof = Type.Object({
   id: CredentialId,
   rawId: CredentialId,

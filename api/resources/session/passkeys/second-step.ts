@@ -27,7 +27,7 @@ export async function passkeyOptions(request: OptionsRequest): Promise<Record<st
   return signInOptions(deps, secondStep(ctx, userId, body.token), known);
 }
 
-/** Returns the input of a sign-in for a passkey that the caller has sent with the first proof. */
+/** Returns the part of a sign-in's input that checks a passkey as the second step. Empty if none was sent. */
 export function passkeyInput(
   { deps, ctx }: SessionRequest,
   { passkey, token }: { passkey?: PasskeyProof; token?: string },
@@ -42,7 +42,10 @@ export function passkeyInput(
   };
 }
 
-/** Returns a purpose that binds a proof to this user, the sign-in link if there is one, and the browser. */
+/**
+ * Returns the purpose of a passkey that completes a sign-in. It names the user, the sign-in link if there is one, and
+ * the browser, so that the passkey's signature cannot be used for another sign-in.
+ */
 function secondStep(ctx: ApiContext, userId: string, token = ''): Purpose {
   const attempt = JSON.stringify([userId, token, readCookie(ctx, 'visitor')]);
   return { subject: `second step ${attempt}`, verifiesUser: false };

@@ -39,7 +39,9 @@ export async function registrationOptions(
   return { ...options };
 }
 
-/** What a proof is for: a sign-in with a passkey alone (subject ''), or the second step of a sign-in. */
+/**
+ * What a passkey's signature is for: a sign-in without any other proof (subject ''), or the second step of a sign-in.
+ */
 export interface Purpose {
   subject: string;
   /** True if the device has to ask for a PIN or a fingerprint, because the passkey is the only proof. */
@@ -63,7 +65,7 @@ export async function signInOptions(
   return { ...options };
 }
 
-/** Verifies a new credential. Throws invalid_request. */
+/** Verifies a new passkey that a browser has created for the user. Throws invalid_request. */
 export async function verifiedCredential(
   deps: ApiDeps,
   userId: string,
@@ -110,7 +112,7 @@ async function verifiedCounter(
   return verified.authenticationInfo.newCounter;
 }
 
-/** Checks the proof of a passkey and uses it up. Throws unauthenticated with the reason. */
+/** Checks a passkey's signature of a challenge, which is accepted only once. Throws unauthenticated with the reason. */
 export async function usePasskey(
   db: Db,
   deps: ApiDeps,

@@ -47,7 +47,10 @@ export async function admit(trx: Transaction, person: ProviderPerson, requestId:
   return user;
 }
 
-/** Applies the change, unless an admin has changed the membership concurrently. Returns false if nothing changed. */
+/**
+ * Adds the member or changes the role. Returns false if nothing changed: the workspace may be full, or an admin may
+ * have changed the membership concurrently.
+ */
 async function apply(
   trx: Transaction,
   user: UserRow,

@@ -15,7 +15,7 @@ export interface Bindings {
   verifier: string;
 }
 
-/** Total timeout of the requests to the provider that one page needs, in milliseconds. */
+/** Total timeout of all requests to the provider while one page is loaded, in milliseconds. */
 const ANSWER_MS = 9_000;
 /** How long a sign-out waits for the provider's metadata, in milliseconds. */
 const SIGN_OUT_MS = 3_000;
@@ -140,7 +140,7 @@ function personOf(claims: Record<string, unknown> & { iss: string; sub: string }
   return {
     issuer,
     subject,
-    // Some providers send the flag as a string.
+    // Some providers send `email_verified` as a string.
     verifiedEmail: typeof email === 'string' && (verified === true || verified === 'true') ? email : null,
     secondFactor: Array.isArray(amr) && amr.includes('mfa'),
     claims,

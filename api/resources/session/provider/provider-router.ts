@@ -81,7 +81,7 @@ async function signIn(deps: ApiDeps, ctx: ApiContext, person: ProviderPerson, re
     replaces: readCookie(ctx, 'session'),
     userAgent: ctx.get('User-Agent'),
     bound: !ctx.state.tls,
-    // No code is sent, so there is none to count.
+    // A sign-in with the provider sends no one-time code, so there is no guess to count.
     countCode: () => Promise.resolve(() => Promise.resolve()),
     byPassword: false,
     secondFactor: person.secondFactor,
@@ -92,8 +92,9 @@ async function signIn(deps: ApiDeps, ctx: ApiContext, person: ProviderPerson, re
 }
 
 /**
- * Returns the browser to which the state is bound: its cookie, which is created if `create` is set. Without TLS the
- * result includes the client key, because applications on other ports of the host could set the cookie.
+ * Returns a text that identifies the browser: its cookie, which is created if `create` is set. The state of a sign-in
+ * is bound to this text. Without TLS it includes the client's address, because applications on other ports of the host
+ * could set the cookie.
  */
 async function browserOf(ctx: ApiContext, create: boolean): Promise<string> {
   let cookie = readCookie(ctx, 'visitor');

@@ -69,7 +69,10 @@ export function referenceTo(
   return undefined;
 }
 
-/** Returns the parts of a database URL that the reference omits. They are a driver, options, or another database. */
+/**
+ * Returns the parts of a database URL that its replacement by a reference loses; '' if none. They are a driver,
+ * options, or another database.
+ */
 export function restOf({ kind, database }: ImportedDatabase, value: string): string {
   const [, driver = '', path = '', query = ''] = /^\w+(\+\w+)?:\/\/[^/?]*(?:\/([^?]*))?(\?.*)?$/.exec(value) ?? [];
   const isUsual = kind === 'postgres' ? ['', database].includes(path) : ['', '0'].includes(path);

@@ -42,7 +42,8 @@ export function kindOf(
   const isPlain = (each: number) => !NOT_HTTP.has(each) && !TLS.has(each);
   const port = published.find(isPlain) ?? published.find((each) => !NOT_HTTP.has(each)) ?? published[0];
   const isWeb = port !== undefined && !NOT_HTTP.has(port);
-  // The edge serves the web port over HTTPS, so neither this port nor a TLS port beside it is closed.
+  // Ports that only services inside the environment can still reach. The edge serves the web port over HTTPS, so
+  // neither the web port nor a TLS port beside it is one of them.
   const closed = ports.filter((each) => !(isWeb && (each.port === port || (TLS.has(each.port) && isPlain(port)))));
   for (const each of new Map(closed.map((one) => [one.port, one])).values()) {
     if (each.isLocal || DEBUGGERS.has(each.port)) continue;

@@ -9,7 +9,7 @@ function isHostName(name: string): boolean {
   return aliasOf({ name, slug: '' }) !== '';
 }
 
-/** Matches words at positions where an address has a host. */
+/** Matches words that may be host names, such as `db` in `postgres://user@db:5432`. */
 const HOSTS = /(?<=^|[/@,=])[\w.-]+(?=:\d|[/,]|$)/g;
 
 /** Returns the variables of a service. A value is null if it is unknown, for example because it comes from the host. */
@@ -27,7 +27,7 @@ export function environmentOf(
     if (text === undefined) lost(`services.${name}.env_file`, `${path} was not given: its variables are missing`);
     else Object.assign(found, readEnvLines(text));
   }
-  // Build arguments become variables, because builds get variables as arguments.
+  // A document has no build arguments, but its builds get the variables as arguments. So arguments become variables.
   for (const [key, value] of [...listed(looseOf(build).args), ...listed(environment)]) {
     if (!/^[A-Za-z_]\w*$/.test(key)) {
       lost(`services.${name}.environment.${key}`, 'is no name of a variable here');
@@ -79,7 +79,7 @@ export function variablesOf(
         const reference = referenceTo(database, key, value);
         if (reference === undefined) continue;
         const more = restOf(database, value);
-        // A connection timeout does not change the result of a query.
+        // The loss of a connection timeout is only a note, because it does not change the result of a query.
         const kind = /^\?(sslmode=disable&)?connect_timeout=\d+$/.test(more) ? 'note' : undefined;
         if (more !== '') lost(`${at}.environment.${key}`, `becomes the URL of ${database.name}, without ${more}`, kind);
         return [key, reference];

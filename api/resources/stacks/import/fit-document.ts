@@ -33,7 +33,7 @@ function problemsOf(document: StackDocument): ErrorDetail[] {
   return wish === null ? problems : planStack({ stackId: null, wish, state: EMPTY, values: {} }).problems;
 }
 
-/** Returns the keys of the value to remove for a problem at a path. A volume is removed as a whole. */
+/** Returns the keys that lead to the value to remove for a problem at a path. A volume is removed as a whole. */
 function placeOf(path: string): string[] {
   const keys = path.split('/').slice(1).map(unescaped);
   return keys[2] === 'volumes' ? keys.slice(0, 4) : keys;

@@ -124,8 +124,9 @@ export function importCompose(value: unknown, { repository, folder, files }: Imp
 const CONSOLE = /adminer|pgadmin|pgweb|commander|redisinsight/;
 
 /**
- * Returns why a server cannot become a database; null if it can. Scripts in the repository may create its content. Or
- * another service's code may contain its address, which would change.
+ * Returns why a database server of the file stays an ordinary service; null if the platform can replace it. It stays if
+ * scripts in the repository create its content. It also stays if another service's code seems to contain its address,
+ * because the address would change.
  */
 function whyNoDatabase(
   name: string,
@@ -137,7 +138,7 @@ function whyNoDatabase(
   const blind = services.find(({ name: other, service, variables }) => {
     if (!dependenciesOf(service).includes(name) || CONSOLE.test(textOf(service.image))) return false;
     const entries = Object.values(variablesOf(`services.${other}`, variables, { ...others, lost: () => undefined }));
-    // A service with a secret is not reported, because the secret might contain the database's address.
+    // A service with a secret variable does not count, because the secret might contain the database's address.
     return !entries.some((entry) => 'secret' in looseOf(entry) || looseOf(looseOf(entry).reference).service === name);
   });
   return blind === undefined ? null : `no variable of ${blind.name} has its address, so that its code has it`;
@@ -155,8 +156,8 @@ function scriptsOf({ volumes }: Loose): string[] {
 }
 
 /**
- * Returns the services that run once before others start → those of the others that use the same image. The service
- * becomes their pre-deploy command.
+ * Returns job → the services that wait for it and use the same image. A job is a service that must run to its end
+ * before others start. It becomes the pre-deploy command of those services.
  */
 function jobsOf(all: readonly Named[]): Map<string, string[]> {
   const jobs = new Map<string, string[]>();
@@ -218,7 +219,7 @@ function hostsOf(services: readonly { name: string; service: Loose }[]): Map<str
 /** Reports what a database of the platform does not support. */
 function loseOfDatabase(at: string, service: Loose, lost: Lost): void {
   const { command } = service;
-  // Setting a Redis password is common, and databases have one anyway.
+  // Options that only set a password or persistence of Redis are not reported, because every database here has both.
   if (command !== undefined && !/requirepass|appendonly/.test(textsOf(command).join(' '))) {
     lost(`${at}.command`, 'options of the database server are those of the platform');
   }

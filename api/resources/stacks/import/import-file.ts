@@ -26,10 +26,10 @@ const IMPORTERS: Readonly<Record<ImportFormat, Importer>> = {
   kamal: importKamal,
 };
 
-/** Maximum number of returned lines of each kind. */
+/** Maximum number of lines in each of the returned lists `lost` and `notes`. */
 const MAX_LINES = 1000;
 
-/** Loaded when the first TOML file is read. */
+/** The TOML parser, loaded when the first TOML file is read. */
 const toml = lazily(() => createRequire(import.meta.url)('smol-toml') as typeof Toml);
 
 /**

@@ -44,7 +44,7 @@ export function importFly(value: unknown, context: ImportContext, lost: Lost): S
   const processes = commands.length === 0 ? [[ONLY, ''] as const] : commands;
   const main = processes.find(([process]) => isMain(process, file))?.[0] ?? processes[0]?.[0] ?? ONLY;
   const { PORT: port, ...env } = looseOf(file.env);
-  // Build arguments become variables, because builds get variables as arguments.
+  // A document has no build arguments, but its builds get the variables as arguments. So arguments become variables.
   const variables = Object.entries({ ...looseOf(looseOf(file.build).args), ...env }).map(
     ([key, text]): [string, VariableEntry] => [key, textOf(text)],
   );
@@ -76,7 +76,7 @@ function isMain(process: string, { http_service: http, services }: Loose): boole
   return entriesOf(http, process).length + entriesOf(services, process).length > 0;
 }
 
-/** Returns the kind, port, health check path and number of replicas. */
+/** Returns the kind, port, health check path and number of replicas of the service for a process. */
 function networkOf(process: string, file: Loose, given_: unknown, lost: Lost): Record<string, unknown> {
   const http = entriesOf(file.http_service, process);
   const services = entriesOf(file.services, process);
@@ -145,7 +145,7 @@ function sizeOf(process: string, { vm }: Loose): { memoryMb: number; cpu: number
   const cores = Number(sizeCpus || textOf(cpus) || 0);
   return {
     memoryMb: plain || megabytesOf(number) || Number(sizeCpus) * (isShared ? 256 : 2048),
-    // A shared CPU is a sixteenth of a core, so the memory decides the plan.
+    // A shared CPU is only a sixteenth of a core. It counts as 0, so that the memory decides the plan.
     cpu: Number.isFinite(cores) && !isShared ? cores : 0,
   };
 }
