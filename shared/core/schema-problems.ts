@@ -33,7 +33,8 @@ function isImplied(
 ): boolean {
   const others = (tells: (other: ErrorObject) => boolean) => errors.some((other) => tells(other));
   switch (keyword) {
-    // A string that is too long also fails its pattern (`createAjv`), which would only repeat the problem.
+    // For a string of the wrong length, only its length is reported. Its pattern may fail too, because `createAjv`
+    // matches no very long string.
     case 'pattern':
     case 'format':
       return others((other) => other.instancePath === instancePath && /^m(?:in|ax)Length$/.test(other.keyword));
@@ -48,7 +49,7 @@ function isImplied(
       const hasAlternative = (other: ErrorObject) =>
         isAtOrBelow(other.instancePath, instancePath) && other.params.type !== 'null' && other.keyword !== 'anyOf';
       if (params.type === 'null') return others(hasAlternative);
-      // The value matches the type of another alternative, whose errors describe the actual problem.
+      // The value has the type of another alternative of `anyOf`. Only the errors of that alternative are of use.
       const isTyped = (other: ErrorObject) => other.keyword !== 'type' || other.instancePath !== instancePath;
       return schemaPath.includes('/anyOf/') && others((other) => hasAlternative(other) && isTyped(other));
     }

@@ -1,7 +1,10 @@
 import { isIP } from 'node:net';
 import ipaddr from 'ipaddr.js';
 
-/** Additional ranges without public servers. ipaddr.js counts the first two as public unicast. */
+/**
+ * Address ranges without public servers. They are checked separately, because ipaddr.js counts the first two as public
+ * unicast.
+ */
 const FURTHER = ['::/96', '100:0:0:1::/64', '2001::/23'].map((range) => ipaddr.parseCIDR(range));
 
 /**

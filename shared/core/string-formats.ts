@@ -25,8 +25,8 @@ export function stringFormats(now: () => Date): Record<string, (value: string) =
 }
 
 /**
- * Returns a check that rejects longer strings without examining them. A JSON Schema validator checks the format even if
- * the string exceeds maxLength.
+ * Returns a check that rejects a string of more than `length` characters without calling `isValid`. A JSON Schema
+ * validator checks the format even if the string exceeds maxLength.
  */
 export function atMost(length: number, isValid: (value: string) => boolean): (value: string) => boolean {
   return (value) => value.length <= length && isValid(value);

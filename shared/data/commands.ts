@@ -127,7 +127,10 @@ export async function assertUnreferenced(
   );
 }
 
-/** Thrown if a referenced database was deleted, was never deployed, or does not offer the key. */
+/**
+ * Thrown if a variable refers to a database that was deleted or never deployed, or to a value that the database does
+ * not have.
+ */
 class MissingDataServer extends SealError {}
 
 /** Returns the current values of references to databases. Throws `SealError`. */

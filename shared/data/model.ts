@@ -2,7 +2,7 @@ import { nameProblem } from '../services/database-name.js';
 import type { DataKind } from '../services/model.js';
 import { databasePlanOf } from '../services/plan-catalog.js';
 
-/** The keys to which a reference to a database can refer. */
+/** Kind of database → the names of its values, such as HOST or URL, to which a service's variables can refer. */
 export const OFFERED_KEYS: Readonly<Record<DataKind, readonly string[]>> = {
   postgres: ['HOST', 'PORT', 'USER', 'PASSWORD', 'DATABASE', 'URL'],
   redis: ['HOST', 'PORT', 'USER', 'PASSWORD', 'URL'],
@@ -91,7 +91,7 @@ export function storageBytes(planId: string): number {
   return databasePlanOf(planId).storageGb * GIGABYTE;
 }
 
-/** Connections reserved for the platform itself, in addition to the plan's maximum. */
+/** Number of connections that a database server accepts for the platform itself, in addition to the plan's maximum. */
 const OWN_SESSIONS = 5;
 
 /**
@@ -126,8 +126,8 @@ export function postgresSettings(planId: string): Record<string, string> {
 }
 
 /**
- * Returns the maximum size of a Redis server's data, in bytes. Rewriting the append-only file may need as much memory
- * again.
+ * Returns the maximum size of a Redis server's data, in bytes. It is less than half of the plan's memory, because
+ * rewriting the append-only file may need as much memory again.
  */
 export function redisMemoryBytes(planId: string): number {
   return Math.floor(databasePlanOf(planId).memoryMb * 0.45) * MEGABYTE;
@@ -153,8 +153,8 @@ export interface RedisSettings {
 }
 
 /**
- * Returns the contents of redis.conf. The append-only file is rewritten early enough to stay within the plan's disk
- * (measured: at most 3.5 times the memory).
+ * Returns the contents of redis.conf. The append-only file is rewritten early enough to fit on the plan's disk: in a
+ * measurement, its size was at most 3.5 times that of the memory.
  */
 export function redisConfiguration(settings: RedisSettings): string {
   const memory = redisMemoryBytes(settings.planId);
@@ -163,8 +163,8 @@ export function redisConfiguration(settings: RedisSettings): string {
     `port ${settings.port}`,
     'protected-mode no',
     'daemonize no',
-    // Redis would write a title over its environment, in which the platform looks for the mark of its own processes
-    // (`process-identity.ts`).
+    // Redis would write its process title over its environment variables. By one of these, the platform recognizes its
+    // own processes (`process-identity.ts`).
     'set-proc-title no',
     'logfile ""',
     `dir "${settings.folder.replaceAll('\\', '\\\\').replaceAll('"', '\\"')}"`,
@@ -172,8 +172,8 @@ export function redisConfiguration(settings: RedisSettings): string {
     `maxmemory-policy ${settings.evictionPolicy}`,
     `maxclients ${databasePlanOf(settings.planId).maxConnections + OWN_SESSIONS}`,
     'save ""',
-    // A backup requests the snapshot like a Redis replica does. It needs the snapshot's size first, which diskless
-    // replication omits.
+    // A backup requests a snapshot of the data like a Redis replica does. It needs the snapshot's size before the data,
+    // and diskless replication does not send the size.
     'repl-diskless-sync no',
     'appendonly yes',
     'appendfsync everysec',
@@ -194,7 +194,10 @@ export type StorageState = 'open' | 'read_only' | 'closed';
 
 /** Share of the storage limit from which new transactions are read-only by default. */
 const READ_ONLY_SHARE = 0.9;
-/** A restriction is lifted once usage falls below this share of its threshold. Otherwise the state would flap. */
+/**
+ * A restriction ends once usage falls below this share of the threshold at which it began. If both were equal, small
+ * changes of usage would start and end it all the time.
+ */
 const LIFT_SHARE = 0.97;
 
 /** Decides how the storage limit is enforced. Depends on the previous state `before`, so that it does not flap. */

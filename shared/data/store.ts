@@ -148,8 +148,8 @@ export async function recordUsage(db: Db, serviceId: string, usedBytes: number, 
 }
 
 /**
- * Returns database servers of deleted services whose volume is still on the host. Excludes volumes that an operation
- * holds.
+ * Returns database servers of deleted services whose volume is still on the host. Excludes volumes on which an
+ * operation, such as a backup, still works (`held_until`).
  */
 export async function volumesToRemove(db: Db, hostId: string): Promise<DataServerRow[]> {
   return rowsOf<DataServerRow>(
@@ -169,7 +169,10 @@ export async function forgetDataServer(db: Db, serviceId: string): Promise<void>
   );
 }
 
-/** Returns the services that refer to a database in a variable, a group's variable or their release. */
+/**
+ * Returns the names of services that refer to a database. The reference is in a variable of the service, in one of a
+ * linked environment group, or in the live release.
+ */
 export function servicesReferringTo(db: Db, serviceId: string): Promise<string[]> {
   return valuesOf<string>(
     db,

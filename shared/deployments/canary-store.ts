@@ -4,14 +4,14 @@ import { publishRouteChange } from '../services/publish-route.js';
 import { DEPLOYMENTS } from './kind.js';
 import { MOVE_ROUTES } from './store.js';
 
-/** The new release, or the one that was live before. */
+/** One side of a canary: the new release, or the one that was live before. */
 export type SideName = 'new' | 'previous';
 
 /** The requests that edges have counted on one side of a canary, and the number of its replicas that take requests. */
 export interface CanarySide {
   requests: number;
   errors: number;
-  /** Number of requests in each latency class (`latencyClass`). */
+  /** Number of requests by response time: one count for each index that `latencyClass` returns. */
   latency: readonly number[];
   ready: number;
 }
@@ -32,7 +32,7 @@ export interface Canary {
   cancelRequested: boolean;
   /** True if the service is active and serves the previous release. */
   isActive: boolean;
-  /** When a replica of the new release last changed. */
+  /** When the record of a replica of the new release last changed; `begunAt` if there is no replica. */
   changedAt: number;
   new: CanarySide;
   previous: CanarySide;

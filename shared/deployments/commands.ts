@@ -36,7 +36,10 @@ export interface QueueDeploymentInput {
   branch?: string;
   commitSha?: string;
   clearCache?: boolean;
-  /** The stack apply whose deployments go live together with this one; null if it goes live alone. */
+  /**
+   * Id of the change to a stack (a group of services) whose deployments all go live together; null if this one goes
+   * live alone.
+   */
   togetherId?: string | null;
   /** The caller's trace context, as returned by `validTraceparent`. */
   traceparent?: string | null;
@@ -114,7 +117,10 @@ async function lockDeployable(
   return service;
 }
 
-/** Throws idempotency_legacy_conflict if a deployment has this key but its stored response is gone. */
+/**
+ * Throws idempotency_legacy_conflict if a deployment was already created with this Idempotency-Key. A repeated request
+ * whose response is still stored does not get here.
+ */
 async function assertKeyUnused(trx: Transaction, idempotency: DeploymentKey | null | undefined): Promise<void> {
   if (!idempotency) return;
   const holder = await findKeyHolder(trx, idempotency);
@@ -148,7 +154,10 @@ export interface QueueRollbackInput {
   service: Pick<ServiceRow, 'id'>;
   source: DeploymentRow;
   actor: string;
-  /** The stack apply whose deployments go live together with this one; null if it goes live alone. */
+  /**
+   * Id of the change to a stack (a group of services) whose deployments all go live together; null if this one goes
+   * live alone.
+   */
   togetherId?: string | null;
   traceparent?: string | null;
   idempotency?: DeploymentKey | null;

@@ -3,8 +3,9 @@ import { prepare, rowsOfBatch } from '../core/database/prepared.js';
 import { ONLINE_SECONDS } from '../workers/store.js';
 
 /**
- * The first round examines as many workspaces as there are free slots, and this many more, because some may have
- * nothing to admit. If slots remain free, each further round examines `MAX_WORKSPACES`.
+ * The first round of admission examines the waiting deployments of one workspace per free slot, and of this many more
+ * workspaces, because some may have nothing to admit. If slots remain free, each further round examines
+ * `MAX_WORKSPACES`.
  */
 const SPARE_WORKSPACES = 4;
 const MAX_WORKSPACES = 128;
@@ -16,8 +17,8 @@ const MAX_ROUNDS = 8;
 const RECHECK_SECONDS = 5;
 const MAX_RECHECKS = 32;
 /**
- * How long only the process that admitted a deployment may enqueue its first job, in seconds. After that, any
- * dispatcher may, in case that process has crashed.
+ * Seconds during which only the process that admitted a deployment may enqueue its first job. After that, any process
+ * may do so, in case that process has crashed.
  */
 const HANDOVER_SECONDS = 2;
 
@@ -55,13 +56,16 @@ const PARKED = `'prepared', 'canary'`;
 const FREE_SLOTS = `(select coalesce(sum(deploy_slots), 0) from workers where seen_at > now() - interval '${ONLINE_SECONDS} seconds')
   - (select count(*) from deployments where finished_at is null and admitted_at is not null and status not in (${PARKED}, 'switched'))`;
 
-/** Transaction-local setting that passes the workspaces chosen by `turns` to `ADMIT`. */
+/**
+ * Name of a setting of the transaction. In it, the statement of `turns` leaves the ids of the chosen workspaces for
+ * `ADMIT`.
+ */
 const LINES = 'ranvier.admission_lines';
 
 /**
- * Returns a statement that locks the `admission_lines` rows of the next workspaces. Locks none if no slot is free.
- * Skips a row that another transaction has locked to change it, because another round follows that transaction's
- * commit. The chosen rows cannot change until the round ends.
+ * Returns a statement that chooses the next workspaces: `beyond` more than there are free slots, but none if no slot is
+ * free. Locks their `admission_lines` rows, which then cannot change until the round ends. Skips a row that another
+ * transaction has locked to change it, because another round follows that transaction's commit.
  */
 function turns(beyond: number) {
   return prepare<{ taken: number; wanted: number }>(
@@ -158,15 +162,15 @@ function missingDatabases(deployment: string): string {
          or (exists (select from preview_databases p where p.service_id = s.id) and (${lastRestore('status')}) <> 'succeeded')`;
 }
 
-/** Maximum number of deployments for which one call records a first reason for waiting. */
+/** Maximum number of waiting deployments without a recorded reason for which one call records why they wait. */
 const UNEXPLAINED = 50;
-/** Maximum number of deployments whose reason one call updates, in the order of their numbers. */
+/** Maximum number of waiting deployments whose recorded reason one call updates, in the order of their numbers. */
 const EXPLAINED_AGAIN = 100;
 
 /**
- * Records why deployments wait. Those without a recorded reason come first. The recorded reasons are updated a few per
- * call, because they depend on other deployments. A call starts after the deployment number `after`, and returns the
- * number for the next call.
+ * Records why deployments wait. Each call records a reason for deployments that have none. It also updates some of the
+ * recorded reasons, because they depend on other deployments. These updates start after the deployment with the number
+ * `after`. Returns the value of `after` for the next call.
  */
 export async function recordWaitingReasons(db: Db, after = 0): Promise<number> {
   const row = await oneRow<{ explained: number; last: number }>(
@@ -216,7 +220,8 @@ export async function recordWaitingReasons(db: Db, after = 0): Promise<number> {
 }
 
 /**
- * Records that admitted but unclaimed deployments wait for an unreachable queue engine. A claim clears it.
+ * Records that admitted but unclaimed deployments wait because the queue engine is unreachable. When a worker claims a
+ * deployment, this reason is cleared.
  */
 export async function recordEngineUnreachable(db: Db): Promise<void> {
   await db.raw(

@@ -61,7 +61,7 @@ function invalidSource(field: keyof ServiceConfiguration, message: string): AppE
   return new AppError('source_invalid', undefined, [{ path: `configuration.${field}`, message }]);
 }
 
-/** Returns true if there was a push to the service or, for a preview, to its base service. */
+/** Returns true if a commit was ever pushed to the repository of the service or, for a preview, of its base service. */
 async function wasPushed(trx: Transaction, serviceId: string): Promise<boolean> {
   const pushed = await rowCountOf(
     trx,

@@ -1,8 +1,8 @@
 import type { DueColumns } from '../engine/kind.js';
 
 /**
- * The result of a detection: how a deployment would build and run the repository. See docs/reference/detection.md. ''
- * means no command.
+ * The result of a detection: how a deployment would build and run the repository. See docs/reference/detection.md. A
+ * command of '' means that there is no such command.
  */
 export interface Detection {
   /** The branch that was read. It is the default branch if the repository does not have the requested one. */

@@ -62,8 +62,8 @@ function parsed(parse: typeof parseHostname, hostname: string, own: readonly str
 }
 
 /**
- * Redirects all requests for a locked domain to another host; null removes the redirect. Throws invalid_request if
- * redirects would form a chain.
+ * Redirects all requests for a domain to another host; null removes the redirect. The caller must have locked the
+ * domain's row. Throws invalid_request if redirects would form a chain.
  */
 export async function redirectDomain(
   trx: Transaction,
@@ -74,7 +74,8 @@ export async function redirectDomain(
   if (target === domain.redirect_to) return domain;
   if (target === domain.hostname) throw invalidRequest('/redirectTo', 'is the domain itself');
   if (target !== null) {
-    // Serializes concurrent changes, so that the second sees the first.
+    // Serializes changes of the redirects in a workspace, so that the second of two concurrent requests sees the first
+    // one's redirect.
     await lockUntilCommit(trx, `redirects of ${domain.workspace_id}`);
     const other = await redirectBeside(trx, domain, target);
     if (other !== null) throw invalidRequest('/redirectTo', `makes a chain of redirects: ${other} redirects already`);

@@ -97,11 +97,14 @@ const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
 /**
- * Time after which a verified domain without its TXT record becomes pending. Three consecutive daily checks span two
- * days.
+ * Milliseconds after which a verified domain that has lost its TXT record counts as unverified (`pending`). They are
+ * slightly fewer than two days, so that the third daily check without the record suffices.
  */
 const MISSING_MS = 2 * DAY - HOUR;
-/** Minimum check interval of a new domain. The interval is a tenth of the domain's age. */
+/**
+ * Minimum time between two checks of an unverified domain, in milliseconds. The time is a tenth of the domain's age,
+ * and at most `PENDING_MS`.
+ */
 const FIRST_MS = MINUTE;
 const PENDING_MS = 6 * HOUR;
 

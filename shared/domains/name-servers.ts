@@ -6,7 +6,10 @@ import { proofOf } from './model.js';
 const TIMEOUT_MS = 2_000;
 const TRIES = 2;
 
-/** Errors that mean "no such name or record". Any other error says nothing about the name. */
+/**
+ * Codes of DNS errors that mean that the name or record does not exist. Any other error, such as a timeout, proves
+ * nothing.
+ */
 const NOTHING: readonly unknown[] = ['ENOTFOUND', 'ENODATA'];
 
 export interface NameServerSettings {

@@ -6,7 +6,7 @@ import type { DomainRow, DomainVerdict } from './model.js';
 
 /** Days for which the host names of a deleted service are reserved for its workspace. */
 const RESERVED_DAYS = 7;
-/** Minutes after which a claimed check is repeated, in case its worker died. */
+/** Minutes after which another worker may repeat the DNS check of a domain, in case the worker that began it died. */
 const CLAIM_MINUTES = 10;
 
 /** Returns the domains of a service, newest first. */
@@ -60,7 +60,7 @@ export async function isTaken(
   return others > 0;
 }
 
-/** Stores the result of a check. Notifies the edges if it changes what they serve. */
+/** Stores the result of a DNS check of a domain. Notifies the edges if the result changes what they serve. */
 export async function recordVerdict(trx: Transaction, before: DomainRow, verdict: DomainVerdict): Promise<DomainRow> {
   const [row] = await trx<DomainRow>('domains')
     .where({ id: before.id })
@@ -73,7 +73,7 @@ export async function recordVerdict(trx: Transaction, before: DomainRow, verdict
   return row;
 }
 
-/** Returns a domain that would form a chain of redirects with this one; null if there is none. */
+/** Returns the name of a domain that would form a chain of redirects with this one; null if none would. */
 export async function redirectBeside(trx: Transaction, domain: DomainRow, target: string): Promise<string | null> {
   const row = await oneRow<{ hostname: string }>(
     trx,

@@ -3,11 +3,13 @@ import { webhookUrlProblem } from '../webhooks/model.js';
 export const DRAIN_SIGNALS = ['logs', 'metrics', 'traces'] as const;
 export type DrainSignal = (typeof DRAIN_SIGNALS)[number];
 
-/** Maximum number of drains per workspace. */
+/** Maximum number of drains per workspace. A drain sends logs, metrics or traces to a server outside the platform. */
 export const MAX_DRAINS = 5;
 export const MAX_HEADERS = 10;
 
-/** Headers that the platform sets itself, or that apply only to the connection. */
+/**
+ * HTTP headers that a drain may not set, because the platform sets them itself or they apply only to the connection.
+ */
 const RESERVED =
   /^(accept-encoding|connection|content-.*|expect|host|keep-alive|te|trailer|transfer-encoding|upgrade|user-agent)$/i;
 
@@ -27,7 +29,7 @@ export function reservedHeader(headers: Readonly<Record<string, string>>): strin
   return Object.keys(headers).find((name) => RESERVED.test(name));
 }
 
-/** Returns the URL to which a signal is sent. */
+/** Returns the URL to which a drain sends one kind of data: logs, metrics or traces. */
 export function signalUrl(endpoint: string, signal: DrainSignal): string {
   return `${endpoint.replace(/\/+$/, '')}/v1/${signal}`;
 }

@@ -7,7 +7,7 @@ import { moveOf } from './transition.js';
 /** Column → the value to match; null matches every value. Column names come from code, never from input. */
 type Match = Readonly<Record<string, string | null>>;
 
-/** Returns an SQL condition: the record is open and matches. */
+/** Returns an SQL condition: the record has not finished, and its columns have the values in `match`. */
 function openAnd(match: Match): string {
   const columns = Object.keys(match).filter((column) => match[column] !== null);
   return ['finished_at is null', ...columns.map((column) => `${column} = :${column}`)].join(' and ');

@@ -13,7 +13,7 @@ export interface DueRecord {
   kind: string | null;
 }
 
-/** Returns a function that prepares the statement returned by `sql` once per key. */
+/** Returns a function from a key, such as a kind of work, to its prepared statement. Calls `sql` once per key. */
 function preparedOnce<Key extends object, Row>(sql: (key: Key) => string): (key: Key) => Prepared<Row> {
   const known = new WeakMap<Key, Prepared<Row>>();
   return (key) => {

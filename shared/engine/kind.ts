@@ -48,8 +48,8 @@ interface LeaseRules {
   /** Column → SQL expression for the value that it gets when a record finishes. */
   onEnd?: Readonly<Record<string, string>>;
   /**
-   * Returns an SQL statement to run together with the one that finishes records. It reads, from `records`, the rows
-   * whose `finished_at` is set.
+   * Returns an SQL statement to run together with each one that may finish records of this kind. `records` is the name
+   * under which it reads the changed rows. Those that have finished have a `finished_at`.
    */
   ended?: (records: string) => string;
   /** True if a record can be cancelled: its worker must stop when `cancel_requested_at` is set. */

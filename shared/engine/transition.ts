@@ -78,7 +78,7 @@ export function moveOf(kind: WorkKind, event: string): Move {
   });
   if (moves.length === 0) throw new Error(`nothing of ${kind.table} can be ${event}`);
   const ends = moves.every(({ to }) => isEnd(states, to));
-  // True if a record in its new state waits for a claim. A claim changes such a state again.
+  // True if no worker has claimed the record in its new state. In such a state, the event `claimed` changes the status.
   const waits = moves.every(({ to }) => (states[to]?.claimed ?? to) !== to);
   const cases = moves.map(({ from, to, cancelled }) => {
     const wins = ends && kind.lease?.cancellable && cancelled !== undefined;
@@ -158,7 +158,10 @@ export function transition<Row extends WorkRow>(
   );
 }
 
-/** SQL without parameters. `only` is a further condition for a claim; `sql` sets further columns. */
+/**
+ * SQL to add to the statement of a claim. `only` is a further condition; `sql` sets further columns. Neither may have
+ * parameters.
+ */
 export interface ClaimRules {
   only?: string;
   sql?: string;

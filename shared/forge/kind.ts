@@ -1,8 +1,8 @@
 import { ABANDONED, DAY_SECONDS, defineKind, HOUR_SECONDS } from '../engine/kind.js';
 
 /**
- * The record kind of reports to git hosts. The reported status may change after it was sent, and then the same record
- * is due again. A target is locked while a report is sent to it, so no lease is needed.
+ * The record kind of status reports to git hosts, such as GitHub. If the status changes after it was reported, the same
+ * record becomes due again. A git host is locked while a report is sent to it, so no lease is needed.
  */
 export const FORGE_REPORTS = defineKind({
   table: 'forge_reports',

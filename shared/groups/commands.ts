@@ -58,8 +58,8 @@ export interface LinkInput {
   group: EnvironmentGroupView;
   serviceId: string;
   /**
-   * Order of links that are created in one transaction. If two groups have the same key, the later one takes
-   * precedence.
+   * Order of links that are created in one transaction. If two groups have a variable of the same name, the value from
+   * the group that was linked later is used.
    */
   position?: number;
   authorize: Authorize;

@@ -11,10 +11,13 @@ export type HookProvider = (typeof HOOK_PROVIDERS)[number];
 
 /** Maximum number of hooks per service. */
 export const MAX_HOOKS = 20;
-/** Maximum size of a delivery, in bytes. GitHub sends up to 25 MB, but only for pushes with very many commits. */
+/**
+ * Maximum size of the body of a webhook request, in bytes. GitHub sends up to 25 MB, but only for pushes with very many
+ * commits.
+ */
 export const MAX_DELIVERY_BYTES = 5 * 1024 ** 2;
 
-/** Returns a header of a delivery by its lower-case name; '' if it is absent. */
+/** Returns an HTTP header of a webhook request (delivery) by its lower-case name; '' if it is absent. */
 export type Headers = (name: string) => string;
 
 /** Returns the URL path at which a hook receives deliveries. */
@@ -58,7 +61,7 @@ export function deliveryId(provider: HookProvider, headers: Headers): string | n
   return id === undefined ? null : id.slice(0, MAX_ID_LENGTH);
 }
 
-/** The content of a delivery. */
+/** What a webhook request (delivery) reports. */
 export type HookEvent =
   | { type: 'push'; branch: string; before: string; after: string; message: string }
   | { type: 'deleted'; branch: string }

@@ -3,7 +3,7 @@ import { type Db, oneRow, rowCountOf, type Transaction } from '../core/database/
 import { hashToken } from '../secrets/random-token.js';
 
 const COUNT = 10;
-/** Excludes characters that look alike. */
+/** The characters of backup codes. Those that look alike are missing, such as 0 and o. */
 const LETTERS = 'abcdefghjkmnpqrstuvwxyz23456789';
 const HALF = 5;
 
@@ -40,7 +40,7 @@ function newCode(): string {
   return `${half()}-${half()}`;
 }
 
-/** Includes the user's id, so that equal codes of two users have different hashes. */
+/** Returns the hash of a backup code and the user's id. With the id, equal codes of two users have different hashes. */
 function hashOf(userId: string, code: string): Buffer {
   return hashToken(`${userId} ${code}`);
 }

@@ -17,7 +17,10 @@ const READ = { access: 'read', role: 'viewer' } as const satisfies Policy;
 /** Requires developer, or admin in a protected environment (specification, Authentication 6). */
 const WRITE = { access: 'write', role: 'developer', protectedRole: 'admin' } as const satisfies Policy;
 
-/** For operations that do not change an environment, so a protected one requires no higher role. */
+/**
+ * For operations that change nothing in an environment. A protected environment therefore requires no higher role for
+ * them.
+ */
 const ARRANGE = { access: 'write', role: 'developer' } as const satisfies Policy;
 const ADMIN = { access: 'write', role: 'admin' } as const satisfies Policy;
 /** For operations that grant access to another person. */

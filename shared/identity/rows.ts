@@ -18,11 +18,18 @@ export interface SessionRow {
   user_id: string;
   token_hash: Buffer;
   second_factor: boolean;
-  /** True after a sign-in with a password. False after one with the OpenID Connect provider or a link. */
+  /**
+   * True after a sign-in with a password; false after one with the OpenID Connect provider, a link or only a passkey.
+   */
   by_password: boolean;
-  /** The client key to which a session without TLS is bound; null for a session over TLS. */
+  /**
+   * Identifies the client, usually by its IP address, to which a session without TLS is bound; null for one over TLS.
+   */
   client: string | null;
-  /** The client key from which the user signed in. `user_agent` is the User-Agent header. */
+  /**
+   * Identifies the client from which the user signed in, usually by its IP address. `user_agent` is its User-Agent
+   * header.
+   */
   origin: string;
   user_agent: string;
   created_at: Date;
@@ -34,7 +41,10 @@ export interface MembershipRow {
   workspace_id: string;
   user_id: string;
   role: Role;
-  /** True if a sign-in with the OpenID Connect provider created the membership. Its claims then determine the role. */
+  /**
+   * True if a sign-in with the OpenID Connect provider created the membership. What the provider reports about the user
+   * then determines the role.
+   */
   by_sign_in: boolean;
   created_at: Date;
 }

@@ -16,7 +16,10 @@ export async function isKnownClient(db: Db, email: string, client: string): Prom
   return found > 0;
 }
 
-/** Records that the user signed in from the client. Deletes old clients of the user, and those beyond 20. */
+/**
+ * Records that the user signed in from the client. Of the user's recorded clients, keeps only the 20 latest, and none
+ * that was unused for 90 days.
+ */
 export async function rememberClient(db: Db, userId: string, client: string): Promise<void> {
   await db.raw(
     `insert into known_clients (user_id, client) values (:userId, :client)
@@ -30,7 +33,7 @@ export async function rememberClient(db: Db, userId: string, client: string): Pr
   );
 }
 
-/** How long a session lasts without use. It always ends at its `expires_at`. */
+/** How long an unused session lasts, as an SQL interval. Even a session in use ends at its `expires_at`. */
 export const IDLE = `interval '12 hours'`;
 const LIFETIME = `interval '7 days'`;
 

@@ -29,7 +29,10 @@ export async function lockSignInLink(trx: Transaction, tokenHash: Buffer): Promi
   return (await rowsOf<UserRow>(trx, `${USER} for update of l`, { tokenHash }))[0];
 }
 
-/** Moves a provider sign-in that waits with a sign-in link to the session that the link started. */
+/**
+ * Moves the record of a provider's sign-in from a sign-in link to the session that the link started. Such a record
+ * belongs to a link while the user has yet to enter a second factor.
+ */
 export async function moveProviderSignIn(db: Db, of: { tokenHash: Buffer; sessionId: string }): Promise<void> {
   await db.raw(
     `update provider_sign_ins p set session_id = :sessionId, link_id = null

@@ -28,7 +28,9 @@ export interface SignInInput {
   usePasskey?: ((trx: Transaction, userId: string) => Promise<void>) | undefined;
   /** The token of the browser's previous session, which is deleted; null if there was none. */
   replaces: string | null;
-  /** The key of the client from which the user signs in. It is recorded as known. */
+  /**
+   * Identifies the client from which the user signs in, usually by its IP address. It is recorded as known to the user.
+   */
   client: string;
   /** The User-Agent header. */
   userAgent?: string;

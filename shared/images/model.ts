@@ -6,15 +6,20 @@ export interface ImageManifest {
   type: 'process' | 'static';
   /** The detected or configured runtime: node, python, go, static … */
   runtime: string;
-  /** The image's name for a container engine, pinned to its digest; absent for images that are folders. */
+  /**
+   * The image's name for a container engine, pinned to its digest; absent if the image is a plain folder on the host.
+   */
   reference?: string;
-  /** A shell command line, run in `workingDirectory`. With a `reference`, '' means the image's own command. */
+  /**
+   * A shell command line, run in `workingDirectory`. '' means the ENTRYPOINT and CMD of the image that `reference`
+   * names.
+   */
   startCommand: string;
   /** The start command to show to users, if `startCommand` was derived from it; absent in older images. */
   shownCommand?: string;
   /** The Procfile's `release` command, which runs before each release; absent if there is none. */
   releaseCommand?: string;
-  /** The process of an image with its own root file system; absent for images that are folders. */
+  /** How to start an image that has its own root file system; absent if the image is a plain folder on the host. */
   process?: ImageProcess;
   /** Folder in which the start command runs, relative to the image's folder; '' is that folder itself. */
   workingDirectory: string;
@@ -22,7 +27,7 @@ export interface ImageManifest {
   publishDirectory: string;
   /** The page that a single-page application serves for unknown paths; absent for other sites. */
   fallback?: string;
-  /** The base path under which a static site's pages expect it, such as `/shop`; absent if it is `/`. */
+  /** The URL path under which a static site's pages expect to be served, such as `/shop`; absent if it is `/`. */
   base?: string;
   /** The rules in the static site's files `_redirects` and `_headers`; absent if it has none. */
   siteRules?: SiteRules;

@@ -36,12 +36,15 @@ const ownModules: Plugin = {
   },
 };
 
-/** Placeholder for the `import.meta.url` of the bundle itself. */
+/**
+ * Stands for the `import.meta.url` of the bundle while `withPlaces` replaces all other occurrences of
+ * `import.meta.url`.
+ */
 const HERE = '__HERE__';
 
 /**
- * Replaces `import.meta.url` by the URL of the module's own file, because modules read and start files beside them. A
- * module that starts one of the bundled programs gets the URL of the bundle.
+ * Replaces `import.meta.url` in a module's code by the URL of the module's own file, because modules read and start
+ * files beside them. If that file is one of the bundled programs, the URL of its bundle is used instead.
  */
 function withPlaces(id: string, code: string): string {
   return code

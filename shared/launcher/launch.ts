@@ -34,7 +34,7 @@ import { readSecretsKey, secretsKeyFile } from './secrets-key.js';
  */
 
 const PACKAGE_PROCFILE = fileURLToPath(new URL('../../../Procfile', import.meta.url));
-/** Longer than the shutdown deadline of the platform's own processes. */
+/** Seconds until a process of the platform that was asked to exit is killed. The process itself gives up after 30 s. */
 const CHILD_GRACE_SECONDS = 35;
 const ORPHAN_SECONDS = 3;
 const DEADLINE_MS = 60_000;

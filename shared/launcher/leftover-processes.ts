@@ -13,12 +13,15 @@ import { runAs } from './system-user.js';
 const ORDERLY_END_MS = 10_000;
 const POLL_INTERVAL_MS = 50;
 /**
- * Only this much of a command line is read. The label is an argument of PostgreSQL or Valkey, whose command lines are
- * short.
+ * Number of bytes that are read of a process's command line, to find the label in it. The label is an argument of
+ * PostgreSQL or Valkey, whose command lines are short.
  */
 const MAX_COMMAND_BYTES = 64 * 1024;
 
-/** Returns the label in the command lines of processes that belong to one folder. */
+/**
+ * Returns the label of the processes that belong to one folder. Their command lines contain it, so that a later start
+ * can find them.
+ */
 export async function labelOf(folder: string): Promise<string> {
   const digest = createHash('sha256').update(await realpath(folder));
   return `ranvier-${digest.digest('hex').slice(0, 12)}`;

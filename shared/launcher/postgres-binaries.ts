@@ -53,8 +53,8 @@ async function locatePackage(): Promise<{ native: string; version: string }> {
 }
 
 /**
- * Returns cache folders that outlive this process and that other users can read. In each, only this process's user may
- * write to its own subfolder.
+ * Returns paths for a cache that outlives this process and that other users can read. `copyOnce` refuses a folder to
+ * which other users could write.
  */
 function hostCaches(): string[] {
   return [join('/var/cache', 'ranvier'), join(tmpdir(), `ranvier-${process.getuid?.() ?? 0}`)];

@@ -17,13 +17,14 @@ export interface SocketFolder {
   path: string;
   /** The path by which the server accesses the folder. */
   seen: string;
-  /** Deletes the folder with a short path outside DATA_DIR, if the socket needs one. */
+  /** Deletes the temporary folder outside DATA_DIR. There is one only if the socket's path in DATA_DIR is too long. */
   remove(): Promise<void>;
 }
 
 /**
- * Creates an empty `<dataDir>/postgres/socket` (0700). `seen` is the path by which the server accesses its parent. If
- * the path is too long for a socket, creates a private temporary folder with a symbolic link to it.
+ * Creates an empty `<dataDir>/postgres/socket` (0700). `seen` is the path by which the server accesses
+ * `<dataDir>/postgres`. If the path is too long for a socket, creates a private temporary folder with a symbolic link
+ * to the created one.
  */
 export async function prepareSocketFolder(
   dataDir: string,
@@ -66,7 +67,9 @@ async function shortPath(folder: string, user: SystemUser | undefined): Promise<
   return path;
 }
 
-/** Deletes the private folder if the path is in one. Leaves any other path unchanged. */
+/**
+ * Deletes the temporary folder that contains the path, if `shortPath` has created one. Leaves any other path unchanged.
+ */
 async function removeShort(path: string | null): Promise<void> {
   if (path === null || !dirname(path).includes(`/${SHORT_PREFIX}`)) return;
   await rm(dirname(path), { recursive: true, force: true });

@@ -36,12 +36,14 @@ export interface RunnerOptions {
   /** Called when the process is not restarted any more, because it keeps exiting right after its start. */
   onGivenUp: (error: Error) => void;
   /**
-   * Seconds between SIGTERM and SIGKILL. `orphanSeconds` applies instead if the launcher was killed. It is shorter,
-   * because the database then stops at the same time.
+   * Seconds between the signal that asks the process to exit and SIGKILL. `orphanSeconds` applies instead if the
+   * launcher was killed. It is shorter, because the database then stops at the same time.
    */
   graceSeconds: number;
   orphanSeconds: number;
-  /** See `TetherOptions`. */
+  /**
+   * A text in the command line of each started process, by which a later start finds processes that are still running.
+   */
   label: string;
 }
 

@@ -22,7 +22,7 @@ import { assertFitsVolumes, concernsVolumes } from '../volumes/commands.js';
 import { assertWithinBudget } from '../workspaces/workspace-limits.js';
 
 export interface UpdateServiceInput {
-  /** The caller must have locked it with `lockServiceRow`. */
+  /** The service to update, whose row the caller must have locked with `lockServiceRow`. */
   service: ServiceView;
   actor: string;
   name?: string | undefined;
@@ -30,7 +30,7 @@ export interface UpdateServiceInput {
   configuration?: PartialServiceConfiguration | undefined;
   placement?: Placement | undefined;
   authorize: (facts: { protectedEnvironment: boolean }) => void;
-  /** Called before work is queued. Throws engine_unavailable. */
+  /** Called before work is queued. Throws engine_unavailable if the queue engine cannot be reached. */
   needEngine: () => void;
 }
 

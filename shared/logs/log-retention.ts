@@ -2,8 +2,8 @@ import { type Db, rowsOf } from '../core/database/database-client.js';
 import { daysAhead, EXPIRY_DAYS } from './model.js';
 
 /**
- * How long a change of the table's partitions waits for readers. New readers wait behind the change, so this is short;
- * the next run tries again.
+ * How long a change of the partitions of `log_lines` waits for queries that read them. New queries have to wait behind
+ * the change, so the time is short; the next run tries again.
  */
 const LOCK_TIMEOUT = '2s';
 

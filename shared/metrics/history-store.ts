@@ -49,7 +49,8 @@ export async function rollUp(db: Db): Promise<void> {
     const source = RESOLUTIONS[index - 1];
     if (source === undefined) continue;
     while (!(await rollUpPart(db, step, source))) {
-      // Each call processes one part; repeat until all are done.
+      // Nothing else to do: each call aggregates one part of the time, and returns true once it has reached the
+      // present.
     }
   }
 }

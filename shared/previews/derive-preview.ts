@@ -15,7 +15,7 @@ export interface Deployable {
   /** Null if the deployment gets no variables. */
   variables: VariablesOf | null;
   commitSha: string | undefined;
-  /** The branch and the databases of a preview; null for any other service. */
+  /** A preview's branch, and the setting that says which databases the preview uses; null for any other service. */
   preview: { branch: string; databases: ServiceConfiguration['previewDatabases'] } | null;
 }
 

@@ -18,7 +18,7 @@ export interface PreviewRow {
   created_at: Date;
 }
 
-/** A preview, with the data that its presenter needs. */
+/** A preview, with the further data that the API shows of it. */
 export type PreviewView = ServiceView & {
   preview_branch: string;
   preview_pull_number: number | null;
@@ -75,7 +75,10 @@ export async function insertPreview(trx: Transaction, preview: NewPreview): Prom
   await trx<PreviewRow>('previews').insert(preview);
 }
 
-/** Links a preview to a pull request. Keeps the preview if an earlier pull request had marked it for deletion. */
+/**
+ * Links a preview to a pull request. If the end of an earlier pull request has marked the preview for deletion, removes
+ * that mark.
+ */
 export async function linkPull(trx: Transaction, serviceId: string, number: number): Promise<void> {
   await trx<PreviewRow>('previews')
     .where({ service_id: serviceId })

@@ -21,7 +21,10 @@ import type { CommandDeps } from '../secrets/command-deps.js';
 import type { ServiceView } from '../services/store.js';
 import { createPreview, previewForBranch } from './preview-commands.js';
 
-/** The result of handling a report. `preview` is the preview of the pull request's branch; null if there is none. */
+/**
+ * The result of handling a git host's report about a pull request. `preview` is the preview of the pull request's
+ * branch; null if there is none.
+ */
 export type PullOutcome =
   | { type: 'stale' }
   | { type: 'closed'; ended: boolean }

@@ -15,7 +15,10 @@ export interface PushRow {
   commit_sha: string;
 }
 
-/** Returns the record of a service's pushed repository. If there is none, creates one for the folder `folderId`. */
+/**
+ * Returns the record of a service's pushed repository. If there is none, creates one with `folderId`, which identifies
+ * the folder in which an API process stores the repository.
+ */
 export async function recordRepository(db: Db, serviceId: string, folderId: string): Promise<PushedRepositoryRow> {
   await db('pushed_repositories')
     .insert({ service_id: serviceId, folder_id: folderId })
@@ -26,7 +29,10 @@ export async function recordRepository(db: Db, serviceId: string, folderId: stri
   return row;
 }
 
-/** Records the address of an API process that serves the repositories of a folder. */
+/**
+ * Records the address of an API process that serves the pushed repositories in one folder. The folder is identified by
+ * `folderId`, because API processes on several hosts may have different folders.
+ */
 export async function announceHost(db: Db, folderId: string, address: string): Promise<void> {
   await db.raw(
     `insert into push_hosts (folder_id, address) values (:folderId, :address)
@@ -104,8 +110,8 @@ interface DeployedPush {
 }
 
 /**
- * Returns the unsettled deployment that an earlier push of this commit to the branch queued. It is either unfinished,
- * or live while the branch has not been updated yet.
+ * Returns the deployment that an earlier push of this commit queued, if that push is not settled. The deployment is
+ * either unfinished, or live while the branch has not been updated yet.
  */
 export function findOpenPush(trx: Transaction, pushed: PushedCommit): Promise<DeployedPush | null> {
   const isOpen = `(d.status = 'live' or d.finished_at is null and d.cancel_requested_at is null)`;
@@ -131,8 +137,9 @@ function findPush(
 }
 
 /**
- * Marks the unsettled pushes of a commit to a branch as settled. They then no longer update the branch. At most one
- * push may be unsettled. The caller must ensure that none of their deployments continues.
+ * Marks unsettled pushes of a commit as settled, so that they no longer update the branch. Must be called before the
+ * commit is pushed to the branch again, because at most one of its pushes may be unsettled. The caller must ensure that
+ * the deployments of the marked pushes do not continue.
  */
 export async function giveUpPushes(trx: Transaction, { serviceId, ref, commitSha }: PushedCommit): Promise<void> {
   await trx('pushes')

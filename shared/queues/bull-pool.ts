@@ -170,7 +170,7 @@ export function bullBackend(pool: BullPool): BullBackend {
   };
 }
 
-/** Suffix of the names of listening connections. */
+/** Suffix of the `application_name` of connections that listen for notifications of new jobs. */
 export const LISTENER = '-listener';
 
 /** Migrates BullMQ's own schema (`bullmq`) to the package's version. Takes a lock, so concurrent calls are safe. */

@@ -54,7 +54,9 @@ export class Dispatcher {
     this.#logs = new BackgroundRun(() => this.#handOverAll(LOG_BATCHES), failed);
   }
 
-  /** Starts a dispatch in the background. Calls during a dispatch result in one more. */
+  /**
+   * Starts a dispatch in the background. If one is already running, one more follows it, however often this is called.
+   */
   wake(): void {
     this.#everything.wake();
   }
@@ -159,7 +161,10 @@ export class Dispatcher {
   }
 }
 
-/** Runs work in the background, one run at a time. Calls of `wake` during a run result in one more run. */
+/**
+ * Runs work in the background, one run at a time. If `wake` is called during a run, once or often, one more run
+ * follows.
+ */
 class BackgroundRun {
   readonly #work: () => Promise<void>;
   readonly #failed: (error: unknown) => void;

@@ -1,7 +1,7 @@
 import { EventEmitter } from 'node:events';
 import type { PostgresConnection } from 'bullmq';
 
-/** BullMQ's channel for new jobs. The payload is the queue. */
+/** PostgreSQL channel on which BullMQ announces new jobs. The payload of a notification is the name of the queue. */
 export const JOBS_CHANNEL = 'bullmq_jobs';
 
 /** The connection on which BullMQ listens. */
@@ -53,7 +53,8 @@ export class JobTurns {
     if (known !== undefined) return known;
     const passed = new EventEmitter().setMaxListeners(0);
     client.on('notification', (message) => this.#announce(message, passed));
-    // BullMQ sends statements on this client and subscribes to notifications. `close` closes the shared connection.
+    // BullMQ sends statements and receives notifications through this object. Its `release` does nothing, because other
+    // workers use the same connection.
     const own = {
       query: <R>(text: string, params?: readonly unknown[]) => client.query<R>(text, params),
       on(_event: string, listener: Listener | ((error: Error) => void)) {

@@ -17,8 +17,8 @@ export type EngineConfig = Pick<Config, 'databaseUrl' | 'redisUrl'>;
 interface WorkerConnection {
   connection: WorkerOptions['connection'];
   /**
-   * Undefined for Redis. For PostgreSQL, the factory is cast to this type, so that the same call constructs workers of
-   * either.
+   * BullMQ's factory for its PostgreSQL backend; undefined for Redis. The factory is cast to the type `undefined`, so
+   * that one call of the Worker constructor suits both.
    */
   backendFactory: undefined;
   /** Seconds after which an idle worker asks for jobs. A new job or a lost connection wakes it sooner. */
@@ -46,8 +46,8 @@ export interface Engine {
   isPending(queue: QueueName, recordId: string, dispatch: number): Promise<boolean>;
   workerConnection(): WorkerConnection;
   /**
-   * Wakes workers for jobs whose delay is over. A waiting worker knows only the jobs that were delayed before it began
-   * to wait. The jobs that another worker delayed later would wait too long if that worker has died.
+   * Wakes workers for jobs whose delay is over. A waiting worker wakes by itself only for jobs that were delayed before
+   * it began to wait. If another worker delays a job later and then dies, no worker would wake for that job in time.
    */
   announceDelayed(): Promise<void>;
   /** Sets how many workers are online, so that they do not all ask for the same job. */
@@ -70,8 +70,8 @@ interface Backend {
 }
 
 /**
- * Connects to the queue engine. Throws if Redis is configured but unreachable. The backend's list of connections shows
- * `name`.
+ * Connects to the queue engine. Throws if Redis is configured but unreachable. `name` is the name that Redis or
+ * PostgreSQL shows for the connections.
  */
 export async function createEngine(config: EngineConfig, log: Logger, name: string): Promise<Engine> {
   const backend = config.redisUrl
@@ -155,7 +155,7 @@ async function redisBackend(url: string, name: string, log: Logger): Promise<Bac
     removesAtEnd: true,
     createQueue: (queue) => new Queue(queue, { connection: redis, skipWaitingForReady: true }),
     ping: () => redis.ping(),
-    // A worker waits until an outage is over, so its commands may be queued.
+    // Unlike a request, a worker can wait until an outage of Redis is over. Its commands are queued until then.
     workerConnection: () => {
       const connection = redis.duplicate({ enableOfflineQueue: true });
       ofWorkers.push(connection);

@@ -30,17 +30,20 @@ const MIB = 1024 * 1024;
 
 /** Maximum size of a message from a client or worker, in bytes. */
 export const MAX_MESSAGE_BYTES = MIB;
-/** Buffer limits in bytes: of a process for all connections, and the range of one connection's share. */
+/**
+ * Limits for buffered data in bytes. The connections of a process share `total` equally, but each may buffer at least
+ * `least` and at most `most`.
+ */
 const MAX_BUFFERED = { total: 16 * MIB, most: MIB, least: 64 * 1024 };
 
 /**
- * Returns the maximum number of buffered bytes per peer, in a process with this many peers. Beyond it, the source is
- * paused.
+ * Returns how many bytes a process with this many connections may buffer for each of them. If more bytes are buffered
+ * for a connection, the stream that supplies them is paused.
  */
 export function bufferOf(peers: number): number {
   return Math.max(MAX_BUFFERED.least, Math.min(MAX_BUFFERED.most, Math.floor(MAX_BUFFERED.total / peers)));
 }
-/** Maximum number of buffered messages per peer. Beyond it, the source is paused. */
+/** Maximum number of buffered messages per connection. If there are more, the stream that supplies them is paused. */
 export const MAX_BUFFERED_MESSAGES = 1_000;
 
 /** Maximum size of a shell recording, in bytes of text. Further output is not recorded. */

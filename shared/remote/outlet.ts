@@ -10,11 +10,11 @@ interface Source {
 /** Maximum size of a message that is merged from several, in bytes. */
 const MAX_MERGED_BYTES = MAX_MESSAGE_BYTES / 8;
 
-/** Number of outlets in this process. They share its buffer limit. */
+/** Number of `Outlet` objects with an open connection in this process. They share the process's buffer limit. */
 let outlets = 0;
 
 /**
- * Number of bytes read after which the process collects garbage. V8 would wait for 64 MiB, because it counts only the
+ * Number of bytes sent after which the process collects garbage. V8 would wait for 64 MiB, because it counts only the
  * few objects of the young generation and not their buffers. The C library would then keep that memory.
  */
 const COLLECTED_BYTES = 8 * MAX_MESSAGE_BYTES;
@@ -29,9 +29,9 @@ function collect(bytes: number): void {
 }
 
 /**
- * Sends messages to a WebSocket, and pauses their source while the peer's buffer is full. With `merges`, the messages
- * are parts of one stream. Those that wait for an earlier one are then merged, because each message costs as much as
- * many kilobytes.
+ * Sends messages to a WebSocket, and pauses their source while too much is buffered for the peer. With `merges`, the
+ * messages are parts of one stream, and those that have to wait for an earlier one are merged. Without merging, each
+ * small message would cost as much as many kilobytes.
  */
 export class Outlet {
   readonly #peer: WebSocket;

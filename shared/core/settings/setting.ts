@@ -11,7 +11,7 @@ export interface Setting<T> {
   processes: readonly Process[];
   /** The description in the documentation: one or more sentences of Markdown. */
   meaning: string;
-  /** The default as the documentation shows it, for defaults whose text alone would not be clear. */
+  /** What the documentation shows as the default; undefined if it shows the default itself. */
   shownDefault: string | undefined;
 }
 

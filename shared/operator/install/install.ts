@@ -22,7 +22,7 @@ const START_MS = 60_000;
 const POLL_INTERVAL_MS = 200;
 const COMMANDS = { ranvier: 'dist/shared/operator/main.js', rnv: 'dist/api/cli/main.js' };
 
-/** Folders of the host. Tests and image builds use folders below another root. */
+/** The host's folders for systemd units and for links to the commands. Tests and image builds use other folders. */
 export interface HostPaths {
   unitFolder: string;
   linkFolder: string;

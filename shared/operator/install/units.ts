@@ -25,7 +25,7 @@ const HARDENING = [
   ...['SystemCallFilter=@system-service', 'UMask=0077'],
 ];
 const SOCKETS = 'RestrictAddressFamilies=AF_UNIX AF_INET AF_INET6 AF_NETLINK';
-/** Needed because built sites and replicas' sockets belong to the Unix users of their services. */
+/** Linux capabilities of the edge: to access sites and sockets of other users, and to listen on ports below 1024. */
 const EDGE_CAPABILITIES = 'CapabilityBoundingSet=CAP_DAC_OVERRIDE CAP_DAC_READ_SEARCH CAP_NET_BIND_SERVICE';
 
 /** Returns systemd units by file name: the target, the sockets, and one service per Procfile line. Pure. */
@@ -70,7 +70,7 @@ function service(installation: Installation, { name, command }: ProcfileLine): s
     Service: [
       `WorkingDirectory=${root}/current/package`,
       `EnvironmentFile=${settingsFile}`,
-      // Otherwise glibc keeps freed memory (docs/how-to/install.md).
+      // With these values, glibc returns more of the freed memory to the system (docs/how-to/install.md).
       'Environment=MALLOC_ARENA_MAX=2 MALLOC_MMAP_THRESHOLD_=131072',
       `ExecStart=${command.replace(/^node /, `${root}/current/node `)}`,
       `SyslogIdentifier=ranvier-${name}`,
