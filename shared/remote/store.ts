@@ -64,7 +64,7 @@ export async function lockRemoteSessions(trx: Transaction, workspaceId: string):
   await trx.raw(`select pg_advisory_xact_lock(hashtextextended('remote ' || cast(? as text), 0))`, [workspaceId]);
 }
 
-/** SQL: true if a session is open or was just prepared. */
+/** SQL: true if a remote session is open, or was created so recently that its ticket can still open it. */
 export const OPEN_SESSION = `ended_at is null and (seen_at > now() - make_interval(secs => ${LOST_SECONDS})
   or (opened_at is null and created_at > now() - make_interval(secs => ${TICKET_SECONDS.shell})))`;
 
@@ -88,7 +88,10 @@ export async function findRemoteSession(db: Db, id: string): Promise<RemoteSessi
   return oneRow<RemoteSessionRow>(db, 'select * from remote_sessions where id = ?', [id]);
 }
 
-/** Notifies the workers of a host that one must connect to this API process. If none connects, call it again. */
+/**
+ * Asks the workers of a host by notification that one of them connects to this API process. A notification can be
+ * missed, so the caller repeats it until a worker connects.
+ */
 export async function summonWorker(db: Db, summons: Summons): Promise<void> {
   await db.raw('select pg_notify(?, ?)', [CHANNELS.remote, JSON.stringify(summons)]);
 }

@@ -14,7 +14,7 @@ export interface ReadyReplica {
   port: number;
 }
 
-/** A release that a share of the visitors gets. */
+/** A canary: a new release that gets only a share of the visitors, `percent` of 100. */
 export interface CanaryRoute {
   deploymentId: string;
   percent: number;
@@ -56,7 +56,7 @@ export interface RouteFacts {
 /** Seconds without a heartbeat after which workers no longer wait for an edge. */
 const EDGE_SEEN_SECONDS = 6;
 const QUERY_TIMEOUT_MS = 5_000;
-/** An id below all others. */
+/** An id that sorts before every real id: reading page by page starts after it. */
 const NO_ID = '00000000-0000-0000-0000-000000000000';
 
 /** Returns SQL: the replicas of a service's release that take requests, as JSON; null if there are none. */
@@ -113,7 +113,10 @@ export async function loadAllRouteFacts(
   await db.transaction(read, { isolationLevel: 'repeatable read', readOnly: true });
 }
 
-/** Versions may be committed out of order. A late one is less than this below the newest known version. */
+/**
+ * Route versions come from a sequence, so a lower one may be committed after a higher one. Reads therefore begin this
+ * many versions below the newest version that the edge knows.
+ */
 const OVERLAP = 5_000;
 
 /** Returns the routes that may have changed since this version, with their current versions. */
@@ -175,15 +178,16 @@ export interface EdgeFigures {
   upgraded: number;
   /** Requests that were aborted because the edge's own code threw an error. */
   failedExchanges: number;
-  /** Connections closed because the client did not read its response, or was idle at a limit. */
+  /** Connections closed because the client read too slowly, or because they were idle when a limit was reached. */
   closedConnections: number;
   /** Connections that were refused because a limit was reached. */
   refusedConnections: number;
 }
 
 /**
- * Records an edge's heartbeat. From then on, workers wait for its acknowledgements. Returns true if the edge was not
- * recorded before, in which case it must acknowledge all routes again. Deletes edges without a heartbeat for an hour.
+ * Records an edge's heartbeat. From then on, workers wait until this edge acknowledges changed routes. Returns true if
+ * the edge was not recorded before, in which case it must acknowledge all routes again. Deletes edges without a
+ * heartbeat for an hour.
  */
 export async function reportEdge(db: Db, edge: EdgeIdentity, figures: EdgeFigures): Promise<boolean> {
   const row = await oneRow<{ fresh: boolean }>(

@@ -38,7 +38,7 @@ function exampleOf({ pattern, rule }: Move): string {
   return `/${[...head, ...rest].join('/')}${query.length === 0 ? '' : `?${query.join('&')}`}`;
 }
 
-/** Returns the request that a browser sends next; null if there is no redirect, or one to another host. */
+/** Returns the path and query to which a request is redirected; null if it is not, or if it is to another host. */
 function followed(moves: readonly Move[], url: string): string | null {
   const [pathname = '/', query = ''] = url.split('?');
   const path = rulePath(pathname);

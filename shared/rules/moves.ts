@@ -33,9 +33,9 @@ export interface Move {
 
 export interface MoveRequest {
   path: RulePath;
-  /** Without the `?`. */
+  /** The query of the request, without the `?`. */
   query: string;
-  /** Such as `https://shop.example.com`. */
+  /** The origin of the request, such as `https://shop.example.com`. */
   origin: string;
 }
 

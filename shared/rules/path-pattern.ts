@@ -8,7 +8,7 @@ export interface RulePath {
   slash: boolean;
 }
 
-/** The captured values of a match, by name. The name of `*` is `splat`. */
+/** The parts of a path that a pattern's placeholders matched, by the placeholders' names. `*` has the name `splat`. */
 export type Captures = Readonly<Record<string, string>>;
 
 /**
@@ -17,7 +17,7 @@ export type Captures = Readonly<Record<string, string>>;
  */
 export interface PathPattern {
   head: readonly (string | { name: string })[];
-  /** The texts around each `*`; null if the pattern has none. */
+  /** The pattern from the first segment with `*`, split at each `*`; null if it has none. */
   pieces: readonly string[] | null;
   /** True if the first `*` begins a segment. The slash before it is then optional. */
   isWhole: boolean;
@@ -27,7 +27,7 @@ export interface PathPattern {
 /** Thrown for an invalid pattern. The message completes "The pattern …". */
 export class PatternError extends Error {}
 
-/** A segment without any of these characters has only one spelling. */
+/** A path segment without any of these characters needs no change of its percent-encoding. */
 const UNUSUAL = /[^\x21\x24\x26-\x3b\x3d\x40-\x5b\x5d\x5f\x61-\x7a\x7e]/;
 const UNPRINTABLE = /[^\x21-\x7e]+/gu;
 /** Encodings of characters that a path may contain unencoded. */

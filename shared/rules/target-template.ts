@@ -2,16 +2,22 @@ import { type Captures, encodedSegment } from './path-pattern.js';
 
 /** The target of a redirect or a rewrite: an address, or a path with an optional query and fragment. */
 export interface TargetTemplate {
-  /** `https://shop.example.com`; '' for the requested host. */
+  /** The origin of the target, such as `https://shop.example.com`; '' for the host of the request. */
   origin: string;
-  /** Texts and names of captures alternate. The first and the last item are texts. */
+  /**
+   * The path, split at its placeholders: texts and names of placeholders alternate. The first and the last item are
+   * texts.
+   */
   path: readonly string[];
   query: readonly string[] | null;
   /** Includes the `#`; '' if there is no fragment. */
   fragment: string;
 }
 
-/** Compiles a target. Replaces only the given names; if several fit, the longest one. */
+/**
+ * Compiles the target of a rule. A `:` begins a placeholder only if one of `names` follows. If several fit, the longest
+ * one counts.
+ */
 export function compileTarget(to: string, names: readonly string[]): TargetTemplate {
   const [, origin = '', rest = ''] = /^(https?:\/\/[^/?#]*)?(.*)$/s.exec(to) ?? [];
   const [target = '', ...fragments] = rest.split('#');
@@ -85,7 +91,7 @@ function passedOn(query: string, used: readonly string[]): string {
     .join('&');
 }
 
-/** Encodes a capture for use in a query. It is already percent-encoded, except for these characters. */
+/** Encodes `&`, `+` and `#` in a captured text for use in a query. All else in it is already percent-encoded. */
 function inQuery(value: string): string {
   return value.replace(/[&+#]/g, encodeURIComponent);
 }
@@ -118,7 +124,7 @@ export function matchQuery(wanted: Readonly<Record<string, string>>, query: stri
   return captures;
 }
 
-/** Returns the names that a rule's parameters capture. */
+/** Returns the placeholder names in the query parameters that a rule requires: `id` for `:id`. */
 export function namesInQuery(wanted: Readonly<Record<string, string>>): string[] {
   return Object.values(wanted).flatMap((value) => (value.startsWith(':') && value.length > 1 ? [value.slice(1)] : []));
 }

@@ -29,7 +29,10 @@ export function nextTick({ expression, timezone }: Schedule, after: Date): Date 
   return null;
 }
 
-/** Returns the latest missed tick up to `now`. `tick` is a missed tick, and the result is not earlier. */
+/**
+ * Returns the last of the ticks from `tick` to `now`. `tick` is the earliest tick for which no run was stored. Thus
+ * several missed ticks cause only one run.
+ */
 export function latestTick(schedule: Schedule, tick: Date, now: Date): Date {
   const following = nextTick(schedule, tick);
   if (following === null || following > now) return tick;

@@ -2,8 +2,9 @@ import { ABANDONED, defineKind, RECORD_QUEUE } from '../engine/kind.js';
 import type { RunStatus } from './model.js';
 
 /**
- * State → its transitions. A command keeps running while its worker is down, so a run that was handed back stays in the
- * state running. A run that is retried waits for its start time and for admission.
+ * State of a run → its transitions. A command keeps running while its worker is down. So a run that its worker gave up
+ * (`released`, `handedBack`) stays `running`. A retried run is queued again until its start time and until a worker has
+ * a free slot.
  */
 const STATES = {
   queued: { claimed: 'running', cancelled: 'cancelled' },
@@ -23,8 +24,8 @@ const STATES = {
 } as const satisfies Record<RunStatus, Partial<Record<string, RunStatus>>>;
 
 /**
- * The record kind of runs. Each attempt uses the release that is live when the attempt is claimed. A deployment's run
- * uses the deployment's own release.
+ * How runs are stored and queued for workers. Each attempt uses the release that is live when a worker claims the
+ * attempt. A deployment's run uses the deployment's own release.
  */
 export const RUNS = defineKind({
   table: 'runs',

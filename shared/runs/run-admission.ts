@@ -2,9 +2,9 @@ import { lockUntilCommit, rowCountOf, type Transaction } from '../core/database/
 import { ONLINE_SECONDS } from '../workers/store.js';
 
 /**
- * Admits queued runs, up to the slots of the online workers. Their jobs are due immediately. Workspaces take turns, and
- * none gets more than half of the slots, because a run may last a day. A deployment's run uses the slot of its
- * deployment. Concurrent calls are safe.
+ * Admits queued runs until all run slots of the online workers are taken. Admitted runs are due immediately. Workspaces
+ * take turns, and none gets more than half of the slots, because a run may last a day. A deployment's run uses the slot
+ * of its deployment. Concurrent calls are safe.
  */
 export async function admitRuns(trx: Transaction): Promise<number> {
   await lockUntilCommit(trx, 'ranvier.run-admission');

@@ -4,7 +4,10 @@ import { requestCancel } from '../engine/cancel-requests.js';
 import { RUNS } from './kind.js';
 import type { RunRow, RunTrigger } from './model.js';
 
-/** Returns SQL assignments for a run's next attempt. The attempt waits for its start time and for admission. */
+/**
+ * Returns SQL assignments for a run's next attempt. It waits for its start time, and then for a free slot of a worker
+ * (`admitted_at`).
+ */
 export function retrySql(delayMs: number): string {
   return `attempt = attempt + 1, admitted_at = null, not_before = now() + ${Math.round(delayMs)} * interval '1 millisecond'`;
 }

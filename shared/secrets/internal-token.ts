@@ -44,5 +44,5 @@ export function isForwarded(keyring: Keyring, token: string, repository: string,
   return subjectOf(keyring, token, FORWARD_CONTEXT, now) === repository;
 }
 
-/** User name of an HTTP request whose password is one of these tokens. */
+/** User name of an HTTP request whose password is a fetch token or a forward token. */
 export const WORKER_NAME = 'ranvier-worker';

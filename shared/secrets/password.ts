@@ -6,7 +6,7 @@ interface Work {
   parallelization: number;
 }
 const ACCOUNT: Work = { cost: 2 ** 15, parallelization: 3 };
-/** Takes a sixth of the default time. For passwords that an edge checks while it proxies other requests. */
+/** Cost of hashing passwords that an edge checks while it proxies requests. Takes a sixth of the default time. */
 export const QUICK: Work = { cost: 2 ** 14, parallelization: 1 };
 const BLOCK_SIZE = 8;
 const KEY_BYTES = 32;

@@ -54,7 +54,8 @@ export async function rotateSecrets(db: Db, keyring: Keyring): Promise<Rotation>
   for (const store of SEALED_COLUMNS) {
     if (!(await db.schema.hasColumn(store.table, store.column))) continue;
     rotation.resealed[store.table] ??= 0;
-    // Repeats the pass, because a process that still uses an older key may have changed a value during the last one.
+    // Repeats the pass until it finds no changed value: a process that still uses an older key may have sealed one with
+    // it.
     while ((await rotateOnce(db, keyring, store, rotation)) > 0);
   }
   if (rotation.unopenable.length === 0) await forgetOtherKeys(db, keyring.currentId);

@@ -4,7 +4,9 @@ import type { Keyring } from './keyring.js';
 export interface SealedColumn {
   table: string;
   column: string;
-  /** Name to which values are bound, together with the row's id. They cannot be unsealed for another row or column. */
+  /**
+   * Name of this column in the context of sealing. A value can be unsealed only with this name and the id of its row.
+   */
   binding: string;
   /** How deleting a service erases its values: `row` deletes the rows, `value` empties the column. */
   erased: { how: 'row' | 'value'; service: 'id' | 'service_id' } | null;

@@ -21,7 +21,7 @@ const COLUMNS = {
   live_deployment_id: column<string | null>(),
   /** The number of replicas that automatic scaling last decided on (`wantedReplicas`). */
   scaled_replicas: column<number | null>(),
-  /** When automatic scaling stopped the last replica; null while the service is awake (`ASLEEP`). */
+  /** When the service fell asleep: its replicas were frozen or stopped. Null while the service is awake. */
   asleep_since: column<Date | null>(),
   /** When the service last fell asleep. `woke_at` is when it last woke. */
   last_asleep_since: column<Date | null>(),

@@ -85,7 +85,7 @@ export function addressProblem(address: string): string | null {
 const HOST = /^(?:[a-z0-9_][a-z0-9_.-]*|\[[0-9a-f:.]+\])$/;
 
 const MASK = '***';
-/** Minimum length at which a user name counts as a token. */
+/** A user name in a repository address counts as a secret token from this length on, in characters. */
 const TOKEN_LENGTH = 20;
 
 /**

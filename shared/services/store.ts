@@ -20,7 +20,7 @@ export type ServiceView = ServiceRow & {
   preview_of: string | null;
   /** The host or node that stores a database's volume; null if there is none. */
   volume_host: string | null;
-  /** True if its replicas are frozen. */
+  /** True if the service sleeps with frozen processes, which the next request thaws. */
   frozen: boolean;
 };
 

@@ -11,7 +11,7 @@ export const SLEPT_MS = 'cast(extract(epoch from woke_at - last_asleep_since) * 
 /**
  * Thaws the frozen replicas of a service, and records a visit. Returns how long the service slept, in milliseconds;
  * null if no replica was frozen. With `deploymentId`, thaws only the replicas of this release. Uses one statement,
- * because a request waits for it. Locks replicas before their service, like all other code.
+ * because a request waits for it. To prevent deadlocks, locks replicas before their service, as all other code does.
  */
 export async function thawReplicas(
   trx: Transaction,

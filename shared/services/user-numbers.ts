@@ -1,13 +1,16 @@
 import { countOf, type Db, oneRow, rowCountOf, type Transaction } from '../core/database/database-client.js';
 import { AppError } from '../core/error-registry.js';
 
-/** Hours for which a freed user number is not reused. Meanwhile sweeps remove the old service's files from hosts. */
+/** Hours for which the Linux user of a deleted service is not reused. Meanwhile sweeps remove its files from hosts. */
 const REST_HOURS = 6;
 
-/** Maximum number of user numbers per workspace, out of 200,000. Freed numbers count until they can be reused. */
+/**
+ * Maximum number of Linux users per workspace, out of 200,000. Each service has one. A deleted service's user counts
+ * until it can be reused.
+ */
 export const MAX_USERS_OF_WORKSPACE = 10_000;
 
-/** Throws capacity_exceeded if the workspace has used up its share of the user numbers. */
+/** Throws capacity_exceeded if the workspace has used up its share of the Linux users for services. */
 export async function assertUserLeft(trx: Transaction, workspaceId: string): Promise<void> {
   const held = await countOf(
     trx,
@@ -41,8 +44,9 @@ export async function freeUserNumber(trx: Transaction, serviceId: string): Promi
 }
 
 /**
- * Records that a host was searched for processes and files of service users. `look` returns the user numbers that it
- * found; their time before reuse starts again. If `look` throws, nothing is recorded.
+ * Records that a host was searched for processes and files of services' Linux users. `look` searches it and returns the
+ * numbers of the users that it found. The hours until these users can be reused start again. If `look` throws, nothing
+ * is recorded.
  */
 export async function recordUsersInUse(db: Db, hostId: string, look: () => Promise<number[]>): Promise<void> {
   const began = await oneRow<{ now: string }>(db, 'select now()::text as now');
@@ -60,7 +64,7 @@ export async function recordUsersInUse(db: Db, hostId: string, look: () => Promi
   });
 }
 
-/** Frees user numbers that no service has, for example after a failed request. Returns how many. */
+/** Frees numbers of Linux users that no service has, for example after a failed request. Returns how many. */
 export function freeLostNumbers(db: Db): Promise<number> {
   return rowCountOf(
     db,

@@ -31,7 +31,7 @@ export function replicasOfRelease(service: Scaled, { replicas }: Pick<ServiceCon
  */
 export const MAY_SLEEP = `(s.kind = 'web' and s.configuration @> '{"scaling": "auto", "minReplicas": 0}')`;
 
-/** SQL: true if a service `s` is asleep: it has no replica until the next request. */
+/** SQL: true if a service `s` is asleep without any replica. The next request starts one. */
 export const ASLEEP = `(${MAY_SLEEP} and s.scaled_replicas is not distinct from 0)`;
 
 /** SQL: true if the replicas of a service `s` are frozen until the next request, or are about to be. */

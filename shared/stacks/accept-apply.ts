@@ -24,9 +24,12 @@ export interface ApplyRequest extends PlanRequest, Asked {
   /** Hash of the plan that the user approved. Null if the platform generated the document and no user saw the plan. */
   planHash: string | null;
   confirmDestructive: string | undefined;
-  /** If false, services are created and changed, but not deployed. */
+  /** If false, services are created and changed, but only databases that get a backup (`fills`) are deployed. */
   deploy?: boolean;
-  /** The pushed commit that contains the document. Services from its repository are deployed with it. */
+  /**
+   * The pushed commit that contains the document. Services whose source is the same repository are deployed from this
+   * commit.
+   */
   pushed?: PushedCommit;
   /** Backups to restore into new services. Only for a document whose resources are all new. */
   fills?: readonly Fill[];

@@ -5,7 +5,10 @@ import type { EnvironmentState } from './environment-state.js';
 import type { Matches } from './match-resources.js';
 import type { ReferenceWish, VariableWish } from './wish.js';
 
-/** The variables that references to a service can use: its own, those of its groups, and those that its kind offers. */
+/**
+ * A service whose variables others can refer to: those in `variables`, which are its own and its groups', and those
+ * that its kind offers, such as HOST.
+ */
 interface Provider {
   kind: ServiceKind;
   variables: Map<string, ReferenceWish | null>;
@@ -74,7 +77,7 @@ function offers({ kind, variables }: Provider, key: string): boolean {
   return variables.has(key) || (isDataKind(kind) ? OFFERED_KEYS[kind] : OFFERED).includes(key);
 }
 
-/** Follows references by service name. A reference by id cannot lead back into the document. */
+/** Returns true if a chain of references leads back to itself. Follows references by service name, but not by id. */
 function isCircle(
   providers: ReadonlyMap<string, Provider>,
   owner: string | null,

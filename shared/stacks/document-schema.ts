@@ -116,7 +116,10 @@ const FIELDS = Object.fromEntries(
   Object.entries(ServiceConfigurationSchema.properties).map(([name, field]) => [name, Type.Optional(field)]),
 );
 
-/** Returns the schema of a service of these kinds: its configuration's fields and the `PARTS`. */
+/**
+ * Returns the schema of a document's services of these kinds. It has the fields of the configuration and those in
+ * `PARTS`.
+ */
 function serviceOf(kinds: readonly ServiceKind[], name: string): TObject {
   return Strict({ kind: oneOf(name, kinds), ...FIELDS, ...PARTS });
 }

@@ -41,7 +41,7 @@ export interface ServiceState {
   volumes: VolumeWish[];
   domains: DomainWish[];
   rules: RuleView[];
-  /** In ascending precedence: variables of the last group override the others. */
+  /** The service's environment groups in ascending precedence: variables of the last group override the others. */
   groupIds: string[];
   owner: Owner | null;
 }

@@ -15,8 +15,8 @@ const OWNER = `case when k.id is not null then
     jsonb_build_object('stackId', k.id, 'stack', k.name, 'as', r.name) end as owner`;
 
 /**
- * SQL: the last apply of the stack of `r` failed or was cancelled before it deployed `s`. Not true if a later
- * deployment of `s` is live.
+ * SQL: true if the last apply of the stack that owns `r` failed or was cancelled before it deployed the service `s`,
+ * and no later deployment of `s` is live.
  */
 const UNRELEASED = `exists (
     select from stack_applies a join stack_steps p on p.apply_id = a.id left join deployments d on d.id = p.deployment_id

@@ -2,8 +2,8 @@ import { ABANDONED, defineKind, RECORD_QUEUE } from '../engine/kind.js';
 import type { ApplyStatus } from './model.js';
 
 /**
- * State → its transitions. `stepped` records a completed step in the journal. While an apply waits for its
- * deployments, its worker releases it, and it stays `running`.
+ * State of a stack apply → its transitions. `stepped`: a completed step was recorded in `stack_steps`. While an apply
+ * waits for its deployments, no worker processes it, but it stays `running`.
  */
 const STATES = {
   queued: { claimed: 'running', cancelled: 'cancelled' },
@@ -21,7 +21,7 @@ const STATES = {
   cancelled: {},
 } as const satisfies Record<ApplyStatus, Partial<Record<string, ApplyStatus>>>;
 
-/** The record kind of stack applies. The journal in `stack_steps` records which steps are done. */
+/** How stack applies are stored and queued for workers. The table `stack_steps` records which steps are done. */
 export const STACK_APPLIES = defineKind({
   table: 'stack_applies',
   payload: 'applyId',

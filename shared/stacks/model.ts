@@ -17,7 +17,7 @@ export type VariablesOwner = { service: string } | { group: string };
 export interface StepCommit {
   branch: string;
   sha: string;
-  /** If true, the step does nothing for a commit that was already deployed or considered. */
+  /** If true, the step does nothing for a commit that was handled before, whether it was deployed or not. */
   once: boolean;
 }
 

@@ -5,7 +5,10 @@ import type { Step } from './model.js';
 import { type Change, type FieldChange, fieldChange } from './plan-model.js';
 import type { DomainWish, ServiceWish } from './wish.js';
 
-/** Plans the host names of a service. The steps that redirect them come from `redirectSteps`. */
+/**
+ * Plans which host names of a service are added, changed and removed. `redirectSteps` returns the steps for the
+ * redirects.
+ */
 export function planDomains(
   { name: service, domains }: ServiceWish,
   state: ServiceState | null,
@@ -33,7 +36,7 @@ export function planDomains(
 }
 
 /**
- * Returns the steps that redirect domains, in an order in which no step makes a chain. First come those that end a
+ * Returns the steps that redirect domains, in an order that never chains two redirects. First come those that end a
  * redirect, then those that change one, and then those that make one.
  */
 export function redirectSteps(services: readonly ServiceMatch[]): Step[] {
@@ -50,7 +53,7 @@ export function redirectSteps(services: readonly ServiceMatch[]): Step[] {
   ].map(({ service, name: hostname, redirectTo }) => ({ op: 'domain.redirect', service, hostname, redirectTo }));
 }
 
-/** Lists host names that another service has and keeps, and redirects to names that redirect too. */
+/** Returns a problem for each host name that another service keeps, and each chain of redirects. */
 export function domainProblems({ services }: Matches, state: EnvironmentState): ErrorDetail[] {
   const freed = new Set<string>();
   for (const { wish, state: service } of services)

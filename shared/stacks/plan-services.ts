@@ -14,7 +14,7 @@ import { planDomains } from './plan-domains.js';
 import { type Change, type FieldChange, fieldChange } from './plan-model.js';
 import type { ServiceWish } from './wish.js';
 
-/** Fields that take effect without a deployment, or that only affect later ones. */
+/** Fields whose change needs no deployment: it takes effect without one, or only affects later ones. */
 const WITHOUT_DEPLOYMENT: ReadonlySet<string> = new Set<keyof ServiceConfiguration>([
   ...(['autoDeploy', 'backupEnabled', 'backupRetentionDays', 'description', 'ignorePaths', 'includePaths'] as const),
   ...(['ipAllowList', 'maintenance', 'maintenancePage', 'maxConcurrency', 'maxReplicas', 'maxRetries'] as const),
@@ -136,7 +136,7 @@ function planExisting(wish: ServiceWish, state: ServiceState, wanted: ServiceCon
     const before = state.configuration[field as keyof ServiceConfiguration];
     if (field === 'repository' && isStored(String(value), state)) continue;
     const changes = fieldChange(`/${field}`, shown(field, before), shown(field, value));
-    // An address may change only in its secret parts, which the plan does not show, so the values are compared too.
+    // `changes` masks the secret parts of a repository address. Addresses that differ only in them are found here.
     if (changes.length === 0 && (field !== 'repository' || value === before)) continue;
     fields.push(...(changes.length > 0 ? changes : [{ path: `/${field}`, from: before, to: shown(field, value) }]));
     configuration[field] = value;
@@ -200,7 +200,7 @@ function planVolumes({ name: service, volumes }: ServiceWish, state: ServiceStat
   return { changes, steps };
 }
 
-/** The rules of a service are one resource, because their order counts. */
+/** Plans the rules of a service as one change. Their order matters, so they are only replaced together. */
 function planRules({ name, rules }: ServiceWish, state: ServiceState | null): PartPlan {
   const before = state?.rules ?? [];
   if (isDeepStrictEqual(before, rules)) return { changes: [], steps: [] };

@@ -17,7 +17,7 @@ export interface VariablesPlan {
   changes: Change[];
   step: Step | null;
   secrets: string[];
-  /** Keys whose values change for deployments other than previews. */
+  /** Keys of the changed variables that deployments other than previews get, or got before. */
   changedKeys: string[];
 }
 
@@ -57,7 +57,7 @@ export function planVariables(
   return plan;
 }
 
-/** Returns true if a generated or secret variable has no readable value to keep. */
+/** Returns true if a variable has no readable value that could be kept, so that a new one is needed. */
 function isSetAgain(state: VariableState | null): boolean {
   return state === null || state.value === null;
 }

@@ -201,7 +201,7 @@ function usersOf(rules: readonly RuleView[]): string[] {
   return rules.flatMap(({ users = [] }) => users.map(({ name }) => name));
 }
 
-/** Adds the services whose variables refer to a changed variable, directly or through other references. */
+/** Adds to `deploys` the services whose variables refer to a changed variable, directly or through other references. */
 function addReferring({ services }: Matches, changedKeys: Set<string>, deploys: Set<string>): void {
   for (let grew = true; grew; ) {
     grew = false;

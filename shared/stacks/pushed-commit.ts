@@ -43,7 +43,7 @@ export function stackNameOf(address: string): string {
   return labelOf(key.slice(key.lastIndexOf('/') + 1)) || 'stack';
 }
 
-/** Returns the services with `autoDeploy` that a pushed commit deploys beside those of the plan. */
+/** Returns the services with `autoDeploy` that a pushed commit deploys in addition to the plan's own. */
 export function pushedServices(plan: Plan, matches: Pick<Matches, 'services'>, commit: PushedCommit): PushedService[] {
   return matches.services.flatMap(({ wish, state }) => {
     const configuration = wanted(wish);

@@ -27,7 +27,7 @@ const MAX_SUGGESTED_LENGTH = 64;
 /** The document's schema, compiled when the first document is read. */
 const validator = lazily(() => createAjv().compile(StackDocument));
 
-/** A parsed document. `at` turns problems of its values into an error that names their lines. */
+/** A parsed document. `at` creates an error for problems with its values, which names their lines in the document. */
 export interface ReadDocument {
   wish: StackWish;
   at: (problems: readonly ErrorDetail[]) => AppError;
@@ -110,7 +110,7 @@ function schemaFaults(
 function isImplied({ keyword, schemaPath, propertyName, data }: ErrorObject): boolean {
   const isObject = typeof data === 'object' && data !== null && !Array.isArray(data);
   return (
-    // Errors about alternatives for an object, if the value is not an object.
+    // Another error says that the value must be an object, or that it must have exactly one of these properties.
     (keyword === 'oneOf' && !isObject) ||
     (keyword === 'required' && /\/oneOf\/\d+\/required$/.test(schemaPath)) ||
     // A more specific error about the property name follows.

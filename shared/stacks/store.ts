@@ -18,7 +18,7 @@ export type ResourceId = { serviceId: string } | { groupId: string };
 export interface NewApply extends Pick<ApplyRow, 'id' | 'workspace_id' | 'stack_id' | 'actor' | 'reads_protected'> {
   /** True if all routes of its deployments switch in one transaction. */
   together: boolean;
-  /** The apply whose releases this apply restores. */
+  /** The id of the earlier apply whose releases this apply restores, if it is a rollback. */
   rollback_of?: string;
   plan: ApplyRow['plan'];
   sealed_steps: Buffer | null;

@@ -42,7 +42,7 @@ export interface ServiceWish {
   domains: DomainWish[];
   /** Rules of the edge, in the order in which they apply. */
   rules: RuleView[];
-  /** In ascending precedence: variables of the last group override the others. */
+  /** The service's environment groups in ascending precedence: variables of the last group override the others. */
   groups: string[];
 }
 

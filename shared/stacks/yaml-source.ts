@@ -24,7 +24,8 @@ export interface YamlSource {
   value: unknown;
   faults: YamlFault[];
   /**
-   * Returns the position of the value at a JSON pointer, or of its key. If there is none, that of its nearest ancestor.
+   * Returns the position of the value at a JSON pointer or, if `at` is `key`, of its key. If the pointer leads nowhere,
+   * returns the position of the nearest ancestor that exists.
    */
   positionOf(pointer: string, at?: 'key' | 'value'): { line: number; column: number };
 }
@@ -126,7 +127,7 @@ function offsetOf(document: Yaml.Document.Parsed, pointer: string, at: 'key' | '
     if (!isMap(map)) return undefined;
     const keyOf = ({ key: node }: Yaml.Pair) => {
       const value = isScalar(node) ? node.value : node;
-      // The package represents a merge key as a symbol.
+      // The yaml package represents the key `<<`, which merges another map into this one, as a symbol.
       return typeof value === 'symbol' ? value.description : String(value);
     };
     const own = map.items.find((pair) => keyOf(pair) === key);

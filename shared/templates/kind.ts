@@ -1,6 +1,6 @@
 import { ABANDONED, DAY_SECONDS, defineKind, HOUR_SECONDS } from '../engine/kind.js';
 
-/** The record kind that reads template sources. Reading one twice is harmless, so no lease is needed. */
+/** How workers read template sources (repositories). Reading one twice is harmless, so no lease is needed. */
 export const TEMPLATE_SOURCES = defineKind({
   table: 'template_sources',
   payload: 'templateSourceId',

@@ -24,7 +24,7 @@ export const TemplateFile = Strict({
   website: HttpsAddress,
   source: HttpsAddress,
   version: plainLine(40, { minLength: 1 }),
-  /** Absent until `npm run check:templates` has deployed this version. */
+  /** The date on which `npm run check:templates` deployed this version; absent before that. */
   checked: Type.Optional(Type.String({ pattern: '^\\d{4}-\\d{2}-\\d{2}$', maxLength: 10 })),
   memoryMb: Type.Integer({ minimum: 1 }),
   questions: Type.Optional(

@@ -54,7 +54,7 @@ export interface ResolveInput {
   authorize: (facts: { protectedEnvironment: boolean }) => void;
 }
 
-/** Maximum number of variables per deployment: those of a service and as many from groups. */
+/** Maximum number of variables per deployment: as many as a service may have, and as many again from its groups. */
 const MAX_REACHING = 2 * MAX_VARIABLES;
 /** Maximum length of a chain of references. */
 const MAX_STEPS = 32;

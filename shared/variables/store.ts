@@ -15,7 +15,7 @@ export type VariableView = Pick<
 
 const SHOWN = ['id', 'key', 'scope', 'reference_service_id', 'created_at', 'updated_at'] as const;
 
-/** Exactly one of the two is set: the sealed value or the reference. */
+/** Either the sealed value is set, or the reference (`reference_service_id` and `reference_key`). */
 export type StoredContent = Pick<VariableRow, 'sealed' | 'reference_service_id' | 'reference_key'>;
 
 export type NewVariable = StoredContent & Pick<VariableRow, 'id' | 'workspace_id' | 'key' | 'scope'>;
@@ -114,8 +114,8 @@ export async function sizesOfVariables(
 }
 
 /**
- * Stores variables. For an existing key, replaces the value or reference and keeps the id, because the sealed value is
- * bound to it.
+ * Stores variables. For an existing key, replaces the value or reference and keeps the row's id, because the caller has
+ * sealed the new value for this id.
  */
 export async function upsertVariables(
   trx: Transaction,

@@ -75,7 +75,10 @@ export async function deleteWebhook(trx: Transaction, workspaceId: string, id: s
  */
 const SINCE = `> greatest(w.created_at, w.scanned_at - interval '2 minutes')`;
 const SERVICE = `'serviceId', s.id, 'serviceName', s.name`;
-/** SQL queries, each of which selects event, subject, time and data. */
+/**
+ * SQL queries for finished work. Each selects the event's name, its subject (the id of the work), its time and its
+ * data.
+ */
 const SOURCES: readonly string[] = [
   `select 'deployment.' || d.status as event, d.id::text as subject, d.finished_at as happened_at,
           jsonb_build_object(${SERVICE}, 'slug', s.slug, 'kind', s.kind, 'deploymentId', d.id, 'trigger', d.trigger, 'actor', d.actor,
@@ -178,8 +181,8 @@ export async function takeDeliveries(
 }
 
 /**
- * Records an attempt. `againMs` is the delay until the next one, in milliseconds; null for none. Delays the receiver's
- * other deliveries by at least `holdMs`.
+ * Records an attempt. `againMs` is the delay until the next one, in milliseconds; null for none. Sends the webhook's
+ * other deliveries no earlier than `holdMs` milliseconds from now.
  */
 export async function recordTry(
   db: Db,

@@ -15,7 +15,10 @@ export interface AlertMailDeps {
   config: Pick<Config, 'publicUrl'>;
 }
 
-/** Number of workspaces to which one run sends mail. If the mail server hangs, a run then takes a minute or two. */
+/**
+ * Maximum number of workspaces to which one run of this job sends mail. Limits a run to a minute or two, even if the
+ * mail server hangs.
+ */
 const BATCH = 20;
 const AT_ONCE = 4;
 /** Maximum number of tries. The last one is about a day after the first. */

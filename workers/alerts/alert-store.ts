@@ -26,7 +26,7 @@ export interface Pair {
   for_minutes: number;
   service_id: string;
   service_name: string;
-  /** Null in the first evaluation, as is the rest of the state. */
+  /** Null in the first evaluation of the rule for this service. The other fields of the state are then null too. */
   status: AlertStatus | null;
   value: number | null;
   since: Date | null;

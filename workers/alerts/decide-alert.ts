@@ -9,7 +9,7 @@ export interface AlertState {
   since: Date | null;
   /** Number of consecutive minutes beyond the threshold or, while the rule fires, within the threshold. */
   run: number;
-  /** How many consecutive minutes within the threshold end the firing. */
+  /** How many consecutive minutes within the threshold end the alert (the status `firing`). */
   returnMinutes: number;
   resolvedAt: Date | null;
   dataAt: Date | null;
@@ -24,7 +24,7 @@ export interface Sample {
 export type AlertMessage = 'firing' | 'resolved';
 
 const MINUTE_MS = 60_000;
-/** How many consecutive minutes within the threshold end a firing: at first, and at most. */
+/** How many consecutive minutes within the threshold end a firing alert: at first, and at most after flapping. */
 const RETURN_MINUTES = { first: 5, longest: 60 };
 /** A rule that fires again within this time after its end is flapping. */
 const FLAPPING_MS = 60 * MINUTE_MS;

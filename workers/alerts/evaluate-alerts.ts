@@ -7,7 +7,10 @@ import { type AlertMessage, type AlertState, decideAlert, INITIAL, type Sample }
 
 const MINUTE_MS = 60_000;
 
-/** Maximum number of statements per run. The remaining pairs come first in the next run. */
+/**
+ * Maximum number of batches per run of this job. The remaining pairs of a rule and a service come first in the next
+ * run.
+ */
 const MAX_BATCHES = 10;
 
 /**
@@ -23,7 +26,8 @@ export async function evaluateAlerts({ db }: { db: Db }): Promise<void> {
 /** Evaluates one batch, and returns its size. */
 function evaluateBatch(db: Db): Promise<number> {
   return db.transaction(async (trx) => {
-    // Otherwise two leaders at the same time would both send the message about a change.
+    // Two workers may briefly be leaders at the same time. Without the lock, both would send the message about a
+    // change.
     await lockUntilCommit(trx, 'ranvier.alerts');
     const decided = (await readPairs(trx)).map((pair) => ({ pair, ...decide(pair) }));
     await storeStates(

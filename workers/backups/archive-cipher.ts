@@ -76,7 +76,10 @@ export class DecryptArchive extends Transform {
   #waiting: Buffer[] = [];
   #bytes = 0;
   #chunk = 0;
-  /** The next part of the archive: the format and the length of the sealed key, the sealed key, or (`read`) chunks. */
+  /**
+   * The next part of the archive. `magic`: the format and the length of the sealed key. `key`: the sealed key. `read`:
+   * the chunks.
+   */
   #header: 'magic' | 'key' | 'read' = 'magic';
   #keyBytes = 0;
 

@@ -14,10 +14,13 @@ type Sink = ReturnType<Pack['entry']>;
 
 const READ_BYTES = 256 * 1024;
 export const MAX_ENTRIES = 1_000_000;
-/** Maximum total length of all names. Without it, the paths of very deep folders could use up the memory. */
+/**
+ * Maximum total length of the names of an archive's entries, in characters. Otherwise very deep folders could use up
+ * the memory.
+ */
 const MAX_NAME_CHARACTERS = 64 * 1024 * 1024;
 
-/** The list of an archive's entries, and the facts that a check of the archive must find. */
+/** The last entry of an archive: a list of the other entries, and what a check of the archive must find in them. */
 export interface Manifest {
   format: 1;
   kind: ServiceKind;
@@ -72,7 +75,10 @@ export class ArchiveWriter {
     }
   }
 
-  /** Adds content of a fixed size. `read` returns a piece from a position; an empty piece means an early end. */
+  /**
+   * Adds content of a fixed size. `read` returns the piece at a position, or an empty piece if the content has become
+   * shorter than `size`.
+   */
   async addContent(name: string, size: number, read: (position: number) => Promise<Buffer>): Promise<void> {
     await this.#add(name, size, contentOf(size, read));
   }
@@ -125,7 +131,7 @@ export class ArchiveWriter {
     const end = new Promise<void>((resolve, reject) => {
       ended = (error) => (error ? reject(error) : resolve());
     });
-    // The promise may reject before anything awaits it.
+    // The promise may reject before anything awaits it, and Node.js would then end the process.
     end.catch(() => undefined);
     const entry = this.#pack.entry({ name, size, mode: 0o600 }, ended);
     for await (const chunk of content) {

@@ -6,14 +6,14 @@ export interface BackupSource extends Pick<Manifest, 'kind' | 'version'> {
   readonly bytes: number;
   /** Maximum total size of the copied files, in bytes. */
   readonly maxBytes: number;
-  /** True if the check unpacks the archive on this host's disk. */
+  /** True if the check of the archive unpacks it on this host, which then needs room on its disk. */
   readonly unpacks: boolean;
   copy(target: CopyTarget): Promise<Copied>;
 }
 
 interface CopyTarget {
   archive: ArchiveWriter;
-  /** Identifies the copy: the id of the backup and its claim. */
+  /** Identifies this attempt to copy: the id of the backup and the number of its claim (`fence`). */
   label: string;
   /** A folder for files that are needed only during the copy. It need not exist. */
   folder: string;

@@ -29,9 +29,11 @@ export interface CheckInput {
   spec: ReleaseSpec;
   /** Must not exist yet. The archive is unpacked into its subfolder `data`. */
   folder: string;
-  /** Id of the fresh server's sandbox. */
+  /** Id of the sandbox in which a fresh server opens the unpacked database. */
   id: string;
-  /** True if a server will later run on this folder, so that all data must be flushed to the disk. */
+  /**
+   * True if a database server will later use this folder as its data, so that everything must be flushed to the disk.
+   */
   durable: boolean;
   /** The names and the password to set in a backup of another service's database; null to keep its own. */
   adopt?: Adoption | null;

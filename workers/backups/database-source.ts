@@ -9,7 +9,7 @@ import type { BackupSource } from './backup-source.js';
 import { copyPostgres } from './postgres-source.js';
 import { copyRedis } from './redis-source.js';
 
-/** A backup may be this much larger than twice the data, in bytes, because the data can grow during the copy. */
+/** A backup may be this much larger than twice the size of the data, in bytes: the data can grow during the copy. */
 const GROWTH_BYTES = 1024 ** 3;
 
 /** Opens a running database for its backup. */

@@ -95,7 +95,7 @@ async function runFresh<T>(
     .finally(() => {
       ended = true;
     });
-  // The promise may reject before anything awaits it.
+  // The promise may reject before anything awaits it, and Node.js would then end the process.
   run.catch(() => undefined);
   try {
     while (!(await ready(sockets, signal))) {

@@ -8,7 +8,10 @@ import type { Sandbox } from '../sandbox/sandbox.js';
 import { withHold } from '../volumes/hold-service.js';
 import { isHeld } from '../volumes/holds.js';
 
-/** How long to wait for the end of a deployment and of a hold, in milliseconds. */
+/**
+ * Maximum time to wait until the service has no open deployment and no other operation holds its volumes, in
+ * milliseconds.
+ */
 const WAIT_MS = 120_000;
 const POLL_MS = 1_000;
 /** Interval between renewals of the replicas' `paused_until`, in milliseconds. */
@@ -28,7 +31,8 @@ export async function whilePaused<T>(
 ): Promise<T> {
   const deadline = Date.now() + WAIT_MS;
   for (;;) {
-    // Wait for a deployment in progress: it may start a replica at any moment, which would fail during a hold.
+    // A deployment in progress may start a replica at any moment. During a hold of the volumes that would fail, so
+    // wait.
     if (!(await hasOpenDeployment(db, serviceId)) && !(await isHeld(db, serviceId))) {
       const outcome = await withHold(db, serviceId, async (lost) => {
         if (await hasOpenDeployment(db, serviceId)) return null;
@@ -60,7 +64,7 @@ async function pause<T>(
   const renewal = setInterval(() => void mark().catch(() => undefined), RENEW_MS);
   const either = AbortSignal.any([signal, stopping.signal]);
   const paused = await Promise.allSettled(
-    // Containers of a sleeping service are already frozen. They stay frozen while they are marked as paused.
+    // Frozen containers of a sleeping service need no pause. Marked as paused, they are not thawed even for a request.
     replicas.filter(({ state }) => state !== 'frozen').map((row) => sandbox.pause(sandboxIdOf(row))),
   );
   try {

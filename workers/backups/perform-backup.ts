@@ -23,17 +23,20 @@ import { hostOfSource, openSource } from './open-source.js';
 import { assertRoom, checkFolder, MINUTE, megabytes, timeFor } from './work-folders.js';
 
 /**
- * If a worker's host lacks the data, the worker releases the backup, which is due again after this many milliseconds.
+ * If the worker that claims a backup is not on the host with the data, the backup is due again after this many
+ * milliseconds.
  */
 const ELSEWHERE_MS = 1_000;
-/** A backup fails if its host has been offline for longer than this, in milliseconds. */
+/**
+ * A backup fails if no worker on the host with the data has claimed it this long after its creation, in milliseconds.
+ */
 const MAX_WAIT_MS = 60 * 60_000;
 /** Timeout for copying into the store, in milliseconds: a fixed part, and a part for each gibibyte. */
 const COPY_MS = { always: 15 * MINUTE, perGigabyte: 5 * MINUTE };
 
 /**
  * Performs a backup: copies the data into an archive, checks that archive, and publishes it. The check reads the whole
- * archive. A database's archive is also opened by a fresh server. If a worker loses its lease, the next claim or a
+ * archive. A database's archive is also opened by a fresh server. If a worker loses its lease, the next attempt or a
  * sweep removes its archive.
  */
 export function backupHandler(deps: JobDeps): Handler<BackupRow> {
@@ -56,7 +59,8 @@ async function makeBackup(deps: JobDeps, { record: backup, signal, helpers }: Wo
   if (!service) throw new BackupError('the service is gone');
   if ((await hostOfSource(deps, service)) !== deps.data.hostId) return leave(backup);
   if (service.lifecycle_status !== 'active') throw new BackupError(`the service is ${service.lifecycle_status}`);
-  // The worker of an earlier claim may have died during the pause. Its hold would block this claim.
+  // If the worker of an earlier attempt died while it paused the service, it still holds the volumes, which would block
+  // this attempt.
   if (backup.pause && backup.fence > 1) await voidHold(deps.db, service.id);
   const source = await openSource(deps, service, helpers);
   try {
@@ -69,7 +73,7 @@ async function makeBackup(deps: JobDeps, { record: backup, signal, helpers }: Wo
   }
 }
 
-/** Creates, checks and publishes the archive of this claim. Removes it if that fails. */
+/** Creates, checks and publishes the archive of this attempt. Removes it if that fails. */
 async function makeArchive(
   deps: JobDeps,
   backup: BackupRow,
@@ -180,14 +184,14 @@ async function copy(
   return { sizeBytes: written.value, remarks: filled.value };
 }
 
-/** Removes the archives that earlier claims of this backup left in the store. */
+/** Removes the archives that earlier attempts at this backup left in the store. */
 async function removeEarlier(store: BackupStore, serviceId: string, backupId: string, own: string): Promise<void> {
   for (const { name } of await store.list(`${serviceId}/${backupId}-`)) {
     if (name !== own) await store.remove(name);
   }
 }
 
-/** Leaves the backup to the host with the data. Throws if that host has been offline for too long. */
+/** Leaves the backup to a worker on the host with the data. Throws if it has waited for that host for too long. */
 function leave(backup: BackupRow): Outcome {
   if (Date.now() - backup.created_at.getTime() > MAX_WAIT_MS) {
     throw new BackupError('the host that has the volume is away');

@@ -27,7 +27,8 @@ type Deps = JobDeps & DataAccessDeps;
  */
 export async function performRestore(deps: Deps, run: OperationRun): Promise<void> {
   const { service } = run;
-  // The worker of an earlier claim may have died while it held the service. Its hold would block this claim.
+  // If the worker of an earlier attempt died during the restore, it still holds the volumes, which would block this
+  // attempt.
   if (run.operation.fence > 1) await voidHold(deps.db, service.id);
   const target = isDataKind(service.kind) ? await databaseTarget(deps, service) : await volumesTarget(deps, service);
   try {
@@ -69,7 +70,7 @@ async function restoreOn(
 
   for (const { part, names } of observed) {
     const left = await restoreLeftovers(names, (id) => operationStatus(deps.db, id));
-    // Remove what earlier claims of this operation unpacked and what earlier restores left.
+    // Remove what earlier attempts at this operation unpacked, and what earlier restores left.
     for (const name of names.filter((one) => one.startsWith(own) || left.includes(one))) await part.files.remove(name);
   }
   const backup = operation.backup_id === null ? undefined : await getBackup(deps.db, operation.backup_id);
@@ -144,11 +145,12 @@ function refusedName(fresh: string): string {
 /** Continues after the death of a worker that had swapped the data. If the service does not start, swaps back. */
 async function confirm(swap: Swap): Promise<void> {
   const { target, before, signal } = swap;
-  // The dead worker may not have written the marker completely. The service does not start without the marker.
+  // The dead worker may not have written the marker, a file with the service's id. Without it the service does not
+  // start.
   for (const { files } of target.parts) if ((await files.names()).includes(before)) await files.writeMarker();
   if (await target.isRunning()) return;
   try {
-    // Restarts the service, because `whileStopped` starts it at its end.
+    // Restarts the service: `whileStopped` stops it, does nothing here, and starts it again.
     await target.whileStopped(async () => undefined);
   } catch (error) {
     signal.throwIfAborted();

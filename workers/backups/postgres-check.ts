@@ -136,7 +136,8 @@ async function checkDatabase(client: pg.Client, figures: PostgresFigures): Promi
     await client.query(`create extension ${extension} schema ${schema}`);
   for (const { oid, name, own } of await list<{ oid: string; name: string; own: boolean }>(client, HEAPS)) {
     const verifies = version >= VERIFIES_HEAPS * 10_000;
-    // `pgstattuple` also checks every page's checksum, so it is run on all tables if heaps cannot be verified.
+    // Before version 14, heaps cannot be verified. `pgstattuple` also checks every page's checksum, so it then runs on
+    // all tables.
     if (own || !verifies) {
       const sql = `select tuple_count as rows from ${schema}.pgstattuple($1::oid::regclass)`;
       const { rows: counted } = await client.query(sql, [oid]);

@@ -109,7 +109,7 @@ const NEW_FUNCTIONS = {
   start: 'select pg_backup_start($1, true)',
   stop: 'select lsn, labelfile, spcmapfile from pg_backup_stop(false)',
 };
-/** The functions before version 15. */
+/** The SQL functions that begin and end a backup before PostgreSQL 15. */
 const OLD_FUNCTIONS = {
   start: 'select pg_start_backup($1, true, false)',
   stop: 'select lsn, labelfile, spcmapfile from pg_stop_backup(false, false)',

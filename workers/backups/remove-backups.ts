@@ -16,7 +16,7 @@ export async function removeHiddenBackups({ db, log, backups: { stores } }: JobD
   const facts = ({ id }: { id: string }) => ({ backupId: id });
   const removed = await sweepEach(hidden, { log, atOnce: AT_ONCE, failure, facts }, async (backup) => {
     const store = stores.all.find(({ id }) => id === backup.store);
-    // The prefix matches all claims of the backup, because a worker that died may have left a second archive.
+    // The prefix matches the archives of all attempts, because a worker that died may have left a second archive.
     for (const { name } of (await store?.list(`${backup.service_id}/${backup.id}-`)) ?? []) await store?.remove(name);
     await deleteBackup(db, backup.id);
     return [backup.id];

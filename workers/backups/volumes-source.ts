@@ -14,8 +14,8 @@ import { whilePaused } from './pause-service.js';
 import { makeFolder } from './work-folders.js';
 
 /**
- * The output of tar is stored in the archive as files of this size, in bytes. A volume can contain any number of
- * files, and one entry for each would make the manifest too large.
+ * The tar stream of a volume is split into entries of this size, in bytes. A volume can contain any number of files,
+ * and one entry for each would make the archive's manifest too large.
  */
 const PIECE_BYTES = 8 * 1024 * 1024;
 /** Number of digits of a piece's number in its name. */
@@ -26,7 +26,7 @@ export interface VolumeFacts {
   volumes: { name: string; pieces: number; usedBytes: number }[];
 }
 
-/** Returns the name of a piece in an archive. */
+/** Returns the name of the archive's entry that contains one piece of a volume. */
 function pieceName(volume: string, number: number): string {
   return `${volume}/${String(number).padStart(DIGITS, '0')}`;
 }

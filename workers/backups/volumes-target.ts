@@ -51,7 +51,8 @@ export async function volumesTarget(deps: JobDeps & DataAccessDeps, service: Ser
     const entry = await entryOf(room.folder, config.dataDir);
     parts.push({ volume, entry, files: entry === IMAGE ? withPoint(files, room.data) : files });
   }
-  // The image determines who owns the files. If the service has no release, the image of the backup's service is used.
+  // The image of the live release determines which user owns the files. If the service has no release, the image of the
+  // backup's service is used.
   const ownerOf = async ({ service_id }: BackupRow) => {
     const live = service.live_deployment_id ?? (await getService(db, service_id))?.live_deployment_id;
     const { image } = await loadReleaseSpec(db, keyring, live ?? '');
@@ -80,7 +81,7 @@ export async function volumesTarget(deps: JobDeps & DataAccessDeps, service: Ser
     },
     whileStopped: (work) => whileStopped(deps, service.id, work, (lost) => runsEnded(deps, service.id, lost)),
     async isRunning() {
-      // A cron service has processes only during its runs.
+      // A cron service has processes only during its runs, so it counts as running without any.
       if (service.kind === 'cron') return true;
       const replicas = await replicasOf(db, service.live_deployment_id ?? '');
       return replicas.some(({ state, desired }) => state === 'ready' && desired === 'running');
@@ -95,8 +96,8 @@ export async function volumesTarget(deps: JobDeps & DataAccessDeps, service: Ser
 }
 
 /**
- * Wraps the volume's files so that writing the marker also creates the mount point of its image. A volume that no
- * release has mounted yet lacks this mount point.
+ * Returns the volume's files with another `writeMarker`, which also creates the folder where the volume's image is
+ * mounted. A volume that no release has mounted yet lacks this folder.
  */
 function withPoint(files: VolumeFiles, point: string): VolumeFiles {
   const writeMarker = async () => {
@@ -112,7 +113,7 @@ async function entryOf(folder: string, dataDir: string): Promise<string> {
   return !(await exists(join(folder, CONTENT))) && (await canMountImages(dataDir)) ? IMAGE : CONTENT;
 }
 
-/** Creates an empty volume of the same size next to the content. Returns its folder. */
+/** Creates an empty volume of the same size next to the current one, for the restored data. Returns its folder. */
 async function makeEmpty({ volume, files, entry }: Part, fresh: string): Promise<string> {
   const folder = files.stagingOf(fresh);
   await mkdir(folder, { mode: 0o700 });

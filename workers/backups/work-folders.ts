@@ -7,7 +7,7 @@ import { reserveOf, roomState } from '../sandbox/disk-model.js';
 /** The subfolder of DATA_DIR in which backups are checked. */
 export const CHECKS = 'backup-checks';
 
-/** Returns the folder in which a claim of a backup unpacks and checks its copy. */
+/** Returns the folder in which one attempt at a backup unpacks and checks its copy. */
 export function checkFolder(dataDir: string, { id, fence }: { id: string; fence: number }): string {
   return join(dataDir, CHECKS, `${id}-${fence}`);
 }

@@ -122,7 +122,9 @@ export async function removeCaches(
   return found.size;
 }
 
-/** Size limit of a service's cache, in MB. If the service's plan has more storage, that storage is the limit. */
+/**
+ * Size limit of a service's build cache, in MB. If the service's plan includes more storage, that amount is the limit.
+ */
 const MIN_CACHE_MB = 2048;
 
 /**

@@ -4,7 +4,10 @@ import type { ServiceKind } from '../../shared/services/model.js';
 import type { Masker } from '../masking/masker.js';
 
 export interface BuildRequest {
-  /** Identifies one attempt of a build, and names its processes and folders: `<deploymentId>-<fence>`. */
+  /**
+   * Identifies one attempt of a build, and names its processes and folders: `<deploymentId>-<fence>`. `fence` counts
+   * the attempts.
+   */
   id: string;
   workspaceId: string;
   serviceId: string;

@@ -14,8 +14,8 @@ const KEY = 'key';
 const MAX_SIZE_MB = 1024;
 
 /**
- * A copy of a service's installed dependencies. It is created before the build step, which may change them. It belongs
- * to the platform, and tenants' commands cannot access its folder.
+ * A copy of a service's installed dependencies for its next build. It is created before the build step, which may
+ * change them. It belongs to the platform, and tenants' commands cannot access its folder.
  */
 export class DependencyCopy {
   readonly #path: string;
@@ -24,7 +24,10 @@ export class DependencyCopy {
     this.#path = path;
   }
 
-  /** Returns the folder of the copied dependencies; null if there is no copy for this key. */
+  /**
+   * Returns the folder of the copied dependencies; null if none were kept for this key, which stands for the packages
+   * to install.
+   */
   async find(key: string): Promise<string | null> {
     const kept = await readFile(join(this.#path, KEY), 'utf8').catch(() => null);
     return kept === key ? join(this.#path, CONTENT) : null;
