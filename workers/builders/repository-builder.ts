@@ -94,7 +94,10 @@ async function adopt(
   return adoptImage({ options: imageBuilds, request, context, folder, limit: new TimeLimit(request, context) });
 }
 
-/** Minimum interval between two removals of leftovers that builds trigger, in milliseconds. */
+/**
+ * Minimum interval, in milliseconds, between two removals of what killed builds have left behind. Each build starts
+ * such a removal unless the last one is more recent.
+ */
 const LEFTOVERS_MS = 15_000;
 
 /** Removes folders, processes and control groups of builds whose worker was killed. */
@@ -196,7 +199,7 @@ class RepositoryBuild {
       this.#options.toolchains.provide(plan.versions, { signal, log: this.#context.log }),
     );
     let dependencies: string | null = null;
-    // Skipped if no command runs. The files then keep their owner, the platform's user.
+    // If the plan has no commands, the steps are skipped, and the files keep their owner, the platform's user.
     if (plan.tools.length + plan.install.length + plan.build.length > 0) {
       const cache = cacheFolder(config.dataDir, this.#request.serviceId);
       const place = { app: this.#app, cache, cacheOpened: this.#cache, kept, locked };
@@ -299,7 +302,8 @@ async function installsSomething(app: string, kept: KeptDependencies): Promise<b
 }
 
 /**
- * Returns the command that runs in place of `startCommand`, which users see; `startCommand` itself if there is none.
+ * Returns the command that is actually run for `startCommand`, the command that users see. It is the `direct` form of
+ * that start, or `startCommand` itself if there is no such form.
  */
 function directly({ starts }: BuildPlan, startCommand: string): string {
   return starts.find(({ command }) => command === startCommand)?.direct ?? startCommand;

@@ -11,8 +11,9 @@ const FOLDER = 'node_modules/';
 /** The file in which `npm ci` records the packages that it installed. */
 const INSTALLED = 'node_modules/.package-lock.json';
 /**
- * Scripts of package.json with which no installation is skipped. Others, such as `postinstall`, have this effect by
- * making `BuildPlan.manifests` null.
+ * Scripts that npm runs during an installation. If package.json has one of them, no build skips the installation,
+ * because a script can have any effect. Other such scripts, for example `postinstall`, are not listed: they make
+ * `BuildPlan.manifests` null, which has the same consequence.
  */
 export const SCRIPTS = ['dependencies', 'preprepare', 'postprepare'];
 
@@ -54,8 +55,9 @@ export interface InstallationInput {
 }
 
 /**
- * Returns true if every package that this host can use was installed. `npm ci` succeeds even if an optional package
- * cannot be installed.
+ * Returns true if an installation added every package that this platform needs. The success of `npm ci` does not show
+ * this, because it succeeds even if an optional package cannot be installed. If `dependencies` is not `node_modules`,
+ * returns true if that folder exists.
  */
 export async function isInstalled({ app, folder, dependencies }: InstallationInput): Promise<boolean> {
   if (dependencies !== 'node_modules') return isFolder(app, posix.join(folder, dependencies));
@@ -85,7 +87,7 @@ function neededBy(entries: readonly unknown[]): ReadonlySet<string> {
   return new Set(groups.filter(isRecord).flatMap(Object.keys));
 }
 
-/** Returns true for a package that only packages for other platforms require. */
+/** Returns true for an optional package that neither the project nor an installed package requires. */
 function isUnneeded(path: string, entry: unknown, needed: ReadonlySet<string>): boolean {
   const name = path.slice(path.lastIndexOf(FOLDER) + FOLDER.length);
   return isRecord(entry) && entry.optional === true && !needed.has(name);

@@ -10,7 +10,7 @@ export interface FoundFramework {
   version: string | null;
 }
 
-/** The facts about an application by which rows of `FRAMEWORKS` are matched. */
+/** The facts about an application that decide which rows of `FRAMEWORKS` apply to it. */
 export interface Application {
   files: ProjectFiles;
   manifest: PackageManifest;

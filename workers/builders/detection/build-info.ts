@@ -10,8 +10,8 @@ import { normal, type RepositoryTree } from './repository-tree.js';
 const NAMED_BY_PACKAGE = 4;
 
 /**
- * A file system for build-info in which the repository is `/`. Lists folders from the bounded file tree, and reads
- * files only through `text`.
+ * The file system that build-info sees: a repository whose root is `/`. Folders are listed from `RepositoryTree`, which
+ * has a maximum size. Files are read only through the function `text`.
  */
 class TreeFileSystem extends FileSystem {
   readonly #tree: RepositoryTree;

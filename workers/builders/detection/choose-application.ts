@@ -23,7 +23,8 @@ const MAIN_NAMES = ['web', 'www', 'app', 'webapp', 'site', 'website', 'frontend'
 const SERVER_NAMES = ['server', 'api', 'backend'];
 const WORKER_NAMES = ['worker', 'workers', 'jobs', 'queue', 'cron', 'scheduler'];
 /**
- * Words in names of secondary applications: those for administrators, developers, another device or another platform.
+ * Matches words in the folder names of secondary applications, such as those for administrators, for developers or for
+ * another platform.
  */
 const BESIDE =
   /^(admin|backoffice|dashboard|studio|cms|docs?|documentation|storybook|design|blog|mobile|native|expo|ios|android|desktop|electron|extension|email|emails|mocks?|e2e|tests?|fixtures?|bench|benchmarks?|examples?|samples?|demos?|templates?|playground|sandbox|starters?|scripts|tools|cloudflare|vercel|netlify|deno)$/;

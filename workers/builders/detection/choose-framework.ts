@@ -4,8 +4,8 @@ import { FRAMEWORKS } from './frameworks.js';
 import { programsOf } from './script-words.js';
 
 /**
- * Returns the framework of an application. `FRAMEWORKS` lists a framework before those that it contains, so an earlier
- * match there takes precedence over the one that build-info found.
+ * Returns the framework of an application. If `FRAMEWORKS` and build-info recognise different ones, returns the one
+ * that `FRAMEWORKS` lists first. It lists a framework before those that the framework contains.
  */
 export function chooseFramework(app: Application): FoundFramework | null {
   const ids = Object.keys(FRAMEWORKS);

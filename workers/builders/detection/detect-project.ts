@@ -86,7 +86,7 @@ const OWN_FILES = ['Procfile', 'index.html'];
 
 function standsAlone({ app, files }: DetectedProject, containers: boolean): boolean {
   if (app !== null && !hasSources(app)) return false;
-  // A package.json alone proves nothing: in a repository of examples, it only lists tools.
+  // A package.json alone does not make a folder an application: in a repository of examples, it only lists tools.
   if (app !== null && (app.manifest.main !== null || isApplication(app))) return true;
   if (app !== null && ['start', 'build', 'dev', 'serve'].some((name) => app.manifest.scripts[name] !== undefined))
     return true;

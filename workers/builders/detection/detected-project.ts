@@ -59,7 +59,8 @@ const CONFIGURATIONS = [
 ];
 
 /**
- * Maximum number of packages of a workspace that are read. All are read to find the order in which packages are built.
+ * Maximum number of packages of a workspace whose package.json is read. The dependencies in these files determine the
+ * order in which the packages are built.
  */
 const MAX_PACKAGES = 300;
 const MAX_PAGES = 200;
@@ -88,8 +89,8 @@ const CONFIGURED: Readonly<Record<string, string>> = {
 };
 
 /**
- * If the application has the configuration file of a framework, removes all other frameworks. Needed because the root
- * of an Nx workspace installs the frameworks of all its applications.
+ * Removes from `dependencies` all frameworks but the one whose configuration file the application has. Without such a
+ * file, removes none. Needed because the root of an Nx workspace installs the frameworks of all its applications.
  */
 function configuredOnly(dependencies: PackageManifest['dependencies'], files: ProjectFiles): Record<string, string> {
   const stems = Object.keys(CONFIGURED).filter((stem) => SCRIPTS.some((end) => files.has(`${stem}.${end}`)));
@@ -99,7 +100,10 @@ function configuredOnly(dependencies: PackageManifest['dependencies'], files: Pr
   return Object.fromEntries(Object.entries(dependencies).filter(([name]) => !others.has(name)));
 }
 
-/** Adds frameworks for which the package has a configuration file and which the workspace's root installs. */
+/**
+ * Adds to a package's dependencies each framework that the workspace's root installs and for which the package has a
+ * configuration file. Needed because such a package may not list the framework itself.
+ */
 function withConfigured(manifest: PackageManifest, files: ProjectFiles, workspace: Workspace | null): PackageManifest {
   const above = workspace?.manifest.dependencies ?? {};
   const configured = Object.entries(CONFIGURED).flatMap(([stem, name]) => {
@@ -109,9 +113,7 @@ function withConfigured(manifest: PackageManifest, files: ProjectFiles, workspac
   return { ...manifest, dependencies: { ...Object.fromEntries(configured), ...manifest.dependencies } };
 }
 
-/**
- * Reads the files that detection needs, if they are in the tree. Throws `BuildError` if a file is too large or invalid.
- */
+/** Reads the files of a repository that detection needs. Throws `BuildError` if one is too large or invalid. */
 export class ProjectReader {
   readonly #app: string;
   readonly #tree: RepositoryTree;

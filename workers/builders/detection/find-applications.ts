@@ -110,11 +110,11 @@ function startsServer(app: Application): boolean {
   const { dev } = app.manifest.scripts;
   const isWatched = dev !== undefined && commandUse(dev, app.manifest.scripts, app.manifest.main).use === 'watched';
   const says = start !== undefined || isWatched || app.manifest.main !== null || app.files.has('Procfile');
-  // Libraries have an index.js too, so that name alone proves nothing.
+  // Libraries have an index.js too, so a file of that name does not show that a package is an application.
   return says || ENTRY_FILES.some((file) => /server|app|www/.test(file) && app.files.has(file));
 }
 
-/** Frameworks whose sources are in one of `SOURCES`. */
+/** Frameworks whose applications contain at least one of the files and folders in `SOURCES`. */
 const PLACED = [
   'next',
   'nuxt',

@@ -28,8 +28,8 @@ export interface FrameworkRow {
   /** True if the framework's output is for another platform, so that Node.js cannot run it. */
   isForeign?: true;
   /**
-   * True for a server library, such as Express. A project with one is a server, but the library decides neither how it
-   * is built nor how it is started.
+   * True for a server library, such as Express. A project that depends on one is a server, but the library decides
+   * neither how the project is built nor how it is started.
    */
   isLibrary?: true;
 }

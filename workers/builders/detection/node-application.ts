@@ -64,7 +64,8 @@ export function decideNode(input: NodeInput): NodeDecision {
   const likely = buildOf(known, row, run);
   const starts = input.kind === 'static' ? [] : startsOf({ ...input, app: known }, row, likely !== null, notes);
   const isSite = starts.length === 0;
-  // A server may have a bundler among its packages. If it starts without a build, the bundler's build is left out.
+  // A server may have a bundler among its packages. If the server can be started without a build, the bundler is not
+  // run.
   const [first] = starts;
   const startsAnyway = row?.starts === undefined || (first?.needs != null && exists(known, first.needs));
   const unused = !isSite && app.nx === null && startsAnyway && likely !== null && !likely.startsWith(`${run} `);
@@ -160,13 +161,14 @@ function startsOf(input: NodeInput, row: FrameworkRow | undefined, builds: boole
   const isLoose = row?.starts === undefined && app.nx === null;
   if (!own && !isPage && !isForeign)
     starts.push(...entriesOf(app, { builds, compiles: builds && isLoose, buildsPages, run }));
-  // True if every start so far needs a file that the build is only presumed to write.
+  // True if every way to start that was found so far needs a file that is missing now, and that the build may not write
+  // either. Then the scripts `serve`, `server` and `dev` are considered too.
   const isExpected = !own && isLoose && !starts.some(({ needs }) => needs === null || exists(app, needs));
   if ((starts.length === 0 || isExpected) && !isPage && !isForeign)
     starts.push(...developmentEntry(app, run, starts.length === 0 ? notes : []));
   if (starts.length === 0 && hasServer(app)) starts.push(...unbuiltEntries(app));
   starts.push(...(row?.starts?.(app).filter(({ isPreview }) => isPreview) ?? []));
-  // Starts after one that needs no file would never be used.
+  // A way to start that needs no file can always be used, so the ways after it would never be used.
   const last = starts.findIndex(({ needs }) => needs === null);
   return last < 0 ? starts : starts.slice(0, last + 1);
 }

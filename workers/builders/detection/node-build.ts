@@ -42,8 +42,9 @@ const PACKAGERS = new Set(
 );
 
 /**
- * Returns the script that runs the framework's own build; null if `script` is to be used. The framework's build is
- * needed if `script` only packages a library, and the framework builds the pages about it.
+ * Returns the script that calls `command`, the build command of the framework. Returns null if `script` is to be run.
+ * In some projects, `script` only packages a library, and another script builds the pages about the library with the
+ * framework.
  */
 function pagesScript(app: Application, command: string, script: string): string | null {
   const { scripts } = app.manifest;

@@ -134,7 +134,10 @@ function readNetlify({ build, redirects }: Record<string, unknown>, { rootDirect
   };
 }
 
-/** Strips `base` from the value of `publish`, which should be relative to `base` but is often not. */
+/**
+ * Strips the folder `base` from Netlify's setting `publish`. The setting should be relative to `base`, but in many
+ * projects it is relative to the repository.
+ */
 function withoutBase(path: string | null, base: string): string | null {
   return base !== '' && path?.startsWith(`${base}/`) ? path.slice(base.length + 1) : path;
 }

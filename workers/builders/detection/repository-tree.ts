@@ -4,7 +4,10 @@ import { resolveInside } from '../files/project-files.js';
 
 export type EntryKind = 'file' | 'directory';
 
-/** Maximum number of entries. If there are more, deeper folders are not read, and detection finds less. */
+/**
+ * Maximum number of files and folders in the tree. If a repository has more, deeper folders are not read, and detection
+ * finds less.
+ */
 const MAX_ENTRIES = 50_000;
 const DEEPEST = 8;
 /** Folders that do not affect how a project is built. */

@@ -1,4 +1,7 @@
-/** Programs whose first argument decides what they do. `''` matches no argument or an option, `'*'` any argument. */
+/**
+ * Programs whose first argument decides what they do. `''` stands for a missing first argument or an option. `'*'`
+ * stands for every first argument, and for a missing one.
+ */
 export const PROGRAMS: Readonly<Record<string, { development?: readonly string[]; preview?: readonly string[] }>> = {
   vite: { development: ['', 'dev', 'serve'], preview: ['preview'] },
   'rolldown-vite': { development: ['', 'dev', 'serve'], preview: ['preview'] },

@@ -135,8 +135,8 @@ export const SERVER_FRAMEWORKS: Readonly<Record<string, FrameworkRow>> = {
   qwik: {
     name: 'Qwik',
     packages: ['@builder.io/qwik-city', '@builder.io/qwik', '@qwik.dev/router'],
-    // Without an adapter, Qwik has only the preview server. The program `qwik` calls the package manager with which it
-    // was started, so it is started with npx.
+    // Without a server adapter, Qwik can only be built for its preview server. The program `qwik` calls the package
+    // manager that started it, so npx starts it.
     buildInstead: (app) => (hasScript(app, 'build.server') ? null : 'npx qwik build preview'),
     starts: () => [
       start('node server/entry.express', 'server/entry.express.js'),
@@ -206,7 +206,8 @@ export const SERVER_FRAMEWORKS: Readonly<Record<string, FrameworkRow>> = {
       start('node build/bin/server.js', 'build/bin/server.js'),
       start('node build/server.js', 'build/server.js'),
     ],
-    // The script is meant to run in build/, which contains the compiled application.
+    // AdonisJS's usual start script only works in the folder build/, which contains the compiled application. It is
+    // replaced, because applications are started in the project's folder.
     replaces: (_, script) => /^node (bin\/)?server(\.js)?$/.test(script),
     environment: { HOST: '0.0.0.0' },
   },

@@ -51,7 +51,10 @@ function patternsIn(parse: () => unknown, file: string): string[] | null {
   return Array.isArray(list) ? list.filter((pattern) => typeof pattern === 'string').slice(0, MAX_PATTERNS) : null;
 }
 
-/** Returns the folders below `root` that have a package.json and match the patterns. `!` excludes folders. */
+/**
+ * Returns the folders below `root` that have a package.json and match the patterns. A pattern that begins with `!`
+ * excludes folders.
+ */
 export function packageFolders(tree: RepositoryTree, root: string, patterns: readonly string[]): string[] {
   const wanted = matcher(patterns.filter((pattern) => !pattern.startsWith('!')));
   const unwanted = matcher(patterns.filter((pattern) => pattern.startsWith('!')).map((pattern) => pattern.slice(1)));

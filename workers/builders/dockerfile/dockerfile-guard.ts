@@ -9,7 +9,7 @@ export interface GuardOptions {
   ownPrefix: string | null;
 }
 
-/** The prefix of the names of the platform's images in an engine. */
+/** The prefix of the names that the platform gives to its images in a container engine. */
 const OWN = 'ranvier/';
 /** Matches the name of a service's image, which contains the service's UUID, anywhere in a text. */
 const OWN_ANYWHERE = /(?:^|[^\w.-])ranvier\/[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}[:@]/im;
@@ -25,8 +25,8 @@ export function guardedHeader(lines: readonly string[]): number {
 
 /**
  * Returns the Dockerfile to pass to the engine. It begins with a comment, so that the engine ignores a `syntax`
- * directive: a frontend other than the engine's own would not separate the caches of services. Throws `BuildError` if
- * the Dockerfile requests another frontend, or names an image that the platform has built.
+ * directive. With another frontend than the engine's own, services could use the build caches of each other. Throws
+ * `BuildError` if the Dockerfile requests another frontend, or names an image that the platform has built.
  */
 export function guardDockerfile(text: string, options: GuardOptions): { text: string; notes: string[] } {
   const parsed = parseDockerfile(text);

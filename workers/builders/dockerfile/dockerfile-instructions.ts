@@ -49,7 +49,7 @@ function joinLines(lines: readonly string[], escapeMark: string): string[] {
     const continues = trimmed.endsWith(escapeMark);
     open.push(continues ? trimmed.slice(0, -1) : trimmed);
     if (continues) continue;
-    // Joined without a space, because a name can continue on the next line.
+    // Continued lines are joined without a space, because a name can continue on the next line.
     logical.push(open.join(''));
     open = [];
   }

@@ -30,7 +30,10 @@ export interface DockerfileBuild {
   notes: string[];
 }
 
-/** The name, in the build context, of a Dockerfile that is not in the context. */
+/**
+ * The name under which a Dockerfile is added to the build context if its file is outside of the context, or if a
+ * setting contains its text.
+ */
 const OUTSIDE = '.ranvier.Dockerfile';
 /** Builders accept these arguments without a declaration, and keep them out of an image's history. */
 export const PREDEFINED_ARGUMENT = /^(http|https|ftp|no|all)_proxy$/i;

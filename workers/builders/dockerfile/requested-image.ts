@@ -7,8 +7,8 @@ import type { BuildRequest } from '../builder.js';
 export type FindAccount = (workspaceId: string, registryId: string) => Promise<RegistryAccount | null>;
 
 /**
- * Returns the credentials for the registry that `registryId` names, keyed by host. Empty if it names none. Throws
- * `BuildError` if there is no such registry.
+ * Returns the credentials for the registry that `registryId` names, keyed by host. Returns an empty map if `registryId`
+ * is empty. Throws `BuildError` if the workspace has no such registry.
  */
 export async function accountsOf(
   { workspaceId, configuration }: BuildRequest,

@@ -48,7 +48,7 @@ class TraceLines {
     this.#cutter = cutter;
   }
 
-  /** Reads one status message. `aux` is in base64. */
+  /** Returns the log lines for one status message of BuildKit. `aux` is the message, encoded in base64. */
   read(aux: unknown): string[] {
     if (typeof aux !== 'string') return [];
     const { vertexes, logs } = Status.decode(Buffer.from(aux, 'base64'));

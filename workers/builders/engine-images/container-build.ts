@@ -215,7 +215,7 @@ export class ContainerBuild {
         runtime,
         reference,
         startCommand,
-        // Empty, because the image itself has these settings.
+        // These three settings are empty, because the image itself contains them.
         workingDirectory: '',
         publishDirectory: '',
         environment: {},

@@ -131,8 +131,8 @@ function installTools(tools: readonly ToolVersion<PackagedName>[]): string {
   const commands = [...tools.filter(({ name }) => name !== 'node'), ...tools.filter(({ name }) => name === 'node')].map(
     (tool) => {
       const { name, programs } = packageOf(tool, { platform: 'linux', arch: '$ARCH', avx2: true });
-      // Before this command, $BUN is set to bun's build for the processor. On x64, this is the baseline build, which
-      // needs no AVX2.
+      // An earlier command sets the shell variable BUN to the part of the package's name that depends on the processor.
+      // On x64, this selects bun's baseline build, which needs no AVX2.
       const wanted = tool.name === 'bun' ? '@oven/bun-linux-$BUN' : name;
       if (programs === null) return `${npm} --global --prefix ${TOOLS} "${wanted}@${tool.version}"`;
       const links = Object.entries(programs).map(

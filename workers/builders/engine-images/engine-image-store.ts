@@ -43,7 +43,10 @@ export class EngineImageStore implements ImageStore {
   readonly #registry: Registry | null;
   readonly #log: Logger;
   readonly #now: () => number;
-  /** Labels of this installation's images (`image`), and of the other images that its builds leave behind (`cache`). */
+  /**
+   * Labels by which a sweep recognises this installation's images (`image`), and the other images that its builds leave
+   * behind (`cache`).
+   */
   readonly labels: { image: Record<string, string>; cache: Record<string, string> };
   /** The prefix of the platform's images in the registry; null if there is no registry. */
   readonly ownPrefix: string | null;

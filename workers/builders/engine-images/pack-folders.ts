@@ -44,7 +44,9 @@ interface Folder {
   root: string;
   at: string;
   filter: PathFilter | undefined;
-  /** Paths in the context that `files` replaces. */
+  /**
+   * Paths, in the build context, of generated files. If the folder contains a file with such a path, it is left out.
+   */
   replaced: ReadonlySet<string>;
 }
 

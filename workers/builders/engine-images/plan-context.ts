@@ -27,7 +27,7 @@ export interface PlanContextInput {
   tools: readonly ToolVersion<PackagedName>[];
   request: BuildRequest;
   config: Pick<Config, 'buildEnvironment' | 'baseImages'>;
-  /** The repository's files. */
+  /** The path of the folder with the repository's files. */
   app: string;
   labels: Record<string, string>;
 }

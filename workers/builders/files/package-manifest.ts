@@ -32,7 +32,10 @@ export function parsePackage(text: string, path = 'package.json'): Record<string
   return value;
 }
 
-/** Reads the package.json of a folder; returns an empty one if there is none. Throws as `readManifest` does. */
+/**
+ * Reads the package.json of a folder; returns an empty one if there is none. Throws `BuildError` if the file is not a
+ * JSON object.
+ */
 export function manifestOf(files: ProjectFiles): PackageManifest {
   return readManifest(files.text('package.json') ?? '{}');
 }

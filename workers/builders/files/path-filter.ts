@@ -51,8 +51,8 @@ function withoutOuterSlashes(pattern: string): string {
 interface Pattern {
   negated: boolean;
   /**
-   * An RE2 expression for paths with a slash appended. It needs to match only the beginning of a path, so that a folder
-   * includes everything below it.
+   * An RE2 expression that is matched against a path with a slash appended. It needs to match only the beginning of the
+   * path, so that a pattern for a folder includes everything below the folder.
    */
   expression: string;
 }

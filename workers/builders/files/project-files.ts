@@ -38,10 +38,13 @@ const TOOL_FILES = [
   '.yarnrc.yml',
   'pnpm-workspace.yaml',
 ];
-/** Lock files. Only their beginning is read, which states the format. */
+/** Lock files whose first `LOCK_HEAD` bytes are read, because their beginning states their format. */
 const LOCK_FILES = ['pnpm-lock.yaml', 'yarn.lock'];
 const LOCK_HEAD = 64 * 1024;
-/** Maximum number of bytes that are read from a lock file. */
+/**
+ * Maximum number of bytes that are read from a file whose whole content is needed, such as the list of packages in a
+ * lock file.
+ */
 const MAX_LOCK_BYTES = 16 * 1024 * 1024;
 const MAX_TOLD_BYTES = 1024 * 1024;
 
@@ -123,7 +126,10 @@ async function headInside(folder: string, name: string, bytes: number): Promise<
   }
 }
 
-/** Returns the real path of a file inside a folder. Throws like `folderInside`. */
+/**
+ * Returns the real path of a file inside a folder. Throws a `BuildError` that names the setting `what` if there is no
+ * such file, or if `path` or a link leads out of the folder.
+ */
 export async function fileInside(root: string, path: string, what: string): Promise<string> {
   const found = await resolveInside(root, path);
   if (found === OUTSIDE) throw new BuildError(`${what} "${path}" leads out of the repository; name a path inside it`);

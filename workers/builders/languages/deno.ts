@@ -22,7 +22,7 @@ export const deno: Language = {
   reads: [...CONFIGURATIONS, '.dvmrc', '.deno-version', ...ENTRY_FILES],
   matches: (files) =>
     CONFIGURATIONS.some(files.has) || ENTRY_FILES.some((name) => USES_DENO.test(files.text(name) ?? '')),
-  // A deno.json alone proves nothing: many Node.js projects have one for their editor.
+  // A deno.json alone does not show that a project runs on Deno: many Node.js projects have one for their editor.
   leads: (files) => {
     const scripts = recordIn(files.text('package.json'))?.scripts;
     const isNodes = isRecord(scripts) && (isText(scripts.start) || isText(scripts.build));

@@ -73,7 +73,7 @@ function quoted(path: string): string {
   return /^[\w./-]+$/.test(path) ? path : `'${path.replaceAll("'", `'\\''`)}'`;
 }
 
-/** Returns the SDK that global.json names, otherwise the minimum for the project's target framework. */
+/** Returns the SDK version that global.json names, otherwise the minimum version for the project's target framework. */
 function versionOf(files: ProjectFiles, project: string | null): LanguageWish {
   const named = languageWish(files, 'dotnet', [globalVersion(files)]);
   if (named.wish !== null) return named;
@@ -83,7 +83,7 @@ function versionOf(files: ProjectFiles, project: string | null): LanguageWish {
   return languageWish(files, 'dotnet', least ? [{ ...least, text: `>=${least.text}`, lowest: true }] : []);
 }
 
-/** Returns the versions that the `rollForward` of global.json allows. */
+/** Returns the SDK version in global.json, as the range of versions that its field `rollForward` allows. */
 function globalVersion(files: ProjectFiles): NamedVersion | null {
   const sdk = recordIn(files.text('global.json'))?.sdk;
   const { version, rollForward = 'latestPatch' } = (sdk ?? {}) as Record<string, unknown>;

@@ -17,7 +17,7 @@ export const elixir: Language = {
     const app = /\bapp:\s*:([a-z]\w{0,60})/.exec(text)?.[1] ?? 'app';
     const isPhoenix = /\{\s*:phoenix\s*,/.test(text);
     const isRelease = isPhoenix || /\breleases:/.test(text);
-    // Hex is needed only for packages from its registry.
+    // Hex, Elixir's package manager, is installed only if the project uses packages from its registry.
     const usesHex = /\{\s*:\w{1,80}\s*,\s*(">|"~|"=|"<|"\d)/.test(text) && !files.has('deps');
     const plan: LanguagePlan = {
       ...EMPTY_PLAN,
@@ -47,7 +47,10 @@ function versionsOf(files: ProjectFiles): (NamedVersion | null)[] {
   return [versionFile(files, '.elixir-version'), required && { ...required, optional: true }];
 }
 
-/** Generates a secret before the start if none is set, because Phoenix does not start without one. */
+/**
+ * Returns a shell script that generates SECRET_KEY_BASE if it is not set, and then runs `start`. Needed because Phoenix
+ * does not start without this secret.
+ */
 function withSecret(start: string): string {
   return `if [ -z "$SECRET_KEY_BASE" ]; then
   echo 'SECRET_KEY_BASE is not set: this replica makes one of its own, so that every start signs all users out. Set the variable to the output of "mix phx.gen.secret".' >&2

@@ -39,8 +39,8 @@ export const go: Language = {
 };
 
 /**
- * Returns the version in go.mod, which is a minimum. The wish is optional, because an older compiler tries to build
- * too.
+ * Returns the minimum version that go.mod names. If no such version can be installed, the host's own Go is used
+ * (`optional`), because an older compiler tries to build too.
  */
 function versionOf(files: ProjectFiles): NamedVersion | null {
   const minimum = versionIn(files, 'go.mod', /^go\s+(\d+(?:\.\d+){1,2})/m);

@@ -89,7 +89,8 @@ function gradle(files: ProjectFiles): Steps {
 }
 
 /**
- * Returns the Gradle task whose result can be started. `text` includes the version catalog, which may name the plugins.
+ * Returns the Gradle task whose result can be started. `text` contains all build files of the project, and the version
+ * catalog, because the catalog may name the plugins.
  */
 function taskOf(text: string): { task: string; makesScript: boolean } {
   if (/org\.springframework\.boot\b/.test(text)) return { task: 'bootJar', makesScript: false };
@@ -134,7 +135,7 @@ function started(start: string, choice: string): Pick<Steps, 'start' | 'startPro
   return { start, startProgram: `${LISTEN}${choice === '' ? `exec ${start}` : choice}` };
 }
 
-/** Returns the version that a file names, otherwise the minimum version for which the project is compiled. */
+/** Returns the Java version that a file names, otherwise the version for which the project is compiled. */
 function versionOf(files: ProjectFiles): LanguageWish {
   const named = languageWish(files, 'java', [
     modern(versionFile(files, '.java-version')),

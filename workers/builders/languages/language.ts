@@ -62,7 +62,7 @@ export const EMPTY_PLAN: LanguagePlan = {
 
 /** One programming language: how its projects are recognised, and how to build and start them. */
 export interface Language {
-  /** The value of `runtime` for this language, or the name that detection shows. */
+  /** The language's name in detection results. For most languages, it is also the value of the setting `runtime`. */
   runtime: string;
   /** Files by which a project is recognised, for messages: `go.mod`. */
   marks: readonly string[];

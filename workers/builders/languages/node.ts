@@ -51,8 +51,8 @@ export const node: Language = {
         ...manager.buildEnvironment,
         // Disables Husky, which sets up git hooks. There is no git repository.
         HUSKY: '0',
-        // The compile cache would cost 0.2 s, and no other command would read it: it is in /tmp, which each command has
-        // for itself.
+        // Disables Node.js's compile cache, which would cost 0.2 s. It is in /tmp, and each command has its own /tmp,
+        // so no later command could read the cache.
         NODE_DISABLE_COMPILE_CACHE: '1',
         npm_config_audit: 'false',
         npm_config_fund: 'false',

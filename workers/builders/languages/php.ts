@@ -11,7 +11,10 @@ import { phpServer } from './php-server.js';
 
 /** Folders that a web server publishes if they contain an index.php, in order of preference. */
 const ROOTS = ['public', 'web', 'webroot', 'html', 'htdocs', 'public_html', 'www', '.'];
-/** Composer plugins that change nothing outside of the packages' folder. */
+/**
+ * Composer plugins that change only the folder of packages. An installation with other plugins is not reused, because
+ * they may change any file.
+ */
 const HARMLESS_PLUGINS = ['symfony/runtime', 'symfony/flex', 'php-http/discovery', 'pestphp/pest-plugin'];
 const INSTALL = 'install --no-dev --prefer-dist --no-interaction';
 const COMPOSER = program('composer', 'install Composer (Debian: apt-get install composer)');

@@ -9,8 +9,8 @@ const PINS = '.python_packages.lock';
 /** Programs for Python 3.11 and later. Each is one line, because it is passed as a variable in a Dockerfile. */
 const PROGRAMS = {
   /**
-   * Prints name==version for each package from an index. Leaves out packages that the lock file lists in several
-   * versions, so that pip chooses one.
+   * Prints name==version for each package of a lock file that comes from a package index. Leaves out packages that the
+   * file lists in several versions, so that pip chooses one.
    */
   LIST_LOCKED: [
     'import sys, tomllib',

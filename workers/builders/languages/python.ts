@@ -53,8 +53,8 @@ export const python: Language = {
 };
 
 /**
- * Returns the versions that a project requests. `requires-python`, which is meant for libraries, is optional for an
- * application.
+ * Returns the versions that a project requests, in order of precedence. The host's own Python is used if no version
+ * that satisfies `requires-python` can be installed (`optional`), because that field is meant for libraries.
  */
 function versionsOf(files: ProjectFiles): (NamedVersion | null)[] {
   const minimum = versionIn(files, 'pyproject.toml', /^requires-python\s*=\s*["']([^"'\n]{1,80})["']/m);

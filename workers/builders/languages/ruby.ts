@@ -184,7 +184,8 @@ function startOf(files: ProjectFiles, gems: ReadonlySet<string>, isRails: boolea
 }
 
 /**
- * Generates a secret before the start if none is set: Rails does not start without one. The log names the consequences.
+ * Returns a shell script that generates SECRET_KEY_BASE if no secret is set, and then runs `start`. Needed because
+ * Rails does not start without this secret. The script logs what a generated secret means for users.
  */
 function withSecret(start: string): string {
   const keys = ['config/master.key', 'config/credentials/production.key'].map((file) => `[ ! -e ${file} ]`);

@@ -1,7 +1,10 @@
 import { EMPTY_PLAN, type Language } from './language.js';
 
 const SCRIPTS = ['start.sh', 'run.sh'];
-/** Matches files that only other projects have: sites, and Node.js programs without a package.json. */
+/**
+ * Matches names of files that a shell script's project does not have. They show that the project is a site, or a
+ * Node.js program without a package.json.
+ */
 const OTHERS = /\.(html?|[cm]?[jt]s)$/;
 
 /** Projects that a shell script starts and that are not recognised otherwise. */

@@ -18,8 +18,8 @@ import { type ImageTask, pull, runImageTools, storeImage, UNPACK_LAYOUT } from '
 import { type ImageConfig, writeDockerFormat } from './oci-layout.js';
 
 /**
- * The beginning of the scripts `BUILD` and `UNPACK`. Their arguments are the folder of inputs and the storage folder,
- * which is kept for the next build.
+ * The beginning of the shell scripts `BUILD` and `UNPACK`. Their first argument is the folder with the build's input
+ * files. The second one is buildah's storage folder, which is kept for the next build.
  */
 const PREPARE = `
 set -e
@@ -32,8 +32,8 @@ run() { buildah --root "$storage/images" --runroot /run/buildah --storage-driver
 `;
 
 /**
- * Builds an image with buildah and writes its id into the storage folder. The inputs contain the images that the
- * Dockerfile names. Further arguments are passed to `buildah build`.
+ * A shell script that builds an image with buildah and writes the image's id into buildah's storage folder. The build's
+ * input files include the images that the Dockerfile names. Further arguments are passed to `buildah build`.
  */
 const BUILD = `${PREPARE}
 while read -r format folder name; do
@@ -51,7 +51,7 @@ const UNPACK = `${PREPARE}
 run push --quiet --disable-compression --signature-policy "$inputs/policy.json" localhost/built oci:layout:image
 ${UNPACK_LAYOUT}
 `;
-/** The path of the folder of inputs inside the build's sandbox. */
+/** The path, inside the build's sandbox, of the folder with the build's input files. */
 const INPUTS = `${TOOLS_PATH}/inputs`;
 const REGISTRIES = 'unqualified-search-registries = ["docker.io"]\nshort-name-mode = "permissive"\n';
 const POLICY = '{ "default": [{ "type": "insecureAcceptAnything" }] }\n';
@@ -93,7 +93,8 @@ export async function buildDockerfile(task: ImageTask, project: string): Promise
   });
   return limit.within('storing the image', async () => {
     const id = await textInside(storage, 'image-id');
-    // The digest depends on the service's id too, so that no build can name another service's image.
+    // The digest depends on the service's id too, so that no build of another service can refer to this image by its
+    // digest.
     const digest = createHash('sha256').update(`${request.serviceId} ${id}`).digest('hex');
     const unpack = async (directory: string) => {
       await runImageTools(task, directory, shellCommand('unpack', storage), {

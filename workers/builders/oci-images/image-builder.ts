@@ -131,7 +131,10 @@ export async function runImageTools(
 interface Unpacking {
   digest: string;
   runtime: string;
-  /** Creates `layout` and `bundle` in an empty folder. Returns the image's HEALTHCHECK, which the layout may lack. */
+  /**
+   * Writes the image into an empty folder: its OCI layout to `layout`, its unpacked files to `bundle`. Returns the
+   * image's HEALTHCHECK, which the layout may lack.
+   */
   unpack: (directory: string) => Promise<Healthcheck | null>;
 }
 

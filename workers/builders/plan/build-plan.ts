@@ -14,8 +14,8 @@ import { givenStart, lineOfProcfile, NoApplicationError, noStart, shared } from 
 const IMAGED: readonly string[] = ['node', 'python', 'go'];
 
 /**
- * Decides how to build and start a project. Settings take precedence over what the files suggest.
- * With `containers`, the caller must have checked `wantsDockerfile` first. Throws `BuildError`.
+ * Decides how to build and start a project. Settings take precedence over what the files suggest. If
+ * `capabilities.containers` is true, `wantsDockerfile` must have returned false for the project. Throws `BuildError`.
  */
 export function planBuild(
   project: DetectedProject,
@@ -71,7 +71,10 @@ export function wantsDockerfile(files: ProjectFiles, kind: ServiceKind, settings
   return language === null || !IMAGED.includes(language.runtime);
 }
 
-/** Decides like `wantsDockerfile`, but prefers to build a recognised language without an image. */
+/**
+ * Decides like `wantsDockerfile`, but for a host without a container engine. Such a host builds a project in a
+ * recognised language without the Dockerfile, unless the settings require the Dockerfile.
+ */
 export function decidesHere(files: ProjectFiles, kind: ServiceKind, settings: Settings): boolean {
   if (!wantsDockerfile(files, kind, settings)) return false;
   return asksForDockerfile(settings) || languageOf(files) === null;

@@ -64,7 +64,10 @@ export function planNode(project: DetectedProject, kind: ServiceKind, settings: 
   };
 }
 
-/** Returns the project's folders that are kept for its next build, relative to the folder in which the build runs. */
+/**
+ * Returns the project's folders that are kept for its next build, as paths relative to the folder in which the build
+ * runs.
+ */
 function keptBelow(folders: readonly string[], { build, project }: BuildPlan['folders']): string[] {
   const below = posix.relative(build, project);
   return folders.map((folder) => posix.join(below, folder));

@@ -54,7 +54,7 @@ export type Settings = Pick<
   'runtime' | 'buildMethod' | 'sourceType' | 'buildCommand' | 'startCommand'
 >;
 
-/** What this installation can build besides folders. */
+/** The forms, other than folders, in which this installation can build images. */
 export interface BuildCapabilities {
   /** True if this installation builds images for a container engine, and therefore any Dockerfile. */
   containers: boolean;

@@ -4,7 +4,7 @@ import type { ProjectFiles } from '../files/project-files.js';
 import type { LanguagePlan } from '../languages/language.js';
 import type { Settings } from './plan-model.js';
 
-/** Returns the fields of a language's plan that every build plan has. */
+/** Returns the fields of a language's plan that build plans also have. */
 export function shared({
   start: _start,
   startProgram: _startProgram,

@@ -30,7 +30,10 @@ export interface ProcessPlan {
   project: string;
   plan: BuildPlan;
   applications: FoundApplication[];
-  /** The result of `lockedInstall` for the plan. */
+  /**
+   * Digest of the files that determine the installed packages (`lockedInstall`). Null if other things affect the
+   * packages too. The installation is then never skipped.
+   */
   locked: string | null;
 }
 
@@ -41,7 +44,7 @@ export type ContainerPlan = { project: string } & (
   | { by: 'plan'; plan: BuildPlan }
 );
 
-/** Libraries are loaded by the operations that need them, so that the others start faster. */
+/** Loads the code for detection only when an operation needs it, so that other operations start faster. */
 const detection = () => import('../detection/detect-project.js');
 
 /** Operations on a repository's files that run in a separate process. Input and output are JSON. */

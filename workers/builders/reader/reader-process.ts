@@ -23,7 +23,8 @@ interface Request {
 }
 
 if (process.argv.includes('detection')) import('../detection/detect-project.js').catch(() => undefined);
-// Reads through a socket, which can be destroyed. A pending read of a file would keep the process alive.
+// Requests are read through a socket, because it can be destroyed at the end. A pending read of a file would keep the
+// process alive.
 const requests = new Socket({ fd: REQUESTS, readable: true, writable: false });
 for await (const line of createInterface({ input: requests })) {
   const request = JSON.parse(line) as Request;

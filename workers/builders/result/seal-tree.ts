@@ -19,7 +19,7 @@ import { isBelow } from '../../sandbox/sandbox-plan.js';
 import { isFrameworkCache } from '../toolchains/framework-caches.js';
 
 export interface SealOptions {
-  /** Maximum size of the content. */
+  /** Maximum total size of the image's files, in bytes. */
   limitBytes: number;
   /** The path of the folder in the build's sandbox. Absolute symbolic links into it are made relative. */
   seenAs: string;

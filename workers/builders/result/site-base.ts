@@ -1,4 +1,4 @@
-/** Maximum number of files that are looked for, among those that a page names. */
+/** Maximum number of scripts and style sheets of a page that are looked for in the published folder. */
 const MAX_FILES = 20;
 /** Maximum number of folders in a base path; `/docs/shop` has 2. */
 const DEEPEST = 3;
@@ -20,7 +20,10 @@ export async function baseOfPage(page: string, exists: (path: string) => Promise
   return bases.size === 1 ? only : '';
 }
 
-/** Returns the leading folders of a path that must be dropped to find the file; null if it is not found. */
+/**
+ * Returns the leading folders of a path that the published folder lacks. This is `/shop` for the path `/shop/main.js`
+ * if the folder contains `main.js`. Returns null if the file is not found.
+ */
 async function missingFolders(path: string, exists: (path: string) => Promise<boolean>): Promise<string | null> {
   const parts = path.slice(1).split('/');
   if (parts.some((part) => part === '' || part === '.' || part === '..')) return null;

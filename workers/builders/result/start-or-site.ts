@@ -39,8 +39,9 @@ export type Settled =
     };
 
 /**
- * Decides how to use the output of a build. Uses the first start whose file exists. If none exists, publishes the site.
- * Without a site, keeps the first start. Throws `BuildError`.
+ * Decides whether a build's output is started or published. Uses the first way to start whose file exists. If there is
+ * none, publishes the output as a site. If there is no page to publish either, returns the first way to start
+ * nevertheless. Throws `BuildError`.
  */
 export async function settleResult(input: SettleInput): Promise<Settled> {
   const { starts, publish } = input;
@@ -145,7 +146,7 @@ async function findPage({
   return USUAL.find((folder) => pages.includes(folder)) ?? pages.find((page) => page.split('/').length <= 2) ?? null;
 }
 
-/** Returns a folder of files without an index page, which may still be meant to be published. */
+/** Returns a folder to publish although no index page was found; null if no folder is likely to be meant. */
 async function anyFolder({ app, project, publish, publishDirectory, built }: SiteInput): Promise<string | null> {
   for (const folder of [...publish.folders, publishDirectory]) {
     if ((await kindAt({ app, project }, folder)) === 'directory') return folder;
@@ -188,7 +189,8 @@ async function newPage(project: string, before: readonly string[]): Promise<stri
 }
 
 /**
- * Returns the entries of a folder; none if its path is too long or not UTF-8. Storing the image reports such paths.
+ * Returns the entries of a folder; none if its path is too long or not UTF-8. Such a path is not reported here, because
+ * the build fails with a clear error when the image is stored.
  */
 async function entriesOf(folder: string): Promise<Dirent[]> {
   return readdir(folder, { withFileTypes: true }).catch((error: NodeJS.ErrnoException) => {

@@ -132,14 +132,14 @@ export class Commands {
 }
 
 /**
- * Returns the sandbox of a build's first command. It can be prepared before the command is known. `app` is the folder
- * with the repository's files.
+ * Returns the settings of the sandbox in which a build's first command runs. With these, the sandbox can be prepared
+ * before the command is known. `app` is the folder with the repository's files.
  */
 export function firstSandbox(request: BuildRequest, app: string): SandboxBase {
   return baseOf(request, app, 1);
 }
 
-/** Returns the sandbox of the programs that unpack and build an image. */
+/** Returns the settings of the sandbox for the programs that unpack and build an image. */
 export function imageSandbox(request: BuildRequest, app: string): SandboxBase {
   return baseOf(request, app, 0);
 }

@@ -2,7 +2,7 @@ import { BuildError } from '../../failures/explained-errors.js';
 import type { BuildContext, BuildRequest } from '../builder.js';
 import { didNotFinish } from './build-commands.js';
 
-/** The time limit of a build (`timeoutSeconds`), combined with the build's own signal. */
+/** The time limit of a build (`timeoutSeconds`), combined with the signal that interrupts the build. */
 export class TimeLimit {
   /** When the time limit expires, in milliseconds since the epoch. */
   readonly deadline: number;

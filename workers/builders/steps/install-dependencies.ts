@@ -9,15 +9,15 @@ import { hidePackages, installRecovery, nodeRecovery } from './command-recovery.
 import { commandsWith, type StepsSetting } from './step-commands.js';
 
 export interface Installed {
-  /** The names of the tools that the application needs: the given ones, or others. */
+  /** The names of the tools with which the packages were installed. The application needs the same tools. */
   tools: string[];
-  /** True if the plan's own commands installed the packages, with the given tools. */
+  /** True if the packages were installed by the plan's own commands and tools, without any replacement. */
   asPlanned: boolean;
 }
 
 /**
- * Installs the packages, and installs them again with other tools if the packages need these. `commands` in the result
- * runs the rest of the build with the same tools.
+ * Installs the packages. If they turn out to need other versions of the tools, installs them again with those.
+ * `commands` in the result runs the rest of the build with the tools that were used last.
  */
 export async function installWithTools(
   setting: StepsSetting,

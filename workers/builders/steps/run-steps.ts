@@ -13,9 +13,9 @@ import { checkKey } from './tool-checks.js';
 
 /** What the steps of a build produce besides files. */
 export interface StepsResult {
-  /** The tools that the application needs. */
+  /** The names of the tools that the application needs. */
   tools: string[];
-  /** The key of the installed dependencies; null if later builds cannot copy them from the image. */
+  /** A digest that identifies the installed dependencies. Null if later builds cannot copy them from the image. */
   dependencies: string | null;
 }
 
@@ -54,7 +54,9 @@ function goesOn({ prepare = [], build }: BuildPlan): boolean {
 
 /** How a build gets its dependencies. */
 interface Installation {
-  /** The key of the dependencies; null if they cannot be kept. */
+  /**
+   * A digest that identifies the dependencies. Null if it is unknown what determines them, so that they cannot be kept.
+   */
   key: string | null;
   /** True if the dependencies were copied from the last build. */
   isCopied: boolean;
@@ -75,8 +77,8 @@ async function keepInstalled(setting: StepsSetting, plan: BuildPlan, key: string
 }
 
 /**
- * Returns the key of an installation. It covers the files, variables and tools, and the state of this host's programs.
- * Returns null if the installation may depend on anything else.
+ * Returns a digest of everything that determines the result of an installation: files, variables, tools, and the state
+ * of this host's programs. Returns null if the result may depend on anything else.
  */
 async function installKey(setting: StepsSetting, plan: BuildPlan, tools: readonly string[]): Promise<string | null> {
   const { locked, toolchains } = setting;

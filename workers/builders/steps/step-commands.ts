@@ -22,7 +22,10 @@ export interface StepsSetting {
   cache: string;
   cacheOpened: Promise<unknown>;
   kept: KeptDependencies;
-  /** The result of `lockedInstall` for the plan. */
+  /**
+   * Digest of the files that determine the installed packages (`lockedInstall`). Null if other things affect the
+   * packages too. The installation is then never skipped.
+   */
   locked: string | null;
 }
 

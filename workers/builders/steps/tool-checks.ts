@@ -3,12 +3,13 @@ import { OWN_PATH } from '../../core/own-programs.js';
 import type { Tool } from '../toolchains/required-tool.js';
 
 /**
- * How long a successful check is valid at most, in milliseconds. Installing or removing a program ends this earlier.
+ * How long a successful check that tools are installed is valid at most, in milliseconds. If a program is installed or
+ * removed earlier, the check is no longer valid.
  */
 const VALID_MS = 10 * 60_000;
 const MAX_KNOWN = 200;
 
-/** The successful checks on this host: key → time. */
+/** The successful checks of tools on this host: key → when the check succeeded, in milliseconds since the epoch. */
 const found = new Map<string, number>();
 
 /**
@@ -27,12 +28,12 @@ export async function checkKey(tools: readonly Tool[], provided: readonly string
   return JSON.stringify([tools.map(({ check }) => check), provided, times]);
 }
 
-/** Returns true if the check has succeeded within the last ten minutes. */
+/** Returns true if the check of tools with this key has succeeded within the last ten minutes. */
 export function isKnown(key: string, now: number): boolean {
   return now - (found.get(key) ?? Number.NEGATIVE_INFINITY) < VALID_MS;
 }
 
-/** Records that the check has succeeded. */
+/** Records that the check of tools with this key has succeeded. */
 export function remember(key: string, now: number): void {
   if (found.size >= MAX_KNOWN) found.clear();
   found.set(key, now);

@@ -3,7 +3,7 @@ import { BuildError } from '../../failures/explained-errors.js';
 import { noSuchVersion, type PackagedName, shownName, type ToolName, type ToolVersion } from './tool-packages.js';
 import { intersection, type ManagerName, type ToolWishes, type VersionWish } from './version-wish.js';
 
-/** The tools that exist without a registry: on this host, or in a container's base image. */
+/** The tools that need no download: they are on this host, or in a container's base image. */
 export interface OwnTools {
   /** The version of Node.js, or a range if only the beginning of the version is known. */
   node: string | null;
@@ -62,8 +62,8 @@ async function chooseNode(
 }
 
 /**
- * Restricts the requested versions of Node.js to those on which the project's package manager runs. If none is left,
- * the package manager's versions replace an optional request, and are ignored otherwise.
+ * Returns those requested versions of Node.js on which the project's package manager runs. If there are none, an
+ * optional request gives way to the package manager's versions, and any other request is returned unchanged.
  */
 function nodeFor(wish: VersionWish | null, manager: ChosenTool | null): VersionWish | null {
   const needed = RUNS_ON.find(

@@ -38,8 +38,8 @@ export function keptName(folder: string): string {
 }
 
 /**
- * Returns a shell command that links kept folders into the project, run as the build's user. An existing folder is not
- * replaced. Sealing the image removes the links.
+ * Returns a shell command that links the folders that are kept between builds into the project. The command runs as the
+ * build's user. It does not replace an existing folder. The links do not become part of the image.
  */
 export function linkKept(folders: readonly string[], cache: string): string {
   if (folders.length === 0) return '';

@@ -20,7 +20,10 @@ const OLD: Readonly<Record<string, readonly [fixed: number, node: number]>> = {
   webpack: [5, 16],
   'parcel-bundler': [2, 16],
 };
-/** The platform's own Node.js is at least this version, so a package that runs on older ones adds no condition. */
+/**
+ * The platform's own Node.js has at least this major version. A package that requires a lower minimum therefore runs on
+ * it, and does not restrict the choice of a version.
+ */
 const OWN_MAJOR = 20;
 
 /**
@@ -52,7 +55,7 @@ export function scriptNode(scripts: unknown): VersionWish | null {
   return { range, source: `scripts.${name} in package.json`, lowest: true };
 }
 
-/** Returns the versions that both wishes allow. If they exclude each other, returns the first wish. */
+/** Returns the versions that both requests allow. If no version satisfies both, returns the first request. */
 export function bothWishes(first: VersionWish | null, second: VersionWish | null): VersionWish | null {
   if (first === null || second === null) return first ?? second;
   const range = intersection(first.range, second.range);

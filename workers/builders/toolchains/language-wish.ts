@@ -8,7 +8,7 @@ const MAX_LENGTH = 200;
 
 /**
  * Returns the version of a language that a project names. This is the first of `own` that is not null, otherwise the
- * version in `.tool-versions` or `mise.toml`. Throws `BuildError` if the text names no version.
+ * version in `.tool-versions` or `mise.toml`. Throws `BuildError` if the text found there is not a version.
  */
 export function languageWish(
   files: ProjectFiles,

@@ -46,7 +46,7 @@ export function managerName(files: ProjectFiles, manifest: PackageManifest): Man
   return others.find((name) => isRecord(volta) && isText(volta[name])) ?? onlyEngine(engines) ?? 'npm';
 }
 
-/** Returns the package manager that `engines` names, if it does not name npm. */
+/** Returns the package manager other than npm that `engines` names. Returns undefined if it names npm, or none. */
 function onlyEngine(engines: unknown): ManagerName | undefined {
   if (!isRecord(engines) || (isText(engines.npm) && semver().validRange(engines.npm) !== null)) return undefined;
   return (['pnpm', 'yarn', 'bun'] as const).find((name) => isText(engines[name]));
@@ -123,7 +123,7 @@ function yarnFormat(files: ProjectFiles): VersionWish | null {
   const source = 'yarn.lock';
   if (!files.has(source)) return files.has('.yarnrc.yml') ? { range: '4.x', source: '.yarnrc.yml' } : null;
   const format = /^__metadata:\r?\n\s+version: ['"]?(\d+)/m.exec(files.text(source) ?? '')?.[1];
-  // An empty lock file has no format.
+  // An empty lock file states no format, so .yarnrc.yml, which only Yarn 2 and later read, decides.
   if (format === undefined) return { range: files.has('.yarnrc.yml') ? '4.x' : '1.x', source };
   const number = Number(format);
   return { range: number <= 5 ? '2.x' : number <= 7 ? '3.x' : '>=4', source };
