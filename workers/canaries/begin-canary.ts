@@ -44,8 +44,9 @@ export function obstacle(facts: CanaryFacts): string | null {
 }
 
 /**
- * Returns SQL that stores the canary of the changed deployment and notifies the edges. It locks the service before the
- * deployment, as commands do. It changes nothing if the service is no longer active or its live release has changed.
+ * Returns SQL that stores a deployment's canary and notifies the edges, when the deployment changes. It locks the
+ * service before the deployment, as the API's commands do, so that they cannot deadlock. It changes nothing if the
+ * service is no longer active or its live release has changed.
  */
 export function beginCanary({ percent, minutes, previousId }: Begun): Beside {
   return {

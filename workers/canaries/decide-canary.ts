@@ -3,14 +3,14 @@ import { quantile } from '../../shared/metrics/model.js';
 
 /** Before a canary's end, errors are judged only if the new release has had this many requests. */
 const MIN_REQUESTS = 20;
-/** The new release's share of failed requests may exceed that of the previous release by this much. */
+/** How much larger the share of failed requests (0 to 1) may be for the new release than for the previous one. */
 const MARGIN = 0.01;
 /**
  * Critical value of the normal distribution for 99 % confidence. It is high because a canary is judged repeatedly, and
  * each time may find a difference by chance.
  */
 const Z = 2.58;
-/** Latency is judged only if each side has had this many requests. */
+/** The latencies of the new and the previous release are compared only if each has had at least this many requests. */
 const MIN_LATENCIES = 100;
 /** A release that has just started is slow, so its latency is judged after this time, or after half of the canary. */
 const WARM_UP_MS = 60_000;

@@ -42,8 +42,8 @@ export interface Push {
 }
 
 /**
- * The outcome of a push. `next` is what remains to be done: nothing, deploying a service outside the stack, or waiting
- * for a later job.
+ * The outcome of a push, in words (`says`), and what the job must do `next`: nothing, deploy the service because it is
+ * not part of the stack, or wait because an apply of the stack is running.
  */
 export interface PushOutcome {
   says: string;

@@ -95,7 +95,10 @@ async function poll(deps: PollDeps, { fingerprint, failures }: DueRepository): P
   }
 }
 
-/** Returns true if polling is not needed: pushes reach each service by a hook, or by the apply of a stack. */
+/**
+ * Returns true if hooks report all pushes to these services, so that polling is not needed. A service without a hook of
+ * its own counts as reported if the hook of another service applies its stack.
+ */
 async function areReported({ db }: PollDeps, services: readonly PolledService[]): Promise<boolean> {
   const others = services.filter(({ hooked }) => !hooked);
   if (others.length > 0 && !services.some(({ applies_stack }) => applies_stack)) return false;
@@ -178,7 +181,8 @@ async function report({ db }: PollDeps, service: PolledService, sha: string): Pr
   const { branch } = configuration;
   const known = await knownCommits(db, serviceId, branch);
   if (applies_stack) {
-    // A commit may be deployed before its `ranvier.yaml` is applied, so the last applied commit counts.
+    // A commit may be deployed before its `ranvier.yaml` is applied. So a commit is compared with the last applied
+    // commit, if there is one, to decide whether it is new.
     known.deployed = (await appliedCommit(db, serviceId, branch)) ?? known.deployed;
     known.undecided = false;
   }

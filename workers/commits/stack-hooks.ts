@@ -2,18 +2,20 @@ import { type Db, oneRow, rowsOf } from '../../shared/core/database/database-cli
 import type { ServiceRow } from '../../shared/services/rows.js';
 import { repositoryKey, stackNameOf } from '../../shared/stacks/pushed-commit.js';
 
-/** A hook whose pushes apply a stack. */
+/**
+ * A webhook of a service. Each push that it reports applies the stack document (`ranvier.yaml`) of the pushed commit.
+ */
 export interface StackHook {
   id: string;
   /** The user who created the hook. */
   stack_by: string;
-  /** True if this user was allowed to change protected environments. */
+  /** True if this user was allowed to change protected environments when the user created the hook. */
   reads_protected: boolean;
 }
 
 /**
- * Finds the hook whose rights apply to a push: the reporting hook, or any other one of the service. Returns null if no
- * hook of the service applies a stack.
+ * Finds the hook with whose creator's rights a push applies a stack. Prefers the hook that reported the push, otherwise
+ * takes another hook of the service. Returns null if no hook of the service applies a stack.
  */
 export async function findStackHook(db: Db, serviceId: string, hookId: string | null): Promise<StackHook | null> {
   return oneRow<StackHook>(

@@ -5,7 +5,7 @@ import { runningHolder, tryLockFile } from '../../shared/core/lock-file.js';
 import { identityOf, type ProcessIdentity } from '../../shared/core/process-identity.js';
 
 interface Holder extends ProcessIdentity {
-  /** Distinguishes two holders within one process. */
+  /** Distinguishes holders of the lock within one process, which all have the same process identity. */
   id: string;
 }
 

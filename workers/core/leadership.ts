@@ -3,14 +3,17 @@ import { LASTING_CONNECTION } from '../../shared/core/database/database-client.j
 import { errorMessage } from '../../shared/core/error-registry.js';
 import type { Logger } from '../../shared/core/log.js';
 
-/** Interval in which all candidates together try once, and a leader shows that it runs, in milliseconds. */
+/**
+ * How often the leader sends a query, which shows that it is running, in milliseconds. All waiting candidates together
+ * also try to take the lock about once in this time.
+ */
 const RETRY_MS = 1000;
 /** A leader that was silent for this long is taken to be stopped or hung: the next candidate ends its connection. */
 const MAX_SILENCE_MS = 15_000;
 
 /**
- * Tries to take the lock. `silent` is the backend of a leader that has sent nothing for the given seconds. Only the
- * leader's connection holds an advisory lock.
+ * Tries to take the lock named `$1`. `silent` is the process id of the leader's backend if it has got no query for `$2`
+ * seconds, otherwise null. The leader's connection is the one with this name that holds an advisory lock.
  */
 const COMPETE = `
   select pg_is_in_recovery() as standby,
@@ -76,7 +79,7 @@ export class Leadership {
     await this.#compete();
   }
 
-  /** Releases the lock. */
+  /** Stops competing, and gives up leadership by closing the connection that holds the lock. */
   async close(): Promise<void> {
     this.#closed = true;
     if (this.#timer) clearTimeout(this.#timer);
@@ -101,7 +104,7 @@ export class Leadership {
   async #tryLock(client: pg.Client): Promise<number> {
     const { rows } = await client.query<Competition>(COMPETE, [this.#name, this.#maxSilenceMs / 1000]);
     const { standby, locked, candidates, silent } = rows[0] as Competition;
-    // A standby grants locks of its own, so the primary could grant the same lock to another process.
+    // A standby server of PostgreSQL grants advisory locks independently of the primary, so two processes could lead.
     if (standby) throw new Error('the address of the database names a standby');
     if (locked && !this.#closed) this.#set(true);
     if (locked || silent === null) return retryPauseMs(candidates - 1, Math.random());
@@ -123,7 +126,7 @@ export class Leadership {
     return client;
   }
 
-  /** A connection may report its end after another one has taken its place. */
+  /** Handles the end of a connection. Ignores a connection that has already been replaced by another one. */
   #lost(client: pg.Client): void {
     if (this.#client === client) this.#drop();
   }

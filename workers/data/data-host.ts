@@ -5,7 +5,7 @@ import type { ReleaseSpec } from '../runtime/runtime-driver.js';
 import type { ServerHealth } from './server-health.js';
 import type { AdminAddress } from './settle-postgres.js';
 
-/** The databases of one host: a machine, or a whole swarm. Jobs, sweeps and controllers use both in the same way. */
+/** The database servers of one host, which is a single machine or a whole Docker swarm. Callers need not know which. */
 export interface DataHost {
   /** The value of `data_servers.host_id` for the servers on this host. */
   readonly hostId: string;
@@ -27,7 +27,7 @@ export interface DataHost {
   removeVolumes(): Promise<number>;
 }
 
-/** Name of the server's folder on its volume. */
+/** Name of the folder on a volume that contains the files of the database server. */
 export const DATA = 'data';
 
 /** The files of a volume, which may be on another machine. Names are relative to its top folder. */
@@ -36,7 +36,7 @@ export interface VolumeFiles {
   /** Renames an entry and syncs the folder to the disk. */
   rename(from: string, to: string): Promise<void>;
   remove(name: string): Promise<void>;
-  /** Writes the marker with the id of the service and syncs it to the disk. */
+  /** Writes the marker, a file that names the service to which the volume belongs, and syncs it to the disk. */
   writeMarker(): Promise<void>;
   /** Returns a folder on this worker's host in which to unpack and check a backup before `adopt`. */
   stagingOf(name: string): string;
@@ -46,8 +46,8 @@ export interface VolumeFiles {
 }
 
 /**
- * Returns the names that restores created and that no operation needs any more. `statusOf` returns an operation's
- * status.
+ * Returns the names of folders on a volume that restores created and that are no longer needed. `names` are all entries
+ * of the volume. `statusOf` returns the status of a restore by its id.
  */
 export async function restoreLeftovers(
   names: readonly string[],

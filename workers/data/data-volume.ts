@@ -27,8 +27,9 @@ export class DataVolume extends VolumeFolder {
   }
 
   /**
-   * Initializes the data of a volume. `fill` is called with a new folder that the service's user owns. The marker is
-   * written last: an interrupted attempt leaves none, so the next attempt starts again.
+   * Initializes the data of a volume. `fill` is called with a new folder that the service's user owns. The marker, a
+   * file with the service's id, is written last. An interrupted attempt leaves no marker, so the next attempt starts
+   * again.
    */
   async initialize(userNumber: number, fill: (folder: string) => Promise<void>): Promise<void> {
     const fresh = join(this.folder, FRESH);

@@ -11,7 +11,10 @@ import type { ReleaseSpec } from '../runtime/runtime-driver.js';
 import { askServer } from './server-probe.js';
 import { settlePostgres } from './settle-postgres.js';
 
-/** The columns of a replica that a probe needs. `restarts` and `task_id` together identify the attempt. */
+/**
+ * The columns of a replica that a probe needs. Each start of the replica's server is a new attempt, which `restarts`
+ * and `task_id` together identify.
+ */
 type Attempt = Pick<ReplicaRow, 'id' | 'restarts' | 'task_id' | 'address' | 'port'>;
 
 /** Probes database servers, and sets up the users and databases of servers that have just started. */

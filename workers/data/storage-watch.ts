@@ -36,8 +36,8 @@ async function watchServer(deps: JobDeps, row: DataServerRow): Promise<string[]>
   if (state !== row.storage_state && row.kind === 'postgres' && admin !== null) {
     await enforce(deps, row, admin, planId, state);
   }
-  // Recorded last: if the limit could not be set, the next measurement retries. Only the worker that records the change
-  // logs it.
+  // The new state is recorded only after its limit was set: if setting it fails, the next measurement retries. Of
+  // several workers on this host, only the one that records the change logs it.
   if (!(await recordUsage(deps.db, row.id, used, state))) return [];
   const level = state === 'open' ? 'info' : 'error';
   await deps.logs.say({ serviceId: row.id, deploymentId: live.id }, MESSAGES[state], level);

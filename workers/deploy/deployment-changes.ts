@@ -9,7 +9,7 @@ import { EDGES } from '../../shared/routing/store.js';
 import { beginCanary } from '../canaries/begin-canary.js';
 import { type LeftBehind, leftBehindSql } from '../releases/release-store.js';
 
-/** A deployment that a worker has claimed, with values that its last event returned. */
+/** A deployment that a worker has claimed. The optional fields are returned by the SQL of the last applied event. */
 export type HeldDeployment = DeploymentRow & {
   /** The number of live edges when the route was moved. None of them had confirmed the new route then. */
   edges?: number;
@@ -17,7 +17,7 @@ export type HeldDeployment = DeploymentRow & {
   left_behind?: LeftBehind;
 };
 
-/** Returns everything that an event changes in the state `from`, to be written in one SQL statement. */
+/** Returns the changes to write, in one SQL statement, when `event` occurs in the state `from`. */
 export function changeOf(from: ActiveState, event: DeploymentEvent): Change {
   switch (event.type) {
     case 'resolved':

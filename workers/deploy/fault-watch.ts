@@ -56,8 +56,8 @@ export class FaultWatch {
   #watcher: Watcher | null = null;
   #idle: NodeJS.Timeout | undefined;
   /**
-   * Resolves when the last suspected deployment has finished. Suspected deployments run one at a time, so that a fault
-   * identifies its cause.
+   * Resolves when the last suspected deployment has finished. Suspected deployments run one at a time, so that a crash
+   * shows which of them caused it.
    */
   #suspects: Promise<unknown> = Promise.resolve();
 
@@ -130,7 +130,7 @@ export class FaultWatch {
     const counter = new SharedArrayBuffer(4);
     const workerData: FaultThreadData = { counter, folder: this.#folder, tickMs, ticks };
     const thread = new Worker(new URL('./fault-thread.js', import.meta.url), { workerData, execArgv: [] });
-    // If the thread fails, the worker continues, but no longer notes which deployments run during a fault.
+    // If the thread fails, the worker continues, but no longer notes which deployments run when the worker hangs.
     thread.on('error', () => undefined);
     thread.unref();
     const view = new Int32Array(counter);
@@ -183,7 +183,7 @@ export function noteFaults(folder: string, runs: Iterable<string>): void {
     try {
       writeFileSync(join(folder, run), '');
     } catch {
-      // Ignored, because a full disk must not hide the fault itself.
+      // A note that cannot be written is ignored, so that a full disk does not hide the fault that is to be noted.
     }
   }
 }

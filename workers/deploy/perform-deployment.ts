@@ -43,15 +43,15 @@ const STEPS: Record<
 
 /**
  * A step is given up when `MAX_FAULTS` workers have hung or crashed in it, or when it was taken over more than
- * `MAX_TAKEOVERS` times. A takeover alone does not prove that the deployment is at fault: an operator may have killed
- * the worker. More takeovers than this have another cause, such as a deployment that exhausts the worker's memory.
+ * `MAX_TAKEOVERS` times. A single takeover does not prove that the deployment is at fault, because an operator may have
+ * killed the worker. So many takeovers have another cause, such as a deployment that exhausts the worker's memory.
  */
 const MAX_FAULTS = 2;
 const MAX_TAKEOVERS = 8;
 
 /**
- * How long a deployment with a canary leaves its slot, in milliseconds. The leading worker judges canaries meanwhile,
- * and makes the deployment due.
+ * How long a deployment whose canary is under way leaves its slot of the worker, in milliseconds. Meanwhile, the
+ * leading worker judges canaries, and wakes the deployment when its canary is decided.
  */
 const CANARY_MS = 60_000;
 
@@ -193,7 +193,8 @@ class DeploymentHandler implements Handler<HeldDeployment> {
     const deps = this.#deps;
     const { db, keyring } = deps;
     const { id, fence } = work.record;
-    // The claim has counted the fault of the previous run, so the note about it is no longer needed.
+    // When this worker claimed the deployment, it counted the fault of the previous run in `worker_faults`. The note
+    // about that fault is no longer needed.
     if (this.claim.sql !== undefined) await deps.faults.forget({ id, fence: fence - 1 });
     const parts = await deploymentParts(db, id);
     if (!parts?.service) throw new ReleaseError('its service does not exist');

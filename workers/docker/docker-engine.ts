@@ -139,12 +139,15 @@ export function isRefusal(error: unknown): boolean {
   return status !== undefined && status < 500 && !engineMessage(error).includes('swarm is not active');
 }
 
-/** Returns true if the name is already in use. The engine's response differs for two simultaneous calls. */
+/**
+ * Returns true if the engine created nothing because the name is already in use. If two calls create the same name at
+ * once, the engine may respond with another status, so its message is also checked.
+ */
 export function isConflict(error: unknown): boolean {
   return engineStatus(error) === 409 || engineMessage(error).includes('name conflicts with an existing object');
 }
 
-/** Resolves to undefined on 404. */
+/** Resolves to the result of `work`, or to undefined if the engine responds with 404. */
 export async function unlessGone<T>(work: Promise<T>): Promise<T | undefined> {
   try {
     return await work;

@@ -35,7 +35,7 @@ export async function pullImage(
     const stream = (await streams.createImage(options)) as Readable;
     for await (const event of readEvents(stream)) {
       if (event.error !== undefined) throw explainPull(name, event.error, account);
-      // Leaves out the progress of individual layers, which would flood the log. Only such events have details.
+      // Events about single layers have `progressDetail`. They are left out, because they would flood the log.
       if (event.status !== undefined && event.progressDetail === undefined) await log(event.status);
     }
   } catch (error) {

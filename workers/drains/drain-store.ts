@@ -17,7 +17,7 @@ export interface TakenSignal {
   created_at: Date;
 }
 
-/** How far a signal was sent. Absent fields stay unchanged. */
+/** How far the logs, metrics or traces of a drain were sent. Absent fields stay unchanged. */
 export interface Position {
   /** Service id → id of its last log line that was sent. */
   lines?: ReadonlyMap<string, number>;
@@ -54,7 +54,7 @@ export function takeSignals(db: Db, { most, busy }: { most: number; busy: readon
   );
 }
 
-/** Records that there is nothing to send. */
+/** Records that nothing is left to send. The signal becomes due again after `dueInMs`. */
 export async function recordIdle(db: Db, taken: TakenSignal, dueInMs: number): Promise<void> {
   await update(db, taken, "behind_since = null, due_at = now() + cast(:dueInMs as float8) * interval '1 millisecond'", {
     dueInMs,
@@ -84,7 +84,7 @@ export interface Progress {
   error: string;
   dropped: number;
   behindSince: Date | null;
-  /** When the next request is due; null to continue under the lease. */
+  /** Milliseconds until the next request is due; null if this process sends it now, while its claim lasts. */
   dueInMs: number | null;
 }
 
@@ -121,8 +121,9 @@ export async function recordProgress(db: Db, taken: TakenSignal, progress: Progr
 }
 
 /**
- * SQL: how far each search for ended deployments overlaps the previous one, excluding those that were sent. Needed
- * because a transaction may commit after others whose deployments ended later.
+ * SQL: how much of the time before the last search for ended deployments is searched again. A transaction may commit
+ * after others whose deployments ended later, and its deployment would otherwise be missed. Deployments that were
+ * already sent are excluded.
  */
 export const OVERLAP = `interval '2 minutes'`;
 

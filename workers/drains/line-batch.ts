@@ -1,7 +1,10 @@
 import type { LogLineRow } from '../../shared/logs/model.js';
 import type { ServiceFacts } from './otlp.js';
 
-/** A service with unsent lines: the range of their ids, and the first lines of this range that are stored, in order. */
+/**
+ * A service with unsent log lines. `lines` are those that are still stored, in order of their ids, or the first of
+ * them.
+ */
 export interface WaitingLines {
   serviceId: string;
   /** Id of the last line that was sent. */

@@ -24,7 +24,9 @@ export interface Batch {
   lossText: string;
 }
 
-/** Limits of a request. Proxies often refuse a megabyte. */
+/**
+ * Limits of the content of one request. They are to keep its body below 1 MB, because proxies often refuse larger ones.
+ */
 const MAX_LINES = 1000;
 const MAX_LINE_BYTES = 512 * 1024;
 const MAX_SERVICES = 50;
@@ -92,7 +94,8 @@ async function readLines(db: Db, taken: TakenSignal): Promise<Batch | null> {
 }
 
 async function readSteps(db: Db, taken: TakenSignal): Promise<Batch | null> {
-  // The position is an interval's start time, so a batch must contain all services of its last interval.
+  // A drain's position in the metrics is the start of the last interval that was sent, for all services together. So a
+  // batch must not contain only some services of its last interval.
   const steps = await rowsOf<SentStep & ServiceFacts>(
     db,
     `select ${FACTS}, m.at, m.counts, m.replicas, m.samples, m.cpu, m.memory, m.requests_2xx, m.requests_3xx, m.requests_4xx,

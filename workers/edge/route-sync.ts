@@ -192,7 +192,10 @@ export class RouteSync {
     }
   }
 
-  /** Reports the edge. If PostgreSQL had no record of it, its acknowledgements are missing too and are sent again. */
+  /**
+   * Records this edge and its counters in PostgreSQL. If PostgreSQL had no record of this edge, it also lacks the
+   * edge's acknowledgements of routes, so these are sent again.
+   */
   async #report(): Promise<void> {
     const fresh = await reportEdge(this.#options.db, this.#options.identity, this.#options.edge.figures);
     if (!fresh) return;

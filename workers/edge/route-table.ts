@@ -21,7 +21,9 @@ export type Target =
       base?: string;
       cacheProfile: ServiceConfiguration['cacheProfile'];
     }
-  /** With `wakes`, a request wakes the service. */
+  /**
+   * With `holds`, requests wait until the service has a replica. With `wakes`, a request wakes the sleeping service.
+   */
   | { type: 'unavailable'; reason: 'suspended' | 'not_deployed' | 'no_ready_replica'; holds?: true; wakes?: true };
 
 export interface Route {

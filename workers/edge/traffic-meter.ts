@@ -100,7 +100,9 @@ export class TrafficMeter {
     return taken;
   }
 
-  /** Returns the ids of services that sleep without visitors and have had a visitor since the last report. */
+  /**
+   * Returns the ids of services that had a visitor since the last report, if they are put to sleep without visitors.
+   */
   visited(): string[] {
     return [...this.#services.values()]
       .filter(({ sleeps, visited }) => sleeps && visited)

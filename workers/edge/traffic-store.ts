@@ -14,7 +14,7 @@ export interface Traffic {
 /** Adds an edge's counts to the current metrics interval, for all services in one statement. */
 export async function recordTraffic(db: Db, traffic: readonly Traffic[]): Promise<void> {
   if (traffic.length === 0) return;
-  // All edges use the same order, so that they never deadlock.
+  // All edges update the rows in the same order, so that their statements never deadlock.
   const sorted = [...traffic].sort((a, b) => (a.serviceId < b.serviceId ? -1 : 1));
   const column = <T>(pick: (item: Traffic) => T) => sorted.map(pick);
   await rowsOf(

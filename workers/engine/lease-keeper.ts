@@ -70,7 +70,8 @@ export class LeaseKeeper {
         );
       }
     } catch (error) {
-      // Every write checks the fence, so work may continue while the database cannot be reached.
+      // Work may continue while leases cannot be renewed: every write checks the fence, so it fails if the lease was
+      // lost.
       this.#log.warn(`cannot renew leases: ${errorMessage(error)}`);
     }
   }

@@ -34,7 +34,10 @@ export interface Work<Row extends WorkRow> {
 
 /** The result of one call of a handler. */
 export type Outcome =
-  /** An event of the kind's transition table, with the columns to change. The dashboard shows `says`. */
+  /**
+   * An event that the kind's transition table allows in the record's state, with the columns to change. The dashboard
+   * shows `says`.
+   */
   | ({ event: string; says?: string } & Omit<Change, 'dueInMs'>)
   /** The work cannot be done now, or not on this host. The record becomes due again after `laterInMs`. */
   | { laterInMs: number; says: string };

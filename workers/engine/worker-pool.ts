@@ -16,8 +16,8 @@ import type { JobHelpers } from './job-helpers.js';
 const LOCK_MS = 5000;
 const STALLED_CHECK_MS = 2500;
 /**
- * BullMQ skips a check that follows the previous one within this time. The time is shorter than the interval, because
- * timers may fire early.
+ * BullMQ skips a search for jobs of dead workers if the previous search was less than this time ago, in milliseconds.
+ * The time is shorter than `STALLED_CHECK_MS`, because timers may fire early.
  */
 const STALLED_THROTTLE_MS = 2000;
 /**
@@ -196,7 +196,7 @@ class JobReports {
     this.#waiting.push(`${new Date().toISOString()} ${this.#now}`);
   }
 
-  /** Stops publishing the job's progress. Its lines are still written. */
+  /** Stops publishing the progress of a job that has ended. Lines that were reported before are still written. */
   jobEnds(): void {
     this.#ended = true;
   }

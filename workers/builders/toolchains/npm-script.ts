@@ -58,8 +58,8 @@ export function scriptCommand(command: string, pkg: NpmPackage): string | null {
 }
 
 /**
- * Returns npm's `npm_package_*` variables. Each is named after the path of its value in package.json: name, version,
- * config, engines and bin.
+ * Returns the `npm_package_*` variables that npm sets for a script. Each is named after the path of its value in
+ * package.json: `config.port` becomes `npm_package_config_port`.
  */
 export function packageVariables({ name, version, config, engines, bin }: NpmPackage): Record<string, string> {
   const programs = typeof bin === 'string' && typeof name === 'string' ? { [name.replace(/^@[^/]*\//, '')]: bin } : bin;
@@ -75,7 +75,8 @@ function collect(values: object, prefix: string, found: Record<string, string>):
     if (Array.isArray(value))
       for (const [i, item] of value.entries()) collect({ [`${key}_${i}`]: item }, prefix, found);
     else if (typeof value === 'object' && value !== null) collect(value, `${name}_`, found);
-    // Other names are left out, because a shell does not pass them to its children.
+    // Leaves out names with characters other than letters, digits and `_`, because a shell does not pass such variables
+    // to its children.
     else if (/^\w+$/.test(name)) found[name] = value === null || value === false ? '' : String(value);
   }
 }

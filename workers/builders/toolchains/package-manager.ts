@@ -32,7 +32,7 @@ const MANIFESTS = [
   '.yarnrc',
   '.yarnrc.yml',
 ];
-/** With one of these files, an installation also reads other files of the project. */
+/** If a project has one of these, its installation also reads files that `MANIFESTS` does not list. */
 const FURTHER = ['.yarn', 'binding.gyp', 'patches', 'pnpm-workspace.yaml', '.pnpmfile.cjs', '.pnp.cjs'];
 const INSTALL_SCRIPTS = ['preinstall', 'install', 'postinstall', 'prepare', 'prepublish'];
 

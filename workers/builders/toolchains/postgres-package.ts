@@ -4,7 +4,10 @@ import semver from 'semver';
 import { ownPostgres } from '../../../shared/core/postgres-package.js';
 import { runLimited } from '../../../shared/core/run-limited.js';
 
-/** Copies the platform's own PostgreSQL package, without a registry. Returns false if it has another version. */
+/**
+ * Copies the platform's own PostgreSQL package to `fresh`, so that no registry is needed. Returns false if the platform
+ * has no PostgreSQL, or not in this `version`.
+ */
 export async function copyOwnPostgres(
   version: string,
   fresh: string,

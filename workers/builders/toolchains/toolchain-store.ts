@@ -48,7 +48,10 @@ export interface ToolchainStoreOptions {
   dataDir: string;
   log: Logger;
   registry: Pick<NpmRegistry, 'versions' | 'install'>;
-  /** By default, this host and its own tools. Tests set others. */
+  /**
+   * The machine to install tools for, and the platform's own tools. Both are detected on this host unless a test sets
+   * them.
+   */
   machine?: Machine;
   own?: OwnTools;
   /** Variables that mise gets: proxies, mirrors and certificates. */
@@ -104,8 +107,8 @@ export class ToolchainStore {
   }
 
   /**
-   * Uses the host's own language if the project accepts its version, otherwise installs one. Throws `BuildError` if
-   * neither is possible.
+   * Uses the host's own compiler or interpreter of a language if the project accepts its version, otherwise installs
+   * one. Throws `BuildError` if neither is possible.
    */
   async #provideLanguage({ name, wish }: LanguageWish, context: ProvideContext): Promise<ToolVersion | null> {
     const { shown, packages } = languageTool(name);
@@ -310,8 +313,8 @@ export class ToolchainStore {
       await chmod(target, 0o755);
       await symlink(relative(join(fresh, 'bin'), target), join(fresh, 'bin', command));
     }
-    // Sets modes independently of the worker's umask: users of services may read and execute the files, and only the
-    // platform may write them.
+    // Sets the modes regardless of the worker's umask: the Linux users of hosted services may read and run the tools,
+    // and only the platform may change them.
     await runLimited('chmod', ['-R', 'u=rwX,go=rX', '--', fresh], { signal });
     if (wanted.programs !== null) await this.#tryOut(tool, join(fresh, 'bin'), signal);
   }

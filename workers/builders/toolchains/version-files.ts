@@ -3,7 +3,8 @@ export interface NamedVersion {
   text: string;
   source: string;
   /**
-   * True if the host's own version is used when no other is available. Set for a minimum that compilers do not enforce.
+   * True if the host's own version may be used although it is not the one in `text`, when no other can be installed.
+   * Set for a minimum version that compilers do not enforce.
    */
   optional?: boolean;
   /** True if the lowest matching major version is installed when the host's own does not match. Set for a minimum. */
@@ -19,8 +20,8 @@ interface Texts {
 export const VERSION_FILES = ['.tool-versions', 'mise.toml', '.mise.toml'];
 
 /**
- * Returns the first line, without its comment, of a file that holds only a version, such as `.nvmrc`.
- * Returns null if there is none.
+ * Returns the first non-empty line, without comments, of a file that holds only a version (`.nvmrc`). Returns null if
+ * there is none.
  */
 export function versionFile(files: Texts, source: string): NamedVersion | null {
   const lines = (files.text(source) ?? '').replace(/^\ufeff/, '').split('\n');

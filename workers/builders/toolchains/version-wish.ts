@@ -17,7 +17,10 @@ export interface VersionWish {
   optional?: boolean;
   /** True if the lowest matching major version is to be chosen, and not the newest one. */
   lowest?: boolean;
-  /** The project's own request, if a framework needs another version: `.nvmrc asks for Node.js 18`. */
+  /**
+   * What the project itself asks for, if a framework needs another version: `.nvmrc asks for Node.js 18`. For messages;
+   * absent if the project's own request is used.
+   */
   overrules?: string;
 }
 

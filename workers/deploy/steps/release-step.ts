@@ -63,7 +63,7 @@ function isBuiltSite({ image, service, deployment }: DeploymentRun): boolean {
 async function healthy(run: DeploymentRun): Promise<DeploymentEvent> {
   const { event, says } = await afterRelease(run);
   await run.say(`The release is healthy; ${says}`);
-  // Closed first, so that the log is complete before any reader can see that the deployment has ended.
+  // The log is closed before the deployment's end is recorded, so that nobody who sees the end finds an incomplete log.
   await run.channel.close();
   run.signal.throwIfAborted();
   return event;

@@ -15,8 +15,8 @@ import { SocketFile } from './socket-file.js';
 import type { EdgeTls } from './tls-config.js';
 
 /**
- * How long a closing edge waits for requests that are about to arrive, in milliseconds. These come on connections that
- * Caddy opened before the socket was withdrawn, or were just admitted by the gate (`readiness-gate.ts`).
+ * How long each step of closing an edge waits for requests that are about to arrive, in milliseconds. Such a request
+ * was just admitted by the gate (`readiness-gate.ts`), or uses a connection that Caddy opened before.
  */
 const SETTLE_MS = 100;
 const POLL_INTERVAL_MS = 2_000;

@@ -6,7 +6,10 @@ import { type AdminApi, uninterrupted } from './admin-api.js';
 import { type ConfigPart, withParts } from './config-part.js';
 
 const POLL_INTERVAL_MS = 2_000;
-/** After this many consecutive losses, another process must be overwriting the configuration. A restart causes one. */
+/**
+ * If Caddy has lost the edge's configuration in this many checks in a row, another process must be overwriting it. A
+ * restart of Caddy causes only one loss.
+ */
 const FOUGHT_OVER = 3;
 
 /**

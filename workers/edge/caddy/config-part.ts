@@ -2,7 +2,7 @@ import { CaddyError } from './admin-api.js';
 
 /** One value that the edge writes into Caddy's configuration. */
 export interface ConfigPart {
-  /** The keys of the path to the value. */
+  /** The keys that lead to the value from the top of Caddy's configuration: `['apps', 'tls']`. */
   path: readonly string[];
   /** The `@id` of the element, if the value is an element of the list at `path`; otherwise absent. */
   id?: string;

@@ -12,10 +12,9 @@ const POLICY_ID = 'ranvier-certificates';
 const DOMAINS_POLICY_ID = 'ranvier-domain-certificates';
 
 /**
- * Returns the parts that make Caddy obtain a service's certificate at the first handshake. Thus new services do not
- * change the configuration. Before it obtains a certificate, Caddy asks whether the service exists. Caddy can ask over
- * TCP only, so it asks at its own port for redirects to HTTPS, on which no other process can listen while Caddy is
- * running.
+ * Returns the parts of the configuration that make Caddy obtain a certificate at the first handshake. Thus new services
+ * do not change it. Caddy first asks the platform whether it serves the host, and can ask over TCP only. It asks at its
+ * own port for redirects to HTTPS: while Caddy is running, no other process can listen there and answer.
  */
 export function certificateParts(tls: EdgeTls, domain: string, port: number): ConfigPart[] {
   const internal = tls.certificates === 'internal';

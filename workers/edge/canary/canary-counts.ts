@@ -1,10 +1,13 @@
 import { type Db, rowsOf } from '../../../shared/core/database/database-client.js';
 import type { Traffic } from '../traffic-store.js';
 
-/** Adds an edge's counts to the sides of canaries, in one statement. Each `serviceId` is a `canaryKey`. */
+/**
+ * Adds the requests that an edge has counted to the totals of canaries, in one statement. Each `serviceId` is a
+ * `canaryKey`: it names a canary and one of its two releases, new or previous.
+ */
 export async function recordCanaries(db: Db, counts: readonly Traffic[]): Promise<void> {
   if (counts.length === 0) return;
-  // All edges use the same order, so that they never deadlock.
+  // All edges update the rows in the same order, so that their statements never deadlock.
   const sorted = [...counts].sort((a, b) => (a.serviceId < b.serviceId ? -1 : 1));
   const column = <T>(pick: (item: Traffic) => T) => sorted.map(pick);
   await rowsOf(

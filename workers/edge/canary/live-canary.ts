@@ -2,7 +2,9 @@ import type { SideName } from '../../../shared/deployments/canary-store.js';
 import type { Upstream } from '../proxy/replicas/upstream.js';
 import type { ServiceTraffic } from '../traffic-meter.js';
 
-/** A canary whose replicas have connections, with the counts of both sides. */
+/**
+ * A canary as an edge serves it: its percentage of visitors, the new release's replicas, and counters of both releases.
+ */
 export interface LiveCanary {
   deploymentId: string;
   percent: number;
@@ -11,15 +13,15 @@ export interface LiveCanary {
   previous: ServiceTraffic;
 }
 
-/** The side of a canary that serves one request. */
+/** The release (`new` or `previous`) that serves one request during a canary, and the counters of that release. */
 export interface VisitorSide {
   side: SideName;
   counts: ServiceTraffic;
-  /** True if the answer broke off after its head. */
+  /** True if the response ended too early, after its headers had been sent. */
   brokeOff: boolean;
 }
 
-/** Returns the name under which a side is counted. */
+/** Returns the name under which requests to one of a canary's two releases are counted. */
 export function canaryKey(deploymentId: string, side: SideName): string {
   return `${deploymentId}/${side}`;
 }

@@ -7,26 +7,29 @@ const COOKIE = 'ranvier_canary';
 /** How long a browser keeps the cookie, in seconds: as long as the longest canary. */
 const MAX_AGE = 86_400;
 const NONE: ReadonlySet<string> = new Set();
-/** An answer that broke off counts as one with this status. */
+/** The status as which a response that ended too early is counted, so that it counts as an error. */
 const BROKEN = 502;
 
 /**
- * Returns the side that the cookie names; null for none. The cookie contains the end of the deployment's id, so that
- * the cookie of another canary is ignored.
+ * Returns the release that a visitor's cookie names; null if none. The cookie contains the end of the deployment's id,
+ * so that the cookie of another canary is ignored.
  */
 export function sideInCookie(header: string | undefined, deploymentId: string): SideName | null {
   const [, id, side] = /(?:^|;) *ranvier_canary=([0-9a-f]{12})\.(new|previous) *(?:;|$)/.exec(header ?? '') ?? [];
   return id === deploymentId.slice(-12) ? (side as SideName) : null;
 }
 
-/** Draws the side of a new visitor. `chance` is a random number, at least 0 and below 1. */
+/**
+ * Chooses the release for a new visitor at random: the new one in `percent` of 100 cases. `chance` is a random number,
+ * at least 0 and below 1.
+ */
 export function drawnSide(percent: number, chance: number): SideName {
   return chance < percent / 100 ? 'new' : 'previous';
 }
 
 /**
- * Returns the visitor's side. Without a cookie, the side is drawn at random, and the response sets the cookie. If the
- * request was held and is handled again, it keeps its side.
+ * Returns the release that serves a visitor during a canary. Without a cookie, the release is chosen at random, and the
+ * response sets the cookie. A request that was held and is handled again keeps its release.
  */
 export function takeSide(exchange: Exchange, canary: LiveCanary): SideName {
   const { deploymentId, percent } = canary;
@@ -43,7 +46,7 @@ export function takeSide(exchange: Exchange, canary: LiveCanary): SideName {
   return side;
 }
 
-/** Counts an answer for its side. `ms` is null if the duration of the answer does not count as latency. */
+/** Counts a response for the release that sent it. `ms` is null if its duration does not count as latency. */
 export function countVisit({ counts, brokeOff }: VisitorSide, status: number, ms: number | null): void {
   counts.count(brokeOff ? BROKEN : status, 0, ms);
 }

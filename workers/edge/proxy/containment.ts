@@ -10,7 +10,10 @@ export interface ContainmentOptions {
   counters: EdgeCounters;
   /** Fields for log lines about the exchange: its host and request id. */
   labels: Record<string, string>;
-  /** Aborts the exchange. May be called several times, and must not rely on the exchange's state. */
+  /**
+   * Aborts the exchange. May be called several times, and must work in any state, because an exception can occur
+   * anywhere.
+   */
   end: (error: unknown) => void;
 }
 
@@ -77,7 +80,7 @@ export class Containment {
   }
 }
 
-/** Handlers of exceptions in sockets' events. Keys are sockets and their internal handles. */
+/** Socket, or its internal handle → the handler of exceptions that occur in its events. */
 const owners = new WeakMap<object, (error: unknown) => void>();
 
 /** Makes `caught` handle exceptions from this socket's events and from requests on it. */
@@ -86,7 +89,10 @@ export function ownSocket(socket: Socket, caught: (error: unknown) => void): voi
   if ('_handle' in socket && isObject(socket._handle)) owners.set(socket._handle, caught);
 }
 
-/** Returns the handler for the current event. `resource` is its handle, its parser, or an object for a later tick. */
+/**
+ * Returns the handler for an exception in the current event. `resource` is what caused the event: a socket's handle, an
+ * HTTP parser, or an object that holds the arguments of a callback on a later tick.
+ */
 function ownerOf(resource: object): ((error: unknown) => void) | undefined {
   const later = 'args' in resource && Array.isArray(resource.args) ? resource.args : [];
   for (const given of [resource, ...later]) {

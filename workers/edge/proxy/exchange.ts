@@ -29,7 +29,7 @@ export interface Exchange {
   log: Logger;
   /** Counts the response for its service; null until a service is found. */
   traffic: ServiceTraffic | null;
-  /** The visitor's side of a canary; null if none is under way. */
+  /** The release that serves the visitor during a canary, and its counters; null if no canary is under way. */
   canary: VisitorSide | null;
   /** Called once if the client's connection closes while a replica handles the request. */
   onClientGone: (() => void) | null;

@@ -53,7 +53,8 @@ export class LiveTable {
       if (route === undefined) this.#routes.delete(host);
       else this.#routes.set(host, this.#live(route));
     }
-    // Old routes are subtracted last, because a new route may use the replicas of an old one.
+    // Old routes are subtracted after new ones were added. Otherwise a replica that both use would seem unused and be
+    // closed.
     for (const before of replaced) this.#count(before, -1);
     const left = new Set(replaced.flatMap(upstreamsOf).filter(({ routes }) => routes === 0));
     for (const upstream of left) {
@@ -81,8 +82,8 @@ export class LiveTable {
   }
 
   /**
-   * Adds `change` to the route counts of everything that a route uses. Upstreams and counters without a route are
-   * removed.
+   * Adds `change` to the number of routes of each upstream and counter that this route uses. Those that no route uses
+   * any more can be removed.
    */
   #count(live: LiveRoute, change: 1 | -1): void {
     const counts = [live.traffic, ...(live.canary === null ? [] : [live.canary.new, live.canary.previous])];

@@ -51,7 +51,7 @@ export function hostOf(req: IncomingMessage): string {
 }
 
 export interface Client {
-  /** An IPv4-mapped IPv6 address is given as IPv4. */
+  /** The client's IP address. If the socket shows an IPv4 client as `::ffff:192.0.2.1`, this is `192.0.2.1`. */
   address: string;
   protocol: 'http' | 'https';
 }

@@ -18,13 +18,14 @@ export class KnownRules {
     return this.#known;
   }
 
-  /** Forgets the rules of all other services. */
+  /** Forgets the rules of all services that are not in `services`. */
   keepOnly(services: ReadonlyMap<string, unknown>): void {
     for (const serviceId of this.#known.keys()) if (!services.has(serviceId)) this.#known.delete(serviceId);
   }
 
   /**
-   * Loads the rules that these facts name and this edge lacks. Forgets the rules of services that have none any more.
+   * Loads the rules of these services, except those that this edge already has in the same version (`rulesKey`).
+   * Forgets the rules of services that have none any more.
    */
   async refresh(db: Db, facts: readonly RouteFacts[]): Promise<void> {
     const wanted = facts.filter(({ rulesKey, deleted }) => rulesKey !== '' && !deleted);

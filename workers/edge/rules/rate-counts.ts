@@ -10,8 +10,8 @@ interface Window {
 let counted = 0;
 
 /**
- * Counts the requests of each client in windows of a fixed time, in memory. At a limit, a rule forgets those of its own
- * clients whose windows began first, and no clients of other rules.
+ * Counts the requests of each client in time windows of a fixed length, in memory. When a maximum number of clients is
+ * reached, a rule forgets those of its own clients whose windows began first, and no clients of other rules.
  */
 export class RateCounts {
   readonly #windows = new Map<string, Window>();
@@ -40,7 +40,10 @@ export class RateCounts {
     for (const client of this.#windows.keys()) this.#forget(client);
   }
 
-  /** All windows of a rule have the same length, so the first one in the map ends first. */
+  /**
+   * Forgets windows that have ended. If there are still too many, also forgets those that end next. They are first in
+   * the map, because all windows of a rule have the same length.
+   */
   #makeRoom(now: number): void {
     for (const [client, { endsAt }] of this.#windows) {
       if (endsAt > now && this.#windows.size < MAX_CLIENTS && counted < MAX_OF_EDGE) return;

@@ -38,7 +38,7 @@ export class Attempt implements Dispatcher.DispatchHandler {
   readonly #upstream: Upstream;
   readonly #res: ServerResponse;
   readonly #ended: (outcome: Outcome) => void;
-  /** Set when the request has been sent. */
+  /** Pauses and aborts the request; null until undici sends the request. */
   #controller: Dispatcher.DispatchController | null = null;
   /** Writes the body of the response; null if the whole body arrives in one piece. */
   #writer: PacedWriter | null = null;
@@ -52,7 +52,7 @@ export class Attempt implements Dispatcher.DispatchHandler {
   #counted = true;
   #interim = 0;
 
-  /** `ended` is called once and must not throw. */
+  /** `ended` is called once, with the outcome of this attempt, and must not throw. */
   constructor(exchange: Exchange, upstream: Upstream, request: ReplicaRequest, ended: (outcome: Outcome) => void) {
     this.#request = request;
     this.#exchange = exchange;
@@ -165,7 +165,8 @@ export class Attempt implements Dispatcher.DispatchHandler {
   }
 
   readonly #flushHead = (): void => {
-    // Unlike flushHeaders, an empty write sends the header bytes unchanged.
+    // An empty write sends the headers as they are. `flushHeaders` would encode them as UTF-8 and change bytes above
+    // 127.
     if (this.#writer === null && !this.#res.destroyed && !this.#res.writableEnded) this.#res.write(NOTHING);
   };
 

@@ -30,7 +30,7 @@ export interface ReplicaTimes {
 export interface ReplicaRequest {
   method: string;
   path: string;
-  /** A flat list of names and values. */
+  /** Names and values of headers, alternating, in one list. */
   headers: string[];
   body: Readable | null;
   /** The protocol to which the client asked to upgrade this connection; null for none. */

@@ -13,7 +13,7 @@ const COMPRESSIBLE_TYPES: ReadonlySet<string> = new Set(
   application/problem+json application/manifest+json application/javascript application/xml application/xhtml+xml
   application/rss+xml application/atom+xml application/wasm image/svg+xml font/ttf font/otf`.split(/\s+/),
 );
-/** Favors speed: about as small as gzip, in less time. */
+/** With this quality, Brotli compresses about as well as gzip, in less time. */
 const BROTLI_QUALITY = 4;
 /** A window of 256 KB. The default of 4 MB needs 6 MB of memory per response, and makes few responses smaller. */
 const BROTLI_WINDOW_BITS = 18;

@@ -6,7 +6,8 @@ export type SitePath =
   /** `path` is relative to the folder, with `/` as the separator. */
   | { type: 'file'; path: string }
   /**
-   * Adds the final slash to a folder's path; or, temporarily, leads to the base path of a site that is not at the root.
+   * `location` is the path of a folder with the final slash that the request lacked. For a site with a base path,
+   * requests for `/`, or for the base without final slash, are redirected to the base, but only temporarily.
    */
   | { type: 'redirect'; location: string; isTemporary?: true }
   | { type: 'missing' }

@@ -119,7 +119,8 @@ function sendFile(exchange: Exchange, root: string, path: string, caching: strin
     lastModified: !whole,
   })
     .on('headers', () => {
-      // This event comes before `send` sets its own headers, and `send` keeps the headers that rules have set.
+      // `send` emits `headers` before it sets its own headers, and keeps those that exist. So the site's rules can
+      // override them.
       for (const { set, without } of headerChanges ?? []) {
         for (const name of without) res.removeHeader(name);
         for (const { name, value } of set) res.setHeader(name, value);

@@ -16,8 +16,8 @@ export interface ConnectionLimits {
 const POLL_INTERVAL_MS = 250;
 const SLOW_AFTER_MS = 1_000;
 /**
- * Maximum number of connections without progress since the last check, as a multiple of `slow`. It limits a flood of
- * them before they count as slow.
+ * This factor times `slow` is the maximum number of connections without progress since the last check. It limits a
+ * flood of such connections in the second before they count as slow.
  */
 const PAUSING_PER_SLOW = 2;
 /** How long a refused client has to read the reason, in milliseconds. */
@@ -26,10 +26,10 @@ const MAX_REFUSED = 256;
 const REFUSAL = 'HTTP/1.1 503 Service Unavailable\r\nRetry-After: 5\r\nConnection: close\r\nContent-Length: 0\r\n\r\n';
 
 /**
- * The connections of clients, limited per client and in total. Connections without progress are closed. At a limit, a
- * new connection replaces one that its client does not use: the one that has waited longest for its client to read,
- * otherwise the longest idle one. If there is no such connection, the new one is refused. Thus a client at its limit,
- * or one that shares its address, is still served, and takes no connections from other clients.
+ * The connections of clients, limited per client and in total. Connections without progress are closed. When a limit is
+ * reached, a new connection replaces an unused one: the one that has made no progress for the longest time, otherwise
+ * the one that has been idle the longest. If all are in use, the new connection is refused. Thus a client that has
+ * reached its limit is still served, and takes no connections from other clients.
  */
 export class Connections {
   readonly #behindProxy: boolean;

@@ -5,8 +5,8 @@ import type { Containment } from '../containment.js';
 import type { Client } from '../proxy-headers.js';
 
 /**
- * Minimum time between examinations of more than `CHEAP_LOOK` connections, in milliseconds. Without it, each new
- * connection of a flood could cause one.
+ * Minimum time between two searches for the least useful of more than `CHEAP_LOOK` connections, in milliseconds.
+ * Without it, each new connection of a flood could cause such a search.
  */
 const MIN_REEXAMINATION_MS = 100;
 const CHEAP_LOOK = 64;
@@ -63,7 +63,7 @@ export class ClientConnection {
     return this.slowSince !== null || this.exchanges === 0;
   }
 
-  /** Records the progress since the last call. */
+  /** Updates `slowSince`: checks whether the client or the replica has read anything since the last call. */
   look(now: number): void {
     const sent = backlogOf(this.socket);
     const uploaded = this.upload?.() ?? NO_BACKLOG;

@@ -8,8 +8,8 @@ export interface Source {
 }
 
 /**
- * A stream's source is paused if one iteration of the event loop brought more than `CRUMBS` pieces, with fewer than
- * `CRUMB_BYTES` bytes each on average.
+ * Limits for a source that sends tiny pieces. It is paused if one iteration of the event loop brought more than
+ * `CRUMBS` pieces, with fewer than `CRUMB_BYTES` bytes each on average.
  */
 const CRUMBS = 64;
 const CRUMB_BYTES = 16;
@@ -18,9 +18,9 @@ const REST_MS_PER_CRUMB = 0.5;
 
 /**
  * Writes to a stream whose reader may be slow, in bounded memory: one write is in progress at a time, and the source is
- * paused meanwhile. Node.js streams only count bytes, so a source of single bytes would fill them with a hundred times
- * as much memory as content. The source is paused only between iterations of the event loop, so that pieces that were
- * read together are written together.
+ * paused meanwhile. A Node.js stream limits only the bytes that it buffers. If a source sent single bytes, the buffered
+ * pieces would need a hundred times as much memory as their content. The source is paused only between iterations of
+ * the event loop, so that pieces that were read together are written together.
  */
 export class PacedWriter {
   readonly #target: Writable;
@@ -41,7 +41,7 @@ export class PacedWriter {
     this.#pieces.push(chunk);
     if (this.#writing || this.#scheduled) return;
     this.#scheduled = true;
-    // Chunks of the same iteration become one write.
+    // Chunks that arrive in the same iteration of the event loop are written together.
     process.nextTick(this.#flush);
   }
 

@@ -45,7 +45,7 @@ export class RequestBody extends Readable {
 
   override _destroy(error: Error | null, callback: (error: Error | null) => void): void {
     this.#calm();
-    // `drainRest` discards what still arrives.
+    // If the client still sends parts of the body, `drainRest` reads and discards them.
     this.#source.off('data', this.#onData).off('end', this.#onEnd).off('close', this.#onClose);
     callback(error);
   }
