@@ -46,7 +46,7 @@ export class Heartbeat {
     }, BEAT_MS);
   }
 
-  /** Removes the worker's record, so that admission no longer counts its slots. */
+  /** Removes the worker's record, so that its slots no longer count when new jobs are admitted. */
   async close(): Promise<void> {
     if (this.#timer) clearInterval(this.#timer);
     this.#delay.disable();

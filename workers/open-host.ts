@@ -25,8 +25,8 @@ export interface OpenedHost extends WorkerHost {
 }
 
 /**
- * Creates the parts that build and run services, on this host or, with RUNTIME=swarm, in a swarm. Registers closers
- * with the lifecycle.
+ * Creates the parts that build and run services, on this host or, with RUNTIME=swarm, in a swarm. The lifecycle closes
+ * them when the worker ends.
  */
 export async function openHost(core: WorkerCore): Promise<OpenedHost> {
   const { config, log, lifecycle, db, keyring, listener, logs, host, installation } = core;

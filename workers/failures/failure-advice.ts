@@ -3,20 +3,21 @@ import type { FailureFacts, KnownFailure } from './known-failure.js';
 import { KNOWN_FAILURES } from './known-failures.js';
 
 const MAX_LINE_LENGTH = 400;
-/** How many lines at the start and at the end of an output are searched. */
+/** How many first and how many last lines of an output are searched for known failures. */
 export const FIRST_LINES = 50;
 export const ADVICE_LINES = 100;
 
 /**
- * Returns advice for the first known failure in the start or end of an output. Returns null if there is none. The order
- * of the table decides, not the order of the lines: a specific failure comes before its consequences.
+ * Returns advice for a failure that is recognized in an output; null if none is. If several entries of
+ * `KNOWN_FAILURES` match, the first entry is used, wherever its line is: specific failures come before their
+ * consequences.
  */
 export function adviceFor(output: readonly string[], facts: FailureFacts): string | null {
   const known = recognise(output, facts);
   return known === null ? null : known.failure.advice(known.found, facts);
 }
 
-/** Returns the failure for which `adviceFor` gives advice, and what its expression matched. */
+/** Returns the known failure that an output shows, with the match of its expression; null for none. */
 export function recognise(
   output: readonly string[],
   facts: FailureFacts,

@@ -3,7 +3,10 @@ import { field, parsedJson } from '../../shared/core/json-fields.js';
 import { escapeControls } from '../../shared/core/plain-text.js';
 import { retryAfterMs } from '../../shared/webhooks/model.js';
 
-/** `done`; `refused` for good; or an object: retry later. `waitMs` is how long the git host asked to wait. */
+/**
+ * The result of a request: `done`, `refused` for good, or an object if the request must be sent again later. `waitMs`
+ * is how long the git host asked to wait, in milliseconds; 0 if it named no time.
+ */
 export type Verdict = 'done' | 'refused' | { waitMs: number };
 
 interface Answer {
@@ -13,8 +16,9 @@ interface Answer {
 }
 
 /**
- * Interprets a git host's response. GitHub responds with 403 both if a token lacks a permission and, temporarily, if a
- * rate limit is exceeded. GitLab responds with 400 if the commit already has the status.
+ * Interprets a git host's response. GitHub responds with 403 both if a token lacks a permission, which is final, and if
+ * a rate limit is exceeded, which is temporary. GitLab responds with 400 if the commit already has the status, which
+ * counts as done.
  */
 export function verdictOf({ status, headers, body }: Answer, now: Date): Verdict {
   if (status >= 200 && status < 300) return 'done';

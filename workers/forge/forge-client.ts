@@ -8,7 +8,7 @@ import type { ForgeRequest } from './forges.js';
 /** Thrown if the git host refuses a request for good. */
 export class ForgeRefusal extends Error {}
 
-/** Thrown if the git host does not accept a request at the moment. `waitMs` is how long it asked to wait. */
+/** Thrown if the git host does not accept a request now. It asked to wait `waitMs` milliseconds; 0 for no time. */
 export class ForgeAway extends Error {
   readonly waitMs: number;
 
@@ -28,8 +28,8 @@ export interface ClientOptions extends Pick<GuardedRequest, 'allowLocal' | 'head
 }
 
 /**
- * Timeout of one request, in milliseconds. A report sends at most four requests, which together take less time than its
- * git host is locked.
+ * Timeout of one request, in milliseconds. A report sends at most four requests. They must end within the 60 s for
+ * which the report's job has locked the git host.
  */
 const TIMEOUT_MS = 10_000;
 const MAX_BODY_BYTES = 1024 ** 2;

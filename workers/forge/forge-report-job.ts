@@ -13,9 +13,9 @@ import { endReport, type HeldReport, postponeReport, releaseTarget, takeReport }
 
 export type ForgeDeps = Pick<JobDeps, 'db' | 'keyring' | 'config' | 'log'> & Pick<GuardedRequest, 'resolve'>;
 
-/** How long to retry the report of a state, in milliseconds. */
+/** How long a report that the git host does not accept is retried, in milliseconds. */
 const MAX_AGE_MS = 24 * 60 * 60_000;
-/** Pause after a fault of the platform, in milliseconds. */
+/** Pause before a report is retried after an error of the platform itself, in milliseconds. */
 const FAULT_MS = 30_000;
 
 const WHAT: Readonly<Record<HeldReport['kind'], string>> = {
@@ -25,8 +25,8 @@ const WHAT: Readonly<Record<HeldReport['kind'], string>> = {
 };
 
 /**
- * Handles the queue `forge-report`: reports the state of a deployment to a git host. A git host that is unavailable
- * delays only the reports of its own hook.
+ * Handles the queue `forge-report`: reports the state of a deployment to a git host. If a git host is unavailable, only
+ * the reports that are sent there are delayed.
  */
 export async function forgeReportJob(
   deps: ForgeDeps,

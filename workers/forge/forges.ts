@@ -82,7 +82,8 @@ const github: Forge = {
         environment,
         description,
         auto_merge: false,
-        // Otherwise GitHub refuses the deployment while any status of the commit is pending, as ours is.
+        // Without this empty list, GitHub refuses the deployment while any status of the commit is pending. The
+        // platform's own status is pending at this time.
         required_contexts: [],
         transient_environment: transient,
         production_environment: !transient,

@@ -21,7 +21,8 @@ import {
 } from './store.js';
 
 /**
- * `sent`: the state that the git host shows now. It is compared with the next state, which is sent only if it differs.
+ * The result of sending a report. `sent` is the state that the git host shows now. It is stored, and the next state is
+ * sent only if it differs. `laterInMs` postpones the report until a deployment's log is complete.
  */
 export type SendResult = { sent: object } | 'unchanged' | { laterInMs: number };
 
@@ -45,7 +46,7 @@ async function status(context: SendContext, held: HeldReport): Promise<SendResul
   if (!about) return 'unchanged';
   const report = statusReport(about.factsOf(row), about.service.slug);
   const { state, description } = report;
-  // GitLab refuses a state that the commit already has, so its description is not compared.
+  // GitLab refuses a state that the commit already has, so a status with only a new description is not sent.
   const shown = forge === 'gitlab' ? { state } : { state, description };
   if (isDeepStrictEqual(held.sent, shown)) return 'unchanged';
   await context.ask(FORGES[forge].status(project, sha, report));

@@ -33,7 +33,7 @@ const SHARE = 2;
  */
 export function takeReport(db: Db, id: string): Promise<HeldReport | null> {
   return db.transaction(async (trx) => {
-    // Otherwise two jobs that count the busy git hosts at the same time would both proceed.
+    // Without this lock, two jobs that count the workspace's busy git hosts at the same time would both proceed.
     await trx.raw(
       `select from forge_targets where workspace_id =
           (select t.workspace_id from forge_reports r join forge_targets t on t.id = r.hook_id where r.id = ?)
@@ -63,7 +63,7 @@ export function takeReport(db: Db, id: string): Promise<HeldReport | null> {
   });
 }
 
-/** Unlocks the git host. Must be called after the report's result is stored. */
+/** Unlocks the git host. The report's result must be stored before, because the next job compares its own with it. */
 export async function releaseTarget(
   db: Db,
   hookId: string,
@@ -105,7 +105,10 @@ export async function postponeReport(db: Db, id: string, { error, waitMs }: { er
   );
 }
 
-/** Records that a comment is about to be created. If its id is never stored, the comment is searched for. */
+/**
+ * Records that a comment is about to be created. If the job dies before it stores the comment's id, the next job
+ * searches for the comment.
+ */
 export async function noteAttempt(db: Db, id: string): Promise<void> {
   await db.raw('update forge_reports set attempted_at = coalesce(attempted_at, now()) where id = ?', [id]);
 }

@@ -60,7 +60,7 @@ export function* partsOf<T extends LogLine>(lines: readonly T[]): Generator<T[]>
   if (part.length > 0) yield part;
 }
 
-/** Returns the batch of a service that has waited the longest. */
+/** Returns the oldest waiting batch of a service; undefined if none is waiting. */
 export async function oldestBatch(
   db: Db,
   serviceId: string,

@@ -73,8 +73,9 @@ async function ingestOnce(db: Db, serviceId: string, wait: '' | 'skip locked'): 
 }
 
 /**
- * Locks a service's counter and returns the last id that was assigned; undefined if it is locked and `wait` is `skip
- * locked`. Because of this lock, ids follow commit order, so that a reader who follows the cursor misses no line.
+ * Locks a service's counter and returns the last id that was assigned. Returns undefined if `wait` is `skip locked` and
+ * another process holds the lock. Because of the lock, ids follow commit order, so that a reader who continues after
+ * the last id read misses no line.
  */
 async function lockCounter(trx: Transaction, serviceId: string, wait: string): Promise<number | undefined> {
   await trx.raw(

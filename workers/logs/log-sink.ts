@@ -71,7 +71,7 @@ export class LogSink {
     );
   }
 
-  /** Schedules another job if batches of the service are still waiting. Services that already wait come first. */
+  /** Schedules another job if batches of the service still wait. Services that have waited longer come first. */
   async announceRest(serviceId: string): Promise<void> {
     const batch = await oldestBatch(this.#db, serviceId);
     if (!batch) return;
@@ -93,7 +93,7 @@ export class LogChannel {
   #bytes = 0;
   #timer: NodeJS.Timeout | null = null;
   #storing: Promise<void> = Promise.resolve();
-  /** True if lines of this log may be waiting. A line is stored at once only if no other line of its service waits. */
+  /** True if lines of this log may still wait in batches, without ids. `close` then moves them into the log. */
   #waits = false;
 
   constructor(options: ChannelOptions, target: ChannelTarget) {

@@ -2,13 +2,13 @@ import { isRefusal, refusalReason, rowsOf, type Transaction } from '../../shared
 import { DAYS_TO_EXPIRY, expiresOn } from '../../shared/logs/model.js';
 import { setLastLogId } from './batch-store.js';
 
-/** Maximum number of times a batch is split. Parts that are still refused are left out as a whole. */
+/** Maximum number of times a refused batch is split. Parts that are still refused are left out as a whole. */
 const MAX_SPLITS = 40;
 
 /**
- * Stores a service's oldest batch, which the database has refused as a whole, in halves. For a part that is still
- * refused, stores a line that says how much is left out. Deletes the batch, so that it does not block other batches.
- * The caller must hold the counter's lock.
+ * Stores the acceptable parts of a service's oldest batch, which the database has refused as a whole. To find them, the
+ * batch is halved repeatedly. In place of a part that is still refused, stores a line that says how much is left out.
+ * Deletes the batch, so that it does not block other batches. The caller must hold the lock on the service's counter.
  */
 export async function storeRefusedBatch(
   trx: Transaction,

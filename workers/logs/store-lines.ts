@@ -66,7 +66,7 @@ export function batchesOf(
   return batches;
 }
 
-/** Stores a part in one statement. Returns false if older lines of the service are waiting. */
+/** Stores lines in one statement. Returns false, and stores none, if older lines of the service are waiting. */
 async function storePart(
   db: Db,
   { serviceId, deploymentId, runId = null }: Owner,

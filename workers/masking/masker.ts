@@ -2,14 +2,14 @@ import { MIN_PATTERN_LENGTH, PrefixIndex } from './prefix-index.js';
 import { base64Lines, encodingsOf, quotingsOf } from './secret-encodings.js';
 
 const MASK = '***';
-/** Shorter values ("1", "dev") are not secrets, and would mask ordinary words. */
+/** Shorter values ("1", "dev") are not masked: they are no secrets, and ordinary words contain them. */
 const MIN_SECRET_LENGTH = MIN_PATTERN_LENGTH;
 /** Values that are settings, not secrets. Masking them would make every log unreadable. */
 const TRIVIAL = new Set([
   ...['production', 'development', 'staging', 'testing', 'default', 'enabled', 'disabled', 'verbose', 'warning'],
   ...['localhost', '127.0.0.1', '0.0.0.0'],
 ]);
-/** Longer values are searched for in parts, so that the amount of text needed at once stays limited. */
+/** A longer secret is searched for in parts of at most this many characters, so that `lookahead` stays small. */
 const MAX_PART_LENGTH = 1024;
 
 /**
@@ -27,7 +27,10 @@ export class Masker {
     this.#needles = new PrefixIndex(needles);
   }
 
-  /** The length of the longest form of a secret: how many characters after a split position must be known. */
+  /**
+   * How many characters after a position must be known to decide whether a text can be split there: the length of the
+   * longest form of a secret.
+   */
   get lookahead(): number {
     return this.#needles.longest;
   }
@@ -43,7 +46,8 @@ export class Masker {
   }
 
   /**
-   * Returns the first position at or after `at` outside any secret. `lookahead` characters after `at` must be known.
+   * Returns the first position, from `at` on, at which a text can be split without splitting a secret. `text` must
+   * contain the next `lookahead` characters after `at`, unless it ends before.
    */
   cut(text: string, at: number): number {
     for (const [start, end] of this.#find(text)) if (start < at && at < end) return end;
@@ -66,7 +70,7 @@ function* needlesOf(secret: string): Generator<string> {
   const whole = secret.trim();
   if (whole.length < MIN_SECRET_LENGTH) return;
   if (isSecret(whole)) for (const part of partsOf(whole)) yield* encodingsOf(part);
-  // Programs encode a multi-line value as a whole; a single line of it is at most quoted.
+  // Programs encode a multi-line value as base64 only as a whole. Single lines appear as they are or escaped.
   const lines = whole.includes('\n') ? new Set(whole.split(/\r?\n/).map((line) => line.trim())) : [];
   for (const line of lines) if (isSecret(line)) for (const part of partsOf(line)) yield* quotingsOf(part);
   yield* base64Lines(secret);

@@ -16,7 +16,7 @@ export async function collectMetrics({ db, config }: Pick<JobDeps, 'db' | 'confi
   await foldUsage(db, sampleSeconds(config));
 }
 
-/** Computes coarser metrics and deletes old ones. Returns nothing, because a sweep's results are counted as repairs. */
+/** Computes metrics of longer intervals from those of shorter ones, and deletes old metrics. */
 export async function keepMetrics({ db }: Pick<JobDeps, 'db'>): Promise<void> {
   await rollUp(db);
   await deleteOldMetrics(db);

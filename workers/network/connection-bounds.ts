@@ -11,8 +11,8 @@ const MAX_CONNECTIONS = 4096;
 /** The connection tracking table is divided among this many sandboxes, so that no single one can fill it. */
 const SHARES = 64;
 /**
- * Maximum number of new connections per second. `keeps` applies if the table keeps a closed connection for two minutes,
- * which is the kernel's default.
+ * Maximum number of a sandbox's new connections per second. `forgets` applies if the kernel removes closed connections
+ * from the table after `CLOSED_SECONDS`; `keeps`, if it keeps them for two minutes, which is its default.
  */
 const PER_SECOND = { forgets: 500, keeps: 100 };
 const CLOSED_SECONDS = 5;
@@ -24,7 +24,7 @@ export function connectionBounds(tracked: number, forgets: boolean): ConnectionB
   return { atOnce, perSecond: forgets ? PER_SECOND.forgets : PER_SECOND.keeps, forgets };
 }
 
-/** An nft script that fails if the kernel cannot be configured to remove closed connections sooner. */
+/** An nft script for a dry run. It fails if the kernel cannot be configured to remove closed connections sooner. */
 export const FORGETS_TRIAL = `add table inet ranvier_trial
 add ct timeout inet ranvier_trial closed ${CLOSED_TIMES}
 add chain inet ranvier_trial c

@@ -31,7 +31,10 @@ export async function identify(child: ChildProcess): Promise<ProcessIdentity> {
   return { pid, startedAt: (await processStart(pid)) ?? '' };
 }
 
-/** Resolves when the child has written to this descriptor. Rejects with its output if it exits, or after `READY_MS`. */
+/**
+ * Resolves when the child has written to `descriptor`, which means that it is ready. Rejects with its output if it
+ * exits first, or after `READY_MS`.
+ */
 export async function answered(
   child: ChildProcess,
   name: string,

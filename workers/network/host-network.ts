@@ -106,8 +106,8 @@ export class HostNetwork {
       const [settings, claimed] = [this.#settings, slot];
       const admitted = this.#nft(joinRules(settings, claimed))
         .catch(() => this.#nft(admitRules(settings, claimed)))
-        // If both scripts fail, another program has flushed the rules. Set all of them again, including those for this
-        // sandbox.
+        // If `joinRules` and `admitRules` both fail, another program has flushed the rules. Set all of them again,
+        // including those for this sandbox.
         .catch(() => this.apply());
       for (const outcome of await Promise.allSettled([make, admitted])) {
         if (outcome.status === 'rejected') throw outcome.reason;
@@ -219,7 +219,7 @@ export class HostNetwork {
     return done;
   }
 
-  /** Writes the host names that resolve in each scope. `ready` are the addresses of the replicas that get requests. */
+  /** Writes each scope's hosts file. It lists the replicas that get requests, whose addresses are in `ready`. */
   async publish(ready: readonly string[]): Promise<void> {
     const neighbours = new Map<string, Neighbour[]>();
     for (const outside of ready) {
@@ -271,8 +271,8 @@ export class HostNetwork {
     let set: string | null = null;
     for (let tries = 0; tries < APPLY_TRIES; tries++) {
       const slots = await this.#slots.all();
-      // Repeat until the sandboxes stay the same. One that took its slot meanwhile may have added itself to the rules
-      // that were just replaced.
+      // Repeat until no sandbox was added or removed meanwhile. A sandbox that was added while the rules were replaced
+      // may be missing from the new rules.
       const names = slots.map(({ name, entry }) => `${name} ${entry?.to}`).join();
       if (set === names) break;
       await this.#nft(networkRules(current, slots));

@@ -20,7 +20,7 @@ export class HostsFiles {
     this.#hostFile = await readFile('/etc/hosts', 'utf8').catch(() => '');
   }
 
-  /** Writes the neighbours of each scope. A scope that is not in the map has none. */
+  /** Writes each scope's hosts file with these neighbours. A scope that is not in the map has no neighbours. */
   async publish(neighbours: ReadonlyMap<string, readonly Neighbour[]>): Promise<void> {
     for (const scope of new Set([...neighbours.keys(), ...this.#published.keys()])) {
       const text = hostsText(neighbours.get(scope) ?? [], this.#hostFile);

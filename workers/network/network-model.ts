@@ -120,7 +120,8 @@ export function isBlock(text: string): boolean {
 
 /**
  * Returns the first block that overlaps no range in use; null if there is none. Ranges are IPv4, in CIDR notation or
- * single addresses. The search starts at a block that depends on the installation.
+ * single addresses. The search starts at a block that depends on the installation, so that two installations
+ * seldom choose the same one.
  */
 export function chooseBlock(token: string, inUse: readonly string[]): string | null {
   const start = Number.parseInt(token.slice(0, 8), 16) % BLOCKS;
@@ -174,7 +175,8 @@ export function hostsText(neighbours: readonly Neighbour[], hostFile: string): s
   });
   const sorted = [...neighbours].sort((a, b) => (`${a.hostName} ${a.address}` < `${b.hostName} ${b.address}` ? -1 : 1));
   const lines = ['127.0.0.1 localhost', '::1 ip6-localhost ip6-loopback', ...kept];
-  // A host name takes precedence over an alias. Of two services with the same alias, the first one gets it.
+  // A name leads to the service that has it as its host name, even if it is the alias of another one. Of two services
+  // with the same alias, the first one in alphabetical order gets it.
   const owners = new Map([...sorted.toReversed().map(({ hostName, alias }) => [alias ?? '', hostName] as const)]);
   for (const { hostName } of sorted) owners.set(hostName, hostName);
   const namesOf = ({ hostName, alias = '' }: Neighbour) =>

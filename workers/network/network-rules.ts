@@ -41,7 +41,7 @@ interface Uplink {
   hostAddresses: readonly string[];
 }
 
-/** The uplink's port for a sandbox is this number plus the sandbox's slot. */
+/** The uplink's port for a sandbox is this number plus the number of the sandbox's slot. */
 const FIRST_ENTRY = 10_000;
 
 /** Returns the uplink's port for connections from the host to a sandbox. */
@@ -85,7 +85,8 @@ export function networkRules(settings: NetworkSettings, slots: readonly NetworkS
   const table = tableName(token);
   const ours = `"${namePrefix(token)}*"`;
   const gateway = gatewayOf(block);
-  // If the folder's name cannot be quoted, there is no comment, and other installations never remove the table.
+  // Other installations remove a table if the data folder in its comment no longer exists. A folder name that nft
+  // cannot quote is left out, so that they never remove the table.
   const comment = /^[\w./ -]{1,100}$/.test(dataDir) ? `comment "${block} ${dataDir}"` : '';
   const dns = 'meta l4proto { tcp, udp } th dport 53';
   const allowed = [
@@ -159,7 +160,8 @@ ${unique(slots.map(({ scope }) => scope))
 }
 
 /**
- * Returns rules for connections from the host to a sandbox. If the sandbox no longer exists, they are reset at once.
+ * Returns rules for connections from the host to a sandbox. Connections to a sandbox that no longer exists are reset at
+ * once.
  */
 function ingressRules({ link }: Uplink, ours: string): string[] {
   const led = `iifname "${link}" ct status dnat`;
@@ -213,7 +215,8 @@ ${usesLoopback(slot, settings) ? `add element ${table} loopback { "${name}" }` :
 }
 
 /**
- * Returns the nft script that removes a sandbox from the rules. It changes nothing if any of its elements is missing.
+ * Returns the nft script that removes a sandbox from the rules. If the rules lack one of the sandbox's entries, the
+ * script fails and changes nothing.
  */
 export function dismissRules(settings: NetworkSettings, slot: NetworkSlot): string {
   const table = `inet ${tableName(settings.token)}`;
@@ -229,7 +232,8 @@ ${usesLoopback(slot, settings) ? `delete element ${table} loopback { "${name}" }
 }
 
 /**
- * Returns the nft script that forwards a sandbox's entry to another port. The script fails if the rules lack the entry.
+ * Returns the nft script that forwards a sandbox's `entryPort` to another port of the sandbox. The script fails if the
+ * rules do not forward the `entryPort` yet.
  */
 export function entryRules(settings: NetworkSettings, slot: NetworkSlot): string {
   const entries = `element inet ${tableName(settings.token)} entries`;

@@ -1,9 +1,10 @@
 /** The shell programs that create and remove namespaces. Their text is constant, and every value is an argument. */
 
 /**
- * Creates a namespace with a link to the host. Arguments: name, gateway, address, and `plain`, `resolver` or
- * `loopback`. With `loopback`, standard input is an nft script for the namespace. Each end of the link has one address
- * and a route only to the other end, so the host's rules decide about every connection to another machine.
+ * Creates a namespace with a link to the host. Arguments: name, gateway, address, kind. The kind is `plain`, `resolver`
+ * (the host's DNS server listens on loopback only) or `loopback` (the sandbox can also reach ports on the host's
+ * loopback; standard input is the nft script for that). Each end of the link has one address and a route only to the
+ * other end, so the host's rules decide about every connection to another machine.
  */
 export const MAKE = `
 set -e

@@ -88,7 +88,7 @@ export class RootlessNamespace implements ParentNamespace {
         await this.#api.add({ address: mirrorOf(address), port, guestPort }, network.address);
         return { port, to };
       } catch (error) {
-        // The port may be in use by another program that listens on all addresses.
+        // The random port may be in use by another program that listens on all addresses, so try another one.
         if (tries === ENTRY_TRIES) throw error;
       }
     }

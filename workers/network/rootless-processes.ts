@@ -143,7 +143,7 @@ export class RootlessProcesses {
     return spawn(file, args, { cwd: this.#options.folder, env, stdio, detached: true });
   }
 
-  /** Differs from the marks of sandboxes, so that sweeps of sandboxes do not kill these processes. */
+  /** Value of `MARKER` in the environment of both processes. Sweeps of sandboxes spare processes with this value. */
   get #mark(): string {
     return `network:${this.#options.token}`;
   }

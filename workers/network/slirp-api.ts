@@ -41,8 +41,8 @@ export class SlirpApi {
   }
 
   async #ask<T>(execute: string, args: object): Promise<T> {
-    // A socket's path has at most 107 characters, and DATA_DIR may be longer. So the path contains the folder's
-    // descriptor.
+    // A socket's path has at most 107 characters, and DATA_DIR may be longer. So the folder is opened, and the path
+    // begins with its descriptor in /proc.
     const folder = await open(this.#folder);
     try {
       const text = await exchange(
@@ -51,7 +51,7 @@ export class SlirpApi {
       );
       const answer = JSON.parse(text) as { return?: T; error?: { desc?: string } };
       if (answer.error !== undefined) throw new Error(`slirp4netns: ${answer.error.desc}`);
-      // Version 1.2 responds to `list_hostfwd` without `return`.
+      // slirp4netns 1.2 returns the result of `list_hostfwd` at the top level, not in `return`.
       return answer.return ?? (answer as T);
     } finally {
       await folder.close();

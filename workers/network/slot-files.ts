@@ -6,7 +6,8 @@ import { FIRST_SLOT, LAST_SLOT, type NetworkSlot, REST_MS } from './network-mode
 /** Number of random slots to try. Even if 99 % of a block is in use, one of them is almost certainly free. */
 const TRIES = 2000;
 /**
- * After this time, in milliseconds, an unfinished slot was left by a killed worker. Taking a slot takes milliseconds.
+ * Minimum age of an unfinished slot before it is removed, in milliseconds. A worker takes a slot within milliseconds,
+ * so an older unfinished slot was left by a killed worker.
  */
 const UNFINISHED_MS = 60_000;
 

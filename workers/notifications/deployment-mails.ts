@@ -20,7 +20,7 @@ export interface DeploymentMailDeps {
 
 /** Number of mails per run. If the mail server hangs, a run then takes minutes and not hours. */
 const BATCH = 20;
-/** How many mails are sent at the same time. A server may delay a single recipient. */
+/** How many mails are sent at the same time, so that one slow recipient does not delay all others. */
 const AT_ONCE = 4;
 /** Maximum number of tries. The pause between them grows to an hour, so the last is about a day after the first. */
 const MAX_TRIES = 30;
@@ -47,7 +47,7 @@ async function sendMail({ db, mailer, log, config }: DeploymentMailDeps, end: De
   }
 }
 
-/** Returns true if a failed notification is to be dropped. `tries` includes this try. */
+/** Returns true if a mail that could not be sent is not tried again. `tries` includes the failed try. */
 export function isLastTry(tries: number): boolean {
   return tries >= MAX_TRIES;
 }

@@ -8,7 +8,7 @@ export interface NotificationSettings {
   workspace: Pick<WorkspaceConfiguration, 'deployNotifications' | 'notificationEmail' | 'previewNotifications'>;
 }
 
-/** How a deployment ended, its branch, and whether it was a preview's. */
+/** The end of a deployment: its result, its branch, and whether its service is or was a preview. */
 export interface End {
   status: TerminalState;
   branch: string;
@@ -16,8 +16,8 @@ export interface End {
 }
 
 /**
- * Returns the address to which an e-mail about this end is sent; null for none. A service's own setting overrides its
- * workspace's; previews have an additional setting.
+ * Returns the address to which the e-mail about a deployment's end is sent; null for none. A service's own setting
+ * overrides its workspace's; previews have an additional setting.
  */
 export function recipientOf(
   { status, branch, is_preview }: End,

@@ -26,8 +26,8 @@ export interface DeploymentEnd {
 const PAUSE = `least(interval '1 hour', interval '1 minute' * power(2, least(n.tries, 10)))`;
 
 /**
- * Claims ends that are due, oldest first, and postpones them. The caller deletes each one when its e-mail is sent. If
- * the process crashes, they become due again.
+ * Claims the ends of deployments whose e-mail is due, oldest first, and postpones them. The caller deletes each one
+ * when its e-mail is sent. If the process crashes, they become due again.
  */
 export function claimNotifications(db: Db, limit: number): Promise<DeploymentEnd[]> {
   return rowsOf<DeploymentEnd>(

@@ -17,8 +17,8 @@ const CLIENTS: Readonly<Record<DataKind, string>> = {
 };
 
 /**
- * Returns how to start the shell of a database: with its client, as the applications' user. Returns null for other
- * services. Throws `SealError` if its password cannot be unsealed.
+ * Returns how to start the shell of a database: with its client, as the database user of applications. Returns null for
+ * other services. Throws `SealError` if the user's password cannot be unsealed.
  */
 export async function databaseShell(
   { db, keyring }: Pick<RemoteDeps, 'db' | 'keyring'>,

@@ -64,7 +64,7 @@ export class RemoteEnds {
       generateMask: (mask: Buffer) => void mask.fill(0),
     };
     const peer = new (ws().WebSocket)(url, options);
-    // Expected if another worker on the host has connected first.
+    // An error is expected if another worker on the host has connected first.
     peer.on('error', (error) => this.#deps.log.debug({ err: error, sessionId }, 'a connection to the API failed'));
     peer.once('open', () => {
       peer.pause();

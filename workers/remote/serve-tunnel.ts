@@ -44,7 +44,7 @@ async function isReachable({ sandbox }: RemoteDeps, { replica, process }: Target
   return ((await socketsOfNamespace(process.pid)) ?? []).some((listener) => listener.port === own);
 }
 
-/** Resolves to the connection; null if it is refused. */
+/** Resolves to the connection; null if it fails or is not open after `CONNECT_MS`. */
 function opened({ address }: Pick<ReplicaRow, 'address'>, port: number): Promise<Socket | null> {
   const socket = connect({ host: address, port, allowHalfOpen: true, noDelay: true, timeout: CONNECT_MS });
   return new Promise((resolve) => {

@@ -25,9 +25,9 @@ export interface ShellProcess {
   /** Pauses reading the program's output; `resume` continues. */
   pause(): void;
   resume(): void;
-  /** Resolves when the started process has exited, even if its output is kept open. */
+  /** Resolves when the started process has exited, even if other processes keep its output open. */
   readonly left: Promise<void>;
-  /** Resolves to the exit code in the shell's convention, after all output. */
+  /** Resolves to the exit code after all output. If a signal killed the program, it is 128 plus the signal's number. */
   readonly exited: Promise<number>;
 }
 

@@ -11,7 +11,7 @@ import type { RemoteDeps } from './remote-deps.js';
 export interface Target {
   replica: ReplicaRow;
   process: DetachedProcess;
-  /** The working folder and user for an image with a process of its own; null for all others. */
+  /** The working folder and user, if the image has its own root file system; null if it is only a folder. */
   image: NonNullable<EntryCommand['image']> | null;
 }
 

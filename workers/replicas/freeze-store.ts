@@ -2,7 +2,7 @@ import type { Db, Transaction } from '../../shared/core/database/database-client
 import type { ReplicaRow } from './rows.js';
 import { notifyHost, updateServiceHealth } from './store.js';
 
-/** Records that the processes of a replica are frozen. Returns false if the replica must run again instead. */
+/** Records that a replica's processes are frozen. Returns false if it must run, for example for a new visitor. */
 export async function recordFrozen(db: Db, row: ReplicaRow): Promise<boolean> {
   return db.transaction(async (trx) => {
     if (!(await move(trx, row, { to_freeze: true, state: row.state }, 'frozen'))) return false;

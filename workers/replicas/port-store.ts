@@ -4,11 +4,14 @@ import type { Attempt } from './rows.js';
 export interface HostPort {
   port: number;
   user_number: number;
-  /** True if every hosted process on the host may connect: the server behind the port asks for a password. */
+  /**
+   * True if every hosted process on the host may connect. Set for replicas with a volume, because database servers have
+   * one and ask for a password.
+   */
   open: boolean;
 }
 
-/** Returns the host's ports that replicas use, with the user numbers of their services. */
+/** Returns the host's ports that replicas use. `user_number` determines the Linux user ID of the service. */
 export function hostPortsOf(db: Db, hostId: string): Promise<HostPort[]> {
   return rowsOf(
     db,

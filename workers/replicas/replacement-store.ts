@@ -11,7 +11,10 @@ import { notifyHost, updateServiceHealth } from './store.js';
 
 type Logged = (trx: Transaction) => Promise<void>;
 
-/** Added to the position of the second replica if two share a position. Larger than any number of replicas. */
+/**
+ * Positions are unique. While a failing replica and its replacement both exist, this is added to the position of one of
+ * them. It is larger than any number of replicas.
+ */
 const SPARE = 1000;
 
 /** Requests a new replica next to a failing one. */
@@ -23,7 +26,7 @@ export function beginReplacement(db: Db, failing: ReplicaRow, log: Logged): Prom
   });
 }
 
-/** Replaces the failing replica by the new, healthy one, and stops the former. */
+/** Replaces the failing replica by the new, healthy one, and stops the failing one. */
 export function finishReplacement(db: Db, failing: ReplicaRow, successor: ReplicaRow, log: Logged): Promise<boolean> {
   return inOrder(db, failing, log, async (trx) => {
     const wanted = { desired: 'running' } as const;
@@ -103,8 +106,8 @@ async function stillFailing(trx: Transaction, { id, restarts, state }: ReplicaRo
 }
 
 /**
- * Returns true if the position for a second replica (`SPARE`) is free. Deletes a stopped replica there. One that is
- * still stopping must finish first.
+ * Returns true if the position for a second replica (`SPARE`) is free. Deletes a stopped replica there. A replica there
+ * that is still stopping is kept.
  */
 async function freeSpare(trx: Transaction, row: ReplicaRow): Promise<boolean> {
   const { deployment_id, generation } = row;

@@ -45,8 +45,8 @@ export interface ReplicaRow {
 export const LOOPBACK = '127.0.0.1';
 /** The values of a replica's columns while it has no process. */
 export const NO_PROCESS = { pid: null, pid_started: null, address: LOOPBACK, port: null };
-/** The `pid` of an attempt that is being abandoned, so that the worker that starts it cannot record its process. */
+/** Set as `pid` while an attempt is abandoned, so that the worker that started it cannot record its process. */
 export const ABANDONED = 0;
 
-/** One attempt to run a replica. `restarts` is its fence: an earlier attempt cannot change the record. */
+/** One attempt to run a replica. Writes compare `restarts`, so that an earlier attempt cannot change the record. */
 export type Attempt = Pick<ReplicaRow, 'id' | 'service_id' | 'deployment_id' | 'host_id' | 'restarts' | 'run_id'>;

@@ -164,7 +164,7 @@ interface Publication {
   quiet?: boolean;
   /** The port that the replica releases; null or absent for none. */
   frees?: number | null;
-  /** True if the replica will be restarted, which alerts count. */
+  /** True if the replica will be restarted. The restart is then recorded, because alerts count restarts. */
   restarts?: boolean;
 }
 

@@ -12,7 +12,7 @@ import type { JobDeps } from '../worker-deps.js';
 
 type Deps = Pick<JobDeps, 'db' | 'dispatcher' | 'log'>;
 
-/** Maximum number of schedules that one pass fires. */
+/** Maximum number of schedules for which one call creates runs. */
 const BATCH = 200;
 
 /**
@@ -33,7 +33,7 @@ export async function tickSchedules({ db, dispatcher, log }: Deps): Promise<void
   if (fired > 0) dispatcher.wake();
 }
 
-/** Returns the next tick; null for a schedule that this version cannot parse, which must not stop the others. */
+/** Returns when a schedule is due next; null if this version cannot parse it, which must not stop other schedules. */
 function following(schedule: Schedule & { serviceId: string }, now: Date, log: Deps['log']): Date | null {
   try {
     return nextTick(schedule, now);

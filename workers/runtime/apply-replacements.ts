@@ -19,7 +19,7 @@ import type { ReplicaRuntimeDeps } from './replica-runtime-deps.js';
 
 type Deps = Pick<ReplicaRuntimeDeps, 'db' | 'config' | 'logs' | 'log'>;
 
-/** Added to the grace period of a replica that is restarted in place, in milliseconds. */
+/** Time from the end of the grace period until a replica that is restarted in place starts, in milliseconds. */
 const STOP_SLACK_MS = 1_000;
 
 /**

@@ -4,10 +4,10 @@ import type { Logger } from '../../shared/core/log.js';
 import { recordChecks } from '../replicas/check-store.js';
 import type { Attempt } from '../replicas/rows.js';
 
-/** Maximum time until a check is recorded, together with others, in milliseconds. */
+/** Maximum delay before a health check is recorded, in milliseconds. Checks are collected during this time. */
 const WAIT_MS = 2_000;
 
-/** Records unchanged health checks, in one statement for all of this worker's replicas. */
+/** Records health checks that changed no replica's state, in one statement for all of this worker's replicas. */
 export class CheckRecorder {
   readonly #db: Db;
   readonly #log: Logger;

@@ -2,9 +2,9 @@ import type { ReplicaState } from '../replicas/model.js';
 
 /** Time until the next check, in milliseconds, by the state of the replica. */
 const INTERVAL_MS = {
-  /** Before the first passed check: a share of the time since the start, within these limits. */
+  /** Before the first passed check: a sixth of the time since the start, but at least 5 ms and at most 250 ms. */
   starting: { share: 1 / 6, least: 5, most: 250 },
-  /** After the first passed check, until the second one. */
+  /** Between the first passed check and the second one. */
   proving: 50,
   failing: 1_000,
   ready: 5_000,
@@ -75,7 +75,7 @@ export function hasSettled(startedAt: number, now: number, settledMs = SETTLED_M
   return now - startedAt >= settledMs;
 }
 
-/** Returns true if the status is 2xx or 3xx. */
+/** Returns true if the HTTP status is 2xx or 3xx. */
 export function isHealthyStatus(status: number): boolean {
   return status >= 200 && status < 400;
 }

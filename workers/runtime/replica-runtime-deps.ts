@@ -8,7 +8,10 @@ import type { ReleaseSpec } from './runtime-driver.js';
 
 /** Polling interval when no notification arrives, in milliseconds. */
 export const POLL_MS = 250;
-/** Added to the grace period, in milliseconds: edges must drain, and another worker may have to take over the host. */
+/**
+ * Added to the grace period in the deadline for stopping replicas, in milliseconds: edges must drain first, and another
+ * worker may have to take over the host.
+ */
 const STOP_SLACK_MS = 60_000;
 
 /** Returns the deadline for replicas that are stopped now, in milliseconds since the epoch. */

@@ -32,8 +32,8 @@ export function rolloutOutcome<T extends Rolled>(
 }
 
 /**
- * Returns the generation that a restart replaces, and how many replicas the new one has. If nothing runs, this number
- * is `wanted`.
+ * Returns the oldest generation, which a restart replaces, and how many new replicas to start. These are as many as
+ * the oldest generation has, or `wanted` if nothing runs.
  */
 export function generationToReplace(
   rows: readonly Pick<ReplicaRow, 'generation'>[],

@@ -12,8 +12,8 @@ type Deps = Pick<ReplicaRuntimeDeps, 'db' | 'listener' | 'config' | 'log' | 'hos
 
 /**
  * Reconciles one host's replicas with the table `replicas`. One worker of a host leads: it holds a lock that the
- * database releases if the worker dies. Notifications and the timer start the same kind of pass, and every write is
- * conditional on the attempt.
+ * database releases if the worker dies. Each notification starts a pass over the replicas, and so does a timer. A write
+ * changes nothing if a new attempt to run the replica has begun meanwhile.
  */
 export class Supervisor {
   readonly #deps: Deps;
@@ -67,7 +67,7 @@ export class Supervisor {
     await this.#leadership.close();
   }
 
-  /** Drops the state of an earlier lead, because another worker may have led in between. */
+  /** Called when this worker becomes or ceases to be the leader. Drops its state, which another leader may outdate. */
   #onLeadership(): void {
     this.#drop([...this.#controllers.keys()]);
     this.#sweptAt = 0;

@@ -74,7 +74,10 @@ export function startingCpu(cpu: number, cores: number): number {
   return Math.max(cpu, Math.min(cores, 2));
 }
 
-/** How many times a replica that lost its port restarts at once. After that, it waits like a crashed one. */
+/**
+ * How many times a replica that lost its port to another process is restarted without delay. After that, it is
+ * restarted after a back-off, like a crashed replica.
+ */
 const PORT_LOSSES_FORGIVEN = 3;
 
 /** An action on a replica that lost its port to another process of the host. Actions are applied in this order. */
@@ -87,7 +90,8 @@ export type PortLossAction =
   | { type: 'recordExit'; delayMs?: number };
 
 /**
- * Decides what to do when another process has taken a replica's port. `losses` counts how often, this time included.
+ * Decides what to do when another process has taken a replica's port. `losses` is how often this has happened to the
+ * replica, this time included.
  */
 export function decidePortLoss(wasReady: boolean, losses: number): PortLossAction[] {
   const forgiven = losses <= PORT_LOSSES_FORGIVEN;

@@ -11,7 +11,7 @@ export interface FirewallState {
   ports: readonly { port: number; uid: number | null; open?: boolean }[];
   /** The edge's users, which may connect to every hosted port. */
   edgeUsers: readonly number[];
-  /** First and last user number of hosted processes. */
+  /** First and last Linux user ID of hosted processes. */
   hostedUsers: { first: number; last: number };
 }
 
@@ -36,7 +36,8 @@ export function rulesOf({ table, dataDir, ports, edgeUsers, hostedUsers }: Firew
   const hostedButNotDns = `${hosted} meta l4proto { tcp, udp } th dport != 53`;
   const elements = (items: string[]) => (items.length === 0 ? '' : `elements = { ${items.join(', ')} }`);
   const sorted = [...ports].sort((a, b) => a.port - b.port);
-  // If the folder's name cannot be quoted, there is no comment, and other installations never remove the table.
+  // Other installations remove a table if the data folder in its comment no longer exists. A folder name that nft
+  // cannot quote is left out, so that they never remove the table.
   const comment = /^[\w./ -]{1,120}$/.test(dataDir) ? `comment "${dataDir}"` : '';
   return `
 table inet ${table}

@@ -92,7 +92,7 @@ export class PortFinder {
     return (await checkHealth({ address, port, path: '', host: '' })).healthy;
   }
 
-  /** Returns how long the application has listened only on other ports, in milliseconds. */
+  /** Returns for how long the application has listened on ports, but not on `wanted`, in milliseconds. */
   #elsewhere(ports: readonly number[], wanted: number): number {
     if (ports.length === 0 || ports.includes(wanted)) this.#elsewhereSince = null;
     else this.#elsewhereSince ??= Date.now();

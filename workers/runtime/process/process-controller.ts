@@ -57,7 +57,10 @@ export class ProcessController implements ReplicaController {
   #limitedAttempt = -1;
   /** The attempt whose process is a child of this worker. Its exit is noticed at once. */
   #ownAttempt = -1;
-  /** The database row at the last reconciliation, and when that finished; null while one runs, or after one failed. */
+  /**
+   * The database row of the last reconciliation, and when that reconciliation ended. `#reconciledAt` is null while it
+   * runs, or if it failed.
+   */
   #row: ReplicaRow | null = null;
   #reconciledAt: number | null = null;
   /**
@@ -82,7 +85,8 @@ export class ProcessController implements ReplicaController {
   }
 
   get nextCheckAt(): number {
-    // Without health checks, the controller only waits for the end of a run's attempt, or for a visitor.
+    // Attempts of runs and frozen replicas have no health checks. The controller is woken by the end of the attempt, or
+    // by a visitor.
     const { run_id = null, state } = this.#row ?? {};
     return run_id !== null || state === 'frozen' ? Number.POSITIVE_INFINITY : this.#health.nextCheckAt;
   }
@@ -93,7 +97,8 @@ export class ProcessController implements ReplicaController {
     const now = Date.now();
     if (seen.updated_at.getTime() !== row.updated_at.getTime() || now >= this.nextCheckAt) return false;
     if (row.next_start_at !== null && row.next_start_at.getTime() <= now) return false;
-    // The replica must be thawed as soon as no backup pauses it.
+    // A frozen replica that must run again is thawed as soon as no backup pauses it. No notification reports the end of
+    // the pause.
     if (row.state === 'frozen' && !row.to_freeze) return false;
     return now - at < (this.isWatched(row) ? WATCHED_MS : UNWATCHED_MS);
   }
@@ -163,8 +168,8 @@ export class ProcessController implements ReplicaController {
       this.#wake();
     } catch (error) {
       if (!isExplained(error)) throw error;
-      // If so, this worker has lost the lead. Its successor kills the processes of the attempt and starts a new
-      // attempt.
+      // If the attempt is abandoned, this worker has lost the lead. The new leader kills the processes of the attempt
+      // and starts a new attempt.
       if (await isAbandoned(this.#deps.db, row)) return;
       this.#deps.log.error({ replica: this.#id, err: error }, 'a replica could not be started');
       await recordExit(this.#deps.db, row, `could not be started: ${errorMessage(error)}`);

@@ -35,7 +35,7 @@ class ProcessHost implements ReplicaHost {
   readonly isMeasuredByAll = false;
   readonly #deps: ProcessRuntimeDeps & { firewall: Firewall; volumes: ServiceVolumes };
   readonly #logShare = new HostAllowance();
-  /** The addresses of the replicas whose host names were last written; null before the first time. */
+  /** The addresses of the ready replicas when host names were last written; null before the first time. */
   #ready: string | null = null;
 
   constructor(deps: ProcessRuntimeDeps) {

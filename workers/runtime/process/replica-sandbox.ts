@@ -48,7 +48,7 @@ export function toolsOf(
   return tools.length === 0 ? Promise.resolve([]) : toolchains.restore(tools, signal);
 }
 
-/** Minimum grace period of a database server, in milliseconds, because it must write its data. */
+/** Minimum grace period of a replica with a volume, in milliseconds, because it must write its data. */
 const SERVER_GRACE_MS = 30_000;
 
 /** Returns the grace period of a replica, in milliseconds. */
@@ -57,16 +57,16 @@ export function graceMsOf({ volume_id }: Pick<ReplicaRow, 'volume_id'>, stopGrac
 }
 
 /**
- * Returns the folder that a release's commands see as their own. For an image with a process, this is the root of the
- * image's files.
+ * Returns the folder that a release's commands see as their own. For an image with its own root file system, this is
+ * the root of that file system.
  */
 export function imageFolder(dataDir: string, { image }: Pick<ReleaseSpec, 'image'>): string {
   return join(dataDir, 'images', image.digest, ...(image.manifest.process === undefined ? [] : ['rootfs']));
 }
 
 /**
- * Returns the part of a sandbox's specification for an image with a process; empty for other images. Throws
- * `ReleaseError` if this host cannot run it.
+ * Returns the process for a sandbox's specification if the image has its own root file system. Returns an empty object
+ * for other images. Throws `ReleaseError` if this host cannot run such images.
  */
 export function processOfImage({ image }: Pick<ReleaseSpec, 'image'>, sandbox: Sandbox): Pick<SandboxSpec, 'process'> {
   const { process } = image.manifest;

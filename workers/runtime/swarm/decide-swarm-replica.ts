@@ -116,7 +116,7 @@ function firstTask(seen: Observed): SwarmAction[] {
   const { row, view, spec } = seen;
   const service = view.serviceOf(row.id);
   if (!service) return [{ type: 'createService' }];
-  // Skip tasks that were lost with their nodes, because that says nothing about the release.
+  // Skip tasks that were lost with their nodes, because such a loss is no fault of the release.
   const task = view.tasksOf(service.ID).find((candidate) => !view.isLost(candidate) || hasEnded(candidate));
   if (!task) return [{ type: 'recordHindrance', detail: 'the swarm has made no task of it yet' }];
   if (spec === null) return [{ type: 'failUnreadable' }];

@@ -6,7 +6,7 @@ import { quote } from '../../core/quote.js';
 export const VOLUME = '/volume';
 /** Exit code of a server that refuses to start. It prints the reason first. */
 export const REFUSED_CODE = 78;
-/** Prefix of the printed reason. */
+/** Prefix of the reason that a server prints when it refuses to start. */
 export const REFUSED = 'ranvier: the server is not started: ';
 /** A file whose presence allows a server to initialize its data. Only `volumeScript` creates it, once per service. */
 const FRESH = 'fresh';
@@ -66,7 +66,8 @@ const NO_DATA = `refuse 'its volume has no data; restore a backup'`;
 const HBA = 'host all all all scram-sha-256';
 
 /**
- * Returns the script that runs PostgreSQL. SIGINT is a fast shutdown. `$ADMIN_PASSWORD` is the superuser's password.
+ * Returns the script that runs PostgreSQL. It must be stopped with SIGINT, on which PostgreSQL shuts down without
+ * waiting for its clients. `$ADMIN_PASSWORD` is the superuser's password.
  */
 export function postgresScript(serviceId: string, { planId, version }: { planId: string; version: string }): string {
   const settings = { ...postgresSettings(planId), port: '5432', listen_addresses: '*' };
