@@ -26,7 +26,7 @@ import { sweepDefinitions } from './sweeps/sweep-definitions.js';
 import { Sweeps } from './sweeps/sweeps.js';
 import type { JobDeps } from './worker-deps.js';
 
-/** Maximum time for which jobs may delay stopping the replicas at shutdown, in milliseconds. */
+/** How long a shutdown waits for running jobs before it stops the replicas, in milliseconds. */
 const JOBS_END_MS = 15_000;
 
 export interface WorkerProcess {

@@ -7,7 +7,7 @@ export interface MeasurableReplica {
   id: string;
   restarts: number;
   service_id: string;
-  /** The replica's task in a swarm; null outside a swarm. */
+  /** The id of the replica's Swarm task; null without a swarm. */
   task_id: string | null;
   kind: ServiceKind;
   plan: string;
@@ -54,9 +54,9 @@ export async function recordSamples(db: Db, samples: readonly ReplicaSample[]): 
 }
 
 /**
- * Adds the ready replicas of every live release, with their usage, to the current metrics interval. Also adds the last
- * measured size of volumes, including those of suspended and cron services. A sample of a replica is valid for
- * `freshSeconds`.
+ * Adds the number of each service's ready replicas and their usage to the current metrics interval. Only replicas of
+ * the live release count. Usage that was measured more than `freshSeconds` ago is ignored. Also adds the last measured
+ * size of volumes, including those of suspended and cron services.
  */
 export async function foldUsage(db: Db, freshSeconds: number): Promise<void> {
   await rowsOf(

@@ -9,7 +9,7 @@ import type { ResourceUsage, SandboxLimits } from './sandbox.js';
 /** Where containers' cgroups are created. */
 export interface CgroupRoots {
   version: 1 | 2;
-  /** Version 1: one folder per controller. Version 2: the same folder for all. */
+  /** The folder for the memory controller. With cgroup version 2, `cpu` is the same folder. */
   memory: string;
   cpu: string;
   /** The folder with the CPU accounting; null if the host does not account CPU time. */
@@ -23,7 +23,7 @@ export interface CgroupRoots {
 }
 
 export interface Cgroup {
-  /** A file with the line `oom_kill <count>`. */
+  /** A file of the kernel with the line `oom_kill <count>`: how many processes the OOM killer has killed. */
   oomFile: string;
   /** The cgroup's folder in the version 2 hierarchy; null if the host has none. */
   sockets: string | null;

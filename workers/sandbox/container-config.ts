@@ -72,9 +72,9 @@ export interface ContainerConfig {
 }
 
 /**
- * Returns the configuration of a container. Throws if a variable's name or value cannot be passed. The container uses
- * the host's own file system without privileges, or the root and the users of `plan.mapped`. It joins the network of
- * the process that starts it.
+ * Returns the configuration of a container. Throws if a variable's name or value cannot be passed. If `plan.mapped` is
+ * null, the container uses the host's own file system, without privileges; otherwise it uses the root file system and
+ * the users that `plan.mapped` describes. It joins the network of the process that starts it.
  */
 export function containerConfig(
   host: ContainedHost,
@@ -88,8 +88,9 @@ export function containerConfig(
   const users = usersOf(host, plan);
   const ofImage = command === '' ? (mapped?.process?.args ?? []) : [];
   const isRootless = kind === 'rootless';
-  // The init stays in the outer user namespace, which owns the container's other namespaces: the runtime can enter only
-  // the user namespace of process 1. Only the command enters the inner one.
+  // A rootless container has two user namespaces. The init, process 1, stays in the outer one, which owns the
+  // container's other namespaces: a later `runc exec` can enter only the user namespace of process 1. The command runs
+  // in the inner one.
   const drop = isRootless ? [...asOrdinaryUser(plan.uid), '/bin/sh', VARIABLES_PATH] : [];
   const init = ['/bin/sh', INIT_PATH, plan.tied ? 'tied' : 'free', cwd, 'here'];
   const byInit = [...init, ...drop, '/bin/sh', '-c', command];
@@ -155,8 +156,8 @@ export function userOfImage({ uid, gid, groups }: ImageProcess['user']): Contain
 }
 
 /**
- * Encodes a command's variables for `VARIABLES`, which sets them just before the command starts. Set earlier, they
- * could influence the programs that drop privileges.
+ * Returns a command's variables under other names, for the script `VARIABLES`. The script sets them just before the
+ * command starts. If they were set earlier, they could influence the programs that drop privileges.
  */
 export function deferred({ [MARKER]: mark = '', ...env }: HostedCommand['env']): string[] {
   const later = Object.keys(env).filter((name) => !OF_SHELLS.includes(name));

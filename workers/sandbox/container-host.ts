@@ -25,7 +25,7 @@ import { MOUNT_VOLUMES } from './volume-mounts.js';
  * The host's folders that containers see read-only, unless an image is their root. Nothing else of the host is visible.
  */
 const SYSTEM = ['bin', 'etc', 'lib', 'lib32', 'lib64', 'libx32', 'nix', 'opt', 'sbin', 'usr', 'var'];
-/** Folders in a container that are empty or created for each container. */
+/** Folders to create in the root that all containers share: mount points, and folders that containers see empty. */
 const MADE = ['/dev', '/proc', '/sys', '/tmp', '/media', '/srv', INSIDE, ...HIDE_CANDIDATES];
 /** Mount options of an overlay whose changes are discarded after use, best first. Old kernels do not support all. */
 const OVERLAY_OPTIONS = [['metacopy=on', 'volatile'], ['volatile'], []];

@@ -119,7 +119,8 @@ export function imageMounts(host: ContainedHost, plan: Plan): Mount[] {
 }
 
 function kernelMounts({ level, cgroups }: Host, { limits, mapped }: Plan): Mount[] {
-  // The kernel lets a user namespace mount sysfs only if it owns the network namespace, which it does not here.
+  // The kernel lets a user namespace mount sysfs only if it owns the network namespace. A container's user namespace
+  // does not own it, so a container that has one gets the host's /sys instead.
   const sys: Mount =
     mapped === null && level !== 'rootless'
       ? { destination: '/sys', type: 'sysfs', source: 'sysfs', options: ['nosuid', 'noexec', 'nodev', 'ro'] }

@@ -13,9 +13,12 @@ import { isRoot, protectLinks, settleUsers } from './service-users.js';
 
 export interface SandboxOptions {
   log: Logger;
-  /** DATA_DIR. It is hidden from every command. The mark of this platform's processes is derived from its path. */
+  /**
+   * DATA_DIR, which is hidden from every command. A hash of its path is part of the variable that marks this platform's
+   * processes, because another installation may run on the same host.
+   */
   dataDir: string;
-  /** Uses this level instead of the strongest one. Throws if the host does not support it. */
+  /** The isolation level to use; by default the strongest that works. An error if the host does not support it. */
   level?: SandboxLevel;
   /** The setting ISOLATION. With `required`, only OCI containers are accepted. */
   isolation?: 'auto' | 'required';
@@ -35,7 +38,7 @@ export async function createSandbox(options: SandboxOptions): Promise<Sandbox> {
   if (isRoot()) await settleUsers(real);
   const explain = (why: string) => {
     const text = `memory, processes and cpu are not limited by control groups: ${why}`;
-    // Without root, cgroups are seldom available, and the message about the sandbox level says so.
+    // Without root, cgroups are seldom available. The message about the sandbox level says so, so this is no warning.
     if (isRoot()) log.warn(text);
     else log.debug(text);
   };

@@ -13,7 +13,7 @@ const STORAGE = 'storage';
 const WATCH_MS = 1_000;
 /** Timeout of measuring one folder, in milliseconds. A folder that takes longer has too many files. */
 const MEASURE_MS = 20_000;
-/** Interval between measurements of builds and commands while the disk has enough room, in milliseconds. */
+/** How often the disk usage of builds and commands is measured while the disk has enough room, in milliseconds. */
 const BOUNDS_MS = 30_000;
 const AT_ONCE = 2;
 

@@ -27,7 +27,7 @@ const RESERVE_SHARE = 0.05;
 const MAX_RESERVE: Use = { bytes: 2 * 1024 ** 3, files: 100_000 };
 /** A replica is not killed if it has grown by less than this share of the reserve, because it did not fill the disk. */
 const MIN_GROWTH = 1 / 16;
-/** What a build or a command may use in addition to three times its largest allowed file. */
+/** Disk space that a build or a command may use in addition to three times its largest allowed file, in bytes. */
 const RUN_BYTES = 4 * 1024 ** 3;
 const MAX_RUN_FILES = 2_000_000;
 const FILE_MB = 1024;
@@ -49,12 +49,12 @@ export function roomState(room: DiskRoom): 'enough' | 'low' | 'bytes' | 'files' 
   return isLow ? 'low' : 'enough';
 }
 
-/** Returns the maximum that a build or a single command may use, in all its folders together. */
+/** Returns the disk space and number of files that a build or a command may use in all its folders. */
 export function mostOfRun(fileSizeMb = FILE_MB): Use {
   return { bytes: RUN_BYTES + 3 * fileSizeMb * 1024 ** 2, files: MAX_RUN_FILES };
 }
 
-/** Returns true if a build or a command uses more than its maximum. Replicas have none. */
+/** Returns true if a build or command uses more disk space or files than allowed. Replicas have no maximum. */
 export function isOverBound({ used, most }: Pick<Writer, 'used' | 'most'>): boolean {
   return most !== null && (used.bytes > most.bytes || used.files > most.files);
 }

@@ -14,7 +14,10 @@ import { isRoot } from './service-users.js';
 import { VARIABLES } from './shell-programs.js';
 import { pidFileOf } from './stop-signal.js';
 
-/** Variable that marks the processes of an entry, so that they can be found on hosts without cgroups. */
+/**
+ * Environment variable that marks the processes of an entry: a program, such as a shell, that is started later in the
+ * sandbox of a running command. On hosts without cgroups, the processes are found by this variable.
+ */
 const ENTRY_MARK = 'RANVIER_ENTRY';
 
 /**
@@ -36,7 +39,7 @@ interface CommandFacts {
   env: Record<string, string>;
 }
 
-/** Prepares a program in the sandbox of a running command. Rejects if the command has ended. */
+/** Prepares to start a program in the sandbox of a running command. Rejects if the command has ended. */
 export async function enterSandbox(host: Host, sandbox: Entered, command: EntryCommand): Promise<Entry> {
   return host.oci === null
     ? enterPlain(host, sandbox, command)
@@ -144,7 +147,7 @@ function cgroupOption(group: InnerCgroup | null): string[] {
   return group === null ? [] : ['--cgroup', group.option];
 }
 
-/** Prepares an entry at level `none`, where commands are plain processes without isolation. */
+/** Does what `enterSandbox` does at level `none`, where commands are plain processes without isolation. */
 async function enterPlain(host: Host, { process, network }: Entered, command: EntryCommand): Promise<Entry> {
   const { cwd, env } = await commandFacts(process.pid);
   const { uid } = await usersOfProcess(process.pid);
@@ -156,7 +159,7 @@ async function enterPlain(host: Host, { process, network }: Entered, command: En
     // `VARIABLES` sets them after these programs.
     argv: [...network, ...user, '/bin/sh', '-c', VARIABLES, 'sh', ...inFolder(cwd), ...command.args],
     env: { ...Object.fromEntries(given), [ENTRY_MARK]: command.name },
-    // The started process is the program itself, so its exit is seen without a check.
+    // The caller starts the program directly as a child process and is told of its exit, so no check is needed.
     isRunning: () => Promise.resolve(true),
     end: () => guard.end(),
   };
@@ -171,7 +174,7 @@ function markOf(name: string): string {
   return `${ENTRY_MARK}=${name}`;
 }
 
-/** Returns the user and group that run a process. An unprivileged process cannot have switched to others. */
+/** Returns the Linux user and group IDs of a process. An unprivileged process cannot have changed them. */
 async function usersOfProcess(pid: number): Promise<{ uid: number; gid: number }> {
   const status = await readFile(`/proc/${pid}/status`, 'latin1');
   const first = (name: string) => Number(new RegExp(`^${name}:\\s(\\d+)`, 'm').exec(status)?.[1]);

@@ -4,9 +4,9 @@ import { MAX_PROCESS_BYTES } from './process-table.js';
 
 /**
  * Waits until its standard input is closed, which happens at the latest when the worker dies. Then it kills the
- * processes of a cgroup until none is left. Without a cgroup, it kills the processes with a certain variable and, if it
- * has a UTS namespace for the entry, the processes in this namespace. Arguments: the variable; the cgroup's folder, or
- * ''; `marks` or `namespace`.
+ * processes of a cgroup until none is left. Without a cgroup, it kills the processes with a certain environment
+ * variable. With `namespace`, it also kills the processes that share its UTS namespace. Arguments: the variable
+ * (`name=value`); the cgroup's folder, or ''; `marks` or `namespace`.
  */
 const GUARD = `
 trap '' HUP INT TERM
@@ -46,18 +46,18 @@ export interface EntryGuard {
 }
 
 interface GuardedBy {
-  /** An environment entry (`name=value`) of the processes. They can remove it. */
+  /** An environment variable (`name=value`) of the processes to kill. They can remove it from their environment. */
   mark: string;
   /** The folder of the processes' cgroup; null if there is none. */
   cgroup: string | null;
-  /** Arguments to enter a user namespace in which this user is root; empty if there is none. */
+  /** Arguments to put before a program so that it runs as root of a user namespace; empty if there is none. */
   network: readonly string[];
 }
 
 /**
- * Starts a guard process, which kills everything that an entry has started. This happens when `end` is called or when
- * this process dies. In a container without a cgroup, the guard finds the processes by a UTS namespace, because they
- * could change their environment.
+ * Starts a guard process for a program that is started in a running sandbox. The guard kills the program and everything
+ * that it has started when `end` is called or when this process dies. In a rootless container without a cgroup, the
+ * guard finds the processes by a UTS namespace, because they could change their environment.
  */
 export async function tieGuard({ mark, cgroup, network }: GuardedBy): Promise<EntryGuard> {
   const hasNamespace = cgroup === null && network.length > 0;

@@ -74,7 +74,7 @@ export class HostSandbox implements Sandbox {
   readonly #running = new Set<string>();
   /** Ids of sandboxes that were killed because they filled the disk. */
   readonly #filled = new Set<string>();
-  /** Sandboxes prepared for expected commands, by id; null if the preparation failed. */
+  /** Sandboxes that `expect` prepares before their command is known, by id; null if the preparation failed. */
   readonly #expected = new Map<string, Promise<Made | null>>();
   /** Background removals of ended sandboxes' folders, cgroups and networks, by sandbox id. */
   readonly #discarding = new Map<string, Promise<void>>();
@@ -220,8 +220,8 @@ export class HostSandbox implements Sandbox {
         else signalProcess(request.pid, request.signal);
       });
     }
-    // If the init was still running, it has stopped its helper processes, or its cgroup contains them. Otherwise a
-    // helper may be left, so search by mark.
+    // An init that was still running has stopped its helper processes, or its cgroup contains them. If the init had
+    // already exited, a helper may be left outside the cgroup, so all processes of the host are searched by their mark.
     await this.#end(id, process, !wasAlive);
   }
 
@@ -337,15 +337,18 @@ export class HostSandbox implements Sandbox {
     return { init: this.#place.init, plan, command };
   }
 
-  /** Kills the processes of the sandbox until none is left. See `SandboxProcesses.of` for `byMark`. */
+  /**
+   * Kills the processes of the sandbox until none is left. With `byMark`, all processes of the host are searched for
+   * helpers of the sandbox that are outside its cgroup.
+   */
   async #kill(id: string, process: DetachedProcess | null, byMark: boolean): Promise<void> {
     await this.#processes.kill(id, process, byMark);
     const { oci, cgroups } = this.#place.host;
-    // With cgroups, this is not needed: the cgroup contains every process of a container from the start.
+    // Needed only without cgroups: `kill` finds every process of a cgroup, even before the container's command starts.
     if (oci !== null && cgroups === null) await endUnstarted(oci.runtime, this.#scratchOf(id), id);
   }
 
-  /** Kills all processes, and removes the sandbox's folders, cgroup and network. `byMark` as for `kill`. */
+  /** Kills all processes as `#kill` does, and removes the sandbox's folders, cgroup and network. */
   async #end(id: string, process: DetachedProcess | null, byMark = true): Promise<void> {
     await this.#kill(id, process, byMark);
     await this.#discard(id);

@@ -49,7 +49,8 @@ function mountsOf({ host, plan }: Container): string[] {
   const { level, oci } = host;
   const { mapped, image, directory, network } = plan;
   const volumesOf = volumeArguments(host, plan);
-  // In the user namespace of a network, the runtime can only use a mount namespace that this user namespace owns.
+  // A rootless container with a network is created in the network's user namespace. There, the runtime can only use a
+  // mount namespace that this user namespace owns.
   const needsOwn = level !== 'rootless' || network != null;
   if (!mapped) return needsOwn ? [...OWN_MOUNTS, ...volumesOf, ...pointArguments(host, plan)] : volumesOf;
   const root =

@@ -60,8 +60,8 @@ function innermost(parts: readonly Part[], path: string): Part {
 }
 
 /**
- * Returns the host's folders that a mount shows. None for kernel file systems: they are empty, or no volume may be
- * there.
+ * Returns the host's folders whose content a mount shows. Returns none for a kernel file system: it is an empty tmpfs,
+ * or one in which no volume may be mounted, such as /proc.
  */
 function layersOf({ type, source, options }: Mount): string[] {
   if (type === 'bind') return [source];

@@ -21,7 +21,7 @@ export function spawnOwn(
   return spawn(file, args, { cwd: '/', env, stdio, detached: true });
 }
 
-/** Starts the program of an entry with pipes for its standard input and output. */
+/** Starts a program in a running sandbox, with pipes for its standard input and output. */
 export function spawnEntry({ argv, env }: Entry): ChildProcessWithoutNullStreams {
   const [file = '', ...args] = argv;
   return spawn(file, args, { cwd: '/', env: { ...env }, stdio: 'pipe', detached: true });

@@ -123,7 +123,7 @@ function ownerOfFiles(host: Host, spec: Parameters<typeof makeSandbox>[1]): numb
   return firstImageUser() + (spec.process?.user.uid ?? 0);
 }
 
-/** Returns the host's user that runs the commands of a service. */
+/** Returns the Linux user ID with which the host runs the commands of a service. */
 export function userOf({ level }: Pick<Host, 'level'>, userNumber: number): number {
   return level === 'rootless' ? (process.getuid?.() ?? 0) : uidOf(userNumber);
 }

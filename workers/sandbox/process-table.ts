@@ -15,7 +15,7 @@ async function processes(): Promise<string[]> {
   return (await readdir('/proc').catch(() => [])).filter((name) => /^\d+$/.test(name));
 }
 
-/** Returns '' if the process has ended or may not be inspected. */
+/** Reads a file in a process's /proc folder. Returns '' if the process has ended or may not be inspected. */
 function textOf(pid: string, name: string): Promise<string> {
   return beginningOf(`/proc/${pid}/${name}`, MAX_PROCESS_BYTES, 'latin1').catch(() => '');
 }

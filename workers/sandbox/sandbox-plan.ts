@@ -90,7 +90,7 @@ export interface Host {
 /** One sandbox with all its paths. */
 export interface Plan {
   marker: string;
-  /** The host's user that owns the command's files and, except in an image, runs it. */
+  /** The Linux user ID, on the host, that owns the command's files and, except in an image, runs the command. */
   uid: number;
   directory: string;
   image: string | null;
@@ -108,8 +108,9 @@ export interface Plan {
 }
 
 /**
- * A separate root in a user namespace. The host's `firstUser` is mapped to user 0. Without a `process`, the root is the
- * host's file system, for the tools that unpack and build images.
+ * The root file system and user namespace of a container that does not use the host's. The Linux user ID `firstUser` of
+ * the host is user 0 in the container. If `process` is null, the container runs the tools that unpack and build images,
+ * and the root shows the host's file system.
  */
 interface MappedRoot {
   firstUser: number;
@@ -142,7 +143,10 @@ export function hiddenFolders(existing: readonly string[], own: readonly string[
   return wanted.filter((path, i) => !wanted.slice(0, i).some((outer) => isBelow(path, outer)));
 }
 
-/** Returns the parents of the platform's program folders that containers would hide. They must be mounted. */
+/**
+ * Returns the parent folders of the platform's `node` and npm that are invisible in a container. They must be mounted
+ * there separately.
+ */
 export function hiddenOwn({ ownFolders, hidden, oci }: Host): string[] {
   if (oci === null) return [];
   const covers = [...hidden, INSIDE, '/tmp', '/var/tmp'];
@@ -191,8 +195,8 @@ export function withoutPrivileges({ level }: Pick<Host, 'level'>, uid: number): 
 }
 
 /**
- * Returns arguments to put before a command that run it as this user in a new user namespace. The caller, who is root,
- * has this user's number there. The arguments also drop all privileges.
+ * Returns arguments to put before a command that run it as this user in a new user namespace. The caller is root
+ * outside this namespace, and has the user ID `uid` inside. The arguments also drop all privileges.
  */
 export function asOrdinaryUser(uid: number): string[] {
   const namespace = ['unshare', '--user', `--map-user=${uid}`, `--map-group=${uid}`, '--keep-caps'];

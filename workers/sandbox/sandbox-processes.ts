@@ -70,7 +70,10 @@ export class SandboxProcesses {
     while (Date.now() < deadline && (await isRunning(process))) await sleep(STEP_MS);
   }
 
-  /** Kills until no process of the sandbox is left. Throws if one survives for 15 s. See `of` for `byMark`. */
+  /**
+   * Kills until no process of the sandbox is left. Throws if one survives for 15 s. With `byMark`, all processes of the
+   * host are searched for helpers of the sandbox that are outside its cgroup.
+   */
   async kill(id: string, process: DetachedProcess | null, byMark: boolean): Promise<void> {
     const deadline = Date.now() + KILL_DEADLINE_MS;
     for (;;) {
@@ -91,7 +94,7 @@ export class SandboxProcesses {
     return listeningPortsOf(await this.of(id));
   }
 
-  /** Returns who listens on a port. `uid` is the sandbox's own user; null if it shares a user with others. */
+  /** Returns who listens on a port. `uid` is the user ID of the service's processes; null if services share one. */
   async portHolder(id: string, uid: number | null, address: string, port: number): Promise<PortHolder> {
     const listeners = await listenersOf(address, port);
     if (listeners === null) return 'unknown';

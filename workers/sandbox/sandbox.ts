@@ -19,7 +19,10 @@ export interface SandboxSpec {
   cwd: string;
   /** The command's environment. From the platform, only PATH, HOME and TMPDIR are added if they are absent. */
   env: Record<string, string>;
-  /** The number of the service. As root, the platform runs the command as an unprivileged user with this number. */
+  /**
+   * The number of the service. If the platform is root, the command runs with the unprivileged Linux user ID that is
+   * this number plus the start of the installation's range (`uidOf`).
+   */
   userNumber: number;
   limits: SandboxLimits;
   /**
@@ -137,7 +140,7 @@ export interface EntryCommand {
   args: readonly string[];
   /** Variables in addition to those of the sandbox's own command. */
   env: Readonly<Record<string, string>>;
-  /** The working folder in an image, and the user. By default, both are the same as for the sandbox's own command. */
+  /** Working folder and user of the program in an image. By default, those of the sandbox's own command. */
   image?: { cwd: string; user: ImageProcess['user'] };
   terminal: boolean;
 }
@@ -197,7 +200,7 @@ export interface Sandbox {
   enter(id: string, process: DetachedProcess, command: EntryCommand): Promise<Entry>;
   /** Pauses all processes of a sandbox at the same instant, until they are resumed or this process dies. */
   pause(id: string): Promise<PausedSandbox>;
-  /** Forwards connections to an address of the command's network to its IPv6 loopback. Ends with the sandbox. */
+  /** Accepts connections at an address in the command's network and forwards them to `::1`. Ends with the sandbox. */
   relay(id: string, userNumber: number, address: string, port: number): Promise<void>;
   /** Returns true while exactly this process is running. A reused pid does not count. */
   isAlive(process: DetachedProcess): Promise<boolean>;
@@ -220,10 +223,10 @@ export interface Sandbox {
    */
   portHolder(id: string, userNumber: number, address: string, port: number): Promise<PortHolder>;
   /**
-   * Kills what `start` left running under unwanted ids, and the rest of each `run` whose worker has died. Returns the
-   * number of killed processes. `wanted` is called after all sandboxes were listed, so that a sandbox that starts
-   * meanwhile is not killed. If a process cannot be killed, that is logged, and the sweep goes on. Never affects the
-   * sandboxes of another DATA_DIR.
+   * Kills what `start` started in sandboxes that are not wanted, and what is left of each `run` whose worker has died.
+   * Returns the number of killed processes. `wanted` is called after all sandboxes were listed, so that a sandbox that
+   * starts meanwhile is not killed. If a process cannot be killed, that is logged, and the sweep goes on. Never affects
+   * the sandboxes of another DATA_DIR.
    */
   sweep(wanted: () => Promise<(id: string) => boolean>): Promise<number>;
 }

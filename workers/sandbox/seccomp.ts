@@ -44,8 +44,8 @@ const ABSENT = ['clone3', 'io_setup', 'io_uring_setup', 'io_uring_enter', 'io_ur
 
 /**
  * System calls that a rootless container needs: a user namespace is created for its command, and a shell next to the
- * command enters this namespace. `index` is the argument with the flags. The kernel allows no further namespace
- * (`container-config.ts`).
+ * command enters this namespace. `index` is the position of the argument with the flags. The kernel allows no further
+ * namespace (`container-config.ts`).
  */
 const OWN_USER = [
   { call: 'unshare', index: 0 },
@@ -164,7 +164,10 @@ function applies(
   return !excludes.arches?.includes(architecture);
 }
 
-/** Returns rules for the calls of `OWN_USER`. They apply if `op` is true for a call's flags and CLONE_NEWUSER. */
+/**
+ * Returns rules that perform `action` for the calls of `OWN_USER`. A rule applies to a call if the comparison `op` of
+ * the call's flags with CLONE_NEWUSER is true.
+ */
 function userNamespaceOnly(action: string, op: string): SeccompRule[] {
   const refusal = action === 'SCMP_ACT_ERRNO' ? { errnoRet: EPERM } : {};
   return OWN_USER.map(({ call, index }) => {

@@ -4,11 +4,11 @@ import { runLimited } from '../../shared/core/run-limited.js';
 import { ownSmallTree } from '../core/small-tree.js';
 import type { SandboxLevel } from './sandbox.js';
 
-/** Number of users in an installation's range. Each service has its own user, freed when the service is deleted. */
+/** Number of Linux user IDs in an installation's range. Each service has its own until the service is deleted. */
 const USERS = 200_000;
 /**
- * The first users of the ranges to choose from. The first range is far above a host's usual users, the others are above
- * the users of systemd's containers.
+ * The first Linux user IDs of the ranges to choose from. The first range is far above the user IDs that a host usually
+ * has, the others are above those of systemd's containers.
  */
 const FIRST_USERS = [300_000, ...Array.from({ length: 100 }, (_, i) => 1_900_000_000 + i * USERS)];
 
@@ -23,27 +23,30 @@ export function isRoot(): boolean {
   return process.getuid?.() === 0;
 }
 
-/** Returns true if each service has its own user at this level. */
+/** Returns true if each service has its own Linux user at this isolation level. */
 export function hasUsers(level: SandboxLevel): boolean {
   return level !== 'rootless' && isRoot();
 }
 
-/** Number of users in an image. All images share these users, the last of the range, in separate user namespaces. */
+/**
+ * Number of Linux user IDs that a container with an image can use. All these containers use the same IDs of the host,
+ * the last of the range, in separate user namespaces.
+ */
 export const IMAGE_USERS = 65_536;
 
-/** Returns the host's user to which user 0 of every image is mapped. */
+/** Returns the host's user ID to which user 0 of every image is mapped. */
 export function firstImageUser(): number {
   return firstUser + USERS - IMAGE_USERS;
 }
 
-/** Returns the users of this platform's services and images. */
+/** Returns the range of Linux user IDs of this platform's services and images. */
 export function userRange(): UserRange {
   return { first: firstUser, last: firstUser + USERS - 1 };
 }
 
 /**
- * Returns the unprivileged user and group that build and run a service if the platform runs as root.
- * Throws if the range is used up.
+ * Returns the Linux user ID with which a service is built and run if the platform runs as root. The group ID is the
+ * same number. Throws if the range is used up.
  */
 export function uidOf(userNumber: number): number {
   if (userNumber >= USERS - IMAGE_USERS) {
@@ -53,8 +56,8 @@ export function uidOf(userNumber: number): number {
 }
 
 /**
- * Chooses the range of the services' users and stores it in DATA_DIR. Throws if the range overlaps one that the host
- * assigns to another user, because that user's containers would run as the services' users.
+ * Chooses the range of the services' Linux user IDs and stores it in DATA_DIR. Throws if the range overlaps one that
+ * the host assigns to another user, because that user's containers would run with the services' user IDs.
  */
 export async function settleUsers(dataDir: string): Promise<void> {
   const files = ['passwd', 'group', 'subuid', 'subgid'];
@@ -89,7 +92,8 @@ async function remember(file: string, first: number): Promise<number> {
 }
 
 /**
- * Returns the first user of the first range that overlaps none of the given ones. Throws if every range overlaps one.
+ * Returns the start of the first range of Linux user IDs that overlaps none of the given ranges. Throws if every range
+ * overlaps one.
  */
 export function freeRange(given: readonly UserRange[]): number {
   const first = FIRST_USERS.find(

@@ -10,8 +10,8 @@ const DEPTH = 4;
 const MAX_OUTPUT_BYTES = 32 * 1024 ** 2;
 
 /**
- * Returns the numbers of services whose users have a process or a file on this host. Throws if that cannot be
- * determined.
+ * Returns the `userNumber` of each service whose Linux user has a process or a file on this host. Throws if that cannot
+ * be determined.
  */
 export async function usersInUse(dataDir: string): Promise<number[]> {
   if (!isRoot()) return [];

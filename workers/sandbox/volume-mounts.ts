@@ -88,7 +88,7 @@ export function ownRoot(scratch: string): string {
   return join(scratch, 'root');
 }
 
-/** Returns the overlay layer with the mount points of volumes in one of the host's folders. */
+/** Returns the path of the overlay layer that adds volumes' mount points to one of the host's folders. */
 function layerOf(scratch: string, folder: string): string {
   return join(scratch, 'points', basename(folder));
 }

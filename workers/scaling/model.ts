@@ -7,7 +7,7 @@
 const TOLERANCE = 0.1;
 /** The period for which additions and removals are limited, in milliseconds. */
 const PERIOD_MS = 60_000;
-/** In one period the number of replicas may double, or increase by this number. */
+/** In one period the number of replicas may double, or increase by this number if that is more. */
 const MAX_ADDED = 4;
 
 export interface Usage {
@@ -18,11 +18,11 @@ export interface Usage {
 /** The state between two decisions. Stored as JSON. */
 export interface ScalingMemory {
   /**
-   * The numbers of replicas that the usage required, within the quiet time. The first entry is never below the number
-   * of replicas at its time.
+   * How many replicas the usage required at each decision of the last `quietMs`. The first entry after a pause is at
+   * least the number of replicas at that time, so that none is removed before `quietMs` have passed.
    */
   wishes: readonly { at: number; replicas: number }[];
-  /** Changes in the last minute: the number of replicas added (positive) or removed. */
+  /** Changes in the last minute: the number of replicas added (positive) or removed (negative). */
   changes: readonly { at: number; by: number }[];
 }
 
@@ -55,7 +55,10 @@ export interface ScalingDecision {
   memory: ScalingMemory;
 }
 
-/** Makes one decision. After a pause (such as a deployment), the caller must pass `forgotten` memory. */
+/**
+ * Decides how many replicas a service should have now. After a pause (such as a deployment), the caller must pass the
+ * memory that `forgotten` returns.
+ */
 export function decideScaling(facts: ScalingFacts): ScalingDecision {
   const { now, replicas, minReplicas, maxReplicas, quietMs } = facts;
   const bounded = (count: number) => Math.min(Math.max(count, minReplicas), maxReplicas);
@@ -91,11 +94,11 @@ export function forgotten({ changes }: ScalingMemory): ScalingMemory {
 }
 
 /**
- * Returns the required numbers of replicas within the quiet time, and the last one before it. The latter shows that a
- * whole quiet time is covered.
+ * Returns how many replicas the usage required at each decision of the last `quietMs`, with this one. Keeps one older
+ * entry, which shows that the entries cover the whole time.
  */
 function remember({ now, replicas, quietMs, memory }: ScalingFacts, wish: number): ScalingMemory['wishes'] {
-  // After a time without samples, earlier numbers no longer count.
+  // After more than a minute without a decision, the numbers from before no longer count.
   if (now - (memory.wishes.at(-1)?.at ?? now) > PERIOD_MS) return [{ at: now, replicas: Math.max(wish, replicas) }];
   const since = memory.wishes.findLastIndex(({ at }) => now - at >= quietMs);
   const kept = memory.wishes.slice(Math.max(0, since));

@@ -84,7 +84,7 @@ async function apply(
   });
 }
 
-/** Logs, once a minute, that the budget allows no further replica. */
+/** Logs, at most once a minute, that the workspace's budget allows no further replica. */
 async function refuse(
   deps: Deps,
   trx: Transaction,

@@ -67,11 +67,14 @@ export interface Remembered {
   id: string;
   version: number;
   memory: ScalingMemory;
-  /** The current number of replicas. If a change failed, it replaces the number that the change stored. */
+  /** The actual number of replicas. It replaces the stored number, which is wrong if the last change failed. */
   replicas: number;
 }
 
-/** Stores the memory of services whose number of replicas stays, in one statement. Keeps a newer memory. */
+/**
+ * Stores the scaling memory of services whose number of replicas stays, in one statement. Skips a service for which
+ * another decision was stored meanwhile.
+ */
 export async function rememberAll(db: Db, services: readonly Remembered[]): Promise<void> {
   if (services.length === 0) return;
   await rowsOf(

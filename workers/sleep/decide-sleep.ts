@@ -1,26 +1,29 @@
 /** Facts about a web service that has replicas and may sleep, or whose replicas are frozen. */
 export interface SleepFacts {
-  /** True if its replicas are to be frozen. */
+  /** True if the service is asleep and its replicas are frozen, or about to be. */
   frozen: boolean;
-  /** False if its configuration no longer lets it sleep. */
+  /** False if the service's configuration no longer lets it sleep. */
   maySleep: boolean;
-  /** True while a deployment, an operation, a shell or a tunnel is open. */
+  /** True while the service has an unfinished deployment or operation, or an open shell or tunnel. */
   busy: boolean;
-  /** Seconds since its last visitor, or since its newest replica was ready; null if one was never ready. */
+  /**
+   * Seconds since the service's last visitor, or since the last of its replicas became ready, whichever was later. Null
+   * if a replica was never ready.
+   */
   quietSeconds: number | null;
-  /** True if every replica passes its health check. */
+  /** True if every replica of the service passes its health check. */
   allReady: boolean;
-  /** Seconds since it fell asleep. */
+  /** Seconds since the service fell asleep; 0 if it is awake. */
   asleepSeconds: number;
-  /** True if it had a visitor since it fell asleep. */
+  /** True if the service had a visitor since it fell asleep. */
   visited: boolean;
 }
 
 /** Times in seconds. */
 export interface SleepTimes {
-  /** The time without a visitor after which a service falls asleep. */
+  /** The time without a visitor after which a service falls asleep, in seconds. */
   quiet: number;
-  /** How long its replicas are frozen before they are stopped, in seconds; 0 if they are stopped at once. */
+  /** How long a service's replicas stay frozen before they are stopped, in seconds; 0 to stop them at once. */
   frozen: number;
 }
 

@@ -12,7 +12,8 @@ const ACTOR = 'automatic scaling';
 export async function sendToSleep(deps: Pick<JobDeps, 'db' | 'config' | 'logs' | 'dispatcher' | 'log'>): Promise<void> {
   const { db, config, logs, dispatcher } = deps;
   const times = {
-    // Edges report their visitors every METRICS_SECONDS, so a shorter time without a report means nothing.
+    // Edges report visitors only every METRICS_SECONDS. After a shorter time without a report, a service may still have
+    // visitors.
     quiet: Math.max(config.sleepSeconds, 2 * config.metricsSeconds),
     // Only this platform's own sandboxes can be frozen.
     frozen: config.runtime === 'process' ? config.frozenSeconds : 0,

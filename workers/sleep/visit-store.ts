@@ -20,7 +20,7 @@ export async function recordVisits(db: Db, serviceIds: readonly string[]): Promi
   );
 }
 
-/** A service whose replicas are frozen, stopped or started. */
+/** A service whose replicas are to be frozen, stopped or started again. */
 export interface SleepingService {
   id: string;
   workspace_id: string;

@@ -162,7 +162,7 @@ function missing(ref: string): SourceError {
     : new SourceError(`the branch ${ref} was not pushed; push it, or set the service's branch to one that was`);
 }
 
-/** Returns a fault of the platform, so that the deployment is tried again: the API may be restarting. */
+/** Returns an error that makes the worker try the deployment again, because the API may be restarting. */
 function unreachable(address: string, problem: string): Error {
   return new Error(
     `the pushed repository cannot be fetched from ${address}: ${problem}; is PUBLIC_URL right on this worker?`,

@@ -16,7 +16,7 @@ const MAX_PACKS = 200;
 /** Commits whose checkout is within the limits. Commits never change, so this is valid for every mirror. */
 const measured = new Set<string>();
 const MAX_MEASURED = 10_000;
-/** Running measurements, which callers for the same commit share. */
+/** Running measurements of the size of commits. Callers for the same commit share one. */
 const measuring = new JoinedRuns<void>();
 
 /**
@@ -132,7 +132,7 @@ export class Mirror {
     return stdout.split('\0').filter((path) => path !== '');
   }
 
-  /** Starts to measure a commit in the background, because its checkout follows. The checkout reports any problem. */
+  /** Starts to measure a commit's size in the background, before its checkout. The checkout reports any problem. */
   expectCheckout(sha: string): void {
     this.#measure(sha).catch(() => undefined);
   }

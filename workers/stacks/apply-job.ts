@@ -22,7 +22,7 @@ import { nothingWentLive, settleTogether } from '../together/settle-together.js'
 import type { JobDeps } from '../worker-deps.js';
 import { performStep } from './perform-step.js';
 
-/** How long an apply gives up its slot before it checks its deployments again, in milliseconds. */
+/** How long a waiting apply lets its worker run other jobs before it checks its deployments again, in milliseconds. */
 const POLL_INTERVAL_MS = 1_000;
 
 /** Why an apply failed, for the user who requested it. */
@@ -37,8 +37,9 @@ export function applyJob(deps: JobDeps, { applyId }: Payloads['stack-apply'], he
 }
 
 /**
- * Returns the handler for one apply. Each step is an event: its change, its entry in the journal and the check of the
- * fence are one transaction. Thus a step is done once, and another worker continues at the first step that is not done.
+ * Returns the handler for one apply. One transaction makes the change of a step, records the step as done and checks
+ * that no other worker has taken over the apply. Thus each step is done only once, and another worker can continue at
+ * the first step that is not done.
  */
 function applyHandler(deps: JobDeps): Handler<ApplyRow> {
   const { db, keyring } = deps;

@@ -197,9 +197,9 @@ async function lockOwn(trx: Transaction, { apply, stack }: ApplyContext, name: s
 }
 
 /**
- * Returns the apply's id if a service's deployment goes live together with the apply's others; null if it goes live
- * alone, as databases do. Throws conflict if the service has a volume, because two of its releases cannot run at the
- * same time.
+ * Returns the apply's id if its services go live together; null if this service goes live alone. A database always goes
+ * live alone. Throws conflict if a service that must go live together has a volume: its old and new release would run
+ * at the same time, which a volume does not allow.
  */
 async function togetherIdOf(
   trx: Transaction,
@@ -268,7 +268,7 @@ function generated(length: number): string {
   return Array.from({ length }, () => CHARACTERS[randomInt(CHARACTERS.length)]).join('');
 }
 
-/** Sets the groups of a service to those of the step, in their order. */
+/** Links exactly the environment groups that the step lists to a service, in the same order. */
 async function link(
   trx: Transaction,
   context: ApplyContext,

@@ -17,12 +17,13 @@ import { CHECKS } from '../backups/work-folders.js';
 import { discardTree } from '../core/remove-folders.js';
 import type { JobDeps } from '../worker-deps.js';
 
-/** Minimum age before an archive without a row is removed, in milliseconds: the row may not be committed yet. */
+/** Minimum age, in milliseconds, before an archive without a database row is removed: its row may not be committed. */
 const ORPHAN_MS = 60 * 60_000;
 
 /**
- * Queues the backups whose daily time has come. Returns no lines, so that the sweep does not count as a repair. Any
- * number of workers may call this at the same time: because of a unique index, only one of them creates a day's backup.
+ * Queues the backups whose daily time has come. Returns nothing, because a sweep counts each returned line as a repair.
+ * Any number of workers may call this at the same time: because of a unique index, only one of them creates a day's
+ * backup.
  */
 export async function scheduleBackups({ db, dispatcher }: JobDeps): Promise<void> {
   let queued = 0;
@@ -40,7 +41,10 @@ export async function scheduleBackups({ db, dispatcher }: JobDeps): Promise<void
   if (queued > 0) dispatcher.wake();
 }
 
-/** Hides backups that have expired, and those of deleted services. Returns a line if there were any. */
+/**
+ * Marks backups that have expired, and those of deleted services, as deleted. Another sweep removes their archives.
+ * Returns a line for the log if any backup has expired.
+ */
 export async function expireBackups({ db }: JobDeps): Promise<string[]> {
   await hideBackupsOfDeleted(db);
   let expired = 0;

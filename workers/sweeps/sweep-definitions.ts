@@ -114,7 +114,8 @@ export function sweepDefinitions(deps: JobDeps, engine: Pick<Engine, 'removeOldJ
     ofHost('storage', '*/20 * * * * *', () => watchStorage(deps)),
     ofHost('service-volumes', '*/10 * * * * *', () => watchVolumes(deps)),
     ofHost('volumes', '25 * * * * *', () => removeVolumes(deps)),
-    // Runs rarely: a freed number is not reused for hours anyway, and this sweep examines every file.
+    // Runs rarely, because it examines many files. Rarely is enough: the Linux user ID of a deleted service is not
+    // reused for hours.
     ofHost(
       'users',
       '10 */10 * * * *',
@@ -158,7 +159,7 @@ export function sweepDefinitions(deps: JobDeps, engine: Pick<Engine, 'removeOldJ
   ];
 }
 
-/** Wraps work as a sweep whose runs do not count as repairs. */
+/** Returns a sweep that does this work and reports no repairs. */
 function withoutRepairs(work: () => Promise<unknown>): SweepDefinition['sweep'] {
   return async () => {
     await work();

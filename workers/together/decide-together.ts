@@ -13,10 +13,10 @@ export interface GroupDeployment {
   cancelRequested: boolean;
   /** False if the release has replicas but none of them is ready. */
   ready: boolean;
-  /** When its last step started or ended. */
+  /** When the last step of this deployment started or ended. */
   progressedAt: number;
   finishedAt: number | null;
-  /** Timeout of its build, in milliseconds. */
+  /** Timeout of this deployment's build, in milliseconds. */
   limitMs: number;
 }
 
@@ -24,7 +24,7 @@ export interface GroupDeployment {
 export interface Group {
   applyStatus: ApplyStatus;
   applyCancelRequested: boolean;
-  /** Why the group was given up; '' if it was not. */
+  /** Why it was decided earlier that none of the deployments goes live; '' if that was not decided. */
   givenUp: string;
   /** Names of services that the apply has not deployed yet. */
   undeployed: readonly string[];
@@ -60,7 +60,8 @@ export function decideTogether(group: Group): GroupDecision {
   const works = deployments.some(({ status, admitted }) => admitted && isWorking(status));
   const limitMs = Math.max(...deployments.map((each) => each.limitMs));
   const idleMs = now - Math.max(...deployments.map(({ progressedAt }) => progressedAt));
-  // While the apply is still queuing deployments, its own lease limits the wait.
+  // This timeout does not count while the apply is still queuing deployments: if its worker dies then, the lease of the
+  // apply expires and another worker continues.
   if (applyStatus !== 'queued' && undeployed.length === 0 && !works && idleMs > limitMs) {
     const those = missing.length === 1 ? 'was' : 'were';
     return {

@@ -3,13 +3,13 @@ import { ReleaseError } from '../failures/explained-errors.js';
 import type { JobDeps } from '../worker-deps.js';
 import { nothingWentLive, settleTogether } from './settle-together.js';
 
-/** How long a prepared deployment gives up its slot before it checks the others again, in milliseconds. */
+/** How long a prepared deployment lets its worker run other jobs before it checks the others, in milliseconds. */
 const POLL_INTERVAL_MS = 1_000;
 
 /**
- * Returns null if a deployment continues with the step of its state. A prepared deployment gives up its slot instead:
- * the routes have been moved by now, or it checks again later. Throws `ReleaseError` once no route of the group can be
- * moved.
+ * Returns null if a deployment can continue at once. For a prepared deployment, returns the time after which its job
+ * runs again: it still waits for other deployments of its group, or the routes of all have just been moved. Throws
+ * `ReleaseError` once no route of the group can be moved.
  */
 export async function meetOthers(
   deps: Pick<JobDeps, 'db' | 'dispatcher'>,

@@ -27,9 +27,9 @@ export async function withHold<T>(db: Db, serviceId: string, work: (lost: AbortS
 }
 
 /**
- * Stops the replicas of a service, runs `work` on its volume and starts them again. Holds the service and awaits
- * `ready` before it stops them. Starts them again even if `work` fails. Resolves when the live release is ready. Throws
- * as `withHold` does.
+ * Stops the replicas of a service, runs `work` on its volume and starts the replicas again. They are started even if
+ * `work` fails. Before it stops them, it takes the hold that `withHold` describes, and awaits `ready`. Resolves when
+ * the live release is ready. Throws as `withHold` does.
  */
 export async function whileStopped(
   deps: HoldDeps,

@@ -62,7 +62,10 @@ export async function whileHeld<T>(
   }
 }
 
-/** Ends the hold of a worker that has lost its claim. If that worker is still running, its next renewal fails. */
+/**
+ * Ends the hold of a worker whose operation another worker has taken over. If the first worker is still running, it
+ * fails to renew the hold and aborts its work.
+ */
 export async function voidHold(db: Db, serviceId: string): Promise<void> {
   await change(db, 'hold_token = null, held_until = null', 'true', { serviceId });
 }

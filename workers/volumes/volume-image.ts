@@ -23,7 +23,7 @@ const TRIAL_BYTES = 32_000_000;
 const STAT_BLOCK_BYTES = 512;
 
 let answer: Promise<boolean> | null = null;
-/** Resolves when no volume is being allocated. */
+/** Resolves when the last requested allocation of disk space has ended, so that the next one can start. */
 let turn: Promise<void> = Promise.resolve();
 
 /** Returns true if this host can mount file system images in private mount namespaces. Tries this only once. */
@@ -91,8 +91,9 @@ async function beginningOf(image: string): Promise<Buffer> {
 }
 
 /**
- * Grows a file system that a container's monitor process has mounted. Returns false if the monitor has exited, or if
- * this host can only grow an unmounted file system, which the next start of the service does.
+ * Grows a volume's file system that is mounted in the mount namespace of `monitor`. This process, conmon, monitors a
+ * container. Returns false if it has exited, or if this host can only grow an unmounted file system, which the next
+ * start of the service does.
  */
 export async function growMounted(folder: string, monitor: ProcessIdentity): Promise<boolean> {
   const listed = await runLimited('losetup', ['-n', '-O', 'NAME', '-j', join(folder, IMAGE)]);

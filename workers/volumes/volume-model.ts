@@ -15,7 +15,7 @@ const STOPPED_PERCENT = 110;
 export interface ObservedVolume {
   /** True if the volume's image or folder was already created once. */
   made: boolean;
-  /** The service id in its marker; null if there is none. */
+  /** The service id in the volume's marker file; null if there is no such file. */
   marker: string | null;
   /** True if the file system image exists. */
   hasImage: boolean;

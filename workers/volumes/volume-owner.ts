@@ -2,7 +2,7 @@ import type { ReleaseSpec } from '../runtime/runtime-driver.js';
 import { firstImageUser, isRoot, uidOf } from '../sandbox/service-users.js';
 import type { VolumeContent } from './volume-program.js';
 
-/** Returns which user owns the content of a release's volumes on this host. */
+/** Returns which Linux user ID owns the content of a release's volumes on this host. */
 export function ownerOfVolumes({
   userNumber,
   image,

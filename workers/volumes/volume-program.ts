@@ -13,7 +13,7 @@ import { hasImage } from './volume-image.js';
 export interface VolumeContent {
   /** The folder of the volume, which contains `image` or `data`. */
   folder: string;
-  /** The host's user that runs the service. */
+  /** The Linux user ID, on the host, that runs the service and owns the content. */
   uid: number;
   /** True if files may belong to several users, namely the users of an image. */
   ownersDiffer: boolean;
@@ -27,7 +27,7 @@ const PRIVILEGES = {
   read: ['dac_read_search'],
   write: ['dac_override', 'fowner', 'fsetid', 'chown'],
 } as const;
-/** High enough that a volume of any size can be read or written within the operation's own timeout. */
+/** Limits of each started program, so high that it can read or write a volume of any size before its timeout. */
 const LIMITS = { processorSeconds: 24 * 3600, fileBytes: 2 ** 50 };
 /** Matches tar's messages about a full file system. */
 const FULL = /: (Cannot \w+: No space left on device|Wrote only \d+ of \d+ bytes)$/;
@@ -36,7 +36,8 @@ const MAX_LINE = 500;
 
 /**
  * Starts a program in the content of a volume, as the user who owns it. An image is mounted for this program only: the
- * mount disappears if the program or this worker exits. Descriptor 3 must not be used.
+ * mount disappears if the program or this worker exits. Descriptor 3 is /dev/null: the script that mounts the volume
+ * would write its error messages there.
  */
 export async function spawnInVolume(
   { folder, uid }: VolumeContent,

@@ -7,7 +7,10 @@ import { ended, spawnInVolume, spawnTool, type VolumeContent } from './volume-pr
 /** Options to preserve owners, extended attributes and ACLs, in addition to what tar always preserves. */
 const ATTRIBUTES = ['--numeric-owner', '--xattrs', '--acls'];
 const PACK = ['--create', '--file=-', '--format=posix', '--sparse', '--one-file-system', ...ATTRIBUTES];
-/** Excludes names that tar would misread from its list of lines, because it strips spaces at the ends of lines. */
+/**
+ * Arguments with which find leaves out names that contain a line break or end in a space. tar would misread them: its
+ * list has one name per line, and tar strips spaces at the end of a line.
+ */
 const PLAIN_NAME = ['!', '-path', '*\n*', '!', '-path', '*[[:space:]]'];
 const FIND_SPECIAL = ['find', '.', '-xdev', '-type', 'p,s,b,c'];
 const UNPACK = ['--extract', '--file=-', '--preserve-permissions', ...ATTRIBUTES];

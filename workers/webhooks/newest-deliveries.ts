@@ -5,9 +5,9 @@ import { MAX_WAITING, type WebhookEvent } from '../../shared/webhooks/model.js';
 export interface NewestDelivery {
   workspaceId: string;
   event: WebhookEvent;
-  /** What the event is about: the start of the delivery's subject. */
+  /** Identifies what the event is about, such as an alert rule and a service. Stored subjects begin with this text. */
   about: string;
-  /** The events to delete if they were not delivered yet. */
+  /** The kinds of older events about the same subject that are deleted if they were not delivered yet. */
   replaces: readonly WebhookEvent[];
   data: object;
 }
@@ -29,7 +29,7 @@ const TOLD = `
 export async function storeNewestDeliveries(trx: Transaction, newest: readonly NewestDelivery[]): Promise<void> {
   if (newest.length === 0) return;
   const deliveries = JSON.stringify(newest);
-  // Deleted first, so that they do not count as waiting.
+  // The obsolete deliveries are deleted first, so that they do not count towards the limit of waiting ones.
   await trx.raw(
     `delete from webhook_deliveries d using (${TOLD}) t
       where d.webhook_id = t.webhook_id and d.due_at is not null and t.replaces @> to_jsonb(d.event) and starts_with(d.subject, t.about)`,

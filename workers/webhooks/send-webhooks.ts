@@ -34,7 +34,7 @@ const BATCH = 40;
 const SHARE = 8;
 const AT_ONCE = 8;
 const TIMEOUT_MS = 10_000;
-/** Maximum time for which one response delays the other deliveries to the same receiver, in milliseconds. */
+/** Maximum time for which a response's Retry-After delays all deliveries to the same receiver, in milliseconds. */
 const HOLD_MS = 60 * 60_000;
 const MAX_OUTCOME_LENGTH = 200;
 

@@ -81,7 +81,7 @@ export interface ServiceOptions {
   labels: Record<string, string>;
   /** A shell command line; '' for the image's own command. */
   command: string;
-  /** Arguments of the image's ENTRYPOINT, in place of its CMD, if `command` is ''; empty or absent to keep CMD. */
+  /** Arguments that replace the image's CMD, used only if `command` is ''. If empty or absent, the CMD stays. */
   args?: readonly string[];
   /** The container's port to publish on the node; null or absent for none. */
   port?: number | null;

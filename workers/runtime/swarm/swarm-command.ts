@@ -16,7 +16,7 @@ import { followOutput, type Output, readOutput } from './task-output.js';
 
 /** Polling interval, in milliseconds. */
 const POLL_MS = 250;
-/** Added to the command's grace period, in milliseconds: Swarm needs some seconds to stop a task. */
+/** How long to wait for a stopped task beyond its grace period, in milliseconds: Swarm itself needs some seconds. */
 const STOP_SLACK_MS = 10_000;
 
 interface CommandOptions {
@@ -106,7 +106,7 @@ class TaskRun {
     }
   }
 
-  /** Waits until `good` accepts the task. Throws `ReleaseError` at the deadline (milliseconds since the epoch). */
+  /** Waits until `good` returns true. Throws `ReleaseError` at the deadline, in milliseconds since the epoch. */
   async #until(good: (task: SwarmTask) => boolean, deadline: number): Promise<SwarmTask> {
     for (;;) {
       const filters = { service: [this.#task.name] };
@@ -144,7 +144,7 @@ class TaskRun {
     try {
       for await (const output of followOutput(this.#deps.engine, taskId, this.#mark, signal)) await this.#take(output);
     } catch (error) {
-      // `run` reads the missing output after the task has ended.
+      // No output is lost: after the task has ended, `run` reads the part that was not followed.
       if (!signal.aborted) this.#deps.log.debug({ taskId, err: error }, 'the output of a command cannot be followed');
     }
   }

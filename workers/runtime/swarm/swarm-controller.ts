@@ -22,7 +22,10 @@ import { startingPlacement } from './task-placement.js';
 
 /** Polling interval for a replica whose task is about to change, in milliseconds. */
 const CHANGING_MS = 250;
-/** Minimum time before a replica without a port is ready, in milliseconds: a busy swarm reports a task's end late. */
+/**
+ * How long a replica without a port must have run before it counts as ready, in milliseconds. A busy swarm reports late
+ * that a task has ended, so a replica that crashes at once would otherwise seem ready.
+ */
 const SETTLED_MS = 3_000;
 
 /** Reconciles one replica that runs as a Swarm service: applies what `decideSwarmReplica` decides. */
@@ -62,7 +65,7 @@ export class SwarmController implements ReplicaController {
     if (row.desired === 'running') {
       this.#memory = { ...this.#memory, drained: false, scaledSince: null, overSince: null };
     }
-    // A new attempt loads its release when its service is created.
+    // A pending replica has no Swarm service yet. `#create` loads its release.
     const spec = row.state === 'pending' ? null : await this.#release.readable(row);
     const observed = { row, view: this.#view(), spec, memory: this.#memory };
     for (const action of decideSwarmReplica(observed, now)) await this.#apply(row, action);

@@ -40,12 +40,12 @@ import { openRemoteVolume, RESTORES } from './volume-agent.js';
 export interface SwarmDataDeps extends CommandDeps {
   db: Db;
   keyring: Keyring;
-  /** The swarm's id as a host. */
+  /** The host id that stands for the whole swarm, which counts as one host. */
   hostId: string;
-  /** The swarm node of this worker's engine. */
+  /** The id of the swarm node on which this worker's Docker engine runs. */
   ownNode: string;
   toolchains: Pick<ToolchainStore, 'providePostgres' | 'restore'>;
-  /** The database servers that this worker's host can run, with which backups are checked. */
+  /** The database servers that this worker's host can run. The worker uses them to check backups. */
   servers: HostServers;
   loadRelease: (deploymentId: string, runId: null) => Promise<ReleaseSpec>;
   liveRelease: (serviceId: string) => Promise<string | null>;
@@ -62,7 +62,8 @@ type RemovableVolume = Pick<DataServerRow, 'id' | 'node_id' | 'node_name' | 'nod
 
 /**
  * The databases of a swarm. A volume stays on the node on which the swarm first prepared it, and its server runs only
- * there. All access goes through the published port of the server, or of a task next to it.
+ * there. Workers reach the data only over the network: through the published port of the database server, or of a
+ * helper task that uses the volume on the same node.
  */
 export class SwarmData implements SwarmServers {
   readonly #deps: SwarmDataDeps;
@@ -166,7 +167,8 @@ export class SwarmData implements SwarmServers {
     let removed = 0;
     for (const volume of volumes) {
       try {
-        // Every worker of the swarm sweeps. Without the hold, each would stop the others' tasks.
+        // Every worker of the swarm runs this at the same time. Without the hold on the volume, each would stop the
+        // tasks with which the others empty the volume.
         const held = await whileHeld(db, volume.id, async () => {
           const isGone = await this.#removeVolume(volume, { locked });
           if (isGone) await forget(db, volume.id);

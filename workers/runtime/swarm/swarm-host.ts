@@ -24,7 +24,10 @@ const COMMAND_MS = 60 * 60_000;
 /** Age after which a task on a volume counts as left by a dead worker, in milliseconds. Large databases take long. */
 const VOLUME_WORK_MS = 12 * 60 * 60_000;
 
-/** Runs replicas as services of a swarm. The whole swarm is one host, led by any worker that reaches a manager. */
+/**
+ * Runs replicas as services of a swarm. The whole swarm counts as one host. At a time, one worker manages its replicas:
+ * any that can connect to a swarm manager.
+ */
 export class SwarmHost implements ReplicaHost {
   readonly pollMs = 2_000;
   readonly isMeasuredByAll = true;

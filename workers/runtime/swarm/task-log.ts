@@ -19,7 +19,10 @@ const RETRY_MS = 1_000;
 const MAX_FINAL_LINES = 50_000;
 const NEWLINE = 0x0a;
 
-/** Copies the output of a replica's task to the log, starting at the mark in its database row. */
+/**
+ * Copies the output of a replica's task to the service's log. Starts at the mark, which is the time of the last output
+ * that was copied and is stored in the replica's database row.
+ */
 export class TaskLog {
   readonly taskId: string;
   readonly #deps: Deps;
@@ -42,7 +45,7 @@ export class TaskLog {
     this.#splitters = { stdout: new LineSplitter(masker), stderr: new LineSplitter(masker) };
   }
 
-  /** True if another worker has moved the mark. This object must then not be used any more. */
+  /** True if another worker now copies the output of this task. This object must then not be used any more. */
   get lost(): boolean {
     return this.#lost;
   }
@@ -85,7 +88,7 @@ export class TaskLog {
     if (!this.#lost && rest.length > 0) await this.#append(rest);
   }
 
-  /** Stops following. Another worker can continue at the mark. */
+  /** Stops following the output. Another worker can continue where this one stopped. */
   async close(): Promise<void> {
     this.#closing.abort();
     await this.#following;
@@ -111,7 +114,8 @@ export class TaskLog {
       this.#allowance.take(bytes.length, 1);
       if (bytes.at(-1) === NEWLINE) this.#unfinished.delete(stream);
       else this.#unfinished.add(stream);
-      // The mark stays before an incomplete line, so that the next reader gets the whole line.
+      // `mark` is where copying continues after a restart. It does not move past the start of an incomplete line, so
+      // that the whole line is read again.
       if (this.#unfinished.size === 0) mark = timestamp;
     }
     if (mark !== this.#store.mark || lines.length > 0) await this.#append(lines, mark);
