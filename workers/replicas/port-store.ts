@@ -1,13 +1,11 @@
 import { type Db, rowsOf, type Transaction } from '../../shared/core/database/database-client.js';
+import { servesRoute } from '../../shared/routing/store.js';
 import type { Attempt } from './rows.js';
 
 export interface HostPort {
   port: number;
   user_number: number;
-  /**
-   * True if every hosted process on the host may connect. Set for replicas with a volume, because database servers have
-   * one and ask for a password.
-   */
+  /** True if every hosted process on the host may connect, because a database server there asks for a password. */
   open: boolean;
 }
 
@@ -15,7 +13,7 @@ export interface HostPort {
 export function hostPortsOf(db: Db, hostId: string): Promise<HostPort[]> {
   return rowsOf(
     db,
-    `select r.port, s.user_number, r.volume_id is not null as open from replicas r join services s on s.id = r.service_id
+    `select r.port, s.user_number, s.kind in ('postgres', 'redis') as open from replicas r join services s on s.id = r.service_id
       where r.host_id = ? and r.port is not null and r.task_id is null and r.address = '127.0.0.1' and r.state <> 'stopped' order by r.port`,
     [hostId],
   );
@@ -35,8 +33,7 @@ export async function restingPorts(db: Db, hostId: string): Promise<number[]> {
       where host_id = ? and released_at > now() - make_interval(secs => ${REST_SECONDS})
         and exists (select from edges e
                      where e.seen_at > now() - make_interval(secs => ${REST_SECONDS})
-                       and not exists (select from edge_acknowledgements a
-                                        where a.edge_id = e.id and a.service_id = p.service_id and a.version >= p.route_version))`,
+                       and not ${servesRoute('p.service_id', 'p.route_version')})`,
     [hostId],
   );
   return rows.map(({ port }) => port);

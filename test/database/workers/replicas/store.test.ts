@@ -4,7 +4,7 @@ import { acknowledgeRoutes, reportEdge } from '../../../../shared/routing/store.
 import type { ServiceRow } from '../../../../shared/services/rows.js';
 import { wantReplicas, wantStopped } from '../../../../workers/replicas/desire-store.js';
 import { restartDelayMs } from '../../../../workers/replicas/model.js';
-import { restingPorts } from '../../../../workers/replicas/port-store.js';
+import { hostPortsOf, restingPorts } from '../../../../workers/replicas/port-store.js';
 import type { ReplicaRow } from '../../../../workers/replicas/rows.js';
 import {
   abandonStart,
@@ -139,6 +139,15 @@ describe('The records of replicas', () => {
       expect(await advanceLog(trx, id, 0, 20)).to.equal(false);
     });
     expect((await read(id)).log_offset).to.equal(10);
+  });
+
+  it('a port is open to all hosted processes only if a database server is behind it', async () => {
+    const { id } = await ready();
+    await database.db('replicas').where({ id }).update({ volume_id: service.id });
+    const open = async () => (await hostPortsOf(database.db, hostId)).map((port) => port.open);
+    expect(await open(), 'an application with a volume').to.deep.equal([false]);
+    await database.db('services').where({ id: service.id }).update({ kind: 'postgres' });
+    expect(await open(), 'a database').to.deep.equal([true]);
   });
 
   it('a port that is given back rests until every edge has the route without it', async () => {
