@@ -1,5 +1,5 @@
 import type { Knex } from 'knex';
-import { type Db, oneRow, rowsOf, type Transaction, valuesOf } from '../core/database/database-client.js';
+import { type Db, oneRow, rowCountOf, rowsOf, type Transaction, valuesOf } from '../core/database/database-client.js';
 import { prepare, rowOfPrepared } from '../core/database/prepared.js';
 import type { ImageManifest } from '../images/model.js';
 import { RULES_KEY } from '../rules/store.js';
@@ -117,14 +117,14 @@ export async function loadAllRouteFacts(
  * Route versions come from a sequence, so a lower one may be committed after a higher one. Reads therefore begin this
  * many versions below the newest version that the edge knows.
  */
-const OVERLAP = 5_000;
+export const VERSION_OVERLAP = 5_000;
 
 /** Returns the routes that may have changed since this version, with their current versions. */
 export function routeVersionsSince(db: Db, version: number): Promise<{ serviceId: string; version: number }[]> {
   return rowsOf(
     db,
     `select s.id as "serviceId", s.route_version as version from services s where s.route_version > ? and ${KNOWN}`,
-    [version - OVERLAP],
+    [version - VERSION_OVERLAP],
   );
 }
 
@@ -238,14 +238,27 @@ export function acknowledgeRoutes(
   );
 }
 
+/**
+ * Records that this edge serves every route whose version is at most `version`. Returns false if the edge is not
+ * recorded.
+ */
+export async function acknowledgeRoutesUpTo(db: Db, edgeId: string, version: number): Promise<boolean> {
+  const sql = 'update edges set known_version = greatest(known_version, ?) where id = ?';
+  return (await rowCountOf(db, sql, [version, edgeId])) > 0;
+}
+
+/** Returns SQL: true if the edge `e` serves the route of a service at this version or a later one. */
+export function servesRoute(service: string, version: string): string {
+  return `(e.known_version >= ${version} or exists (select from edge_acknowledgements a
+            where a.edge_id = e.id and a.service_id = ${service} and a.version >= ${version}))`;
+}
+
 /** SQL: the number of edges whose last heartbeat is at most 6 s old. Conditions on `e` can be appended. */
 export const EDGES = `select count(*) from edges e where e.seen_at > now() - interval '${EDGE_SEEN_SECONDS} seconds'`;
 
 const WAITING_EDGES = prepare<{ waiting: number }>(
-  `select (${EDGES}
-      and not exists (select from edge_acknowledgements a
-                       where a.edge_id = e.id and a.service_id = $1
-                         and a.version >= coalesce(cast($2 as bigint), (select route_version from services where id = $1)))) as waiting`,
+  `select (${EDGES} and not ${servesRoute('$1', 'wanted.version')}) as waiting
+     from (select coalesce(cast($2 as bigint), (select route_version from services where id = $1)) as version) wanted`,
 );
 
 /**

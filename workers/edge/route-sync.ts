@@ -3,11 +3,13 @@ import { errorMessage } from '../../shared/core/error-registry.js';
 import type { Logger } from '../../shared/core/log.js';
 import {
   acknowledgeRoutes,
+  acknowledgeRoutesUpTo,
   type EdgeIdentity,
   loadAllRouteFacts,
   loadRouteFacts,
   reportEdge,
   routeVersionsSince,
+  VERSION_OVERLAP,
 } from '../../shared/routing/store.js';
 import type { Edge } from './edge.js';
 import { addRoutes, hostsByService, type Route, updateTable } from './route-table.js';
@@ -57,7 +59,10 @@ interface RouteVersion {
  */
 export class RouteSync {
   readonly #options: RouteSyncOptions;
+  /** Service id → the acknowledged version, if it is above `#acknowledgedUpTo`. */
   readonly #acknowledged = new Map<string, number>();
+  /** Every route with at most this version is acknowledged. */
+  #acknowledgedUpTo = 0;
   /** Service id → the applied version that is acknowledged once the requests of older versions have ended. */
   readonly #draining = new Map<string, number>();
   readonly #rules: KnownRules;
@@ -142,10 +147,12 @@ export class RouteSync {
   async #load(ids: Set<string> | null): Promise<void> {
     const isMany = ids === null || ids.size > MAX_AT_ONCE;
     const { versions, changed } = isMany ? await this.#loadAll() : await this.#loadSome([...ids]);
+    // While older routes drain, a service's version may not be acknowledged with all others.
+    const upTo = isMany && this.#draining.size === 0 ? newestOf(versions) - VERSION_OVERLAP : 0;
     const applied = this.#options.edge.apply(this.#table, changed);
-    const news = versions.filter((route) => route.version > this.#known(route.serviceId));
+    const news = versions.filter(({ serviceId, version }) => version > Math.max(upTo, this.#known(serviceId)));
     for (const { serviceId, version } of news) this.#draining.set(serviceId, version);
-    void applied.then(() => this.#acknowledge(news)).catch((error) => this.#failed(error));
+    void applied.then(() => this.#acknowledge(news, upTo)).catch((error) => this.#failed(error));
   }
 
   async #loadAll(): Promise<Loaded> {
@@ -175,12 +182,16 @@ export class RouteSync {
   }
 
   #known(serviceId: string): number {
-    return Math.max(this.#acknowledged.get(serviceId) ?? 0, this.#draining.get(serviceId) ?? 0);
+    const [acknowledged = 0, draining = 0] = [this.#acknowledged.get(serviceId), this.#draining.get(serviceId)];
+    return Math.max(this.#acknowledgedUpTo, acknowledged, draining);
   }
 
-  async #acknowledge(news: readonly RouteVersion[]): Promise<void> {
-    if (news.length === 0 || this.#closed) return;
+  /** Acknowledges these routes, and all routes with a version of at most `upTo`. */
+  async #acknowledge(news: readonly RouteVersion[], upTo: number): Promise<void> {
+    if (this.#closed) return;
     try {
+      if (upTo > this.#acknowledgedUpTo) await this.#acknowledgeUpTo(upTo);
+      if (news.length === 0) return;
       const recorded = new Set(await acknowledgeRoutes(this.#options.db, this.#options.identity.id, news));
       for (const { serviceId, version } of news.filter((f) => recorded.has(f.serviceId))) {
         this.#acknowledged.set(serviceId, Math.max(version, this.#acknowledged.get(serviceId) ?? 0));
@@ -192,6 +203,13 @@ export class RouteSync {
     }
   }
 
+  async #acknowledgeUpTo(version: number): Promise<void> {
+    const { db, identity } = this.#options;
+    if (!(await acknowledgeRoutesUpTo(db, identity.id, version))) return;
+    this.#acknowledgedUpTo = version;
+    for (const [serviceId, own] of this.#acknowledged) if (own <= version) this.#acknowledged.delete(serviceId);
+  }
+
   /**
    * Records this edge and its counters in PostgreSQL. If PostgreSQL had no record of this edge, it also lacks the
    * edge's acknowledgements of routes, so these are sent again.
@@ -200,6 +218,7 @@ export class RouteSync {
     const fresh = await reportEdge(this.#options.db, this.#options.identity, this.#options.edge.figures);
     if (!fresh) return;
     this.#acknowledged.clear();
+    this.#acknowledgedUpTo = 0;
     if (this.#timers.length > 0) void this.reload(null).catch((error) => this.#failed(error));
   }
 
@@ -217,6 +236,10 @@ export class RouteSync {
     this.#failing = true;
     this.#options.log.error(`serving from memory, PostgreSQL cannot be asked for routes: ${errorMessage(error)}`);
   }
+}
+
+function newestOf(versions: readonly RouteVersion[]): number {
+  return versions.reduce((newest, { version }) => Math.max(newest, version), 0);
 }
 
 function newBatch(): Batch {

@@ -192,6 +192,22 @@ describe('edge and PostgreSQL', () => {
     await database.db('services').where('slug', 'like', 'many-%').delete();
   });
 
+  it('acknowledges old routes together when it starts, and new ones each', async () => {
+    const old = await records.service();
+    const version = await records.release(old, []);
+    await database.db.raw(`select setval('route_versions', nextval('route_versions') + 10000)`);
+    const service = await records.service();
+    const newer = await records.release(service, []);
+    const { id } = await startEdge();
+    const waiting = async () =>
+      (await waitingEdges(database.db, old.id, version)) + (await waitingEdges(database.db, service.id, newer));
+    await eventually('both are acknowledged', async () => (await waiting()) === 0);
+    const rows = await database.db('edge_acknowledgements').where({ edge_id: id }).pluck('service_id');
+    expect(rows).to.include(service.id).and.not.to.include(old.id);
+    const changed = await records.change(old, { lifecycle_status: 'suspended' });
+    await eventually('a change too', async () => (await waitingEdges(database.db, old.id, changed)) === 0);
+  });
+
   it('shares one query between those who ask while another runs', async () => {
     const service = await records.service();
     const { sync } = await startEdge();

@@ -63,7 +63,7 @@ function isBuiltSite({ image, service, deployment }: DeploymentRun): boolean {
 async function healthy(run: DeploymentRun): Promise<DeploymentEvent> {
   const { event, says } = await afterRelease(run);
   await run.say(`The release is healthy; ${says}`);
-  // The log is closed before the deployment's end is recorded, so that nobody who sees the end finds an incomplete log.
+  // The log is closed before the deployment's end is recorded, so that the log of an ended deployment is complete.
   await run.channel.close();
   run.signal.throwIfAborted();
   return event;

@@ -2,6 +2,7 @@ import { expect } from 'chai';
 import { v7 as uuidv7 } from 'uuid';
 import {
   acknowledgeRoutes,
+  acknowledgeRoutesUpTo,
   loadAllRouteFacts,
   loadRouteFacts,
   reportEdge,
@@ -48,6 +49,17 @@ describe('The records of routes', () => {
     expect(await waiting(7)).to.equal(0);
     await acknowledge(two, 5);
     expect(await waiting(8), 'an acknowledgement never goes back').to.equal(1);
+  });
+
+  it('an edge that serves all routes up to a version says so in one number', async () => {
+    const id = await edge();
+    expect(await acknowledgeRoutesUpTo(database.db, id, 7)).to.equal(true);
+    expect([await waiting(7), await waiting(8)]).to.deep.equal([0, 1]);
+    await acknowledge(id, 8);
+    expect(await waiting(8)).to.equal(0);
+    await acknowledgeRoutesUpTo(database.db, id, 6);
+    expect(await waiting(7), 'it never goes back').to.equal(0);
+    expect(await acknowledgeRoutesUpTo(database.db, uuidv7(), 7), 'of an unknown edge').to.equal(false);
   });
 
   it('an edge that was silent for six seconds is not waited for', async () => {
