@@ -33,7 +33,7 @@ export interface Push {
   actor: string;
   /** The pusher, for the audit log. */
   audited: Pick<AuditEntry, 'workspace_id' | 'actor' | 'user_id' | 'credential' | 'credential_id' | 'request_id'>;
-  /** Throws if the pusher may not read values from protected environments. */
+  /** Throws if the environment is protected and the pusher may not read its values, because pushed code could. */
   authorize: (facts: { protectedEnvironment: boolean }) => void;
 }
 

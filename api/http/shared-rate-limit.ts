@@ -123,8 +123,8 @@ function handOut(lease: Lease, now: number): Taken {
 }
 
 /**
- * Returns a lease for a process that cannot reach the database: all points that it knows to be left, or the whole
- * limit.
+ * Returns a lease for a process that cannot reach the database. It holds all requests that the current lease still
+ * allows; if there is no current lease, the whole limit.
  */
 function alone(current: Lease | null, limit: number, endsAt: number): Lease {
   if (current && current.held + current.untaken > 0)

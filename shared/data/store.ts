@@ -194,8 +194,8 @@ export function servicesReferringTo(db: Db, serviceId: string): Promise<string[]
 }
 
 /**
- * Marks databases as unhealthy whose host has been offline for a minute. Returns their ids. No other host may start
- * these servers. When the host is online again, it reports their health.
+ * Marks databases as unhealthy whose host has been offline for a minute. Returns their ids. They are not moved, because
+ * only the host with their data may start them. When it is online again, it reports their health.
  */
 export function markHostsAway(db: Db): Promise<string[]> {
   return valuesOf<string>(

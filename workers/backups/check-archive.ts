@@ -35,7 +35,7 @@ export interface CheckInput {
    * True if a database server will later use this folder as its data, so that everything must be flushed to the disk.
    */
   durable: boolean;
-  /** The names and the password to set in a backup of another service's database; null to keep its own. */
+  /** The database name, user name and password that replace those of another service's backup; null to keep them. */
   adopt?: Adoption | null;
   /** Maximum size of the unpacked data, in bytes. A full disk would stop every service on this host. */
   maxBytes: number;

@@ -22,7 +22,7 @@ export interface ParentNamespace {
   /** Forwards a port on the host's loopback to this sandbox's port; null if the host reaches the sandbox directly. */
   open(slot: Pick<NetworkSlot, 'number'>, address: string, to: number): Promise<Entry | null>;
   shut(slot: Pick<NetworkSlot, 'number' | 'entry'>, address: string): Promise<void>;
-  /** Forwards missing ports of sandboxes, and closes the ports of sandboxes that no longer exist. */
+  /** Forwards ports of sandboxes that are not forwarded yet, and closes those of sandboxes that no longer exist. */
   settle(slots: () => Promise<NetworkSlot[]>, addressOf: (slot: NetworkSlot) => string): Promise<void>;
   /** Removes the namespace unless a sandbox needs it. */
   end(): Promise<void>;

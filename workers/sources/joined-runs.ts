@@ -13,8 +13,9 @@ export class JoinedRuns<T> {
   readonly #waiting = new Map<string, Run<T>>();
 
   /**
-   * Joins the waiting run with this key, or creates one that calls `work`. `work` calls `begins` when it starts to
-   * read. It is aborted when all its callers have aborted. Rejects with the signal's reason if it is aborted.
+   * Joins the run with this key that has not started to read, or creates one that calls `work`. `work` calls `begins`
+   * just before it reads. If `signal` is aborted, the caller's promise rejects with its reason; the run itself is
+   * aborted once all its callers have.
    */
   join(key: string, signal: AbortSignal, work: (signal: AbortSignal, begins: () => void) => Promise<T>): Promise<T> {
     const run = this.#waiting.get(key) ?? this.#start(key, work);

@@ -18,7 +18,7 @@ export interface DockerfileInput {
   /** The prefix of this service's caches on the engine; null if the builder cannot keep caches. */
   cacheName: string | null;
   port: number;
-  /** Labels of the build stage, whose images remain in the engine in addition to the result. */
+  /** Labels of the build stage. The engine keeps images of the stage beside the result; labels serve to find them. */
   labels: Readonly<Record<string, string>>;
 }
 

@@ -7,8 +7,8 @@ import { LogTail } from './log-tail.js';
 import type { ProcessRuntimeDeps } from './replica-sandbox.js';
 
 /**
- * The shortest and the longest delay between a change of the file and its copy, in milliseconds. It is short after a
- * pause, and longer during continuous output.
+ * Minimum and maximum delay before new lines of a replica's output file are copied to the log, in milliseconds. After
+ * a pause, the delay is the minimum; it grows during continuous output.
  */
 const FIRST_MS = 8;
 const LAST_MS = 250;

@@ -61,8 +61,8 @@ export function volumesOf(
       lose(path, ` is a sixth volume, and ${MAX_VOLUMES} are possible: keep the data of two in one`);
     else {
       const what = ` is the folder ${source} of the host: it becomes a volume, which is empty`;
-      // The new volume is empty. For a data folder that is only a note, because an import never copies data. Any other
-      // folder may contain files of the repository, which the user has to copy.
+      // The new volume is empty. For a data folder, the report has only a note, because an import never copies data.
+      // Any other folder may contain files of the repository; the report then tells the user to copy them.
       if (type === 'bind' && (/^[/~]/.test(source) || DATA.test(source)))
         lost(`${at}.volumes`, `${path}${what}`, 'note');
       else if (type === 'bind') lose(path, `${what}: copy into it what the repository has there`);
