@@ -9,7 +9,9 @@ import type { Logger } from '../../shared/core/log.js';
  */
 const RETRY_MS = 1000;
 /** A leader that was silent for this long is taken to be stopped or hung: the next candidate ends its connection. */
-const MAX_SILENCE_MS = 15_000;
+const MAX_SILENCE_MS = 30_000;
+/** How often a leader shows that it runs, as a share of `MAX_SILENCE_MS`. */
+const SIGN_SHARE = 1 / 3;
 
 /**
  * Tries to take the lock named `$1`. `silent` is the process id of the leader's backend if it has got no query for `$2`
@@ -97,7 +99,8 @@ export class Leadership {
       this.#log.warn({ lock: this.#name }, `cannot compete for leadership: ${errorMessage(error)}`);
       this.#drop();
     }
-    if (!this.#closed) this.#timer = setTimeout(() => void this.#compete(), this.#leading ? RETRY_MS : pauseMs);
+    if (!this.#closed)
+      this.#timer = setTimeout(() => void this.#compete(), this.#leading ? this.#maxSilenceMs * SIGN_SHARE : pauseMs);
   }
 
   /** Takes the lock if it is free. Returns the pause before the next try, in milliseconds. */
