@@ -188,7 +188,8 @@ export async function endWatches(db: Db): Promise<void> {
   await db.raw(
     `delete from commit_watches w where not exists (select from services s where s.id = w.service_id and ${WATCHED})`,
   );
-  // If previews are enabled again later, the next poll must only record the branches that exist then.
+  // Null makes the next poll record the existing branches without creating previews for them, if previews are enabled
+  // again later.
   await db.raw(
     `update commit_watches w set branches_at = null where branches_at is not null
         and not exists (select from services s where s.id = w.service_id and s.configuration ->> 'previewMode' = 'automatic')`,

@@ -162,9 +162,9 @@ function missingDatabases(deployment: string): string {
          or (exists (select from preview_databases p where p.service_id = s.id) and (${lastRestore('status')}) <> 'succeeded')`;
 }
 
-/** Maximum number of waiting deployments without a recorded reason for which one call records why they wait. */
+/** One call records the reason for waiting of at most this many deployments that have none yet. */
 const UNEXPLAINED = 50;
-/** Maximum number of waiting deployments whose recorded reason one call updates, in the order of their numbers. */
+/** One call updates the recorded reason of at most this many waiting deployments, in the order of their numbers. */
 const EXPLAINED_AGAIN = 100;
 
 /**

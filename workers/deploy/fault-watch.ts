@@ -24,8 +24,8 @@ export type FaultThreadMessage = { begins: string } | { ends: string };
 
 const TICK_MS = 250;
 /**
- * Five seconds, counted in ticks of the watching thread. If the process is stopped from outside, the thread stops too,
- * so that the process does not count as hung.
+ * The process counts as hung if its event loop does nothing for this many ticks of the watching thread (five seconds).
+ * Ticks are counted, not time: if the whole process is paused (SIGSTOP), the thread is paused too.
  */
 const TICKS = 20;
 const KEPT_MS = 24 * 60 * 60_000;

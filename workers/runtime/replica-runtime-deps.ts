@@ -14,7 +14,7 @@ export const POLL_MS = 250;
  */
 const STOP_SLACK_MS = 60_000;
 
-/** Returns the deadline for replicas that are stopped now, in milliseconds since the epoch. */
+/** Returns when a replica must have stopped if it is told to stop now, in milliseconds since the epoch. */
 export function stopDeadline({ stopGraceSeconds }: Pick<Config, 'stopGraceSeconds'>): number {
   return Date.now() + stopGraceSeconds * 1000 + STOP_SLACK_MS;
 }

@@ -38,7 +38,7 @@ export type GroupDecision =
   | { type: 'switch' }
   /** The routes have moved. */
   | { type: 'switched' }
-  /** No route may be moved any more. */
+  /** The release has failed. From now on no route may be moved. */
   | { type: 'giveUp'; reason: string };
 
 /** Sorts deployments that have not ended behind those that have. */

@@ -41,7 +41,10 @@ export class Connections {
   readonly #timer: NodeJS.Timeout;
   #refused = 0;
 
-  /** `behindProxy` is true if all connections come from a proxy in front. `carry` then assigns them to clients. */
+  /**
+   * `behindProxy` is true if all connections come from a proxy in front. Their address is then the proxy's, so a
+   * connection counts for a client only once `carry` has named the client of its request.
+   */
   constructor(limits: ConnectionLimits, counters: EdgeCounters, behindProxy: boolean) {
     this.#behindProxy = behindProxy;
     this.#limits = limits;

@@ -54,7 +54,7 @@ export function NewStackPage() {
   );
 }
 
-/** Plans another document for an existing stack. */
+/** Shows what a new version of an existing stack's document would change, before it is applied. */
 export function StackPlanPage() {
   const { workspaceId, stackName } = useParams({ from: '/w/$workspaceId/stacks/$stackName/plan' });
   const refusal = useRefusal(workspaceId, 'developer');
