@@ -34,7 +34,8 @@ const NOTED_MS = 60_000;
 async function bearer(deps: ApiDeps, ctx: ApiContext, header: string): Promise<Caller | null> {
   const known = await callerOfKey(deps, bearerToken(header), idsOf(ctx));
   if (known === null) return null;
-  // `authorize` decides later whether the caller may access this workspace and service.
+  // The workspace and service in the path, read together with the key. `authorize` checks later whether the caller may
+  // access them.
   ctx.state.found = known.found;
   return known.caller;
 }

@@ -28,7 +28,7 @@ function nameOf(ctx: ApiContext, name: CookieName): string {
   return `${ctx.state.tls ? '__Host-' : ''}ranvier_${name}`;
 }
 
-/** The format of `newToken()`. Cookies in any other format are ignored. */
+/** The format of the tokens that `newToken()` creates for cookies. A cookie in any other format is ignored. */
 const VALUE = /^[A-Za-z0-9_-]{43}$/;
 
 export function readCookie(ctx: ApiContext, name: CookieName): string | null {
@@ -43,7 +43,7 @@ export function writeCookie(ctx: ApiContext, name: CookieName, value: string, ex
     httpOnly: true,
     sameSite: 'lax',
     // `__Host-` requires the path `/`. Without TLS, browsers also send the cookie to applications on other ports of the
-    // host. The path `/api` limits this to URLs below `/api`.
+    // host. With the path `/api`, they do so only for URLs below `/api`.
     path: ctx.state.tls ? '/' : '/api',
     secure: ctx.state.tls,
     overwrite: true,

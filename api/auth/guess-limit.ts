@@ -22,14 +22,18 @@ interface Guess extends Hasher {
  * clients have to wait, unless they have signed in to the account before.
  */
 export interface GuessLimit {
-  /** Counts a guess at the password of the user with this name. Throws rate_limited. */
+  /** Counts a guess at the password of the user with this name. Throws rate_limited after too many wrong guesses. */
   password(ctx: ApiContext, name: string): Promise<Guess>;
   /**
-   * Counts a guess at a user's one-time code. Throws rate_limited even for known clients, because a code has only six
-   * digits and the client already has the password or a session.
+   * Counts a guess at a user's one-time code. After too many wrong guesses, throws rate_limited even for clients that
+   * have signed in to the account before. A code has only six digits, and who guesses it already has the password or a
+   * session.
    */
   code(ctx: ApiContext, userId: string): Promise<GiveBack>;
-  /** Counts an attempt to sign in with the identity provider, which names no account. Throws rate_limited. */
+  /**
+   * Counts an attempt to sign in with the identity provider. The attempt names no account yet, so it counts only for
+   * the client. Throws rate_limited after too many failed attempts.
+   */
   stranger(ctx: ApiContext): Promise<GiveBack>;
 }
 

@@ -9,7 +9,10 @@ import type { GuessLimit } from './guess-limit.js';
 export class Operators {
   readonly #credentials: Config['dashboard'];
   readonly #guesses: GuessLimit;
-  /** The credentials verified on each connection. They are cached, because a dashboard page makes twenty requests. */
+  /**
+   * Connection → a hash of the credentials that were already verified on it. A page of the dashboard makes twenty
+   * requests, most of which therefore need no new check.
+   */
   readonly #proved = new WeakMap<Socket, string>();
 
   constructor(credentials: Config['dashboard'], guesses: GuessLimit) {

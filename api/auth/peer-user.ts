@@ -12,7 +12,10 @@ const TABLES = ['/proc/self/net/tcp', '/proc/self/net/tcp6'];
 /** State of an established connection. Closed ones must be ignored, because the kernel shows them with user 0. */
 const ESTABLISHED = '01';
 const MAPPED = '0000000000000000FFFF0000';
-/** Maximum number of look-ups. A read of a socket table can miss a line while other lines change. */
+/**
+ * Maximum number of times that the socket tables are searched for a connection. A single read of a table can miss the
+ * connection's line while other lines change.
+ */
 const TRIES = 3;
 
 const found = new WeakMap<Socket, Promise<number | null>>();

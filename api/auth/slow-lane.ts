@@ -20,7 +20,7 @@ export class SlowLane {
     const next = at + this.#intervalMs;
     this.#next.set(key, next);
     await delay(at - now);
-    // Removes the key if no caller has taken a later turn, so that the map contains only keys in use.
+    // Removes the key after this turn, unless another caller waits for a later one. Otherwise the map would only grow.
     void delay(this.#intervalMs, undefined, { ref: false }).then(() => {
       if (this.#next.get(key) === next) this.#next.delete(key);
     });

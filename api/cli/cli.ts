@@ -107,8 +107,8 @@ export class Cli {
   }
 
   /**
-   * Returns the service given by --service, RNV_SERVICE or the folder's link. Exit code 2 if none of them is set, 5 if
-   * the service does not exist.
+   * Returns the service given by --service or RNV_SERVICE, or else the one to which the folder is linked. Exit code 2
+   * if there is none of these, 5 if the service does not exist.
    */
   async service(folder = this.cwd): Promise<Service> {
     const found = await this.namedService(folder);
@@ -119,7 +119,10 @@ export class Cli {
     );
   }
 
-  /** Returns the service given by --service, RNV_SERVICE or the folder's link; null if none is set. */
+  /**
+   * Returns the service given by --service or RNV_SERVICE, or else the one to which the folder is linked; null if there
+   * is none of these.
+   */
   async namedService(folder: string): Promise<Service | null> {
     const name = this.options.service ?? (this.env.RNV_SERVICE || undefined);
     if (name !== undefined) return this.serviceNamed(name);
@@ -133,7 +136,10 @@ export class Cli {
     );
   }
 
-  /** Returns the id of this workspace's service to which the folder or one of its parents is linked. */
+  /**
+   * Returns the id of the service to which the folder, or else its nearest linked parent, is linked. Ignores links to
+   * services of other workspaces.
+   */
   async #linkOf(folder: string): Promise<string | null> {
     const { links } = await this.settings();
     if (Object.keys(links).length === 0) return null;

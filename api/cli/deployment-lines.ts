@@ -14,7 +14,7 @@ export function stepLine(step: Step, note: string): string {
   return `  ${step.name.padEnd(WIDTH)}${seconds(ms).padStart(7)}${note === '' ? '' : `   ${note}`}`;
 }
 
-/** Formats the running step, `ms` milliseconds after its start. */
+/** Formats the line of a step that has been running for `ms` milliseconds. */
 export function runningLine(name: string, ms: number, note: string): string {
   return `  ${name.padEnd(WIDTH)}${seconds(ms).padStart(7)}${note === '' ? '' : `   ${oneLine(note)}`}`;
 }

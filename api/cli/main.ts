@@ -64,5 +64,6 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) =>
 );
 
 const code = await main(process.argv.slice(2));
-// The callback of the empty write runs after all earlier output has been written to a pipe.
+// Exits only after all output has been written to stdout, which may be a slow pipe. The callback of an empty write runs
+// then; an exit before it would cut the output off.
 process.stdout.write('', () => process.exit(code));

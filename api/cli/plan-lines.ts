@@ -12,7 +12,10 @@ const TONES: Readonly<Record<Change['action'], Tone>> = {
   replace: 'bad',
 };
 
-/** Maximum number of characters per line of a value. `MAX_LINES` is the maximum number of lines per value. */
+/**
+ * Limits on how much of a field's old or new value is printed: characters per line (`MAX_WIDTH`), and lines
+ * (`MAX_LINES`).
+ */
 const MAX_WIDTH = 100;
 const MAX_LINES = 12;
 

@@ -1,8 +1,8 @@
 import type * as Yaml from 'yaml';
 
 /**
- * Keys by which a stack file sets a variable's value. A document that was pulled from the API has `secret: true`
- * instead, because the API never returns values.
+ * Keys with which a stack file gives a variable a value of its own, unlike a reference. In a document that was pulled
+ * from the API, such a variable has only `secret: true`, because the API never returns values.
  */
 const WITH_VALUE = ['value', 'generate', 'secret'];
 

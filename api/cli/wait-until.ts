@@ -4,11 +4,11 @@ import type { Cli } from './cli.js';
 import { type CliError, EXIT } from './exit-codes.js';
 
 export interface WaitUntil {
-  /** In milliseconds; no timeout if absent. */
+  /** Maximum time to wait, in milliseconds; unlimited if absent. */
   timeout?: number;
   /** Creates the error that is thrown after the timeout. */
   late?: () => CliError;
-  /** Milliseconds between two polls, or a function that returns them for the elapsed time. */
+  /** Milliseconds between two polls, or a function that returns them: the interval may grow with the elapsed time. */
   intervalMs: number | ((elapsedMs: number) => number);
   /** Returns the message that is printed once when the connection is lost. */
   lost?: () => string;

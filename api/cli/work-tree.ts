@@ -118,7 +118,7 @@ export class WorkTree {
   async #commitOfTree(parent: string | null, changes: number): Promise<Snapshot> {
     const index = join(this.#scratch, 'index');
     const own = (await this.#must(['rev-parse', '--git-path', 'index'])).trim();
-    // With a copy of the index, git reads only files that have changed.
+    // From the copy of the user's index, git knows which files are unchanged, and reads only the others.
     await copyFile(resolve(this.folder, own), index).catch(() => undefined);
     const objects = resolve(this.folder, (await this.#must(['rev-parse', '--git-path', 'objects'])).trim());
     const before = parent === null ? '' : await this.#subject(parent);

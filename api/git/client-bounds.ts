@@ -22,7 +22,10 @@ export function pushLimits(maxPackBytes: number): BodyLimits {
   return { maxBytes: maxPackBytes + MAX_COMMAND_BYTES + MIB, maxCommandBytes: MAX_COMMAND_BYTES };
 }
 
-/** A fetch sends only the ids of commits that the client wants and has. */
+/**
+ * Limits of the request body of a fetch. The body contains only the ids of commits that the client wants and has, so 16
+ * MiB suffice.
+ */
 export const FETCH_LIMITS: BodyLimits = { maxBytes: 16 * MIB, maxCommandBytes: null };
 
 /** Passes a body on and counts its bytes. If it exceeds a limit, calls `refuse` once and discards the rest. */

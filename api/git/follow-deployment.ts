@@ -24,8 +24,8 @@ export interface FollowedEnd {
 
 const POLL_INTERVAL_MS = 500;
 /**
- * Maximum time without output, in milliseconds, after which a line is printed. Proxies close connections that are
- * silent for a minute.
+ * After this many milliseconds without output, a line is printed that says that the deployment continues. Otherwise
+ * proxies would close the pusher's connection, as they do after a minute of silence.
  */
 const QUIET_MS = 20_000;
 const LINES = 500;
@@ -36,9 +36,15 @@ const WHILE: Readonly<Record<StepName, string>> = {
   release: 'releasing',
   canary: 'canary',
 };
-/** The latest possible date. With it, `announce` prints all steps that have started. */
+/**
+ * The latest possible date. `announce` prints the steps that started by a given date, so with this date it prints all
+ * steps that have started.
+ */
 const LATEST = new Date(8.64e15);
-/** Maximum number of consecutive failed reads. The database may be restarting. */
+/**
+ * A deployment is no longer followed after this many consecutive failed reads of its state or log, which take at least
+ * a minute. Fewer failures are tolerated, because the database may be restarting.
+ */
 const MAX_FAILURES = 120;
 
 /** Prints a deployment's steps and log in the pusher's terminal until the deployment finishes. */

@@ -110,7 +110,10 @@ export async function pushTo(
   await repositories.tidy(push.service.id, done.pushes >= PUSHES_BEFORE_PACKING);
 }
 
-/** Kills git UNPACKS_ALONE_MS after the client disconnects. The returned function prevents that. */
+/**
+ * Aborts a push if git is still unpacking it UNPACKS_ALONE_MS after the client has disconnected. The caller calls the
+ * returned function once the push is unpacked, after which the push is no longer aborted.
+ */
 function endsAlone(socket: Socket, child: ChildProcess): () => void {
   let timer: NodeJS.Timeout | undefined;
   const left = () => {
@@ -274,7 +277,7 @@ async function send(res: ServerResponse, chunk: Buffer): Promise<void> {
   await Promise.race([once(res, 'drain'), once(res, 'close')]).catch(() => undefined);
 }
 
-/** Resolves to the end of the child's stderr once the child has exited. */
+/** Waits until the child has exited, and returns the last part of what it wrote to stderr. */
 async function ended(child: ChildProcess): Promise<string> {
   let said = '';
   (child.stderr as Readable).on('data', (chunk: Buffer) => {

@@ -23,7 +23,7 @@ export interface QueuePushInput extends Pick<QueueDeploymentInput, 'actor' | 'au
 export interface QueuedPush {
   id: string;
   serviceId: string;
-  /** True if an earlier push of the same commit queued it. */
+  /** True if this deployment is not new, because an earlier push of the same commit queued it. */
   joined: boolean;
 }
 
@@ -40,8 +40,8 @@ export async function queuePush(
   const { service, branch, commitSha, folderId } = input;
   await trx.raw('select 1 from services where id = ? for update', [service.id]);
   const push = { serviceId: service.id, ref: branchRef(branch), commitSha };
-  // The first search finds a push whose branch is not updated yet. If that branch was updated just before the first
-  // search, the second search finds the push.
+  // Looks for an earlier push of this commit: first for one that has not updated the branch yet, then for one that has
+  // just updated it.
   const open = (await findOpenPush(trx, push)) ?? ((await input.hasMoved()) ? await findMovedPush(trx, push) : null);
   if (open) return { id: open.id, serviceId: open.deployed_service_id, joined: true };
   await giveUpPushes(trx, push);

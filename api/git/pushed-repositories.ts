@@ -24,8 +24,8 @@ const NOTHING = '0'.repeat(40);
 /** Number of releases whose commits are kept even if no branch contains them. They can then be built again. */
 const KEPT_RELEASES = 10;
 /**
- * Interval at which the note file of a shallow push (`noteShallow`) is renewed. The file expires NOTE_HOLDS_MS after
- * its last renewal.
+ * A note file marks a shallow push as unfinished (`noteShallow`). While git runs, the file's modification time is
+ * renewed every NOTE_RENEW_MS. A file that was not renewed for NOTE_HOLDS_MS is ignored: its process has died.
  */
 const NOTE_RENEW_MS = 10_000;
 const NOTE_HOLDS_MS = 60_000;
@@ -78,7 +78,7 @@ export class PushedRepositories {
     return { repository, row };
   }
 
-  /** Records this process's address, to which other API hosts forward git requests for these repositories. */
+  /** Records this process's address, to which other API hosts forward git requests for repositories on this host. */
   async announce(): Promise<void> {
     await announceHost(this.#db, (await this.prepare()).id, this.#address);
   }
@@ -87,7 +87,7 @@ export class PushedRepositories {
     if (await exists(this.#folder)) await withdrawHost(this.#db, (await this.prepare()).id, this.#address);
   }
 
-  /** Returns a repository that `open` created earlier. */
+  /** Returns a service's repository. It must exist already, because only `open` creates repositories. */
   async at(serviceId: string): Promise<PushedRepository> {
     const { hooks } = await this.prepare();
     return new PushedRepository(join(this.#folder, repositoryFolder(serviceId)), hooks);
@@ -213,21 +213,22 @@ export class PushedRepository {
   }
 
   /**
-   * Writes a note file with `lines`: the ids of the commits at which the history of a shallow push ends. The push
-   * counts as held (`isHeld`) until `adoptShallow` is called, or for at most a minute after `release`.
+   * Writes a note file with `lines`: the ids of the commits at which the history of a shallow push ends. Until
+   * `adoptShallow` deletes the file, `isHeld` returns true, and nothing else may change the pushed ref. Without
+   * `adoptShallow`, the file expires a minute after `release`.
    */
   async noteShallow(deploymentId: string, lines: string): Promise<void> {
     const note = this.#shallowNote(deploymentId);
     await writeFile(note, lines, { mode: 0o600 });
     const renew = () => {
       const now = new Date();
-      // The renewal fails after `adoptShallow` has deleted the note file.
+      // Fails once `adoptShallow` has deleted the note file. That is no error, because the push is then finished.
       utimes(note, now, now).catch(() => undefined);
     };
     this.#renewals.push(setInterval(renew, NOTE_RENEW_MS));
   }
 
-  /** Stops renewing the note files, because git has exited. */
+  /** Stops renewing the note files of shallow pushes. Called when git has exited, so that the files can expire. */
   release(): void {
     for (const renewal of this.#renewals.splice(0)) clearInterval(renewal);
   }

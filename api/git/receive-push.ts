@@ -33,7 +33,10 @@ export interface Push {
   actor: string;
   /** The pusher, for the audit log. */
   audited: Pick<AuditEntry, 'workspace_id' | 'actor' | 'user_id' | 'credential' | 'credential_id' | 'request_id'>;
-  /** Throws if the environment is protected and the pusher may not read its values, because pushed code could. */
+  /**
+   * Throws if the environment is protected and the pusher may not read the values of its variables. Otherwise the
+   * pusher could push code that reads them.
+   */
   authorize: (facts: { protectedEnvironment: boolean }) => void;
 }
 
@@ -183,8 +186,9 @@ interface Done {
 
 /**
  * Deploys a pushed commit, and shows the progress in the pusher's terminal. Returns null if the branch has no preview
- * and none is created. If a hook updated the ref of a shallow push, git would fail. Therefore git updates that ref
- * itself at the end, and `afterwards` reverts it if the commit is not live yet.
+ * and none is created. The branch is updated once the commit is live, except after a shallow push: git would fail if
+ * a hook updated the ref. Git then updates the ref itself at the end, and with `noWait`, `afterwards` reverts it
+ * until the commit is live.
  */
 async function deployBranch(
   deps: PushDeps,

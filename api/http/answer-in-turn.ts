@@ -5,12 +5,16 @@ import type { Route, SignInLimits } from './route.js';
 import { Turns } from './workspace-turns.js';
 
 export interface RequestTurns {
-  /** Most requests. Each uses at most one of the pool's 20 database connections. */
+  /** Limits all requests of workspaces, because each may use one of the pool's 20 database connections. */
   usual: Turns;
-  /** Log searches. They may examine very many lines, and are the slowest SQL statements that callers can cause. */
+  /**
+   * Limits log searches further. They may examine very many lines, and are the slowest SQL statements that callers can
+   * cause.
+   */
   searches: Turns;
   /**
-   * Writes that have committed and wait for a worker, a name server or a mail server. They use no database connection.
+   * Limits writes that have committed and now wait for a worker, a name server or a mail server. Many may wait at once,
+   * because they use no database connection.
    */
   completions: Turns;
 }

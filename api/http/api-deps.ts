@@ -45,8 +45,8 @@ export interface Caller {
   email: string;
   emailVerified: boolean;
   /**
-   * True if the caller satisfies `requireMfa`. A code was entered in the session, or the key's owner has a second
-   * factor.
+   * True if the caller satisfies a workspace's setting `requireMfa`. For a session: the user proved a second factor, to
+   * us or to the identity provider, or signed in with a passkey. For an API key: its owner has set up a second factor.
    */
   secondFactor: boolean;
   /** True for a session that was started with a password. A workspace can refuse those. */

@@ -31,7 +31,7 @@ export function auditEntry(
     operation,
     path: path.replace(`/workspaces/${workspace.row.id}`, '') || '/',
     target_id: id,
-    // The handler has checked that `confirm` equals the name of the target.
+    // If the response contains no name, the body's `confirm` is used: the handler has checked that it is the name.
     target_name: (name || (typeof confirm === 'string' ? confirm : '')).slice(0, MAX_NAME_LENGTH),
     request_id: requestId,
   };

@@ -1,9 +1,9 @@
 import { AppError } from '../../shared/core/error-registry.js';
 
 /**
- * A fixed number of places that groups share fairly. If all are taken and the group of a new caller is smaller than the
- * largest group, the newest place of the largest group is revoked. A large group that comes first therefore cannot keep
- * others out.
+ * Limits how many callers are admitted at once: each takes one of a fixed number of places. Callers form groups, for
+ * example by workspace. If all places are taken, the largest group loses its newest place to a caller of a smaller
+ * group. One group therefore cannot keep all places for itself.
  */
 export class FairPlaces {
   readonly #limits: { each: number; all: number };

@@ -70,7 +70,10 @@ function performWrite(deps: ApiDeps, route: WriteRoute): ApiStep {
   };
 }
 
-/** Completes a write that has committed and whose handler returned `pending`. Sends the response. */
+/**
+ * Returns the last step of a write whose handler returned `pending` instead of a response. After the commit, `complete`
+ * waits for a worker or the network, and its result is sent as the response.
+ */
 export function completion(deps: ApiDeps, complete: NonNullable<WriteRoute['complete']>): ApiStep {
   return async (ctx) => {
     const { pending } = JSON.parse(String(ctx.body)) as { pending: string };
@@ -168,7 +171,8 @@ function receiptKeyOf(ctx: ApiContext): ReceiptKey | null {
 /** Returns the request object that every handler of the versioned API receives. */
 export function requestOf(ctx: ApiContext, deps: ApiDeps): Omit<ReadRequest, 'db' | 'found'> {
   const { log, caller, workspace, input } = ctx.state;
-  // `workspace` is null if the path contains none. `defineRoute` then hides it from the handler.
+  // `workspace` is null exactly if the route's path contains no workspace. The type of the handler's request says the
+  // same (`WorkspaceOf`), so the cast below is safe.
   return {
     deps,
     log,

@@ -1,10 +1,16 @@
-/** Points of a rate-limit window that one process may use without querying the database. */
+/**
+ * Points of a rate-limit window that one process may use without querying the database. A request costs one point, and
+ * all processes together have as many points per window as the limit allows requests.
+ */
 export interface Lease {
   /** Points that this process has leased but not used yet. */
   held: number;
-  /** Points that no process had leased at this process's last query. At zero the window is used up. */
+  /**
+   * Points that no process had leased when this process last queried the database. At zero, no further query is needed
+   * until the window ends.
+   */
   untaken: number;
-  /** The end of the window, in milliseconds of the caller's clock. */
+  /** When the window ends, in milliseconds of the clock that `SharedWindows` uses (performance.now()). */
   endsAt: number;
 }
 
@@ -24,7 +30,10 @@ export function pointsToTake(limit: number, waiting: number, lease: Pick<Lease, 
   return Math.max(waiting, ahead);
 }
 
-/** Returns the lease of a process that took `taken` of the `points` that all processes have leased. */
+/**
+ * Returns the lease of a process that has just taken `taken` points. `points` is the number that all processes have
+ * taken, including these. It may exceed the limit; points beyond the limit are not usable.
+ */
 export function leaseOf(limit: number, taken: number, points: number, endsAt: number): Lease {
   const before = points - taken;
   return {

@@ -21,8 +21,8 @@ export function createLimiter(db: Db, name: string, points: number, seconds = MI
     storeType: 'knex',
     tableName: 'rate_limits',
     tableCreated: true,
-    // At this number of consumed points, the process refuses requests without a query. The number is one more than the
-    // limit: after exactly the limit, `reward` may return a point, which a request can then use.
+    // A key that has consumed this many points is refused without a query until its window ends. At exactly the limit,
+    // it must not be: `reward` may still return a point, which another request can then use.
     inMemoryBlockOnConsumed: points + 1,
     insuranceLimiter: new RateLimiterMemory(window),
   });

@@ -1,7 +1,10 @@
 import type { Db } from '../../shared/core/database/database-client.js';
 import { prepare, rowOfPrepared } from '../../shared/core/database/prepared.js';
 
-/** The points that all processes have taken from a window, including this request's. */
+/**
+ * State of a window after points were taken from it. `points`: how many all processes have taken. `left`: milliseconds
+ * until the window ends.
+ */
 export interface WindowCount {
   points: number;
   left: number;

@@ -33,7 +33,8 @@ export class RouteIndex {
     return (ctx, next) => {
       const { shape, ids } = shapeOf(ctx.path);
       const entry = this.#entries.get(`${ctx.method} ${shape}`);
-      // A requested path may itself contain a segment `:`, which looks like a replaced UUID. An id is then missing.
+      // A requested path that itself has a segment `:` looks like one with a UUID there. But it has fewer UUIDs than
+      // the route has parameters, so the router handles the request.
       if (entry?.names.length !== ids.length) return next();
       const params: Record<string, string> = {};
       for (const [index, name] of entry.names.entries()) params[name] = ids[index] ?? '';

@@ -20,7 +20,7 @@ const CLEANED_MS = 60_000;
 
 export interface WindowOptions {
   db: Db;
-  /** Prefix of this limit's keys in the table of windows. */
+  /** Name of this limit, with which its keys in the table `rate_limits` begin. */
   name: string;
   limit: number;
   windowMs: number;
@@ -123,8 +123,8 @@ function handOut(lease: Lease, now: number): Taken {
 }
 
 /**
- * Returns a lease for a process that cannot reach the database. It holds all requests that the current lease still
- * allows; if there is no current lease, the whole limit.
+ * Returns a lease for a process that cannot reach the database. Until the window ends, the process may use all points
+ * that were left when it last reached the database. In a new window, it may use as many as the whole limit.
  */
 function alone(current: Lease | null, limit: number, endsAt: number): Lease {
   if (current && current.held + current.untaken > 0)

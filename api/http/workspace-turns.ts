@@ -76,7 +76,7 @@ export class Turns {
   #run(key: string, line: Line): void {
     line.running += 1;
     this.#running += 1;
-    // A workspace whose request has started goes to the end of the queue.
+    // Moves the workspace to the end of the map, in whose order workspaces get the next turn.
     this.#lines.delete(key);
     this.#lines.set(key, line);
   }

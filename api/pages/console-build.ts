@@ -41,7 +41,7 @@ export async function readCurrent(): Promise<CurrentConsole | null> {
  */
 export async function buildConsole(): Promise<{ version: string; built: boolean }> {
   const current = await readCurrent();
-  // The package of a release holds the built console and no sources.
+  // A released package contains the built console but no sources, so there is nothing to build.
   if (current !== null && !(await exists(SOURCES))) return { version: current.version, built: false };
   const version = await consoleVersion();
   if (current?.version === version && current.error === null) return { version, built: false };
@@ -92,8 +92,8 @@ async function writeCurrent(current: CurrentConsole): Promise<void> {
 }
 
 /**
- * Removes the folders of other versions. An API process that serves an older version has it in memory. A folder that
- * begins with a dot is being built.
+ * Removes the folders of other versions. An API process that serves an older version has its files in memory, so it
+ * still works. Keeps folders that begin with a dot, because another process is building in them.
  */
 async function removeOthers(version: string): Promise<void> {
   for (const entry of await readdir(CONSOLE_FOLDER, { withFileTypes: true })) {

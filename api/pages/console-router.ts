@@ -7,7 +7,10 @@ import { BuiltConsole, type ConsoleFile } from './console-files.js';
  */
 export const SIGN_IN_PATH = '/sign-in';
 
-/** The page on which an invited person chooses a password. Its link has the token in the fragment, too. */
+/**
+ * The page on which an invited person chooses a password. The link to it has the invitation's token in the fragment,
+ * which is never sent to a server and thus not logged.
+ */
 export const INVITATION_PATH = '/invitation';
 
 /** Content-Security-Policy: pages use this server only, and run no inline script. */

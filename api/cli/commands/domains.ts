@@ -73,7 +73,10 @@ async function find(api: ApiClient, path: string, hostname: string): Promise<Dom
   throw new CliError(EXIT.notFound, `The service has no domain ${hostname}`);
 }
 
-/** Rewrites a 404 error. The service exists, so the error means that this installation has no domains. */
+/**
+ * Replaces a 404 error by one that says that this installation has no domains. The service was found before, so a 404
+ * can mean nothing else.
+ */
 async function available<T>(answer: Promise<T>): Promise<T> {
   try {
     return await answer;

@@ -79,7 +79,10 @@ async function folderInRepository(folder: string): Promise<string> {
   }
 }
 
-/** Combines app.json with the Procfile next to it, in the form that the API reads. */
+/**
+ * Returns the text of app.json followed by that of the Procfile in the same folder, which the API reads together.
+ * `path` may be either file.
+ */
 async function withProcfile(path: string, text: string): Promise<string> {
   const isProcfile = /^procfile$/i.test(basename(path));
   const other = await read(resolve(dirname(path), isProcfile ? 'app.json' : 'Procfile'));
@@ -87,7 +90,10 @@ async function withProcfile(path: string, text: string): Promise<string> {
   return isProcfile ? `${other}\n${text}` : `${text}\n${other}`;
 }
 
-/** Reads .env and the files that env_file refers to. `folder` is the imported file's folder in the repository. */
+/**
+ * Reads .env and the files that `env_file` in a Compose file refers to, and returns file name → content. `folder` is
+ * the path of the Compose file's folder in its repository.
+ */
 async function filesBeside(path: string, text: string, folder: string): Promise<Record<string, string>> {
   const files: Record<string, string> = {};
   const named = new Set([

@@ -95,8 +95,8 @@ async function sourceOf(cli: Cli, file: string | undefined, options: StackOption
 
 /**
  * Returns the name and environment of the stack. The name is --stack, or derived from the folder's name. The
- * environment is --environment, or that of the service to which the folder is linked. It is undefined if the stack
- * exists, because the API then knows it.
+ * environment is --environment. Without that option, it is undefined if the stack exists, because the API knows the
+ * stack's environment. For a new stack, it is the environment of the service to which the folder is linked.
  */
 async function placeOf(cli: Cli, options: StackOptions): Promise<Omit<Source, 'document'>> {
   const name = options.stack ?? stackName(basename(cli.cwd));

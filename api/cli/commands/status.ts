@@ -19,8 +19,8 @@ export async function status(cli: Cli): Promise<void> {
     api.get<{ items: WorkspaceDeployment[] }>('/deploys?limit=200'),
   ]);
   const live = await liveDeployments(api, services, recent.items);
-  // The list is newest first, so the map keeps the oldest unfinished deployment of each service, which is the one that
-  // runs.
+  // Service id → its oldest unfinished deployment, which runs now while newer ones wait. The list is newest first, and
+  // in a map the last entry of a service wins.
   const open = new Map(active.items.map((deployment) => [deployment.serviceId, deployment]));
   if (cli.json) {
     const items = services.map((service) => ({
@@ -112,7 +112,9 @@ async function placesOf(cli: Cli, services: readonly Service[]): Promise<Map<str
 }
 
 /**
- * Returns the status of a service that is neither deploying nor unhealthy: `asleep`, `frozen`, or the stored status.
+ * Returns the status to print for a service that is neither deploying nor unhealthy. If the service sleeps until the
+ * next request, the status is `frozen` (replicas keep their memory) or `asleep` (no replicas). Otherwise it is the
+ * stored status.
  */
 function restingOf({ asleepSince, frozen, status }: Service): string {
   if (asleepSince === undefined) return status.replace('_', ' ');

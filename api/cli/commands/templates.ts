@@ -6,7 +6,7 @@ import { CliError, EXIT } from '../exit-codes.js';
 import { oneLine, table } from '../terminal-text.js';
 
 export interface NewOptions {
-  /** Question name → answer. */
+  /** The answers given on the command line: name of the template's question → answer. */
   set: Record<string, string>;
   force?: boolean;
 }

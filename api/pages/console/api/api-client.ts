@@ -78,7 +78,8 @@ async function send<T>(method: string, path: string, sent: Sent): Promise<T> {
   try {
     return await once<T>(method, path, sent, key);
   } catch (error) {
-    // Another window has signed in or out, which changed the session's cookie and so its CSRF token.
+    // If another window has signed in or out, the browser has a new session cookie and needs a new CSRF token. The
+    // request is then sent again with that token.
     if (!(error instanceof ApiError) || error.code !== 'csrf_failed' || path.startsWith('/session')) throw error;
     const { csrfToken: token } = await once<{ csrfToken: string }>('GET', '/bootstrap', {}, null);
     setCsrfToken(token);

@@ -87,7 +87,7 @@ export function useWrite<Input = void, T = unknown>(
       void refresh();
       await onDone?.(answer, input);
     },
-    // A write that failed may still have changed something.
+    // A write that failed may still have changed something, so the page reads its resources again.
     onError: () => void refresh(),
   });
 }

@@ -79,7 +79,7 @@ export function WorkspaceShell() {
     document.title = workspace ? `${workspace.name} · Ranvier` : 'Ranvier';
   }, [workspace]);
   const params = { workspaceId };
-  // On pages with a primary button of their own, "New" is a secondary button.
+  // "New" is the primary button in the header (`leads`), except on pages with a primary button of their own.
   const path = useLocation({ select: ({ pathname }) => pathname });
   const leads = !/\/(s\/|new(\/|$)|stacks|settings|account$)/.test(path);
   return (

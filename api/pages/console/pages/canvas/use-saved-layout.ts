@@ -7,7 +7,7 @@ import { keyOf, queryClient } from '../../api/use-api.js';
 import { type CanvasNode, nodesOf, positionsOf } from './layout.js';
 
 const PATH = '/workspaces/{workspaceId}/canvas';
-/** The layout is saved once no card has moved for this time. */
+/** The layout is saved once no card has moved for this many milliseconds. */
 const REST_MS = 500;
 
 export type SaveState = 'saved' | 'saving' | 'unsaved' | 'conflict';
@@ -51,7 +51,7 @@ export function useSavedLayout(workspaceId: string, canvas: Canvas) {
         });
         revision.current = answer.layout.revision;
         queryClient.setQueryData(keyOf(PATH, { workspaceId }), answer);
-        // Cards that moved during this save are saved next.
+        // If cards moved during this save, the state is `unsaved` by now. It stays so, and they are saved next.
         setState((now) => (now === 'saving' ? 'saved' : now));
       } catch (failure) {
         if (!(failure instanceof ApiError)) throw failure;

@@ -79,7 +79,10 @@ export function captionOf({ series, format, total }: ChartOf, values: readonly (
     .join(', ');
 }
 
-/** Returns several series with one common time axis, in seconds. */
+/**
+ * Returns the values of several series at common times, in seconds since 1970. A value is null where its series has no
+ * point.
+ */
 export function aligned(all: readonly Series[], names: readonly Name[]) {
   const chosen = names.map(
     (name) => new Map(all.find((one) => one.name === name)?.points.map(([at, value]) => [at, value])),

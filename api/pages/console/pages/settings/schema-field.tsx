@@ -4,7 +4,7 @@ import { optionLabel } from '../../ui/option-labels.js';
 import type { FieldText } from './schema-form.js';
 import f from './settings.module.css';
 
-/** Maximum length in characters from which on a text field has several lines. */
+/** A text field is shown with several lines if its schema allows at least this many characters. */
 const AREA_FROM = 5000;
 
 export function SchemaField({

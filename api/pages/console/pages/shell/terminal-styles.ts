@@ -7,7 +7,7 @@ export function applyStylesByScript(): () => void {
   users += 1;
   const leave = () => {
     users -= 1;
-    // Removes only the replacement, so that the method of the prototype applies again.
+    // Deletes the replacement, a property of `document` itself. The original method, in its prototype, then applies.
     if (users === 0) Reflect.deleteProperty(document, 'createElement');
   };
   if (users > 1) return leave;
@@ -29,7 +29,7 @@ function setAttribute(this: HTMLElement, name: string, value: string): void {
   else Element.prototype.setAttribute.call(this, name, value);
 }
 
-/** Returns an element whose text becomes a style sheet of the page. */
+/** Makes the element act like a <style> element: a text that is set on it becomes a style sheet of the page. */
 function styleElement(element: HTMLElement): HTMLElement {
   const sheet = new CSSStyleSheet();
   document.adoptedStyleSheets.push(sheet);

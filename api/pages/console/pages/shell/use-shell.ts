@@ -18,7 +18,7 @@ const WRITE_ONLY: IClipboardProvider = {
   writeText: (selection, text) => (selection === 'c' ? navigator.clipboard.writeText(text) : undefined),
 };
 
-/** Shows a shell in an element. A change of `attempt` opens a new one. */
+/** Opens a shell in a replica of a service, and shows it in an element. Opens a new shell when `attempt` changes. */
 export function useShell(path: { workspaceId: string; serviceId: string }, attempt: number) {
   const place = useRef<HTMLDivElement>(null);
   const search = useRef<SearchAddon>(null);

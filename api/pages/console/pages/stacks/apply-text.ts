@@ -65,13 +65,19 @@ export function applyText({ actor, error, rollbackOf }: Apply): string {
   return `${rollbackOf === null ? 'Applied' : 'Rolled back'} by ${actor}`;
 }
 
-/** Returns what is shown of a stack's drift. With warnings and no drift, the comparison may have failed. */
+/**
+ * Returns a text with the number of differences between a stack's document and environment (drift). If there are
+ * warnings, the comparison may be incomplete, so the text does not promise that there is no drift.
+ */
 export function driftStatus(drift: number, warnings: number): { tone: Tone; text: string } {
   if (drift > 0) return { tone: 'warn', text: drift === 1 ? '1 change of drift' : `${drift} changes of drift` };
   return warnings > 0 ? { tone: 'plain', text: 'No drift seen' } : { tone: 'good', text: 'No drift' };
 }
 
-/** Returns the sentence above a stack's drift, by how its last apply ended. */
+/**
+ * Returns the sentence above the differences between a stack's environment and its document. Their cause is the last
+ * apply if it did not succeed; otherwise somebody changed the environment by hand.
+ */
 export function driftReason(last: Apply | null): string {
   if (last?.status === 'failed' || last?.status === 'cancelled') {
     return 'The last apply did not do everything. An apply of the same document would change this:';

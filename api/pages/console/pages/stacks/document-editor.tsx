@@ -3,9 +3,9 @@ import u from '../../ui/ui.module.css';
 import { type Fault, numbersOf, offsetOf } from './plan-text.js';
 import t from './stacks.module.css';
 
-/** The height of a line in the style sheet. */
+/** Height of a line of the text, in pixels. The style sheet sets the same height. */
 const LINE_PX = 19;
-/** How many lines are shown above a fault. */
+/** After a click on a fault, the text is scrolled so that about this many lines above the fault are visible. */
 const LINES_ABOVE = 4;
 
 /** A text area with line numbers. Faults are listed beside it, and a click on one leads to its place in the text. */

@@ -28,7 +28,7 @@ export interface Fault {
 
 const SIGNS: Readonly<Record<Change['action'], string>> = { create: '+', update: '~', delete: '−', replace: '±' };
 
-/** The word for each action, and its tone. */
+/** What a plan does with a resource → the word for it and the tone, which determines the word's colour. */
 export const ACTIONS: Readonly<Record<Change['action'], { word: string; tone: Tone }>> = {
   create: { word: 'create', tone: 'good' },
   update: { word: 'change', tone: 'warn' },

@@ -18,7 +18,7 @@ const PATH = '/workspaces/{workspaceId}/stacks/{stackName}';
 
 type Stack = Answer<OperationOf<typeof PATH, 'get'>>['stack'];
 
-/** One stack: its drift as a plan, what it owns, and its applies. */
+/** One stack: how its environment differs from its document (drift), which resources it owns, and its applies. */
 export function StackPage() {
   const path = useParams({ from: '/w/$workspaceId/stacks/$stackName' });
   const query = useGet(PATH, { path }, { working: ({ stack }) => isRunning(stack.lastApply) });
@@ -46,7 +46,8 @@ function Head({ stack: { name, environmentId, lastApply }, workspaceId }: { stac
   const environments = useEnvironments(workspaceId);
   const params = { workspaceId, stackName: name };
   const { data } = useGet(`${PATH}/applies`, { path: params, query: { limit: FIRST_ROWS } });
-  // Rollbacks are skipped, because they do not change the document.
+  // `release` is a field of the document that was applied last. A rollback applies no document, so it is taken from the
+  // newest apply that is no rollback.
   const release = data?.applies.find(({ rollbackOf }) => rollbackOf === null)?.release;
   return (
     <div className={c.head}>
