@@ -100,8 +100,8 @@ function boundRequest(request: IncomingMessage): void {
     socket.off('close', stop);
   };
   for (const event of ['end', 'close', 'error']) request.once(event, stop);
-  // The request emits no `end`, `close` or `error` if the connection closes after the response but before the whole
-  // body has arrived.
+  // If the connection closes after the response but before the whole body has arrived, the request emits no `end`,
+  // `close` or `error`. Only the socket then emits an event that stops the timer.
   socket.once('close', stop);
 }
 

@@ -36,7 +36,8 @@ export function createBoard(engine: Engine, path: string): Middleware {
 }
 
 /**
- * Corrects what BullMQ reports differently with PostgreSQL than with Redis: paused jobs, and the addresses of workers.
+ * Converts job counts and the list of workers to what Bull Board expects. BullMQ reports them differently with
+ * PostgreSQL than with Redis.
  */
 class PostgresQueueAdapter extends BullMQAdapter {
   readonly #queue: JobQueue;
@@ -52,7 +53,7 @@ class PostgresQueueAdapter extends BullMQAdapter {
   }
 
   /**
-   * Returns the worker processes. Each process handles all queues and has one connection whose name ends with
+   * Returns the worker processes. Each handles all queues and has one database connection whose name ends with
    * `LISTENER`.
    */
   override async getWorkers(): ReturnType<BullMQAdapter['getWorkers']> {

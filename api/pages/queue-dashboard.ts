@@ -8,7 +8,7 @@ import type { ApiMiddleware } from '../http/request-state.js';
 
 const DASHBOARD_PATH = '/admin/queues';
 
-/** Content-Security-Policy: the page uses this server only. */
+/** Content-Security-Policy: the page may load from and send to this server only. */
 const POLICY =
   "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; frame-ancestors 'none'; form-action 'self'";
 
@@ -27,7 +27,8 @@ export function dashboard({ config, engine }: { config: Config; engine: Engine }
       ctx.body = 'The user name and the password of the dashboard are needed';
       return;
     }
-    // Browsers send basic credentials with requests of other sites too, so changes must come from our own page.
+    // Browsers also send saved basic credentials with requests that other sites trigger. So requests that change
+    // something must come from our own page.
     const changes = !['GET', 'HEAD'].includes(ctx.method);
     if (changes && senderOf(ctx, config.publicUrl) !== 'own') throw refusedChange();
     ctx.set('Content-Security-Policy', POLICY);

@@ -6,7 +6,10 @@ export interface RelayHooks {
   onAnswer(data: Buffer, isBinary: boolean): void;
   /** Called with each message from the client, before it is passed on. */
   onRequest(data: Buffer, isBinary: boolean): void;
-  /** True if binary messages are parts of one stream, so that they can be merged. */
+  /**
+   * True if binary messages are parts of one byte stream, as in a tunnel. Those that wait to be sent may then be
+   * merged.
+   */
   merges: boolean;
   /** Called once, when either side closes. `worker` is how the worker closed; null if the client disconnected first. */
   onEnd(worker: { code: number; reason: string } | null): void;
@@ -39,7 +42,7 @@ export function relay(client: WebSocket, worker: WebSocket, hooks: RelayHooks): 
 }
 
 /**
- * Returns false for close codes that must not be sent. They mean that no code was received (1006: a lost connection).
+ * Returns false for WebSocket close codes that an endpoint may report but not send, such as 1006 for a lost connection.
  */
 function isSendable(code: number): boolean {
   return code >= 1000 && ![1004, 1005, 1006, 1015].includes(code);
@@ -53,7 +56,7 @@ function pump(
 ): Outlet {
   const outlet = new Outlet(to, () => from, { merges });
   from.on('message', (data: Buffer, isBinary: boolean) => {
-    // Empty messages are dropped. Streams limit the number of queued bytes, so any number of empty ones could be
+    // Empty messages are dropped, because the limit on queued data counts bytes. Otherwise any number of them could be
     // queued.
     if (isBinary && data.length === 0) return;
     seen(data, isBinary);

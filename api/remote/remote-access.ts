@@ -30,17 +30,17 @@ import { TunnelTraffic } from './tunnel-traffic.js';
 import { TunnelUses } from './tunnel-uses.js';
 
 /**
- * Interval between access checks of open sessions, in milliseconds. Revoking a key closes its sessions within two
- * seconds.
+ * Interval between checks that the users of open sessions still have access, in milliseconds. Revoking a key closes its
+ * sessions within two seconds.
  */
 const WATCH_MS = 1_000;
 /**
- * Number of access checks after which the open sessions are recorded as still open. `LOOKS_PER_SEARCH` is the number of
- * checks between two searches for shells whose API process has died.
+ * Every fifth access check updates the time at which the open sessions were last seen. Every fifteenth looks for shells
+ * that were not seen for long, because their API process has died.
  */
 const LOOKS_PER_TOUCH = 5;
 const LOOKS_PER_SEARCH = 15;
-/** Number of consecutive access checks after which all sessions are closed if the database answered none of them. */
+/** All sessions are closed if this many consecutive access checks fail because the database does not answer. */
 const MAX_FAILED_LOOKS = 15;
 /** Interval between pings, in milliseconds. Proxies close connections without traffic. */
 const PING_MS = 25_000;
@@ -145,8 +145,7 @@ export class RemoteAccess {
       await this.#misses.penalty(address);
       return refuse(socket, '404 Not Found');
     }
-    // A closed socket does not count towards the limits. Its close event may be over, and then nothing would subtract
-    // it.
+    // A closed socket must not take a place: its close event may be over, and then nothing would release the place.
     if (socket.destroyed) return;
     const leave = this.#places.take(session);
     if (leave === null) return refuse(socket, '429 Too Many Requests');
@@ -235,7 +234,7 @@ export class RemoteAccess {
     const reason = cause?.reason ?? reasonOfEnd(exitCode, worker);
     if (session.kind === 'tunnel') this.#uses.end(session, reason);
     if (connection.recording !== null) this.#record(connection.recording.flush());
-    // A tunnel outlives its connections, unless its user lost access.
+    // A shell ends with its connection. A tunnel stays open for further connections, unless its user lost access.
     if (session.kind === 'shell' || cause?.code === CLOSE.accessEnded)
       this.#record(this.#close(session, reason, exitCode));
   }

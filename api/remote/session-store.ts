@@ -12,8 +12,8 @@ import { isMfaMissing } from '../auth/authorize.js';
 const OPERATIONS = { shell: 'shell.open', tunnel: 'tunnel.open' } as const satisfies Record<RemoteKind, OperationName>;
 
 /**
- * Uses a ticket from a client's address and returns its session. Returns null if there is no such ticket, it has
- * expired, or a shell's ticket was already used.
+ * Redeems a client's ticket for its session, and records the client's address. Returns null if the ticket is unknown or
+ * expired, if its session has ended, or if it is a shell's and was already used.
  */
 export function takeTicket(
   db: Db,

@@ -1,6 +1,6 @@
 import type { RemoteSessionRow } from '../../shared/remote/store.js';
 
-/** Time without a connection after which the use of a tunnel ends, in milliseconds. */
+/** A use of a tunnel ends, and is recorded in the audit log, after this many milliseconds without a connection. */
 const REST_MS = 3_000;
 
 interface Use {
@@ -18,7 +18,10 @@ interface Use {
 /** The details of a tunnel's use in the audit log. */
 export type UseFacts = Pick<Use, 'connections' | 'bytesToService' | 'bytesToClient' | 'reason'> & { seconds: number };
 
-/** Counts the connections of tunnels. A use starts with a connection and ends shortly after the last one. */
+/**
+ * Groups the connections of each tunnel into uses, for the audit log. A use starts with a connection and ends shortly
+ * after the last one has closed.
+ */
 export class TunnelUses {
   readonly #uses = new Map<string, Use>();
   readonly #ended: (session: RemoteSessionRow, facts: UseFacts) => void;

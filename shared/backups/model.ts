@@ -61,14 +61,14 @@ export function expiryOf(createdAt: Date, configuration: Parameters<typeof reten
  * backups of all services are spread over the day.
  */
 export function slotOfDay(serviceId: string): number {
-  // The last digits of a UUID are random, even in version 7.
+  // The last digits of a UUID are random, even in version 7. So the backup times are evenly spread over the day.
   const random = Number.parseInt(serviceId.replaceAll('-', '').slice(-8), 16);
   return Math.floor((random / 0x1_0000_0000) * 86_400) * 1000;
 }
 
 export interface ScheduledService {
   id: string;
-  /** When the service first went live. Earlier backup times are not due. */
+  /** When the service first went live. No backup is due for scheduled times before this. */
   liveSince: Date;
   /** The last scheduled time for which a backup was created; null if there is none. */
   lastSlot: Date | null;

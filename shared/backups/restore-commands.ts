@@ -13,8 +13,8 @@ type Service = Pick<ServiceRow, 'id' | 'kind' | 'configuration'>;
 
 /**
  * Throws conflict unless a backup of the service `from` can be restored into `service`. The backup must have succeeded
- * and must fit, and no restore of the service may be in progress. Throws the error of `missing` if there is no such
- * backup.
+ * and must fit into `service`, and no other restore into `service` may be in progress. If there is no such backup,
+ * throws the error that `missing` returns.
  */
 export async function assertRestorable(
   trx: Transaction,

@@ -7,7 +7,7 @@ export interface DataFacts {
   kind: ServiceKind;
   /** The major version of PostgreSQL; '' for services of other kinds. */
   version: string;
-  /** Maximum size of the data under a database's plan, in bytes. */
+  /** Maximum size of the data, in bytes, which the database's plan sets; 0 for services that are not databases. */
   storageBytes: number;
   volumes: readonly { name: string; size_gb: number }[];
 }

@@ -193,7 +193,9 @@ export async function hideBackupsOfDeleted(db: Db): Promise<void> {
   );
 }
 
-/** Returns hidden backups whose archive is in one of these stores or was never written. */
+/**
+ * Returns up to 100 hidden backups that can be deleted. Their archive is in one of these stores or was never written.
+ */
 export function hiddenBackups(
   db: Db,
   stores: readonly string[],
@@ -211,13 +213,16 @@ export async function deleteBackup(db: Db, id: string): Promise<void> {
   await db.raw('delete from backups where id = ? and deleted_at is not null', [id]);
 }
 
-/** Returns which of these archives belong to a backup that has not failed. The others are leftovers. */
+/**
+ * Returns which of these archives belong to a backup that has not failed. The others are left over, for example from
+ * failed attempts.
+ */
 export async function namedObjects(db: Db, objects: readonly string[]): Promise<Set<string>> {
   const named = `select object from backups where object = any(:objects) and status <> 'failed'`;
   return new Set(await valuesOf<string>(db, named, { objects }));
 }
 
-/** Returns the claims of all unfinished backups, as `<id>-<fence>`. */
+/** Returns `<id>-<fence>` of each unfinished backup. The name of the archive that it may be writing ends with this. */
 export async function openClaims(db: Db): Promise<Set<string>> {
   return new Set(await valuesOf<string>(db, `select id || '-' || fence from backups where finished_at is null`));
 }

@@ -49,9 +49,9 @@ export async function deployCommit(
 }
 
 /**
- * Returns a check that refuses values of a protected environment to a service in an unprotected one. It replaces the
- * check of the caller's role, because a push has no caller. For a service in a protected environment, a user with the
- * required role has enabled automatic deployment.
+ * Returns an authorization check for a deployment that a push triggers. Such a deployment has no caller whose role
+ * could be checked. The check refuses values of a protected environment to a service in an unprotected one. In a
+ * protected environment, a user with the required role has enabled automatic deployment.
  */
 export async function ownEnvironmentOnly(
   trx: Transaction,

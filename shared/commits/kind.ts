@@ -1,8 +1,8 @@
 import { ABANDONED, defineKind, RECORD_QUEUE } from '../engine/kind.js';
 
 /**
- * The record kind of reports of new commits. One transaction queues the deployment and marks the report as handled, so
- * no lease is needed.
+ * The kind of record that reports a new commit. One transaction queues the deployment and marks the report as handled,
+ * so no lease is needed.
  */
 export const COMMIT_EVENTS = defineKind({
   table: 'commit_events',

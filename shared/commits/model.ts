@@ -4,14 +4,15 @@ import { SKIPPED, skipsDeployment } from '../hooks/model.js';
 export interface KnownCommits {
   /** The last commit that was handled; null if there is none. */
   head: string | null;
-  /** The commit of the branch's latest deployment; null if there is none. */
+  /** True if an unfinished deployment of the branch has not determined yet which commit it deploys. */
   deployed: string | null;
   /** True if a waiting deployment has not resolved its commit yet. */
   undecided: boolean;
 }
 
 /**
- * `first`: nothing is stored about the branch yet. `wait`: a waiting deployment will resolve the head commit itself.
+ * `first`: nothing is stored about the branch yet. `wait`: an unfinished deployment will itself look up the head commit
+ * and deploy it.
  */
 export type Novelty = 'known' | 'news' | 'first' | 'wait';
 
@@ -42,8 +43,8 @@ export function reasonAgainst({ autoDeploy, message, changed, matters }: CommitF
 }
 
 /**
- * Interval between polls of a repository, in milliseconds. `hooked` if a hook reports its pushes; `longest` is the
- * maximum after failures.
+ * Interval between polls of a repository, in milliseconds. `hooked`: a hook also reports its pushes. `unhooked`: no
+ * hook does. `longest`: the maximum after failed polls.
  */
 const POLL_MS = { unhooked: 60_000, hooked: 15 * 60_000, longest: 60 * 60_000 };
 

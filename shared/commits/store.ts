@@ -188,8 +188,8 @@ export async function endWatches(db: Db): Promise<void> {
   await db.raw(
     `delete from commit_watches w where not exists (select from services s where s.id = w.service_id and ${WATCHED})`,
   );
-  // Null makes the next poll record the existing branches without creating previews for them, if previews are enabled
-  // again later.
+  // Clears `branches_at` of services without automatic previews. If previews are enabled again, the next poll then only
+  // records the existing branches, and does not create previews for them.
   await db.raw(
     `update commit_watches w set branches_at = null where branches_at is not null
         and not exists (select from services s where s.id = w.service_id and s.configuration ->> 'previewMode' = 'automatic')`,
@@ -205,7 +205,8 @@ export interface DueRepository {
 }
 
 /**
- * Takes repositories whose poll is due. They are due again in five minutes, in case this process dies before it polls.
+ * Returns repositories whose poll is due, and sets their next poll to five minutes from now. They are therefore polled
+ * again if this process dies before it polls them.
  */
 export async function takeDueRepositories(db: Db, limit: number): Promise<DueRepository[]> {
   return rowsOf<DueRepository>(

@@ -76,7 +76,10 @@ function assemble(values: Values, env: Environment) {
     apiHosts: values.API_HOSTS,
     /** The public URL of the API and the console, without a trailing slash. */
     publicUrl: (values.PUBLIC_URL ?? `http://localhost:${values.PORT}`).replace(/\/+$/, ''),
-    /** Null if the platform must detect this URL itself. Without a trailing slash. */
+    /**
+     * The URL at which other hosts reach this API, without a trailing slash. Null if the platform must detect it
+     * itself.
+     */
     internalUrl: values.INTERNAL_URL?.replace(/\/+$/, '') ?? null,
     trustProxy: values.TRUST_PROXY,
     rateLimits: {
@@ -168,8 +171,8 @@ function assemble(values: Values, env: Environment) {
     docker: { host: values.DOCKER_HOST, registryUrl: values.REGISTRY_URL },
     baseImages: values.BASE_IMAGES,
     dataImages: { postgres: values.POSTGRES_IMAGE, redis: values.REDIS_IMAGE },
-    // Null unless builds run in containers. BUILDKIT_HOST may be set for other tools, with an address that `conflicts`
-    // would refuse.
+    // The address of BuildKit; null unless builds run in containers. Otherwise BUILDKIT_HOST may be set for other
+    // tools, in a form that `conflicts` would refuse.
     railpack: { buildkitHost: values.RUNTIME === 'swarm' ? values.BUILDKIT_HOST : null, searchPath: values.PATH },
   };
 }
@@ -233,8 +236,8 @@ function pick(env: Environment, patterns: readonly string[]): Record<string, str
 }
 
 /**
- * Matches variables that a prefix such as `CARGO_*` must not pass to builds. They name folders of the platform's host,
- * or contain tokens for publishing packages.
+ * Matches variables that are not passed to builds even if a pattern such as `CARGO_*` matches them. They name folders
+ * of the platform's host, or contain tokens for publishing packages.
  */
 const NOT_OF_MIRRORS = /_(HOME|DIR|TOKEN)$/;
 

@@ -30,9 +30,10 @@ const OOM_SCORE = 500;
 
 /**
  * Returns a shell script that sets the limits and then executes the command. If `ulimit` cannot set a limit, the
- * current one is already stricter. The descriptor `tether` is one end of a pipe whose other end only this process
- * holds. When that end closes, because this process or the command has exited, a watcher kills the rest of the process
- * group. While the watcher runs, the system does not reuse the group's id.
+ * current one is already stricter. A watcher waits on the descriptor `tether`, one end of a pipe whose other end only
+ * this Node.js process holds. That end closes when this process exits, or when it notices that the command has exited.
+ * The watcher then kills the rest of the process group. While the watcher runs, the system does not reuse the group's
+ * id.
  */
 function program({ memoryBytes, processorSeconds, fileBytes, openFiles }: ChildLimits, tether: number): string {
   const closed = Array.from({ length: tether - 2 }, (_, i) => `${i + 3}>&-`).join(' ');

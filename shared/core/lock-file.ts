@@ -10,10 +10,10 @@ export type LockAttempt<H> = { taken: true } | { taken: false; holder: H };
 const RETRY_MS = 5;
 
 /**
- * Links the file `own` to `path` as a lock. If the lock is taken, returns its running holder. `livingHolder` parses a
- * lock's text: it returns the holder, or null if the holder has exited or the text is unreadable (for example because
- * the disk was full). A lock without a running holder is removed, and the attempt repeated. `own` also remains at its
- * own path. The texts of two holders must differ.
+ * Links the file `own` to `path` as a lock. If a running holder already has the lock, returns that holder. A lock
+ * without a running holder is removed, and the attempt repeated. `livingHolder` returns the running holder that a
+ * lock's text names. It returns null if the holder has exited or the text is unreadable, for example because the disk
+ * was full. `own` also remains at its own path. The texts of two holders must differ.
  */
 export async function tryLockFile<H>(
   path: string,

@@ -10,8 +10,8 @@ const ACTING = '\\x00-\\x08\\x0b\\x0c\\x0e-\\x1f\\x7f-\\x9f\u2066-\u2069\u2028-\
 export const CONTROL = `\\t\\n\\r${ACTING}`;
 
 /**
- * Matches the characters of `CONTROL`, and unpaired surrogates: requests cannot contain those
- * (`api/http/parse-json.ts`), but other strings can.
+ * Matches the characters of `CONTROL`, and unpaired surrogates. `api/http/parse-json.ts` refuses unpaired surrogates in
+ * requests, but strings from other sources can contain them.
  */
 const CONTROLS = new RegExp(`[${CONTROL}\\ud800-\\udfff]`, 'gu');
 

@@ -7,13 +7,13 @@ const AuditEntrySchema = Strict(
     id: Uuid,
     /** The API operation, such as `service.update`. */
     operation: Type.String(),
-    /** The user's e-mail address at the time of the write; for a hook, its git host. */
+    /** `name` is the name of the API key; null if the write was authorized by another kind of credential. */
     actor: Type.String(),
     /** `name` is the name of the API key; null for other credentials. */
     credential: Strict({ kind: oneOf('CredentialKind', CREDENTIAL_KINDS), id: Uuid, name: Nullable(Type.String()) }),
     /**
-     * `path` is the request's path within the workspace. `id` and `name` are those of the changed record, if it has
-     * them.
+     * `path` is the request's path within the workspace. `id` and `name` are those of the changed record. `id` is null
+     * if the write concerns no single record.
      */
     target: Strict({ path: Type.String(), id: Nullable(Uuid), name: Type.String() }),
     requestId: Type.String(),

@@ -10,7 +10,7 @@ export const CANVAS_LIMITS = { nodes: 2000, groups: 2000, edges: 10_000, referen
 const FARTHEST = 10_000_000;
 const Coordinate = Type.Number({ minimum: -FARTHEST, maximum: FARTHEST });
 
-/** Node → position. The key is a service's id, or `group:<id>` for an environment group. */
+/** Positions of nodes. Each key is a service's id, or `group:<id>` for an environment group. */
 export const CanvasPositions = Type.Record(
   Type.String({ pattern: '^(group:)?[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$' }),
   Type.Object({ x: Coordinate, y: Coordinate }, { additionalProperties: false }),
@@ -59,7 +59,7 @@ export interface CanvasGroup {
 }
 
 export interface CanvasEdge {
-  /** Identifies the edge. The id is the same in every response, as long as the connection exists. */
+  /** The edge's id. It is the same in every response until the connection between the two nodes is removed. */
   id: string;
   source: string;
   target: string;

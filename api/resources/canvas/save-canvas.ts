@@ -8,7 +8,7 @@ import { type CanvasView, readCanvas, replaceLayout } from './store.js';
 const MAX_DETAILS = 20;
 
 /**
- * Replaces the saved layout of a scope (specification, Canvas rules). `layout.revision` must be the revision that the
+ * Replaces the saved layout of a canvas (specification, Canvas rules). `layout.revision` must be the revision that the
  * caller has read. Throws not_found, canvas_revision_conflict, canvas_invalid_node, canvas_too_large.
  */
 export async function saveCanvas(trx: Transaction, scope: CanvasScope, layout: CanvasLayout): Promise<CanvasView> {
@@ -19,7 +19,7 @@ export async function saveCanvas(trx: Transaction, scope: CanvasScope, layout: C
   return canvas;
 }
 
-/** Locks the scope, so that it cannot be deleted before the commit. */
+/** Locks the canvas's environment and project, so that neither can be deleted before the commit. */
 async function hold(trx: Transaction, { workspaceId, projectId, environmentId }: CanvasScope): Promise<void> {
   if (environmentId !== null && !(await shareLockEnvironment(trx, workspaceId, environmentId))) {
     throw new AppError('not_found');

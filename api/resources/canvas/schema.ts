@@ -8,10 +8,7 @@ export const CanvasQuery = Strict({
   environmentId: Type.Optional(described(Uuid, 'Only services of this environment; projectId is needed with it')),
 });
 
-/**
- * Maximum revision. Each save increments the revision, and every JSON parser represents integers up to this one
- * exactly.
- */
+/** Maximum revision of a layout. Each save increments the revision. JSON parsers may round larger integers. */
 const MAX_REVISION = Number.MAX_SAFE_INTEGER;
 
 export const SaveCanvasBody = Strict({

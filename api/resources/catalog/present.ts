@@ -19,8 +19,8 @@ export function presentCatalog(config: Config, workers: WorkerAbilities): Catalo
       hostingEnabled: config.hostingEnabled,
       workerOnline: workers.online,
       /**
-       * True if builds and replicas have isolated networks. The containers of a swarm always have. Otherwise it depends
-       * on the workers.
+       * True if builds and replicas run in isolated networks. Containers of a Docker swarm always do. Otherwise, every
+       * online worker must support it.
        */
       networkIsolation: containers || workers.networkIsolation,
       rollbacks: true,

@@ -8,7 +8,7 @@ import { type DrainSignal, endpointProblem, MAX_DRAINS, reservedHeader } from '.
 import type { CommandDeps } from '../../../shared/secrets/command-deps.js';
 import { SEALED, sealIn } from '../../../shared/secrets/sealed-columns.js';
 
-/** A drain, with its signals and their combined state. */
+/** A drain with the signals that it sends (logs, metrics, traces). The delivery states of the signals are combined. */
 export interface DrainView {
   id: string;
   service_id: string | null;

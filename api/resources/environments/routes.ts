@@ -14,7 +14,10 @@ import { groupsAcross, referencesInto } from './store.js';
 const COLLECTION = '/workspaces/:workspaceId/projects/:projectId/environments';
 const ONE = '/workspaces/:workspaceId/projects/:projectId/environments/:environmentId';
 
-/** There is no route for reading an environment, because projects include theirs. */
+/**
+ * Environments of a project. No route reads a single environment, because a project's response contains its
+ * environments.
+ */
 export const environmentRoutes = [
   defineRoute({
     method: 'POST',

@@ -27,9 +27,9 @@ export const CreateEnvironmentResponse = Strict({
 const Named = { id: Uuid, name: Type.String() };
 
 /**
- * If the request protects the environment, the response lists what is shared with services outside it. `references` are
- * variables outside the environment that refer to its services; `sharedGroups` are groups linked to services both
- * inside and outside. From then on, only admins can deploy the services that use them.
+ * If the request protects the environment, the response lists what connects it with outside services. `references` are
+ * variables outside the environment that refer to its services. `sharedGroups` are groups linked to services both
+ * inside and outside. From then on, only admins can deploy services that use these variables or groups.
  */
 export const UpdateEnvironmentResponse = Strict({
   environment: EnvironmentSchema,

@@ -33,7 +33,8 @@ export function forgeAddress(forge: Forge, repository: string, apiUrl?: string):
   const all = [...path, last].map(decoded);
   if (all.some((part) => part === null || part === '.' || part === '..' || /[/\\]/.test(part))) return null;
   const parts = all as string[];
-  // GitLab groups can be nested, so the path prefix of a GitLab installation is known only from the API's URL.
+  // GitLab groups can be nested, so a project's path may have any number of parts. Which first parts of the address
+  // belong to GitLab's own URL is known only from the API's URL.
   const root = forge === 'gitlab' ? rootOf(given, parts) : parts.slice(0, -2);
   const project = parts.slice(root.length).join('/');
   if (given !== undefined) return { apiUrl: given, project };
@@ -46,7 +47,7 @@ export function forgeAddress(forge: Forge, repository: string, apiUrl?: string):
   return { apiUrl: origin + prefix + API_PATHS[forge], project };
 }
 
-/** Returns the first parts of a repository's path that belong to the URL of GitLab and not to a group. */
+/** Returns the first parts of a repository's path that belong to GitLab's own URL, and not to a group. */
 function rootOf(apiUrl: string | undefined, parts: readonly string[]): string[] {
   if (apiUrl === undefined || !URL.canParse(apiUrl)) return [];
   const prefix = new URL(apiUrl).pathname

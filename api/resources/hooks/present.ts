@@ -4,8 +4,8 @@ import type { HookView } from './schema.js';
 import type { ShownHook } from './store.js';
 
 /**
- * Presents an incoming webhook without its secret and token. A deploy hook cannot be called with this `url`, which
- * lacks its key.
+ * Presents an incoming webhook without its secret and token. For a deploy hook, `url` lacks the secret key that a call
+ * needs.
  */
 export function presentHook(row: ShownHook, { publicUrl }: Pick<Config, 'publicUrl'>): HookView {
   return {

@@ -18,8 +18,8 @@ export interface ReportsInput {
 
 /**
  * Configures a hook to report deployment statuses to its git host. The git host's API URL is stored with the token, so
- * that a later change of the service's repository cannot send the token to another host. With a new token for the same
- * repository, existing comments continue to be updated. Throws invalid_request; conflict for a hook of a preview.
+ * that a later change of the service's repository cannot send the token to another host. If only the token is new,
+ * comments that were already posted are still updated. Throws invalid_request; conflict for a hook of a preview.
  */
 export async function setReports(
   trx: Transaction,
@@ -54,8 +54,8 @@ export async function setReports(
     not_before: trx.fn.now(),
     failures: 0,
   };
-  // If the service has moved to another repository, the row of the old one is deleted with its reports: comments there
-  // cannot be updated through the new repository.
+  // If the service's repository has changed, the stored target and its reports are deleted: comments in the old
+  // repository cannot be updated through the new one.
   const other = [address.apiUrl, address.project];
   await trx('forge_targets').where({ id }).whereRaw('(api_url, project) is distinct from (?, ?)', other).delete();
   await trx('forge_targets')

@@ -32,7 +32,9 @@ export type ShownHook = HookRow & {
   report_error: string | null;
 };
 
-/** SQL: the most recent error in reporting to the git host `t`. Of each kind of report, only the latest one counts. */
+/**
+ * SQL: the error of the last failed report to the git host `t`. A later successful report of the same kind hides it.
+ */
 const REPORT_ERROR = `(select r.error from (
     select distinct on (kind) error, updated_at from forge_reports where hook_id = t.id and (error <> '' or sent is not null)
      order by kind, updated_at desc) r where r.error <> '' order by r.updated_at desc limit 1)`;

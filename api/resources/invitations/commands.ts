@@ -65,7 +65,7 @@ async function replaceInvitation(trx: Transaction, { workspaceId, actor, email, 
   if ((await countSentInvitations(trx, workspaceId)) >= MAX_INVITATIONS)
     throw new AppError('capacity_exceeded', `A workspace sends at most ${MAX_INVITATIONS} invitations in seven days`);
   await endInvitations(trx, workspaceId, email);
-  // A placeholder: `mailInvitation` sets the token later, because it sends the e-mail after the commit.
+  // A placeholder for the token's hash. After the commit, `mailInvitation` creates the token that it sends by e-mail.
   const { hash } = newToken();
   return insertInvitation(trx, { workspace_id: workspaceId, email, role, invited_by: actor.email, token_hash: hash });
 }

@@ -66,7 +66,7 @@ export const keyRoutes = [
   }),
 ];
 
-/** Returns the user whose keys the caller may list and revoke. Null if the caller may do so for all members. */
+/** Returns the user to whose API keys the caller is limited. Null for an admin, who may list and revoke all keys. */
 function ownerSeen({
   workspace,
   caller,

@@ -27,11 +27,11 @@ const ANSWER_BYTES = 2 * 1024 * 1024;
 /** Lines in ascending order of id (specification, Logs). */
 export interface LogBatch {
   lines: LogLineRow[];
-  /** True if there are later lines, or if a search stopped before it could know. */
+  /** True if there are later lines, or if a search ran out of time before it had examined all later lines. */
   hasMore: boolean;
   /** The value of `after` for the next request. */
   cursor: number;
-  /** Lines before this id were not searched, because the search stopped early; null if all were. */
+  /** If a search ran out of time, the id of the oldest line that it examined; otherwise null. */
   unsearchedBefore: number | null;
 }
 
@@ -51,7 +51,7 @@ export async function readLogs(db: Db, query: LogQuery, now = new Date()): Promi
   return query.after === undefined ? reader.newest() : reader.later(query.after);
 }
 
-/** Returns true if no index fits the query, so that every line may have to be examined. */
+/** Returns true if the query has a filter without an index, so that every line may have to be examined. */
 export function isFiltered({
   search,
   source,

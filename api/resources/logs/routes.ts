@@ -75,8 +75,9 @@ function showsPreviews({ row }: WorkspaceAccess): boolean {
 }
 
 /**
- * Returns the branch to which the log is limited by default. Returns undefined if the workspace's setting includes logs
- * of previews. For a preview, returns the branch of the base service, so that the preview's own lines are excluded.
+ * Returns the branch to which a service's log is limited by default. It is the service's own, or that of a preview's
+ * base service: a preview's own lines are then excluded. Returns undefined, which means no limit, if the workspace's
+ * setting includes logs of previews.
  */
 async function shownBranch(
   { db, workspace }: Pick<ReadRequest<'/workspaces/:workspaceId'>, 'db' | 'workspace'>,

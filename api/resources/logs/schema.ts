@@ -37,7 +37,7 @@ export const LogResponse = Strict({
   hasMore: Type.Boolean(),
   items: Type.Array(LogLineSchema),
   limit: Type.Integer({ minimum: 1, maximum: 500 }),
-  /** Set if a search stopped before it examined all older lines. The next request passes it as `before`. */
+  /** Set if a search ran out of time before it had examined all older lines. The next request passes it as `before`. */
   unsearchedBefore: Type.Optional(Type.Integer({ minimum: 1 })),
 });
 export type LogBatchView = Static<typeof LogResponse>;

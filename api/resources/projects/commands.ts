@@ -36,7 +36,7 @@ export async function updateProject(
   if (!(await updateProjectRow(trx, workspaceId, projectId, { ...changes, name }))) throw new AppError('not_found');
 }
 
-/** Deletes an empty project and its environments. Throws not_found; conflict with the names of what is still in it. */
+/** Deletes an empty project and its environments. Throws not_found; conflict that names its services and groups. */
 export async function deleteProject(trx: Transaction, { workspaceId, projectId }: ProjectInput): Promise<void> {
   await lockEnvironments(trx, projectId);
   const project = await lockProject(trx, workspaceId, projectId);

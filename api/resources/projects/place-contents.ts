@@ -42,7 +42,10 @@ function idOf(place: Place): string {
   return 'projectId' in place ? place.projectId : place.environmentId;
 }
 
-/** Prepares the deletion of a locked project or environment. Throws conflict with the names of what is still in it. */
+/**
+ * Prepares the deletion of a locked project or environment. Throws conflict with the names of services and groups that
+ * are still in it.
+ */
 export async function prepareRemoval(trx: Transaction, title: string, place: Place): Promise<void> {
   const left = describe(await contentsOf(trx, place));
   if (left) throw new AppError('conflict', `${title} is not empty: move or delete ${left} first`);

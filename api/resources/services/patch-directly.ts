@@ -7,7 +7,7 @@ import type { ServicePresentation, UpdateServiceBody } from './schema.js';
 
 type Patch = DirectRequest<'/workspaces/:workspaceId/services/:serviceId', object, Static<typeof UpdateServiceBody>>;
 
-/** Service id → the newest change that this process is making. */
+/** Service id → the latest change that this process is making to the service. The next change waits for it. */
 const underWay = new Map<string, Promise<ServiceView | undefined>>();
 
 /**

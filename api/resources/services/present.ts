@@ -58,7 +58,10 @@ export function presentService(row: ServiceView, config: Config): ServicePresent
   };
 }
 
-/** Returns since when a service has been asleep, and when it slept last. Omits what does not apply. */
+/**
+ * Presents a service's current sleep and its last completed one; omits each if there is none. `frozen` means that the
+ * replicas of the sleeping service are frozen instead of stopped.
+ */
 function presentSleep(row: ServiceView): Pick<ServicePresentation, 'asleepSince' | 'frozen' | 'lastSleep'> {
   const { asleep_since, last_asleep_since, woke_at, frozen } = row;
   const ended = wantedReplicas(row) === 0;

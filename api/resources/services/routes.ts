@@ -103,8 +103,8 @@ export const serviceRoutes = [
     handler: async (request) => {
       const { trx, deps, params, caller, body, authorize, needEngine } = request;
       const moves = body.projectId !== undefined || body.environmentId !== undefined;
-      // `updateService` checks the environment in which the service ends up. If the service moves, the environment that
-      // it leaves is read after the lock is taken, so that its protection is current.
+      // A move needs permission for both environments. `updateService` checks the new one. Whether the old one is
+      // protected is read after the lock is taken, so that it is current.
       const service = moves
         ? await lockService(request)
         : found(await lockServiceRow(trx, params.workspaceId, params.serviceId));

@@ -7,7 +7,7 @@ export interface StatusFacts {
   latestDeploymentState: DeploymentState | null;
 }
 
-/** Derives the status that users see. If a release is live, a later failure does not change the status. */
+/** Derives the status that users see. A failed deployment does not change it while an earlier release is live. */
 export function serviceStatus(facts: StatusFacts): ServiceStatus {
   if (facts.lifecycleStatus === 'deleting' || facts.lifecycleStatus === 'deleted') return 'deleting';
   const latest = facts.latestDeploymentState;

@@ -50,8 +50,8 @@ export async function bootstrapOf(
 }
 
 /**
- * The URL is below PUBLIC_URL, because the provider redirects the browser to PUBLIC_URL. The cookie that the sign-in
- * sets must be valid there.
+ * Presents the OpenID Connect provider, with the URL that starts a sign-in. This URL is below PUBLIC_URL, because the
+ * provider redirects the browser back to PUBLIC_URL, where the sign-in's cookie must be valid.
  */
 function presentProvider({ oidc, publicUrl }: ApiDeps['config']): BootstrapPresentation['provider'] {
   return oidc && { name: oidc.name, url: publicUrl + START_PATH };

@@ -23,7 +23,7 @@ export const BootstrapResponse = Strict({
   csrfToken: Type.String(),
   user: Nullable(UserSchema),
   workspaces: Type.Array(WorkspaceSchema),
-  /** Workspaces of the user that this session cannot access, because it was started with a password. */
+  /** Workspaces of the user that refuse this session, because it was started with a password. */
   closedWorkspaces: Type.Array(Strict({ id: Uuid, name: Type.String() })),
   /** The OpenID Connect provider. To sign in, a browser navigates to `url`, optionally with `?returnTo=<path>`. */
   provider: Nullable(Strict({ name: Type.String(), url: Type.String() })),
@@ -48,7 +48,9 @@ export const SignInBody = Strict({
 });
 /** The token of a sign-in link, which can be used once. */
 export const LinkBody = Strict({ token: Token, ...SecondFactor });
-/** Empty for a sign-in with a passkey alone; otherwise the first proof of a sign-in, which the passkey completes. */
+/**
+ * The password or sign-in link that a passkey completes as the second step. Empty for a sign-in with a passkey alone.
+ */
 export const PasskeyOptionsBody = Strict({
   email: Type.Optional(Type.String({ maxLength: 254 })),
   password: Type.Optional(Password),
@@ -68,7 +70,7 @@ export const EnrolBody = Strict({ password: Type.Optional(Password) });
  * code.
  */
 export const EnrolmentResponse = Strict({ secret: Type.String(), otpauthUri: Type.String() });
-/** The session gets a new cookie, to which this CSRF token belongs. */
+/** Changing the second factor replaces the session's cookie. `csrfToken` belongs to the new cookie. */
 export const FactorResponse = Strict({ mfaEnabled: Type.Boolean(), csrfToken: Type.String() });
 /** Codes that can each be used once instead of a code from the authenticator. No other response contains them. */
 export const BackupCodesResponse = Strict({ codes: Type.Array(Type.String()) });

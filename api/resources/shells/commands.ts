@@ -26,13 +26,13 @@ export const REACHABLE_KINDS: readonly ServiceKind[] = ['web', 'private', 'worke
 
 const DAY_MS = 86_400_000;
 
-/** The user who opens a session, with the credential and request. */
+/** The user who opens a shell or tunnel, with the user's credential and the id of the request. */
 export type Opener = Pick<Caller, 'email' | 'userId' | 'kind' | 'credentialId'> & { requestId: string };
 
 type SessionInput = Pick<NewRemoteSession, 'kind'> &
   Partial<Pick<NewRemoteSession, 'command' | 'columns' | 'rows' | 'port' | 'recorded_until'>>;
 
-/** Stores a session with a replica, in the name of the user who opens it. Returns it with its ticket. */
+/** Stores a shell or tunnel to a replica, on behalf of the user who opens it. Returns it with its secret ticket. */
 export async function storeSession(
   trx: Transaction,
   {
@@ -96,7 +96,7 @@ export async function prepareShell(
   const replica = await findReachableReplica(trx, service, body.replica);
   await assertEntered(trx, replica.host_id);
   await assertVariablesPermitted(trx, replica.deployment_id, authorize);
-  // The recording is kept as long as the log lines that the service writes now.
+  // A recording is kept for as many days as a log line that is written under the service's current plan.
   const recorded_until = isRecorded ? new Date(Date.now() + logDaysOf(service.configuration.plan) * DAY_MS) : null;
   return storeSession(trx, { service, replica, opener }, { kind: 'shell', command, columns, rows, recorded_until });
 }

@@ -42,7 +42,7 @@ export async function findReachableReplica(
   return replica;
 }
 
-/** Throws conflict if no worker of the host can start commands in its replicas. */
+/** Throws conflict unless an online worker of the host can start commands in the host's replicas. */
 export async function assertEntered(db: Db, hostId: string): Promise<void> {
   const workers = (await onlineWorkers(db)).filter(({ host_id }) => host_id === hostId);
   if (workers.length === 0) throw conflict('No worker of its host is online; try again later');

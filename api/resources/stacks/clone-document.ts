@@ -11,9 +11,9 @@ export interface ClonedDocument {
 }
 
 /**
- * Returns the document for a clone of an environment: the pulled document without domains. `wishes` are the documents
- * of the environment's stacks by id. If one of them contains the current value of a variable or generates it, its entry
- * is copied. Every other value becomes a secret. Pure. Throws conflict if names are not unique.
+ * Returns the document for a clone of an environment: its pulled document, without domains. `wishes` are the documents
+ * that were last applied, by stack id. If such a document contains a variable's current value or generates it, its
+ * entry for the variable is copied. Every other value becomes a secret. Pure. Throws conflict if names are not unique.
  */
 export function cloneDocument(state: EnvironmentState, wishes: ReadonlyMap<string, StackWish>): ClonedDocument {
   assertNamesUnique(state);
@@ -48,7 +48,7 @@ export function cloneDocument(state: EnvironmentState, wishes: ReadonlyMap<strin
   };
 }
 
-/** Returns true if all services belong to one stack whose services go live together. */
+/** Returns true if one stack owns all services, none has volumes, and the stack's services go live together. */
 function liveTogether({ services }: EnvironmentState, wishes: ReadonlyMap<string, StackWish>): boolean {
   const owners = new Set(services.map(({ owner, volumes }) => (volumes.length > 0 ? null : owner?.stackId)));
   const [only] = owners;
@@ -72,8 +72,8 @@ interface VariablesOwner {
 }
 
 /**
- * Returns the variables of a clone. A variable that would be a secret gets the entry of its stack's document, if that
- * entry contains the current value or generates it.
+ * Returns the variables of a cloned service or group. The pulled document replaces every value by a secret. If the
+ * stack's own document contains the current value or generates it, its entry is used instead of the secret.
  */
 function variablesOf(
   variables: Record<string, VariableEntry> | undefined,

@@ -91,7 +91,7 @@ async function wishesOf(
   return wishes;
 }
 
-/** Maximum length that leaves room for a suffix in the 63 characters of a stack's name. */
+/** Maximum length of a stack's name before a suffix such as `-2` is added. The whole name may have 63 characters. */
 const MAX_BASE_LENGTH = 50;
 
 /** Returns a stack name derived from that of the environment, with a suffix if the name is taken. */

@@ -2,7 +2,8 @@ import { stringify } from 'yaml';
 import { type ImportFormat, importFile } from './import/import-file.js';
 
 /**
- * Converts a file to a document. The warnings name what is lost from a file in another format. Throws invalid_request.
+ * Converts a file of another format to a document. The warnings say what the conversion loses or changes. A file in the
+ * platform's own format stays as it is. Throws invalid_request.
  */
 export function nativeDocument(
   text: string,

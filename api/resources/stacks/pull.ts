@@ -16,7 +16,7 @@ export interface PulledStack {
 }
 
 /**
- * Converts an environment to a document. Planning the document against the environment gives no changes. Values of
+ * Converts an environment to a document. Applying that document to the same environment changes nothing. Values of
  * variables are never included: a variable with a value becomes a secret, which keeps the existing value.
  */
 export function pullStack(state: EnvironmentState): PulledStack {

@@ -8,7 +8,7 @@ import { planStack } from '../../../shared/stacks/plan.js';
 import type { Change } from '../../../shared/stacks/plan-model.js';
 import type { StackWish } from '../../../shared/stacks/wish.js';
 
-/** How an environment differs from the document of its stack, and why it could not be compared. */
+/** How an environment differs from the document of its stack. `warnings` says what could not be compared, and why. */
 export interface Drift {
   drift: Change[];
   warnings: string[];

@@ -87,7 +87,10 @@ export const stackRoutes = [
   }),
 ];
 
-/** Returns the document to plan, and the values of its secrets. Throws invalid_request. */
+/**
+ * Returns the document of a plan request and the values of its secrets. The document may come from a template. Throws
+ * invalid_request.
+ */
 async function documentToPlan(
   db: Db,
   { publicUrl }: Config,

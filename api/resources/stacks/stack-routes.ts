@@ -175,7 +175,9 @@ async function readStack({ db, params }: Pick<ReadRequest<StackPath>, 'db' | 'pa
   return found(await findStack(db, params.workspaceId, params.stackName));
 }
 
-/** Returns the stack in the path and locks its name. Throws not_found, and what `authorize` throws. */
+/**
+ * Returns the stack in the path, and locks its name until the commit. Throws not_found, and what `authorize` throws.
+ */
 export async function lockedStack({
   trx,
   params,

@@ -32,7 +32,10 @@ export const groupVariableRoutes = routesAt(
   'of an environment group',
 );
 
-/** Returns the routes for the variables of a service or group. `whose` completes their summaries. */
+/**
+ * Returns the routes for the variables of a service or group. `whose` ends each summary, as in "of an environment
+ * group".
+ */
 function routesAt(collection: VariablesPath, operation: 'variable' | 'group-variable', whose: string): Route[] {
   const one = `${collection}/:variableId` as const;
   // Variables of a preview cannot be changed, because they are those of its base service.

@@ -12,7 +12,10 @@ export const WorkspaceSchema = Strict(
     name: Type.String(),
     plan: Type.String(),
     role: oneOf('Role', ROLES),
-    /** Amounts are in `currency`. `budgetUsedPercent` is null without a budget; `alerts` are those of this month. */
+    /**
+     * Amounts of money are in `currency`. `budgetUsedPercent` is null without a budget. `alerts` are this month's
+     * alerts; `threshold` is the part of the budget at which one is sent, in percent.
+     */
     billing: Strict({
       currency: Type.String(),
       budget: Type.Number(),

@@ -14,7 +14,10 @@ export type Changes<Row> = { [Column in keyof Row]?: Row[Column] | Knex.Raw };
 const INT8_OID = 20;
 const CANNOT_CONNECT_NOW = '57P03';
 
-/** Default of `idleInTransactionMs`. It bounds how long a hung process can hold locks. */
+/**
+ * Default of `idleInTransactionMs`, in milliseconds. A process that hangs in a transaction holds locks no longer than
+ * this.
+ */
 const IDLE_IN_TRANSACTION_MS = 10_000;
 
 /**

@@ -9,9 +9,9 @@ export const CHANNELS = {
   route: 'ranvier_route',
   /** Payload: a deployment's id. Its cancellation was requested. */
   cancel: 'ranvier_cancel',
-  /** Payload: a host's id. The replicas of the host must be reconciled. */
+  /** Payload: empty. A record is due, and the process that stored it does not itself hand due records to BullMQ. */
   replica: 'ranvier_replica',
-  /** Payload: empty. A process that runs no dispatcher has stored a record that is due. */
+  /** Payload: a `Summons`. It asks the workers of a host to connect to an API process, for a shell or tunnel. */
   work: 'ranvier_work',
   /** Payload: a summons (shared/remote/model.ts). It asks a worker of a host to connect to an API process. */
   remote: 'ranvier_remote',

@@ -109,7 +109,7 @@ export async function rowOfShared<Row>(
   return row ?? null;
 }
 
-/** Returns the rows of a prepared statement. May send it before earlier results have arrived on the connection. */
+/** Sends a prepared statement without waiting for the results of earlier statements. Returns its rows. */
 async function runOn<Row>(connection: pg.Client, statement: Prepared<Row>, values: readonly unknown[]): Promise<Row[]> {
   try {
     return await runPrepared<Row>(connection, statement, values);
@@ -130,7 +130,7 @@ async function allOf<T>(sent: readonly Promise<T>[]): Promise<T[]> {
 }
 
 async function withConnection<T>(db: Db, work: (connection: pg.Client) => Promise<T>): Promise<T> {
-  // A completed transaction has returned its connection to the pool, where others may be using it.
+  // A transaction that has ended has returned its connection to the pool. Other requests may be using the connection.
   if ((db as Db & Partial<Pick<Transaction, 'isCompleted'>>).isCompleted?.())
     throw new Error('the transaction has ended already');
   const connection: pg.Client = await db.client.acquireConnection();

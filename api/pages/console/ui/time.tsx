@@ -1,6 +1,6 @@
 import { useEffect, useState } from 'react';
 
-/** Returns the current time, and renders the component again every `everyMs` milliseconds. Never if null. */
+/** Returns the current time. Re-renders the component every `everyMs` milliseconds, or never if that is null. */
 export function useNow(everyMs: number | null): number {
   const [now, setNow] = useState(Date.now);
   useEffect(() => {

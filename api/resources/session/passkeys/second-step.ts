@@ -15,8 +15,9 @@ import { type Purpose, refusedPasskey, SIGN_IN, signInOptions, usePasskey } from
 type OptionsRequest = SessionRequest<Static<typeof PasskeyOptionsBody>>;
 
 /**
- * Returns the WebAuthn options with which a browser asks for a passkey. If the body has a first proof, only passkeys of
- * its user are accepted. Throws like a sign-in with this proof; conflict if the user has no passkey.
+ * Returns the WebAuthn options with which a browser asks for a passkey. If the body contains a password or a sign-in
+ * link's token, the passkey is a second step and must belong to that user. Throws like a sign-in with this password or
+ * token; conflict if the user has no passkey.
  */
 export async function passkeyOptions(request: OptionsRequest): Promise<Record<string, unknown>> {
   const { deps, ctx, body } = request;
@@ -27,7 +28,7 @@ export async function passkeyOptions(request: OptionsRequest): Promise<Record<st
   return signInOptions(deps, secondStep(ctx, userId, body.token), known);
 }
 
-/** Returns the part of a sign-in's input that checks a passkey as the second step. Empty if none was sent. */
+/** Returns the function that checks a passkey as the second step of a sign-in. Empty if the request has no passkey. */
 export function passkeyInput(
   { deps, ctx }: SessionRequest,
   { passkey, token }: { passkey?: PasskeyProof; token?: string },

@@ -9,7 +9,7 @@ import type { PasskeyProof } from './schema.js';
 /** Loads the package when passkeys are first used. It takes memory that few installations need. */
 const library = () => import('@simplewebauthn/server');
 
-/** Returns the site to which passkeys are bound. Browsers accept only https and localhost. */
+/** Returns the site to which passkeys are bound. Browsers allow passkeys only on https sites and on localhost. */
 function siteOf({ config }: Pick<ApiDeps, 'config'>): { origin: string; id: string } {
   const { origin, hostname } = new URL(config.publicUrl);
   return { origin, id: hostname };
@@ -49,7 +49,10 @@ export interface Purpose {
 }
 export const SIGN_IN: Purpose = { subject: '', verifiesUser: true };
 
-/** Returns the WebAuthn options with which a browser asks for one of these passkeys. Without a list, any will do. */
+/**
+ * Returns the WebAuthn options with which a browser asks for one of the passkeys in `allowed`. If it is absent, any
+ * passkey is accepted.
+ */
 export async function signInOptions(
   deps: ApiDeps,
   { subject, verifiesUser }: Purpose,

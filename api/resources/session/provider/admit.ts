@@ -48,8 +48,8 @@ export async function admit(trx: Transaction, person: ProviderPerson, requestId:
 }
 
 /**
- * Adds the member or changes the role. Returns false if nothing changed: the workspace may be full, or an admin may
- * have changed the membership concurrently.
+ * Makes the user a member of the workspace, or changes their role. Returns false if nothing changed, because the
+ * workspace is full or an admin has changed the membership concurrently.
  */
 async function apply(
   trx: Transaction,
@@ -72,7 +72,9 @@ interface Change {
   role: Role;
 }
 
-/** Decides what a sign-in changes in one workspace; null if nothing. An owner remains an owner. */
+/**
+ * Returns how a sign-in changes a person's membership of one workspace; null if it does not. An owner stays an owner.
+ */
 export function changeOf(
   workspace: SignInWorkspace,
   person: Pick<ProviderPerson, 'claims'>,

@@ -6,7 +6,7 @@ import type { UserRow } from '../../../../shared/identity/rows.js';
 import { deleteSessions } from '../../../../shared/identity/session-store.js';
 import { findUserByEmail } from '../../../../shared/identity/store.js';
 
-/** A person's identifier at an issuer. */
+/** Identifies a person: `subject` is the person's id at the OpenID Connect provider `issuer`. */
 export interface Subject {
   issuer: string;
   subject: string;

@@ -10,7 +10,9 @@ export interface ProviderPerson {
   verifiedEmail: string | null;
   /** True if the provider states that it asked for a second factor. */
   secondFactor: boolean;
-  /** The ID token as the provider has signed it. It ends the person's session at the provider. */
+  /**
+   * The ID token that the provider signed. At sign-out it is sent back, to end the person's session at the provider.
+   */
   idToken: string;
   claims: Readonly<Record<string, unknown>>;
 }

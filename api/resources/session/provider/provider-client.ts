@@ -7,7 +7,7 @@ import { SignInFailure } from './sign-in-failure.js';
 
 type Provider = NonNullable<Config['oidc']>;
 
-/** Values that bind the provider's response to one sign-in. The caller derives them and must not reuse them. */
+/** Values that bind the provider's response to one sign-in. The caller must derive new ones for each sign-in. */
 export interface Bindings {
   state: string;
   nonce: string;
@@ -71,8 +71,8 @@ export class ProviderClient {
   }
 
   /**
-   * Returns the provider's page that ends the person's session there and leads back. Returns null if the provider has
-   * none or does not answer. `idToken` may be ''.
+   * Returns the provider's page that ends the person's session there and then redirects back. Returns null if the
+   * provider has no such page or does not answer. `idToken` is '' if it was not stored.
    */
   async signOutUrl(idToken: string): Promise<string | null> {
     const client = await load();
@@ -148,7 +148,8 @@ function personOf(claims: Record<string, unknown> & { iss: string; sub: string }
 }
 
 /**
- * Errors of the token endpoint that concern only this sign-in. Others mean that the provider rejects the installation.
+ * Error codes of the token endpoint that concern only this sign-in. With any other code, the provider rejects this
+ * installation, for example its client secret.
  */
 const OF_THE_CODE = new Set(['invalid_grant']);
 

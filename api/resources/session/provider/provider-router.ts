@@ -39,7 +39,7 @@ export function providerRouter(deps: ApiDeps, limits: SignInLimits): Router<ApiS
 
   router.get(START_PATH, (ctx) =>
     leading(ctx, async () => {
-      // Another site must not be able to replace this browser's session.
+      // Otherwise another site could start a sign-in in this browser, and so replace its session.
       if (senderOf(ctx, config.publicUrl) === 'foreign') return SIGN_IN_PATH;
       await consume(ctx, starts, await clientOf(ctx));
       const { returnTo } = ctx.query;
@@ -56,7 +56,7 @@ export function providerRouter(deps: ApiDeps, limits: SignInLimits): Router<ApiS
       if (!begun) throw new SignInFailure('expired', 'this browser has begun no such sign-in, or too long ago');
       const person = await provider.person(ctx.search, begun.bindings);
       const path = await signIn(deps, ctx, person, begun.returnTo);
-      // Clearing the cookie makes another callback with this state fail.
+      // This state is bound to the cookie. Once the cookie is cleared, another callback with the state fails.
       clearCookie(ctx, 'visitor');
       await giveBack();
       return path;
@@ -69,7 +69,8 @@ export function providerRouter(deps: ApiDeps, limits: SignInLimits): Router<ApiS
 async function signIn(deps: ApiDeps, ctx: ApiContext, person: ProviderPerson, returnTo: string): Promise<string> {
   const { db } = deps;
   const user = await db.transaction((trx) => admit(trx, person, ctx.state.requestId));
-  // A user who has enrolled a second factor here is asked for it by the sign-in page, as with any other link.
+  // A user who has enrolled a second factor here must also prove it. The browser gets a sign-in link, and the sign-in
+  // page then asks for the factor.
   const has = await secondFactorsOf(db, user.id);
   if (has.totp || (has.asked && !person.secondFactor)) {
     const linkToken = await createSignInLink(db, user.email);

@@ -6,8 +6,9 @@ import type { Bindings } from './provider-client.js';
 const LIFETIME_MS = 10 * 60_000;
 
 /**
- * Binds sign-ins to a browser. All values are derived from the browser's cookie and the state, so nothing is stored:
- * another browser cannot continue a sign-in, nor can this one once its cookie has changed.
+ * Binds each sign-in with the provider to the browser that started it. All values are derived from the browser's cookie
+ * and the state, so nothing is stored. Another browser cannot continue the sign-in, and the same browser cannot either
+ * once its cookie has changed.
  */
 export class SignInStates {
   readonly #key: Buffer;
@@ -24,7 +25,7 @@ export class SignInStates {
     return this.#bindings(browser, `${content}.${this.#derive(browser, 'state', content)}`);
   }
 
-  /** Returns the values of a sign-in that this browser started. Null if it did not, or if too much time has passed. */
+  /** Returns the values of a sign-in that this browser started. Null if it started no such sign-in, or too long ago. */
   resume(browser: string, state: string): { bindings: Bindings; returnTo: string } | null {
     const [content = '', proof = ''] = state.split('.');
     if (!sameSecret(proof, this.#derive(browser, 'state', content))) return null;

@@ -5,10 +5,13 @@ import { openFrom, SEALED, sealIn } from '../../../../shared/secrets/sealed-colu
 import type { ApiDeps } from '../../../http/api-deps.js';
 import { ProviderClient } from './provider-client.js';
 
-/** Longer ID tokens are not stored: the address of a sign-out contains them, and servers limit its length. */
+/** Longer ID tokens are not stored: the URL of a sign-out contains the token, and servers limit the length of URLs. */
 const MAX_ID_TOKEN_LENGTH = 6_000;
 
-/** Stores the ID token of a sign-in, for its session or for the link that waits for a second factor. */
+/**
+ * Stores the ID token of a sign-in with the session that it started. If a second factor is still required, stores the
+ * token with the sign-in link instead.
+ */
 export async function recordProviderSignIn(
   { db, keyring }: Pick<ApiDeps, 'db' | 'keyring'>,
   of: { sessionId: string } | { linkToken: string },

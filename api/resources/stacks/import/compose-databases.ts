@@ -70,8 +70,8 @@ export function referenceTo(
 }
 
 /**
- * Returns the parts of a database URL that its replacement by a reference loses; '' if none. They are a driver,
- * options, or another database.
+ * Returns the parts of a database URL that are lost if a reference replaces it; '' if none. They are a driver, options,
+ * or the name of another database.
  */
 export function restOf({ kind, database }: ImportedDatabase, value: string): string {
   const [, driver = '', path = '', query = ''] = /^\w+(\+\w+)?:\/\/[^/?]*(?:\/([^?]*))?(\?.*)?$/.exec(value) ?? [];

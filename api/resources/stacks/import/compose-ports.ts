@@ -2,7 +2,7 @@ import { interpolate, type Reading } from './compose-text.js';
 import { type Loose, type Lost, looseOf, textOf, textsOf } from './loose.js';
 import { NOT_HTTP } from './service-parts.js';
 
-/** Ports at which a service terminates TLS itself. Here the edge does so. */
+/** Ports at which services usually terminate TLS themselves. On this platform, the edge terminates TLS instead. */
 const TLS = new Set([443, 8443, 9443]);
 /** Ports of databases, queues and mail catchers, which are published for the developer's own tools. */
 const DATA = new Set([1025, 1433, 1521, 3306, 4222, 5432, 5672, 6379, 9042, 9092, 11211, 27017]);
@@ -42,8 +42,8 @@ export function kindOf(
   const isPlain = (each: number) => !NOT_HTTP.has(each) && !TLS.has(each);
   const port = published.find(isPlain) ?? published.find((each) => !NOT_HTTP.has(each)) ?? published[0];
   const isWeb = port !== undefined && !NOT_HTTP.has(port);
-  // Ports that only services inside the environment can still reach. The edge serves the web port over HTTPS, so
-  // neither the web port nor a TLS port beside it is one of them.
+  // Published ports that only services of the same environment can still reach. The web port is not one of them,
+  // because the edge serves it over HTTPS. Nor is a TLS port beside it, which the edge replaces.
   const closed = ports.filter((each) => !(isWeb && (each.port === port || (TLS.has(each.port) && isPlain(port)))));
   for (const each of new Map(closed.map((one) => [one.port, one])).values()) {
     if (each.isLocal || DEBUGGERS.has(each.port)) continue;
@@ -79,7 +79,8 @@ export function healthOf(
   const text = textsOf(test).join(' ').slice(0, MAX_SHORT_LENGTH);
   const path = /https?:\/\/(?:localhost|127\.0\.0\.1|0\.0\.0\.0)(?::[\w${}]+)?(\/[!-~]*?)?(?=['"\s|;)]|$)/.exec(text);
   if (path !== null) return { healthCheckPath: path[1] ?? '/' };
-  // Not reported for a private service, which always counts as ready when its port accepts connections.
+  // For a private service nothing is reported: it always counts as ready when its port accepts connections, whatever
+  // its health check is.
   if (kind !== 'private')
     lost(
       `${at}.healthcheck`,

@@ -2,7 +2,7 @@ import { posix } from 'node:path';
 import { interpolate, type Reading, shellWords, wordsOf } from './compose-text.js';
 import { type Loose, looseOf, loseKeys, textOf, textsOf } from './loose.js';
 
-/** Keys of `build` that are read or have no effect here. */
+/** Keys of `build` that the import reads or that have no effect on this platform. Other keys are reported as lost. */
 const BUILD: ReadonlySet<string> = new Set([
   'context',
   'args',

@@ -79,7 +79,8 @@ export function variablesOf(
         const reference = referenceTo(database, key, value);
         if (reference === undefined) continue;
         const more = restOf(database, value);
-        // The loss of a connection timeout is only a note, because it does not change the result of a query.
+        // A lost connection timeout is reported as a `note`, not as a loss, because queries return the same results
+        // without it.
         const kind = /^\?(sslmode=disable&)?connect_timeout=\d+$/.test(more) ? 'note' : undefined;
         if (more !== '') lost(`${at}.environment.${key}`, `becomes the URL of ${database.name}, without ${more}`, kind);
         return [key, reference];

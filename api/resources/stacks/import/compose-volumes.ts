@@ -76,8 +76,8 @@ export function volumesOf(
 }
 
 /**
- * Returns true if the image already contains the mounted files. The mount is the folder from which the image is built,
- * or a folder of packages that are installed in the image.
+ * Returns true if the image already contains the mounted files. The mount is then the folder from which the image is
+ * built, or a folder of packages that the build installs.
  */
 function isOfImage({ source, target }: Mount, { build }: Loose): boolean {
   const plain = (folder: string) => folder.replace(/^\.\//, '').replace(/^\.$|\/$/g, '');

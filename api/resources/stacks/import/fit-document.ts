@@ -20,7 +20,7 @@ export function fitDocument(document: StackDocument, lost: Lost): StackDocument 
   for (let pass = 0; ; pass += 1) {
     const problems = problemsOf(fitted);
     if (problems.length === 0) return fitted;
-    // Each removal can at most leave dangling references, so a few passes suffice.
+    // Removing a value can only create dangling references to it, which the next pass removes. So a few passes suffice.
     if (pass === MAX_PASSES) throw invalidRequest('/document', `cannot become a document: ${problems[0]?.message}`);
     for (const { path, message } of problems) lost(path.slice(1).replaceAll('/', '.'), message);
     // In reverse order, so that the indices in lists stay valid.
@@ -33,7 +33,7 @@ function problemsOf(document: StackDocument): ErrorDetail[] {
   return wish === null ? problems : planStack({ stackId: null, wish, state: EMPTY, values: {} }).problems;
 }
 
-/** Returns the keys that lead to the value to remove for a problem at a path. A volume is removed as a whole. */
+/** Returns the keys that lead to the value to remove for a problem. A problem in a volume leads to the whole volume. */
 function placeOf(path: string): string[] {
   const keys = path.split('/').slice(1).map(unescaped);
   return keys[2] === 'volumes' ? keys.slice(0, 4) : keys;

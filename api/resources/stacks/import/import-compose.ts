@@ -9,7 +9,8 @@ import { type ImportContext, type Loose, type Lost, looseOf, loseKeys, optional,
 import { megabytesOf, planFor } from './service-parts.js';
 
 /**
- * Keys that are read or have no effect here. The platform chooses networks and names, and restarts crashed replicas.
+ * Keys that the import reads or that have no effect on this platform. For example, the platform itself chooses networks
+ * and names, and restarts crashed replicas. Other keys are reported as lost.
  */
 const READ: ReadonlySet<string> = new Set([
   ...['build', 'command', 'container_name', 'cpus', 'depends_on', 'deploy', 'entrypoint', 'env_file', 'environment'],
@@ -25,7 +26,7 @@ const READ: ReadonlySet<string> = new Set([
     'memswap_limit',
     'pids_limit',
   ],
-  // Folders in memory become ordinary folders of the container.
+  // `tmpfs`: folders in memory become ordinary folders of the container.
   ...['tmpfs', 'stop_signal', 'ulimits', 'dns', 'attach', 'external_links', 'oom_score_adj', 'cpu_shares', 'version'],
 ]);
 /** Keys that are not imported → the reason. */
@@ -120,13 +121,15 @@ export function importCompose(value: unknown, { repository, folder, files }: Imp
   } as StackDocument;
 }
 
-/** Matches images of database consoles, which ask their user for the password. */
+/**
+ * Matches images of database consoles. Their users log in to a database by hand, so no variable contains its address.
+ */
 const CONSOLE = /adminer|pgadmin|pgweb|commander|redisinsight/;
 
 /**
- * Returns why a database server of the file stays an ordinary service; null if the platform can replace it. It stays if
- * scripts in the repository create its content. It also stays if another service's code seems to contain its address,
- * because the address would change.
+ * Returns why a database server in the file stays an ordinary service; null if a database of the platform replaces it.
+ * It stays if scripts in the repository create its content. It also stays if another service's code seems to contain
+ * its address, which the replacement would change.
  */
 function whyNoDatabase(
   name: string,
@@ -138,7 +141,7 @@ function whyNoDatabase(
   const blind = services.find(({ name: other, service, variables }) => {
     if (!dependenciesOf(service).includes(name) || CONSOLE.test(textOf(service.image))) return false;
     const entries = Object.values(variablesOf(`services.${other}`, variables, { ...others, lost: () => undefined }));
-    // A service with a secret variable does not count, because the secret might contain the database's address.
+    // A service with a secret variable does not count: the secret, and not its code, might contain the address.
     return !entries.some((entry) => 'secret' in looseOf(entry) || looseOf(looseOf(entry).reference).service === name);
   });
   return blind === undefined ? null : `no variable of ${blind.name} has its address, so that its code has it`;
@@ -219,7 +222,7 @@ function hostsOf(services: readonly { name: string; service: Loose }[]): Map<str
 /** Reports what a database of the platform does not support. */
 function loseOfDatabase(at: string, service: Loose, lost: Lost): void {
   const { command } = service;
-  // Options that only set a password or persistence of Redis are not reported, because every database here has both.
+  // Options that only set a Redis password or persistence are not reported, because every Redis database here has both.
   if (command !== undefined && !/requirepass|appendonly/.test(textsOf(command).join(' '))) {
     lost(`${at}.command`, 'options of the database server are those of the platform');
   }

@@ -19,12 +19,15 @@ export interface Imported {
 }
 
 /**
- * Called for each part of a file that a document cannot express, with its place in the file. It is a `note` if the same
- * processes run with the same data, and visitors get the same responses.
+ * Called for each part of a file that a document cannot express, with its place in the file. `note` marks a harmless
+ * difference: the same processes run with the same data, and visitors get the same responses.
  */
 export type Lost = (place: string, reason: string, kind?: 'note') => void;
 
-/** Converts the value of a parsed file to a document. Pure. Values of wrong types are left to the document's schema. */
+/**
+ * Converts the parsed content of a file to a document. Pure. Does not check types: `fitDocument` removes values of
+ * wrong types afterwards.
+ */
 export type Importer = (value: unknown, context: ImportContext, lost: Lost) => StackDocument;
 
 /** An untrusted value that a user wrote. Importers must tolerate any type in it. */
@@ -58,12 +61,12 @@ export function given(fields: Loose): Record<string, unknown> {
   );
 }
 
-/** Returns an object with the map under this name; an empty object if the map is empty. */
+/** Returns an object whose only field is `name`, with this map; an empty object if the map is empty. */
 export function optional<T extends object>(name: string, value: T): Record<string, T> {
   return Object.keys(value).length === 0 ? {} : { [name]: value };
 }
 
-/** Reports the keys that are not read, each with its reason. */
+/** Reports each key of `value` that the importer does not read, with the reason. */
 export function loseKeys(
   at: string,
   value: Loose,

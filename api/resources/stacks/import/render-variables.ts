@@ -7,7 +7,7 @@ const PROPERTIES: Readonly<Record<string, string>> = {
   ...{ password: 'PASSWORD', database: 'DATABASE', hostport: 'URL' },
 };
 
-/** Returns the variables and groups of a service. PORT becomes the service's port. */
+/** Returns the variables and group names of a service. The variable PORT is returned as the service's port instead. */
 export function variablesOf(at: string, { envVars }: Loose, lost: Lost) {
   const variables: Record<string, VariableEntry> = {};
   const groups: string[] = [];

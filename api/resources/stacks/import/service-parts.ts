@@ -16,7 +16,10 @@ interface Needs {
   cpu?: number;
 }
 
-/** Returns the smallest plan with enough storage and memory; none if that is the default plan. */
+/**
+ * Returns the smallest plan with enough storage and memory. Empty if that is the default plan. If no plan is large
+ * enough, reports that.
+ */
 export function planFor(at: string, { volumes = {}, memoryMb = 0, cpu = 0 }: Needs, lost: Lost): { plan?: string } {
   const storage = Object.values(volumes).reduce((total, { sizeGb }) => total + sizeGb, 0);
   const [smallest] = PLANS;
@@ -26,7 +29,7 @@ export function planFor(at: string, { volumes = {}, memoryMb = 0, cpu = 0 }: Nee
   return plan === undefined || plan === smallest ? {} : { plan: plan.id };
 }
 
-/** Returns the plan with this name; none, with a report, if there is no such plan. */
+/** Returns the plan with this name. If there is none, reports the name and returns an empty object. */
 export function planNamed(at: string, name: string, lost: Lost): { plan?: string } {
   if (PLAN_IDS.some((id) => id === name)) return { plan: name };
   if (name !== '') lost(`${at}.plan`, `${name} is no plan here: choose one`);

@@ -45,7 +45,10 @@ export async function acceptRollback(
   });
 }
 
-/** Returns why the variables of a release cannot be used; null if they can. Throws forbidden. */
+/**
+ * Runs a check of a release's variables. Returns the message if it throws conflict; null if it passes. Rethrows other
+ * errors.
+ */
 async function snapshotProblem(check: () => Promise<void>): Promise<string | null> {
   try {
     await check();

@@ -12,7 +12,7 @@ export interface ServiceReleases {
   isLive: boolean;
   /** The deployment that was live after the earlier apply; null if none was. */
   thenId: string | null;
-  /** True if the live release has the same image and variables as the earlier one. */
+  /** True if the current live release has the same image and variables as the one after the earlier apply. */
   isSame: boolean;
   /** True if the image of the earlier release is still kept. */
   imageKept: boolean;
