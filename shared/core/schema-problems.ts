@@ -2,7 +2,10 @@ import type { ErrorObject, ValidateFunction } from './ajv.js';
 import type { ErrorDetail } from './error-registry.js';
 
 const MAX_DETAILS = 20;
-/** Maximum number of errors that are compared with each other. A body can cause hundreds of thousands. */
+/**
+ * Maximum number of validation errors that are compared with each other. One request body can cause hundreds of
+ * thousands, and comparing them all would take too long.
+ */
 const MAX_COMPARED = 200;
 
 /** Format name → what it accepts, for error messages. */
@@ -33,8 +36,8 @@ function isImplied(
 ): boolean {
   const others = (tells: (other: ErrorObject) => boolean) => errors.some((other) => tells(other));
   switch (keyword) {
-    // For a string of the wrong length, only its length is reported. Its pattern may fail too, because `createAjv`
-    // matches no very long string.
+    // For a string of the wrong length, only the error about its length is reported. The error about its pattern may be
+    // untrue, because `createAjv` lets no string of more than 4096 characters match a pattern.
     case 'pattern':
     case 'format':
       return others((other) => other.instancePath === instancePath && /^m(?:in|ax)Length$/.test(other.keyword));
@@ -42,14 +45,16 @@ function isImplied(
     // alternatives.
     case 'required':
       return schemaPath.includes('/oneOf/');
-    // An invalid value of a nullable field causes errors from both alternatives of `anyOf`.
+    // The error of `anyOf` itself, for example of a nullable field, is omitted if one of its alternatives reports a
+    // more exact error.
     case 'anyOf':
       return others((other) => other.keyword !== 'anyOf' && isAtOrBelow(other.instancePath, instancePath));
     case 'type': {
       const hasAlternative = (other: ErrorObject) =>
         isAtOrBelow(other.instancePath, instancePath) && other.params.type !== 'null' && other.keyword !== 'anyOf';
       if (params.type === 'null') return others(hasAlternative);
-      // The value has the type of another alternative of `anyOf`. Only the errors of that alternative are of use.
+      // The value does not have this type, but that of another alternative of `anyOf`. Only the errors of that
+      // alternative help the user, so this one is omitted.
       const isTyped = (other: ErrorObject) => other.keyword !== 'type' || other.instancePath !== instancePath;
       return schemaPath.includes('/anyOf/') && others((other) => hasAlternative(other) && isTyped(other));
     }

@@ -3,7 +3,10 @@ import { isSchedule, MAX_SCHEDULE_LENGTH } from './cron-expression.js';
 
 /** Pattern of a stack's name. The name is part of URL paths. */
 export const STACK_NAME_PATTERN = '^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$';
-/** Pattern of a template's name: a template of the platform, or `source.template`. */
+/**
+ * Pattern of a template's name: `name` for a template of the platform itself, `source.name` for one from a repository
+ * that a workspace has added (a template source).
+ */
 export const TEMPLATE_NAME_PATTERN =
   '^(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\\.)?[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$';
 

@@ -154,7 +154,7 @@ export interface RedisSettings {
 
 /**
  * Returns the contents of redis.conf. The append-only file is rewritten early enough to fit on the plan's disk: in a
- * measurement, its size was at most 3.5 times that of the memory.
+ * measurement, the file was at most 3.5 times as large as the data in memory.
  */
 export function redisConfiguration(settings: RedisSettings): string {
   const memory = redisMemoryBytes(settings.planId);

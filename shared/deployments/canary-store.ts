@@ -32,7 +32,10 @@ export interface Canary {
   cancelRequested: boolean;
   /** True if the service is active and serves the previous release. */
   isActive: boolean;
-  /** When the record of a replica of the new release last changed; `begunAt` if there is no replica. */
+  /**
+   * When the record of a replica of the new release was last updated; `begunAt` if there is no replica. If no replica
+   * is ready for too long after this time, the canary is withdrawn.
+   */
   changedAt: number;
   new: CanarySide;
   previous: CanarySide;

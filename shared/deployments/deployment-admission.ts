@@ -3,9 +3,9 @@ import { prepare, rowsOfBatch } from '../core/database/prepared.js';
 import { ONLINE_SECONDS } from '../workers/store.js';
 
 /**
- * The first round of admission examines the waiting deployments of one workspace per free slot, and of this many more
- * workspaces, because some may have nothing to admit. If slots remain free, each further round examines
- * `MAX_WORKSPACES`.
+ * The first round of admission examines one workspace per free deployment slot, and `SPARE_WORKSPACES` more, because
+ * some workspaces may have no deployment that can start. Further rounds examine `MAX_WORKSPACES` each, until no slot is
+ * free or no workspace remains. There are at most `MAX_ROUNDS` rounds in total.
  */
 const SPARE_WORKSPACES = 4;
 const MAX_WORKSPACES = 128;
@@ -57,15 +57,16 @@ const FREE_SLOTS = `(select coalesce(sum(deploy_slots), 0) from workers where se
   - (select count(*) from deployments where finished_at is null and admitted_at is not null and status not in (${PARKED}, 'switched'))`;
 
 /**
- * Name of a setting of the transaction. In it, the statement of `turns` leaves the ids of the chosen workspaces for
- * `ADMIT`.
+ * Name of a PostgreSQL setting that lasts for one transaction. The statement of `turns` stores the ids of the chosen
+ * workspaces in it, and the statement `ADMIT` reads them.
  */
 const LINES = 'ranvier.admission_lines';
 
 /**
- * Returns a statement that chooses the next workspaces: `beyond` more than there are free slots, but none if no slot is
- * free. Locks their `admission_lines` rows, which then cannot change until the round ends. Skips a row that another
- * transaction has locked to change it, because another round follows that transaction's commit.
+ * Returns a statement that chooses the workspaces whose deployments are admitted next. It chooses one workspace per
+ * free slot and `beyond` more, but none if no slot is free. It locks their rows in `admission_lines` until the round
+ * ends. It skips a row that another transaction has locked to change it, because another round follows that
+ * transaction's commit.
  */
 function turns(beyond: number) {
   return prepare<{ taken: number; wanted: number }>(
@@ -162,15 +163,18 @@ function missingDatabases(deployment: string): string {
          or (exists (select from preview_databases p where p.service_id = s.id) and (${lastRestore('status')}) <> 'succeeded')`;
 }
 
-/** One call records the reason for waiting of at most this many deployments that have none yet. */
+/** In one call of `recordWaitingReasons`, at most this many deployments get their first recorded reason for waiting. */
 const UNEXPLAINED = 50;
-/** One call updates the recorded reason of at most this many waiting deployments, in the order of their numbers. */
+/**
+ * In one call of `recordWaitingReasons`, the reasons of at most this many waiting deployments are updated, in the order
+ * of the deployments' numbers.
+ */
 const EXPLAINED_AGAIN = 100;
 
 /**
- * Records why deployments wait. Each call records a reason for deployments that have none. It also updates some of the
- * recorded reasons, because they depend on other deployments. These updates start after the deployment with the number
- * `after`. Returns the value of `after` for the next call.
+ * Records why deployments wait. Each call adds a reason to deployments that have none. It also updates some of the
+ * recorded reasons, which become outdated when other deployments change. It updates those of the next deployments whose
+ * numbers are above `after`. Returns the value of `after` for the next call.
  */
 export async function recordWaitingReasons(db: Db, after = 0): Promise<number> {
   const row = await oneRow<{ explained: number; last: number }>(

@@ -4,8 +4,9 @@ import { DEPLOYMENT_COLUMNS } from './rows.js';
 import { endedSteps } from './step-records.js';
 
 /**
- * The record kind of deployments. `takeovers` counts how often in a row a worker claimed the deployment although the
- * previous worker had not released it. Any event except `claimed`, `released` and `handedBack` resets the count.
+ * Deployments as a kind of background work. `takeovers` counts how often in a row a worker claimed the deployment
+ * although the previous worker had not released it. Any event except `claimed`, `released` and `handedBack` resets the
+ * count.
  */
 export const DEPLOYMENTS = defineKind({
   table: 'deployments',

@@ -81,15 +81,18 @@ export const MOVE_ROUTES = `switched as (
   returning pg_notify('${CHANNELS.route}', cast(s.id as text)))`;
 
 /**
- * Switches the routes of all prepared deployments of a stack apply in one statement. Returns how many. Their jobs then
- * wait for the edges' confirmation. The caller must have locked their services first, then the deployments.
+ * Switches the routes of all prepared deployments of a change to a stack at the same time. Uses one statement for all.
+ * Returns how many there were. Their jobs then wait until the edges have confirmed the new routes. The caller must have
+ * locked first the services, then the deployments.
  */
 export function goLiveTogether(trx: Transaction, togetherId: string): Promise<number> {
   const change = { sql: 'went_live_at = now()', after: MOVE_ROUTES };
   return moveOpen(trx, DEPLOYMENTS, { together_id: togetherId }, 'routeSwitched', change);
 }
 
-/** Marks the deployments of an apply that still wait for admission as failed. None of them has started anything. */
+/**
+ * Marks the deployments of a change to a stack as failed if they still wait for admission. They have started nothing.
+ */
 export function failUnadmitted(trx: Transaction, togetherId: string, error: string): Promise<void> {
   return failOpen(trx, DEPLOYMENTS, { together_id: togetherId }, error, { only: 'admitted_at is null' });
 }

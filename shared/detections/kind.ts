@@ -1,6 +1,9 @@
 import { DAY_SECONDS, defineKind, HOUR_SECONDS } from '../engine/kind.js';
 
-/** The record kind of detections. Only the first result of a detection is stored, so no lease is needed. */
+/**
+ * Detections as a kind of background work. Only the first result of a detection is stored, so it is harmless if two
+ * workers run the same detection, and no lease is needed.
+ */
 export const DETECTIONS = defineKind({
   table: 'detections',
   payload: 'detectionId',

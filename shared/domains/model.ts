@@ -102,8 +102,8 @@ const DAY = 24 * HOUR;
  */
 const MISSING_MS = 2 * DAY - HOUR;
 /**
- * Minimum time between two checks of an unverified domain, in milliseconds. The time is a tenth of the domain's age,
- * and at most `PENDING_MS`.
+ * Minimum and maximum time until an unverified domain is checked again, in milliseconds. Between these limits, the time
+ * is a tenth of the domain's age.
  */
 const FIRST_MS = MINUTE;
 const PENDING_MS = 6 * HOUR;

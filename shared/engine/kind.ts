@@ -37,8 +37,8 @@ export type States = Readonly<Record<string, Transitions>>;
 interface LeaseRules {
   states: States;
   /**
-   * The columns that the engine's statements return. If set, these statements are prepared; if absent, all columns are
-   * returned.
+   * If set, the engine's statements return only these columns, and are prepared. If absent, the statements return all
+   * columns and are not prepared.
    */
   columns?: readonly string[];
   /** SQL assignments that a claim makes in addition to the lease. */
@@ -48,8 +48,9 @@ interface LeaseRules {
   /** Column → SQL expression for the value that it gets when a record finishes. */
   onEnd?: Readonly<Record<string, string>>;
   /**
-   * Returns an SQL statement to run together with each one that may finish records of this kind. `records` is the name
-   * under which it reads the changed rows. Those that have finished have a `finished_at`.
+   * Returns an SQL statement that acts on records of this kind as soon as they finish. It runs together with each
+   * statement that may finish records. It reads the changed rows under the name `records`. Only rows with a
+   * `finished_at` have finished.
    */
   ended?: (records: string) => string;
   /** True if a record can be cancelled: its worker must stop when `cancel_requested_at` is set. */

@@ -78,7 +78,8 @@ export function moveOf(kind: WorkKind, event: string): Move {
   });
   if (moves.length === 0) throw new Error(`nothing of ${kind.table} can be ${event}`);
   const ends = moves.every(({ to }) => isEnd(states, to));
-  // True if no worker has claimed the record in its new state. In such a state, the event `claimed` changes the status.
+  // True if the event puts the record into a state in which it waits for a worker to claim it. These are the states in
+  // which the event `claimed` changes the status.
   const waits = moves.every(({ to }) => (states[to]?.claimed ?? to) !== to);
   const cases = moves.map(({ from, to, cancelled }) => {
     const wins = ends && kind.lease?.cancellable && cancelled !== undefined;

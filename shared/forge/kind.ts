@@ -1,8 +1,9 @@
 import { ABANDONED, DAY_SECONDS, defineKind, HOUR_SECONDS } from '../engine/kind.js';
 
 /**
- * The record kind of status reports to git hosts, such as GitHub. If the status changes after it was reported, the same
- * record becomes due again. A git host is locked while a report is sent to it, so no lease is needed.
+ * Status reports to git hosts, such as GitHub, as a kind of background work. If the status changes after it was
+ * reported, the same record becomes due again. A git host is locked while a report is sent to it, so no lease is
+ * needed.
  */
 export const FORGE_REPORTS = defineKind({
   table: 'forge_reports',

@@ -12,8 +12,8 @@ export type HookProvider = (typeof HOOK_PROVIDERS)[number];
 /** Maximum number of hooks per service. */
 export const MAX_HOOKS = 20;
 /**
- * Maximum size of the body of a webhook request, in bytes. GitHub sends up to 25 MB, but only for pushes with very many
- * commits.
+ * Maximum size of the body of a webhook request, in bytes. Larger requests are rejected. GitHub sends up to 25 MB, but
+ * only for pushes with very many commits.
  */
 export const MAX_DELIVERY_BYTES = 5 * 1024 ** 2;
 
@@ -125,7 +125,7 @@ function messageOf(payload: unknown, after: string): string {
   return text(commit, 'message');
 }
 
-/** Returns why a push can be ignored without reading the repository; null if it cannot. */
+/** Returns why a push needs no deployment, if this is clear without reading the repository, or null. */
 export function irrelevance(
   event: Extract<HookEvent, { type: 'push' }>,
   service: { branch: string; autoDeploy: string; archived: boolean },

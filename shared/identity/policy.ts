@@ -18,8 +18,8 @@ const READ = { access: 'read', role: 'viewer' } as const satisfies Policy;
 const WRITE = { access: 'write', role: 'developer', protectedRole: 'admin' } as const satisfies Policy;
 
 /**
- * For operations that change nothing in an environment. A protected environment therefore requires no higher role for
- * them.
+ * For operations with write access that change nothing in any environment. They therefore require no higher role if an
+ * environment is protected.
  */
 const ARRANGE = { access: 'write', role: 'developer' } as const satisfies Policy;
 const ADMIN = { access: 'write', role: 'admin' } as const satisfies Policy;

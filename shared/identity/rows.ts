@@ -23,7 +23,8 @@ export interface SessionRow {
    */
   by_password: boolean;
   /**
-   * Identifies the client, usually by its IP address, to which a session without TLS is bound; null for one over TLS.
+   * A session without TLS is valid only for the client that started it. This identifies that client, usually by its IP
+   * address; null for a session over TLS.
    */
   client: string | null;
   /**

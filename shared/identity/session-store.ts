@@ -66,7 +66,10 @@ export async function insertSession(
   );
 }
 
-/** Returns true if the session is at most ten minutes old and its user has no password. */
+/**
+ * Returns true if the session is at most ten minutes old and its user has no password. Such a user cannot confirm an
+ * action with a password, so the recent sign-in counts instead.
+ */
 export async function isFreshWithoutPassword(db: Db, id: string): Promise<boolean> {
   const found = await rowCountOf(
     db,

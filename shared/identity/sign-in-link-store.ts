@@ -30,8 +30,8 @@ export async function lockSignInLink(trx: Transaction, tokenHash: Buffer): Promi
 }
 
 /**
- * Moves the record of a provider's sign-in from a sign-in link to the session that the link started. Such a record
- * belongs to a link while the user has yet to enter a second factor.
+ * Moves the record of an OpenID Connect sign-in from a sign-in link to the session that it started. Until the user has
+ * entered the second factor, there is no session, and the record belongs to the link.
  */
 export async function moveProviderSignIn(db: Db, of: { tokenHash: Buffer; sessionId: string }): Promise<void> {
   await db.raw(

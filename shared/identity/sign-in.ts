@@ -34,7 +34,7 @@ export interface SignInInput {
   client: string;
   /** The User-Agent header. */
   userAgent?: string;
-  /** True if the session is bound to this client, as it is without TLS. */
+  /** True if only this client can use the session, which is the case without TLS. */
   bound: boolean;
   /**
    * Counts an attempt to enter the user's one-time code. Throws rate_limited. After a correct code, call the returned
@@ -132,9 +132,9 @@ export async function signInWithLink(db: Db, deps: Deps, input: SignInInput & { 
 }
 
 /**
- * Starts a session under the lock that password and second factor changes also take. A session that starts before such
- * a change is ended by it; one that starts later needs the new proof. `proven` is the user's row as it was when the
- * proof was checked.
+ * Starts a session under the lock that changes of the password or second factor also take. Such a change ends sessions
+ * that have started before it. A session that starts later needs the new password or second factor. `proven` is the
+ * user's row as it was when the proof was checked.
  */
 async function startSession(
   trx: Transaction,

@@ -213,7 +213,10 @@ export async function recordKeyUse(db: Db, id: string): Promise<void> {
 /** A workspace, with one user's role in it; null if the user is not a member. */
 export type WorkspaceAccessRow = WorkspaceRow & {
   role: Role | null;
-  /** As in `OwnWorkspaceRow`. Absent for an API key, for which the kind of sign-in does not matter. */
+  /**
+   * True if the workspace cannot be accessed with a session that was started with a password. Absent for an API key,
+   * for which the kind of sign-in does not matter.
+   */
   needs_provider?: boolean;
 };
 

@@ -15,7 +15,10 @@ export interface ImageManifest {
    * names.
    */
   startCommand: string;
-  /** The start command to show to users, if `startCommand` was derived from it; absent in older images. */
+  /**
+   * The start command as users know it. `startCommand` may add to it, for example a search path. If absent,
+   * `startCommand` is shown.
+   */
   shownCommand?: string;
   /** The Procfile's `release` command, which runs before each release; absent if there is none. */
   releaseCommand?: string;
@@ -34,8 +37,8 @@ export interface ImageManifest {
   /** Variables that the runtime needs, such as PYTHONPATH. The service's own variables override them. */
   environment: Record<string, string>;
   /**
-   * Folder names on the host of the toolchains that the image needs, such as `node-22.1.0`. Absent if it uses the
-   * platform's own.
+   * Names of the folders on the host with the toolchains that the image needs, such as `node-22.1.0`. Absent if it
+   * needs no toolchain besides the platform's own.
    */
   tools?: string[];
 }

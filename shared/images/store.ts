@@ -40,9 +40,9 @@ const RETIRE = prepare<{ id: string }>(
 );
 
 /**
- * Keeps the `keep` images of a service that went live last, and marks the others as removed. Returns how many it
- * marked. Also keeps the live image, and those of an open deployment (a rollback) or a run. The cost does not grow with
- * the number of past deployments.
+ * Marks a service's images as removed, except the `keep` images that went live last. Also keeps the image of the live
+ * release, of any unfinished deployment (a rollback) and of any unfinished run. Returns how many it marked. The cost
+ * does not grow with the number of past deployments.
  */
 export async function retireImages(db: Db, serviceId: string, keep: number): Promise<number> {
   return (await rowsOfPrepared(db, RETIRE, [serviceId, keep])).length;

@@ -17,7 +17,8 @@ const PROGRAMS = {
   reader: join(DIST, 'workers/builders/reader/reader-process.js'),
 };
 /**
- * Packages of many files that programs load at startup. All others stay in node_modules, beside the files they read.
+ * Packages that are bundled into the programs, because each has many files that are loaded at startup. All other
+ * packages stay in node_modules, next to the files that they read.
  */
 const BUNDLED =
   /node_modules\/(bullmq|cron-parser|knex|lodash|luxon|rate-limiter-flexible|semver|typebox|undici|uuid)\//;
@@ -37,8 +38,8 @@ const ownModules: Plugin = {
 };
 
 /**
- * Stands for the `import.meta.url` of the bundle while `withPlaces` replaces all other occurrences of
- * `import.meta.url`.
+ * Placeholder for an `import.meta.url` that must remain in the bundled code. `withPlaces` first inserts it, then
+ * replaces all other occurrences of `import.meta.url`, and finally turns the placeholder back.
  */
 const HERE = '__HERE__';
 

@@ -19,8 +19,8 @@ export interface Place {
   folder: string;
   data: string;
   /**
-   * The path by which the server accesses `folder`. If the server's user cannot enter that, it is the path of an open
-   * descriptor of the folder, which the server inherits.
+   * The path by which the server accesses `folder`. If the server's user cannot enter the folder, this is the path of
+   * an open descriptor of the folder, which the server inherits.
    */
   seen: string;
   handle: FileHandle;

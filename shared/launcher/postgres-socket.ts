@@ -15,7 +15,9 @@ const SHORT_PREFIX = 'ranvier-db-';
 export interface SocketFolder {
   /** The folder's path for clients. */
   path: string;
-  /** The path by which the server accesses the folder. */
+  /**
+   * The folder's path for the server. It differs from `path` if the server runs as a user who cannot enter DATA_DIR.
+   */
   seen: string;
   /** Deletes the temporary folder outside DATA_DIR. There is one only if the socket's path in DATA_DIR is too long. */
   remove(): Promise<void>;

@@ -162,7 +162,10 @@ class Server {
   }
 }
 
-/** For a small machine that also builds and hosts: no parallel queries, no replication, little memory. */
+/**
+ * PostgreSQL settings for a small machine that also builds and hosts applications: no parallel queries, no replication,
+ * little memory.
+ */
 const SETTINGS = {
   listen_addresses: '',
   unix_socket_permissions: '0700',
@@ -181,7 +184,7 @@ const SETTINGS = {
   log_min_error_statement: 'panic',
 };
 
-/** For tests, in which many platforms connect to one server. */
+/** PostgreSQL settings for tests, in which data may be lost in a crash and many platforms connect to one server. */
 const NOT_DURABLE = { fsync: 'off', full_page_writes: 'off', synchronous_commit: 'off', max_connections: 800 };
 
 /** Quotes a path for a list in a PostgreSQL setting. */

@@ -1,8 +1,8 @@
 import { DAY_SECONDS, defineKind, HOUR_SECONDS } from '../engine/kind.js';
 
 /**
- * The record kind of batches of log lines. The transaction that stores the lines deletes the batch, so no lease is
- * needed.
+ * Batches of log lines as a kind of background work. The transaction that stores a batch's lines also deletes the
+ * batch, so no lease is needed.
  */
 export const LOG_BATCHES = defineKind({
   table: 'log_batches',

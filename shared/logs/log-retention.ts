@@ -10,8 +10,8 @@ const LOCK_TIMEOUT = '2s';
 const TODAY = `(now() at time zone 'UTC')::date`;
 
 /**
- * Creates the partitions for lines stored today or tomorrow, one per day of expiry. Lines without a partition are
- * stored in `log_lines_other`.
+ * Creates the partitions of `log_lines` that lines of today and tomorrow need. Each partition holds the lines that
+ * expire on one day. Lines without a partition are stored in `log_lines_other`.
  */
 export async function ensureLogDays(db: Db): Promise<void> {
   const missing = await rowsOf<{ day: string; name: string }>(

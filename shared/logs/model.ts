@@ -40,12 +40,15 @@ export interface LogLineRow {
 
 const MAX_LOG_DAYS = Math.max(...PLANS.map(({ logDays }) => logDays));
 
-/** For each plan's log retention: days from the day of a line to the day on which it expires. */
+/**
+ * Numbers of days from the day on which a line is logged to the day on which it expires, one for each log retention
+ * that a plan offers.
+ */
 export const EXPIRY_DAYS: readonly number[] = [...new Set(PLANS.map(({ logDays }) => logDays + 1))];
 
 /**
- * Returns how many days ahead partitions are created. A line stored today expires after at most `MAX_LOG_DAYS + 1`
- * days. Two more days allow for a late sweep.
+ * Returns for how many days ahead partitions of log lines are created. A line stored today expires after at most
+ * `MAX_LOG_DAYS + 1` days. Two more days are a reserve, in case the next sweep that creates partitions is late.
  */
 export function daysAhead(): number {
   return MAX_LOG_DAYS + 3;

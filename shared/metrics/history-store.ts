@@ -112,7 +112,10 @@ export async function deleteOldMetrics(db: Db): Promise<number> {
   return deleted;
 }
 
-/** Deletes the metrics of deleted services. Waits a minute, in which edges may report the last metrics. */
+/**
+ * Deletes the metrics of services that were deleted between a minute and an hour ago. In the first minute after a
+ * deletion, edges may still report the last metrics.
+ */
 export function deleteMetricsOfGone(db: Db): Promise<number> {
   return rowCountOf(
     db,

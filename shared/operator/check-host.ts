@@ -46,7 +46,7 @@ const MAX_CLOCK_MS = 5_000;
 /** A program that the platform runs, and the effect of its absence. */
 interface Needed {
   name: string;
-  /** Alternatives: one of them suffices. */
+  /** Names of programs that can replace each other: one of them suffices. */
   programs: readonly string[];
   packages: string;
   state: 'weak' | 'missing';

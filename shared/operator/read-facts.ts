@@ -50,7 +50,10 @@ async function installer(): Promise<HostFacts['installer']> {
   return (await exists('/usr/bin/dnf')) ? 'dnf install' : null;
 }
 
-/** The PATH of a user often lacks the folders of system programs such as nft. */
+/**
+ * Returns the names of the programs in the PATH and in the system folders. The PATH of a user often lacks the folders
+ * of system programs such as nft.
+ */
 async function programsInPath(): Promise<string[]> {
   const folders = new Set([...(process.env.PATH ?? '').split(delimiter), ...SYSTEM_FOLDERS]);
   return (await Promise.all([...folders].map((folder) => readdir(folder).catch(() => [])))).flat();

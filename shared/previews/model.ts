@@ -58,7 +58,10 @@ export function previewConfiguration(
 
 /** The branch or pull request that a preview shows. */
 export interface PreviewSource {
-  /** A branch of the service's repository, or the ref of a fork's pull request in that repository. */
+  /**
+   * A branch of the service's repository; for a pull request from a fork, a ref of that repository such as
+   * `refs/pull/7/head`.
+   */
   branch: string;
   /** True if the pull request comes from a fork, whose author is not trusted. */
   fork: boolean;

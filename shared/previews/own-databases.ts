@@ -27,10 +27,11 @@ export interface OwnDatabasesInput {
 }
 
 /**
- * Returns a preview's variables, with references to the databases that it may use. These are its base service's, none,
- * or its own. Creates each own database that is missing, and queues its deployment and the restore of the latest
- * verified backup into it. The preview's deployment is admitted only after these have finished. The caller must hold
- * the preview's lock. Throws conflict if an original database was deleted; capacity_exceeded; errors of `deploy`.
+ * Returns a preview's variables, with references to the databases that the preview may use. Depending on `databases`,
+ * they refer to the base service's databases, to none, or to databases of the preview's own. Creates each own database
+ * that is missing, and queues its deployment and the restore of the original's latest verified backup into it. The
+ * preview's deployment is admitted only after these have finished. The caller must hold the preview's lock. Throws
+ * conflict if an original database was deleted; capacity_exceeded; errors of `deploy`.
  */
 export async function withPreviewDatabases(
   trx: Transaction,
@@ -47,7 +48,7 @@ export async function withPreviewDatabases(
   return { ...resolved, dataReferences: pointTo(resolved.dataReferences, own) };
 }
 
-/** Returns the references with their databases replaced by those in `own`. Pure. */
+/** Returns the references with database ids replaced. `own` maps an original's id to its replacement's id. Pure. */
 export function pointTo(
   references: ResolvedVariables['dataReferences'],
   own: ReadonlyMap<string, string>,

@@ -15,7 +15,7 @@ export interface PullReport {
   reopened: boolean;
   /** When the pull request changed, by the git host's clock; null if the report does not say. */
   at: Date | null;
-  /** The ref in the service's own repository that contains the commit. */
+  /** The ref by which the head commit can be fetched from the service's own repository, such as `refs/pull/7/head`. */
   ref: string;
 }
 

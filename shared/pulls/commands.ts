@@ -28,9 +28,9 @@ import { createPreview, previewForBranch } from './preview-commands.js';
 export type PullOutcome =
   | { type: 'stale' }
   | { type: 'closed'; ended: boolean }
-  /** No member has decided about the fork's commit. */
+  /** The pull request is from a fork, and no member has decided yet whether its head commit may be deployed. */
   | { type: 'waiting' }
-  /** A member has already decided about the fork's commit. */
+  /** The pull request is from a fork, and a member has already approved or declined its head commit. */
   | { type: 'decided' }
   | { type: 'open'; pull: PullRow; preview: PreviewRow | null };
 

@@ -110,8 +110,9 @@ interface DeployedPush {
 }
 
 /**
- * Returns the deployment that an earlier push of this commit queued, if that push is not settled. The deployment is
- * either unfinished, or live while the branch has not been updated yet.
+ * Returns the deployment that an earlier push of this commit queued, if that push is not settled. A push is settled
+ * once it has updated its branch or can no longer do so. The deployment is unfinished, or it is live and the branch
+ * will be updated soon.
  */
 export function findOpenPush(trx: Transaction, pushed: PushedCommit): Promise<DeployedPush | null> {
   const isOpen = `(d.status = 'live' or d.finished_at is null and d.cancel_requested_at is null)`;
@@ -137,9 +138,9 @@ function findPush(
 }
 
 /**
- * Marks unsettled pushes of a commit as settled, so that they no longer update the branch. Must be called before the
- * commit is pushed to the branch again, because at most one of its pushes may be unsettled. The caller must ensure that
- * the deployments of the marked pushes do not continue.
+ * Marks unsettled pushes of a commit as settled, so that they can no longer update the branch. Must be called before
+ * the commit is pushed to the branch again, because at most one of its pushes may be unsettled. The caller must ensure
+ * that the deployments of the marked pushes do not continue.
  */
 export async function giveUpPushes(trx: Transaction, { serviceId, ref, commitSha }: PushedCommit): Promise<void> {
   await trx('pushes')
@@ -155,7 +156,10 @@ export async function insertPush(
   await trx('pushes').insert(push);
 }
 
-/** Returns unsettled pushes to a folder's repositories whose deployment is finished. */
+/**
+ * Returns unsettled pushes whose deployment is finished: their branch may still have to be updated. Includes only
+ * pushes to the repositories in the folder.
+ */
 export async function endedPushes(db: Db, folderId: string): Promise<{ id: string; service_id: string }[]> {
   return rowsOf(
     db,
@@ -166,8 +170,9 @@ export async function endedPushes(db: Db, folderId: string): Promise<{ id: strin
 }
 
 /**
- * Returns the commit to which a branch is about to be updated; null if there is none. The commit's deployment is live.
- * The branch is updated when the push is settled, which is some seconds later for a push that does not wait.
+ * Returns the commit to which a branch is about to be updated; null if there is none. The commit's deployment is
+ * already live. The branch is updated when the push is settled, which is some seconds later if the client does not wait
+ * for the deployment.
  */
 export async function arrivingCommit(db: Db, serviceId: string, ref: string): Promise<string | null> {
   const row = await oneRow<{ commit_sha: string }>(
@@ -186,7 +191,10 @@ const SUPERSEDED = `exists (select from pushes later where later.service_id = p.
 
 export type EndedPush = PushRow & { live: boolean; superseded: boolean };
 
-/** Locks an unsettled push whose deployment is finished. Returns null if there is none. */
+/**
+ * Locks an unsettled push whose deployment is finished: its branch may still have to be updated. Returns null if there
+ * is no such push.
+ */
 export async function lockEndedPush(trx: Transaction, id: string): Promise<EndedPush | null> {
   return oneRow<EndedPush>(
     trx,
@@ -203,8 +211,9 @@ export async function settlePush(trx: Transaction, id: string, moved: boolean): 
 }
 
 /**
- * Returns the deployments whose commits must be kept in a repository. These are the unfinished and live ones of the
- * service and its previews, and the `most` latest of the service that went live.
+ * Returns the deployments whose commits must be kept in a repository. These are the unfinished and live deployments of
+ * the service and its previews. The latest deployments of the service that once went live are also kept; `most` is
+ * their number.
  */
 export async function keptDeployments(db: Db, serviceId: string, most: number): Promise<Set<string>> {
   const ids = await valuesOf<string>(

@@ -20,7 +20,7 @@ export class BullPool {
   readonly #pool: pg.Pool;
   /** SQL text → the name of its prepared statement. There are about sixty. */
   readonly #names = new Map<string, string>();
-  /** BullMQ reads from here whether connections use TCP keepalive. */
+  /** Options of the pool. BullMQ reads from them whether connections use TCP keepalive. */
   readonly options: pg.PoolConfig;
 
   constructor(url: string, name: string, max: number) {
@@ -123,8 +123,9 @@ export class BullPool {
 const ignore = (): void => undefined;
 
 /**
- * The connection on which all workers of a process listen. BullMQ would use one per worker. PostgreSQL wakes every
- * listening connection for each notification, so ten idle ones cost more than the command that notifies.
+ * The connection on which all workers of a process listen for new jobs. BullMQ would open one per worker, and
+ * PostgreSQL wakes every listening connection for each notification. Waking ten idle connections costs more than the
+ * command that sends the notification.
  */
 class SharedListening extends PostgresConnection {
   readonly #listener: PostgresConnection;

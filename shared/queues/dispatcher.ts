@@ -18,8 +18,8 @@ import { jobOf, KINDS } from './work-catalog.js';
 /** Maximum number of due records whose jobs one transaction enqueues. */
 const BATCH = 200;
 /**
- * How long a record must be unchanged, in seconds, before its job is considered lost. The job of a newer record may
- * still be in the queue.
+ * Seconds for which a record must be unchanged before `reconcile` checks whether its job was lost. A record that
+ * changed more recently probably still has its job.
  */
 const IDLE_SECONDS = 5;
 const EXPLAIN_MS = 1000;
@@ -41,7 +41,7 @@ export class Dispatcher {
   readonly #everything: BackgroundRun;
   readonly #admission: BackgroundRun;
   readonly #logs: BackgroundRun;
-  /** Number of the last deployment whose reason for waiting was recorded. */
+  /** Number of the deployment after which the next call of `recordWaitingReasons` continues to update reasons. */
   #explained = 0;
   #explainedAt = Number.NEGATIVE_INFINITY;
 
@@ -129,8 +129,8 @@ export class Dispatcher {
   }
 
   /**
-   * Records why deployments wait, at most once per second, because only users read the reasons. The sweep records the
-   * rest.
+   * Records why deployments wait, at most once per second, because only users read the reasons. Later dispatches record
+   * the reasons that are left; a sweep starts dispatches regularly.
    */
   async #explain(): Promise<void> {
     const now = performance.now();

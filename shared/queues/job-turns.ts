@@ -14,9 +14,12 @@ interface Message {
 
 type Listener = (message: Message) => void;
 
-/** If no more workers than this are online, they all ask for a job at once. */
+/**
+ * If at most this many workers are online, all of them ask for a new job immediately. If there are more, they take
+ * turns.
+ */
 const AT_ONCE = 4;
-/** If more workers are online, the average time between their requests for a job, in milliseconds. */
+/** Average time between the requests for a job by workers that take turns, in milliseconds. */
 const APART_MS = 20;
 
 /**
@@ -47,7 +50,7 @@ export class JobTurns {
     this.#workers = workers;
   }
 
-  /** Returns a client of the same connection that delays notifications of jobs until the worker's turn. */
+  /** Wraps a client so that it delays notifications of new jobs until it is the worker's turn to ask for them. */
   of(client: ListenClient): ListenClient {
     const known = this.#clients.get(client);
     if (known !== undefined) return known;

@@ -19,8 +19,8 @@ async function removeEnded(
 ): Promise<number> {
   const [first] = await queue.getJobs([state], count, count);
   const ended = first?.finishedOn;
-  // BullMQ deletes jobs only by age, so the age of the newest surplus job is the limit. With 5 ms more, jobs that
-  // finished at about the same time as that job are kept.
+  // BullMQ can delete jobs only by age. The limit is the age of `first`, the newest job beyond the maximum number. With
+  // 5 ms more, jobs that finished at about the same time as `first` are kept.
   const kept = ended === undefined ? age * 1000 : Math.min(age * 1000, Date.now() - ended + 5);
   return (await queue.clean(kept, 0, state)).length;
 }

@@ -161,7 +161,8 @@ async function redisBackend(url: string, name: string, log: Logger): Promise<Bac
       ofWorkers.push(connection);
       return { connection, backendFactory: undefined, drainDelay: DRAINED_S.redis };
     },
-    // Not needed: Redis hands a job to one worker, and an idle worker asks again within ten seconds.
+    // Redis needs neither announcements nor turns: it hands a job to one worker, and an idle worker asks again within
+    // ten seconds.
     announceDelayed: async () => undefined,
     shareWith: () => undefined,
     async close() {

@@ -31,8 +31,8 @@ const MIB = 1024 * 1024;
 /** Maximum size of a message from a client or worker, in bytes. */
 export const MAX_MESSAGE_BYTES = MIB;
 /**
- * Limits for buffered data in bytes. The connections of a process share `total` equally, but each may buffer at least
- * `least` and at most `most`.
+ * Limits for the data that is buffered for WebSocket connections, in bytes. The connections of a process share `total`
+ * equally, but each may buffer at least `least` and at most `most`.
  */
 const MAX_BUFFERED = { total: 16 * MIB, most: MIB, least: 64 * 1024 };
 
@@ -77,8 +77,8 @@ export const CLIENT_PATHS: Readonly<Record<RemoteKind, string>> = {
 export const WORKER_PATH = '/internal/remote/';
 
 /**
- * Asks the workers of a host that one of them connect to an API process for a session. `token` authenticates the
- * worker.
+ * A notification that asks the workers of a host for a connection. One of them must connect to the API process at
+ * `address` to serve a shell or tunnel session. It authenticates itself with `token`.
  */
 export interface Summons {
   hostId: string;

@@ -14,8 +14,9 @@ const MAX_MERGED_BYTES = MAX_MESSAGE_BYTES / 8;
 let outlets = 0;
 
 /**
- * Number of bytes sent after which the process collects garbage. V8 would wait for 64 MiB, because it counts only the
- * few objects of the young generation and not their buffers. The C library would then keep that memory.
+ * Number of sent bytes after which the process collects garbage. V8 alone would do so only after 64 MiB, because it
+ * counts the small objects of its young generation but not the buffers that belong to them. The C library would then
+ * keep that memory instead of returning it to the system.
  */
 const COLLECTED_BYTES = 8 * MAX_MESSAGE_BYTES;
 let uncollectedBytes = 0;
@@ -69,15 +70,15 @@ export class Outlet {
   }
 
   /**
-   * Fill level of the peer's buffer, where 1 is its limit. Messages count too, because a small one uses far more memory
-   * than its bytes.
+   * How full the peer's buffer is: 1 means that its limit is reached. Besides the bytes, the number of messages counts,
+   * because a small message uses far more memory than its bytes.
    */
   get #load(): number {
     const bytes = (this.#peer.bufferedAmount + this.#waitingBytes) / bufferOf(outlets);
     return Math.max(bytes, (this.#inFlight + this.#waiting.length) / MAX_BUFFERED_MESSAGES);
   }
 
-  /** Sends all waiting messages. Must be called before the peer is closed. */
+  /** Sends all waiting messages. Must be called before the peer is closed, because waiting messages would be lost. */
   flush(): void {
     const [first, ...others] = this.#waiting;
     if (first === undefined) return;

@@ -48,7 +48,10 @@ const IMAGE = {
   problem: 'must be the name of an image such as registry.example.com/postgres:{version}',
 };
 
-/** Returns true for addresses that a sandbox can reach: a Unix socket, or TCP with a port. */
+/**
+ * Returns true for `unix:///path` and `tcp://host:port`. Docker clients also accept other addresses, such as `ssh://`,
+ * but a sandbox cannot use those.
+ */
 export function isSocketAddress(given: string): boolean {
   return /^unix:\/\/\/.|^tcp:\/\/[^/:]+:\d+\/?$/.test(given);
 }

@@ -2,7 +2,7 @@ import { isIP } from 'node:net';
 import { Sensitive } from '../sensitive.js';
 
 export const PROCESSES = ['start', 'api', 'worker', 'edge', 'migrate', 'admin'] as const;
-/** A program that reads a setting; `start` is `npm start`. */
+/** A program of the platform that reads a setting. `start` is the launcher, which `npm start` runs. */
 export type Process = (typeof PROCESSES)[number];
 
 /** One environment variable: its row in the table of the documentation, and how its text is parsed. */
@@ -11,7 +11,7 @@ export interface Setting<T> {
   processes: readonly Process[];
   /** The description in the documentation: one or more sentences of Markdown. */
   meaning: string;
-  /** What the documentation shows as the default; undefined if it shows the default itself. */
+  /** The default as the documentation describes it in words; if undefined, the documentation shows `kind.fallback`. */
   shownDefault: string | undefined;
 }
 
@@ -71,7 +71,7 @@ export function text(fallback: string, rule?: Rule): Kind<string> {
   return { fallback, secret: false, parse: (given, report) => parseText(given, report, rule) };
 }
 
-/** Accepts a string, and null if the variable is absent. */
+/** Accepts any string, or only strings that satisfy the rule. The value is null if the variable is absent or empty. */
 export function optional(rule?: Rule): Kind<string | null> {
   return {
     fallback: '',

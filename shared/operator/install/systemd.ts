@@ -1,7 +1,10 @@
 import { exists } from '../../core/exists.js';
 import { runLimited } from '../../core/run-limited.js';
 
-/** The functions of the host's service manager that the installer uses. A call rejects if it fails for the unit. */
+/**
+ * The functions of the host's service manager that the installer uses. A call rejects if the service manager fails to
+ * perform it.
+ */
 export interface ServiceManager {
   reload(): Promise<unknown>;
   enable(unit: string): Promise<unknown>;

@@ -11,7 +11,10 @@ import { POSTGRES_UNIT } from './units.js';
 
 const DUMP_MS = 60 * 60_000;
 const KEPT_BACKUPS = 3;
-/** The worker is restarted first, so that it hands over its work while the API and the edge still run. */
+/**
+ * The units in the order in which an upgrade restarts them. The worker is first, so that it can hand over its work
+ * while the API and the edge still run.
+ */
 const UNITS = ['ranvier-worker.service', 'ranvier-api.service', 'ranvier-edge.service'];
 
 export interface UpgradeOptions extends InstallOptions {
