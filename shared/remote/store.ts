@@ -89,8 +89,8 @@ export async function findRemoteSession(db: Db, id: string): Promise<RemoteSessi
 }
 
 /**
- * Asks the workers of a host by notification that one of them connects to this API process. A notification can be
- * missed, so the caller repeats it until a worker connects.
+ * Notifies the workers of a host, so that one of them connects to this API process. A user's remote session needs this
+ * connection. A notification can be missed, so the caller repeats it until a worker connects.
  */
 export async function summonWorker(db: Db, summons: Summons): Promise<void> {
   await db.raw('select pg_notify(?, ?)', [CHANNELS.remote, JSON.stringify(summons)]);

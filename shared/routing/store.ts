@@ -34,7 +34,7 @@ export interface RouteFacts {
   /** The page shown to visitors during maintenance; empty at other times. */
   maintenancePage: string;
   platformDomainEnabled: boolean;
-  /** Verified host names of the service. Only those that resolve to an edge get a certificate. */
+  /** Verified host names of the service. Only those that resolve to an edge (`leadsHere`) get a certificate. */
   domains: { hostname: string; leadsHere: boolean; redirectTo: string | null }[];
   liveDeploymentId: string | null;
   /** The cache profile with which the live release was deployed. */
@@ -78,7 +78,10 @@ const AND_THOSE_TOGETHER = `array(
     join services t on t.id = theirs.service_id and t.live_deployment_id = theirs.id
    where o.id = any(cast(:serviceIds as uuid[])))`;
 
-/** SQL: services that edges know. Removals stay for an hour, so that every edge can acknowledge them. */
+/**
+ * SQL: true for a service that exists or was deleted within the last hour. During that hour, every edge can acknowledge
+ * that it has removed the service's route.
+ */
 const KNOWN = `(s.deleted_at is null or s.deleted_at > now() - interval '1 hour')`;
 
 /** The number of services that are read in one statement. */
@@ -128,7 +131,7 @@ export function routeVersionsSince(db: Db, version: number): Promise<{ serviceId
   );
 }
 
-/** `which` is SQL that is appended to the statement's conditions. */
+/** Reads the route facts of services. `which` is SQL that is appended to the conditions of the statement. */
 async function routeFacts(db: Db, which: string, bindings: Record<string, Knex.RawBinding>): Promise<RouteFacts[]> {
   const query = db.raw(
     `select s.id as "serviceId", s.slug, s.kind, s.lifecycle_status as "lifecycleStatus",

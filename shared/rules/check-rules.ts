@@ -106,8 +106,8 @@ function targetProblem({ type, from = '', to = '', query = {} }: RuleInput): str
     ...namesInQuery(query).map((name) => `:${name}`),
   ];
   if (from.includes('*')) known.push(':splat');
-  // A scheme and a port contain colons that begin no placeholder such as `:name`, so the origin of an address is
-  // removed first.
+  // The colons in `https://host:8080` begin no placeholder such as `:name`, so the origin of an address is removed
+  // before the search for placeholders.
   const asked = to.replace(/^https?:\/\/[^/?#]*/, '').match(/:[A-Za-z_][A-Za-z0-9_]*/g) ?? [];
   const unknown = asked.find((name) => !known.some((one) => name.startsWith(one)));
   return unknown === undefined ? null : `has ${unknown}, which from does not have`;

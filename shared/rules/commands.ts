@@ -7,9 +7,10 @@ import type { Rule, RuleInput, RuleUser } from './model.js';
 import { listRules, saveRules } from './store.js';
 
 /**
- * Replaces the rules of a locked service, and returns them as they are stored. A user given without a password keeps
- * the stored password of the user with that name. If there is none, throws invalid_request; with `mayLack`, stores the
- * user without a password. Also throws service_archived and conflict.
+ * Replaces the rules of a locked service, and returns them as they are stored. In a rule that requires a password
+ * (`basicAuth`), a user who is given without a password keeps the password stored for that name. If none is stored,
+ * throws invalid_request or, with `mayLack`, stores the user without a password. Also throws service_archived and
+ * conflict.
  */
 export async function setRules(
   trx: Transaction,

@@ -5,7 +5,10 @@ import { oneOf } from '../services/configuration.js';
 import { HEADER_NAME } from './rule-headers.js';
 
 export const MAX_RULES = 1_000;
-/** Maximum number of users in all rules of a service. Hashing each new password takes some 50 ms. */
+/**
+ * Maximum number of users with a password in all rules of a service. Limits the time of a request that sets rules,
+ * because hashing each new password takes some 50 ms.
+ */
 export const MAX_USERS = 20;
 const RULE_TYPES = ['redirect', 'rewrite', 'headers', 'basicAuth', 'rateLimit', 'maintenance', 'canary'] as const;
 /** Default duration of a canary, in minutes. */

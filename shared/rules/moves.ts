@@ -27,7 +27,7 @@ export interface Move {
   origin: string;
   pattern: PathPattern;
   target: TargetTemplate;
-  /** Names of the query parameters that the rule matches. They are not passed on. */
+  /** Names of the query parameters that the rule requires. They are left out of the query that the target gets. */
   used: readonly string[];
 }
 

@@ -17,9 +17,9 @@ export type Captures = Readonly<Record<string, string>>;
  */
 export interface PathPattern {
   head: readonly (string | { name: string })[];
-  /** The pattern from the first segment with `*`, split at each `*`; null if it has none. */
+  /** The part of the pattern from its first segment with `*` to its end, split at each `*`; null if there is no `*`. */
   pieces: readonly string[] | null;
-  /** True if the first `*` begins a segment. The slash before it is then optional. */
+  /** True if the first `*` begins a segment. The slash before it is then optional: `/a/*` also matches `/a`. */
   isWhole: boolean;
   ignoresCase: boolean;
 }
@@ -34,8 +34,8 @@ const UNPRINTABLE = /[^\x21-\x7e]+/gu;
 const NEEDLESS = /%(?:24|26|2B|2C|3A|3B|3D|40|5B|5D)/g;
 
 /**
- * Returns the segment with the percent-encoding that rules compare. The result contains only characters that a header
- * may have.
+ * Returns a path segment with the one percent-encoding in which rules compare segments. The result contains only
+ * characters that a header may have.
  */
 export function encodedSegment(segment: string): string {
   if (!UNUSUAL.test(segment)) return segment;

@@ -60,8 +60,8 @@ export interface Target {
 }
 
 /**
- * Fills in a target. If the template has no query, the request's own query is passed on without the parameters in
- * `used`.
+ * Returns the target of a request, with the template's placeholders replaced by the captured texts. If the template has
+ * no query, the target gets the query of the request without the parameters in `used`.
  */
 export function fillTarget(
   template: TargetTemplate,
@@ -106,7 +106,10 @@ function decodedParameter(text: string): string {
   }
 }
 
-/** Returns the captures of the parameters that a rule requires; null if one is missing or differs. */
+/**
+ * Returns the values that a rule's placeholders have in a query. Returns null if a parameter that the rule requires is
+ * missing or has another value.
+ */
 export function matchQuery(wanted: Readonly<Record<string, string>>, query: string): Captures | null {
   const given = new Map<string, string>();
   for (const pair of query.split('&')) {

@@ -75,7 +75,8 @@ function instantOf(wall: number, timezone: string): number {
 const FORMATS = new Map<string, Intl.DateTimeFormat>();
 
 /**
- * Returns the local time in a time zone, as the instant at which a UTC clock shows the same time. Whole seconds only.
+ * Returns what a clock in a time zone shows at an instant. The result is in milliseconds since the epoch, as if that
+ * clock showed UTC, and has no fraction of a second.
  */
 function wallClock(instant: number, timezone: string): number {
   const parts = Object.fromEntries(
@@ -90,7 +91,7 @@ function wallClock(instant: number, timezone: string): number {
 function formatOf(timezone: string): Intl.DateTimeFormat {
   const known = FORMATS.get(timezone);
   if (known) return known;
-  // Limits the cache: time zone names come from tenants, and one zone has many spellings.
+  // Limits the size of the cache: tenants enter the names of time zones, and one zone can be spelled in many ways.
   if (FORMATS.size >= MAX_FORMATS) FORMATS.clear();
   const numeric = 'numeric';
   const format = new Intl.DateTimeFormat('en', {

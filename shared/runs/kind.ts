@@ -2,9 +2,9 @@ import { ABANDONED, defineKind, RECORD_QUEUE } from '../engine/kind.js';
 import type { RunStatus } from './model.js';
 
 /**
- * State of a run → its transitions. A command keeps running while its worker is down. So a run that its worker gave up
- * (`released`, `handedBack`) stays `running`. A retried run is queued again until its start time and until a worker has
- * a free slot.
+ * State of a run → its transitions. If a worker gives up a run (`released`, `handedBack`), the run stays `running`,
+ * because its command runs on without the worker. A retried run is `queued` again until its start time has come and a
+ * worker has a free slot.
  */
 const STATES = {
   queued: { claimed: 'running', cancelled: 'cancelled' },

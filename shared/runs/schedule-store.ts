@@ -73,9 +73,10 @@ export interface Tick {
 }
 
 /**
- * Stores the run of a tick and advances the schedule, in one statement. Returns the run's status. Returns null and
- * changes nothing if another worker has done so, or if the service was changed or stopped in the meantime. If
- * `maxConcurrency` runs of the service's own command are unfinished, the run is stored as `skipped`, with that reason.
+ * Stores the run for a time of a cron schedule (a tick), and sets the next time, in one statement. Returns the run's
+ * status. Returns null and changes nothing if another worker has done so, or if the service was changed or stopped in
+ * the meantime. If `maxConcurrency` runs of the service's own command are unfinished, the run is stored as `skipped`,
+ * with that reason.
  */
 export async function fireTick(db: Db, due: DueSchedule, tick: Tick): Promise<string | null> {
   return db.transaction(async (trx) => {

@@ -5,8 +5,8 @@ import { RUNS } from './kind.js';
 import type { RunRow, RunTrigger } from './model.js';
 
 /**
- * Returns SQL assignments for a run's next attempt. It waits for its start time, and then for a free slot of a worker
- * (`admitted_at`).
+ * Returns SQL assignments that queue the next attempt of a run. The attempt starts after `delayMs` milliseconds or
+ * later, once a worker has a free slot for it (`admitted_at`).
  */
 export function retrySql(delayMs: number): string {
   return `attempt = attempt + 1, admitted_at = null, not_before = now() + ${Math.round(delayMs)} * interval '1 millisecond'`;

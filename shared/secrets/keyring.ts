@@ -19,7 +19,8 @@ export class SealError extends Error {
 
 /**
  * Seals secret values with AES-256-GCM. The key's id is stored with the value. `context` names the row to which the
- * value belongs (`variable:<id>`), so a value copied to another row cannot be unsealed. Fails closed.
+ * value belongs (`variable:<id>`), so a value copied to another row cannot be unsealed. A value that cannot be verified
+ * is never returned: unsealing it throws.
  */
 export class Keyring {
   readonly #keys = new Map<string, Buffer>();

@@ -76,7 +76,10 @@ export async function forgetLostKey(db: Db, keyring: Keyring, keyId: string): Pr
   return closed;
 }
 
-/** Processes one column once. Returns how many values other processes changed in the meantime. */
+/**
+ * Seals the values of one column with the current key, in one pass. Returns how many were not replaced, because other
+ * processes changed them meanwhile.
+ */
 async function rotateOnce(db: Db, keyring: Keyring, store: SealedColumn, rotation: Rotation): Promise<number> {
   const unopenable: Rotation['unopenable'] = [];
   let [resealed, changed] = [0, 0];

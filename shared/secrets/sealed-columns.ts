@@ -5,7 +5,8 @@ export interface SealedColumn {
   table: string;
   column: string;
   /**
-   * Name of this column in the context of sealing. A value can be unsealed only with this name and the id of its row.
+   * A name for this column with which each of its values is sealed. A value can be unsealed only with this name and the
+   * id of its row, so it is useless in another column or row.
    */
   binding: string;
   /** How deleting a service erases its values: `row` deletes the rows, `value` empties the column. */

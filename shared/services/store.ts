@@ -94,9 +94,9 @@ const LOCK = prepare<{ id: string }>(
 );
 
 /**
- * Locks a service and reads it, so that the result stays valid until a change is written.
- * Reads it after locking: a statement that waits for a lock reads other tables, such as the environment's protection,
- * as they were before the wait.
+ * Locks a service, and then reads it in a second statement. The result stays valid until a change is written. One
+ * statement would not do: while it waited for the lock, other tables, such as the environment's protection, could
+ * change, and it would read them as they were before the wait.
  */
 export async function lockServiceView(
   trx: Transaction,

@@ -27,8 +27,8 @@ export async function assertUserLeft(trx: Transaction, workspaceId: string): Pro
 }
 
 /**
- * Frees the Unix user of a service that is about to be deleted. It is reused once no file or process of the old service
- * remains.
+ * Frees the Linux user of a service that is about to be deleted. Another service gets this user once no file or process
+ * of the old service remains.
  */
 export async function freeUserNumber(trx: Transaction, serviceId: string): Promise<void> {
   await trx.raw(

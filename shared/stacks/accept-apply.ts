@@ -24,7 +24,10 @@ export interface ApplyRequest extends PlanRequest, Asked {
   /** Hash of the plan that the user approved. Null if the platform generated the document and no user saw the plan. */
   planHash: string | null;
   confirmDestructive: string | undefined;
-  /** If false, services are created and changed, but only databases that get a backup (`fills`) are deployed. */
+  /**
+   * If false, the apply creates and changes services but deploys none, except databases that are restored from a backup
+   * (`fills`): a restore needs a running database.
+   */
   deploy?: boolean;
   /**
    * The pushed commit that contains the document. Services whose source is the same repository are deployed from this
@@ -36,9 +39,10 @@ export interface ApplyRequest extends PlanRequest, Asked {
 }
 
 /**
- * Accepts an apply of a document: plans it again and stores its steps. Returns the id of the apply. Throws errors of
- * `planDocument`; plan_changed if the plan differs from the approved one; apply_running; invalid_confirmation;
- * invalid_request if a secret has no value.
+ * Stores the steps that change an environment as a document describes, for a worker to perform. Plans the document
+ * again, because the environment may have changed since the user approved the plan. Returns the id of the apply. Throws
+ * errors of `planDocument`; plan_changed if the plan differs from the approved one; apply_running;
+ * invalid_confirmation; invalid_request if a secret has no value.
  */
 export async function acceptApply(trx: Transaction, deps: Deps, request: ApplyRequest): Promise<string> {
   const { workspaceId, name, planHash, values, deploy = true, pushed, fills = [] } = request;

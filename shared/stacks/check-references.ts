@@ -6,8 +6,8 @@ import type { Matches } from './match-resources.js';
 import type { ReferenceWish, VariableWish } from './wish.js';
 
 /**
- * A service whose variables others can refer to: those in `variables`, which are its own and its groups', and those
- * that its kind offers, such as HOST.
+ * A service to whose variables others can refer. `variables` contains its own variables and those of its groups. Its
+ * kind offers further ones, such as HOST.
  */
 interface Provider {
   kind: ServiceKind;
@@ -77,7 +77,10 @@ function offers({ kind, variables }: Provider, key: string): boolean {
   return variables.has(key) || (isDataKind(kind) ? OFFERED_KEYS[kind] : OFFERED).includes(key);
 }
 
-/** Returns true if a chain of references leads back to itself. Follows references by service name, but not by id. */
+/**
+ * Returns true if a chain of references leads back to itself. Follows only references by service name. A circle through
+ * a reference by id is found later, when a deployment reads its variables.
+ */
 function isCircle(
   providers: ReadonlyMap<string, Provider>,
   owner: string | null,

@@ -17,7 +17,10 @@ export type VariablesOwner = { service: string } | { group: string };
 export interface StepCommit {
   branch: string;
   sha: string;
-  /** If true, the step does nothing for a commit that was handled before, whether it was deployed or not. */
+  /**
+   * True if the push is the only reason for the step. The step then does nothing if the service has already deployed or
+   * skipped the commit.
+   */
   once: boolean;
 }
 

@@ -17,7 +17,7 @@ export interface PlanRequest {
   workspaceId: string;
   name: string;
   document: string;
-  /** Warnings to add to the plan's own. */
+  /** Warnings that the plan shows in addition to those found by planning. */
   warnings?: readonly string[];
   environmentId: string | undefined;
   values: Readonly<Record<string, string>>;
@@ -32,8 +32,9 @@ export interface PlannedDocument extends Omit<PlannedStack, 'problems'> {
 }
 
 /**
- * Plans a document against the environment of its stack. Throws invalid_request with line numbers; forbidden in a
- * protected environment; owned_elsewhere; conflict if the stack belongs to another environment.
+ * Returns the changes that would make the environment of a stack match its document. Throws invalid_request with the
+ * line numbers of faults; forbidden if the caller may not change a protected environment; owned_elsewhere if another
+ * stack owns a resource; conflict if the stack belongs to another environment.
  */
 export async function planDocument(
   db: Db,

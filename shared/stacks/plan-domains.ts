@@ -6,8 +6,8 @@ import { type Change, type FieldChange, fieldChange } from './plan-model.js';
 import type { DomainWish, ServiceWish } from './wish.js';
 
 /**
- * Plans which host names of a service are added, changed and removed. `redirectSteps` returns the steps for the
- * redirects.
+ * Returns the changes of a service's host names, and the steps that add and remove host names. The steps for their
+ * redirects come from `redirectSteps`.
  */
 export function planDomains(
   { name: service, domains }: ServiceWish,
@@ -53,7 +53,10 @@ export function redirectSteps(services: readonly ServiceMatch[]): Step[] {
   ].map(({ service, name: hostname, redirectTo }) => ({ op: 'domain.redirect', service, hostname, redirectTo }));
 }
 
-/** Returns a problem for each host name that another service keeps, and each chain of redirects. */
+/**
+ * Returns a problem for each wanted host name that another service has and does not give up. Also returns one for each
+ * host name that would redirect to one that redirects itself.
+ */
 export function domainProblems({ services }: Matches, state: EnvironmentState): ErrorDetail[] {
   const freed = new Set<string>();
   for (const { wish, state: service } of services)

@@ -14,7 +14,10 @@ import { planDomains } from './plan-domains.js';
 import { type Change, type FieldChange, fieldChange } from './plan-model.js';
 import type { ServiceWish } from './wish.js';
 
-/** Fields whose change needs no deployment: it takes effect without one, or only affects later ones. */
+/**
+ * Fields of the configuration whose change needs no deployment. The change takes effect without one, or only matters to
+ * something later, such as the next push, run or preview.
+ */
 const WITHOUT_DEPLOYMENT: ReadonlySet<string> = new Set<keyof ServiceConfiguration>([
   ...(['autoDeploy', 'backupEnabled', 'backupRetentionDays', 'description', 'ignorePaths', 'includePaths'] as const),
   ...(['ipAllowList', 'maintenance', 'maintenancePage', 'maxConcurrency', 'maxReplicas', 'maxRetries'] as const),
@@ -54,7 +57,10 @@ export function wantedConfiguration(
   return { ...DEFAULT_CONFIGURATION, region: defaultRegion, ...configuration };
 }
 
-/** Plans a service without its variables and groups. Adds a problem for each change that is not possible. */
+/**
+ * Returns the steps that create or change a service, except its variables and groups. Adds an entry to `problems` for
+ * each change that is not possible.
+ */
 export function planService(
   { wish, state }: ServiceMatch,
   environment: EnvironmentState,
@@ -136,7 +142,8 @@ function planExisting(wish: ServiceWish, state: ServiceState, wanted: ServiceCon
     const before = state.configuration[field as keyof ServiceConfiguration];
     if (field === 'repository' && isStored(String(value), state)) continue;
     const changes = fieldChange(`/${field}`, shown(field, before), shown(field, value));
-    // `changes` masks the secret parts of a repository address. Addresses that differ only in them are found here.
+    // `changes` masks the secret parts of a repository address, so it is empty if only these parts differ. The step
+    // must still set the new address.
     if (changes.length === 0 && (field !== 'repository' || value === before)) continue;
     fields.push(...(changes.length > 0 ? changes : [{ path: `/${field}`, from: before, to: shown(field, value) }]));
     configuration[field] = value;

@@ -17,11 +17,17 @@ export interface VariablesPlan {
   changes: Change[];
   step: Step | null;
   secrets: string[];
-  /** Keys of the changed variables that deployments other than previews get, or got before. */
+  /**
+   * Keys of the changed variables whose scope was or is `all` or `production`. Their services must be deployed; a
+   * change of variables for previews alone requires no deployment.
+   */
   changedKeys: string[];
 }
 
-/** Plans the variables of a service or group. `values` are the secrets' values by `name.KEY`. */
+/**
+ * Returns the changes that give a service or group the variables of its document. `values` contains the values that the
+ * user entered for secrets, by `name.KEY`.
+ */
 export function planVariables(
   name: string,
   owner: VariablesOwner,

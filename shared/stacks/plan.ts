@@ -179,7 +179,8 @@ function planLinks(
   const isEqual = before.length === wanted.length && wanted.every(({ id }, index) => id === before[index]);
   if (isEqual) return { changes: [], steps: [] };
   const fields = fieldChange('/groups', before.map(nameOf), wish.groups);
-  // A group of the environment and one of the workspace can share a name, so the plan then shows their ids.
+  // Two groups can share a name: one of the environment and one of the whole workspace. If the old and the new groups
+  // have the same names, the plan shows their ids.
   if (fields.length === 0) fields.push({ path: '/groups', from: before, to: wanted.map(({ id }) => id) });
   return {
     changes: service === null ? [] : [{ action: 'update', kind: changeKind(wish.kind), name: wish.name, fields }],

@@ -43,7 +43,10 @@ export function stackNameOf(address: string): string {
   return labelOf(key.slice(key.lastIndexOf('/') + 1)) || 'stack';
 }
 
-/** Returns the services with `autoDeploy` that a pushed commit deploys in addition to the plan's own. */
+/**
+ * Returns the services that are deployed only because a commit was pushed to their branch. They have `autoDeploy`, and
+ * the plan does not deploy them for another reason.
+ */
 export function pushedServices(plan: Plan, matches: Pick<Matches, 'services'>, commit: PushedCommit): PushedService[] {
   return matches.services.flatMap(({ wish, state }) => {
     const configuration = wanted(wish);
@@ -55,7 +58,10 @@ export function pushedServices(plan: Plan, matches: Pick<Matches, 'services'>, c
   });
 }
 
-/** Adds the deployments for a pushed commit to a plan. All deployments from its branch then use this commit. Pure. */
+/**
+ * Adds to a plan the deployments that a pushed commit causes. Deployments that the plan already had then also use this
+ * commit, if their service is built from its branch. Pure.
+ */
 export function withCommit(plan: Plan, matches: Pick<Matches, 'services'>, commit: PushedCommit): Plan {
   const { branch, sha } = commit;
   const added = pushedServices(plan, matches, commit).map(({ name }) => name);

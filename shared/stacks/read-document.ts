@@ -27,7 +27,7 @@ const MAX_SUGGESTED_LENGTH = 64;
 /** The document's schema, compiled when the first document is read. */
 const validator = lazily(() => createAjv().compile(StackDocument));
 
-/** A parsed document. `at` creates an error for problems with its values, which names their lines in the document. */
+/** A parsed document. `at` turns problems that are found later into an error with the line of each problem. */
 export interface ReadDocument {
   wish: StackWish;
   at: (problems: readonly ErrorDetail[]) => AppError;
@@ -56,7 +56,10 @@ export function readDocument(text: string, own: readonly string[]): ReadDocument
   return { wish, at };
 }
 
-/** Checks a document that was generated instead of parsed. Returns no wish if there are problems. */
+/**
+ * Checks a document that the platform generated. Returns its problems or, if there are none, the state that it
+ * describes (`wish`).
+ */
 export function checkDocument(
   value: StackDocument,
   own: readonly string[],

@@ -49,7 +49,7 @@ export async function recordApply(
   return id;
 }
 
-/** Returns true if the caller may change protected environments, and may therefore read their values. */
+/** Returns true if the caller may change protected environments, and thus read their variables. */
 export function permitsProtected(authorize: PlanRequest['authorize']): boolean {
   try {
     authorize({ protectedEnvironment: true });

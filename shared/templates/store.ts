@@ -40,7 +40,7 @@ export interface TemplateSourceRow extends DueColumns, FoundTemplates {
   finished_at: Date | null;
 }
 
-/** Stores a template source, which is due immediately. Throws source_invalid, capacity_exceeded, conflict. */
+/** Stores a template source, which a worker then reads at once. Throws source_invalid, capacity_exceeded, conflict. */
 export async function createTemplateSource(
   trx: Transaction,
   { keyring, config }: CommandDeps,
@@ -67,7 +67,10 @@ export async function createTemplateSource(
   return row;
 }
 
-/** Makes a template source due again if its last reading has finished. Returns undefined if there is no such source. */
+/**
+ * Requests that a worker reads a template source again, unless it is still being read. Returns undefined if there is no
+ * such source.
+ */
 export async function rereadTemplateSource(
   trx: Transaction,
   workspaceId: string,

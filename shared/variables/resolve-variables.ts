@@ -20,7 +20,7 @@ import {
 /** The values of a deployment's variables, and where they come from. */
 export interface ResolvedVariables {
   values: Record<string, string>;
-  /** Variables whose values are read from databases when the release starts. */
+  /** Variables that refer to the address or login of a database, which are read when the release starts. */
   dataReferences: Record<string, DataReference>;
   /** Ids of other services from which values come, sorted. `groupIds` are the environment groups. */
   providerIds: string[];
@@ -113,7 +113,10 @@ class Resolver {
     };
   }
 
-  /** `path` lists the services and keys that were followed to the variable, itself included. */
+  /**
+   * Returns the value of a variable, or a `DataReference` if the value is the address or login of a database. `path`
+   * lists the variables that were followed to this one, and this one itself, each as `<service id>/<key>`.
+   */
   async #valueOf(variable: VariableSource, path: readonly string[]): Promise<string | DataReference> {
     const { group_id, group_name, group_protected } = variable;
     if (group_id !== null) this.#groups.add(group_id);

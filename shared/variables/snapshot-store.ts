@@ -8,7 +8,7 @@ export interface SnapshotRow {
   service_id: string;
   digest: Buffer | null;
   sealed: Buffer;
-  /** Variables that are read from databases when a release starts. */
+  /** Variables that refer to the address or login of a database, which are read when a release starts. */
   data_references: Record<string, DataReference>;
   /** Ids of other services from which values came. `group_ids` are the environment groups. */
   provider_ids: string[];

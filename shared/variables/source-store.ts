@@ -30,9 +30,9 @@ export interface ProviderRow {
 }
 
 /**
- * Returns SQL for the variables of the service `:serviceId`: those of its groups, then its own. If several have the
- * same key, the last one counts; among groups, that of the last linked one. Includes only variables of the scope
- * `:scope`. `and` is a further condition.
+ * Returns SQL for the variables of the service `:serviceId`, one for each key. A variable of the service itself
+ * overrides those of its groups. Among groups, the variable of the group that was linked last is used. Includes only
+ * variables of the scope `:scope` or `all`. `and` is a further SQL condition.
  */
 function reaching(and = ''): string {
   return `select distinct on (key) * from (

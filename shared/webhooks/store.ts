@@ -69,9 +69,9 @@ export async function deleteWebhook(trx: Transaction, workspaceId: string, id: s
 }
 
 /**
- * SQL: the start of the period in which a webhook `w` searches for finished work. A transaction may commit after others
- * that finished later, so each scan also covers the two minutes before the last one; a unique index prevents
- * duplicates.
+ * SQL: selects work that finished since the last search for events of the webhook `w`. Each search also covers the two
+ * minutes before the last one, because a transaction may commit after others that finished later. A unique index
+ * prevents duplicate events.
  */
 const SINCE = `> greatest(w.created_at, w.scanned_at - interval '2 minutes')`;
 const SERVICE = `'serviceId', s.id, 'serviceName', s.name`;
@@ -181,8 +181,8 @@ export async function takeDeliveries(
 }
 
 /**
- * Records an attempt. `againMs` is the delay until the next one, in milliseconds; null for none. Sends the webhook's
- * other deliveries no earlier than `holdMs` milliseconds from now.
+ * Records an attempt to send a delivery. `againMs` is the delay until the next attempt, in milliseconds; null if there
+ * is none. The webhook's other deliveries are sent no earlier than `holdMs` milliseconds from now.
  */
 export async function recordTry(
   db: Db,

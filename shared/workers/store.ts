@@ -86,7 +86,7 @@ export async function countRepairs(db: Db, sweep: string, repairs: number): Prom
   );
 }
 
-/** Returns the total number of repairs by each sweep. */
+/** Returns how many inconsistencies each periodic sweep has repaired so far. */
 export async function repairCounts(db: Db): Promise<{ sweep: string; count: number }[]> {
   return rowsOf(db, 'select sweep, count from repairs order by sweep');
 }

@@ -77,7 +77,7 @@ export async function pricedServices(db: Db, workspaceId: string): Promise<Price
 }
 
 /**
- * Returns what the service now costs: its live release's plan and the wanted number of replicas. Empty if it has no
+ * Returns what determines a service's current cost: its live release's plan and the wanted replicas. Empty if it has no
  * live release.
  */
 export function runningServices(db: Db, service: { id: string }): Promise<PricedService[]> {

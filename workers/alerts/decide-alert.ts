@@ -7,7 +7,7 @@ export interface AlertState {
   value: number | null;
   /** When the status started. For `firing`: when the value first went beyond the threshold. */
   since: Date | null;
-  /** Number of consecutive minutes beyond the threshold or, while the rule fires, within the threshold. */
+  /** For how many consecutive minutes the value was beyond the threshold or, while the rule fires, within it. */
   run: number;
   /** How many consecutive minutes within the threshold end the alert (the status `firing`). */
   returnMinutes: number;
@@ -24,11 +24,17 @@ export interface Sample {
 export type AlertMessage = 'firing' | 'resolved';
 
 const MINUTE_MS = 60_000;
-/** How many consecutive minutes within the threshold end a firing alert: at first, and at most after flapping. */
+/**
+ * How many consecutive minutes within the threshold end a firing alert: normally `first`. If the rule soon fires again,
+ * the number doubles each time, up to `longest`.
+ */
 const RETURN_MINUTES = { first: 5, longest: 60 };
 /** A rule that fires again within this time after its end is flapping. */
 const FLAPPING_MS = 60 * MINUTE_MS;
-/** Maximum gap without data within a run of consecutive minutes, in milliseconds. */
+/**
+ * After this many milliseconds without data, the status becomes `unknown`, unless the rule is firing. A shorter gap
+ * does not interrupt a run of consecutive minutes.
+ */
 const MAX_GAP_MS = 60 * MINUTE_MS;
 
 /** The state of a rule for a service before the first evaluation. */
@@ -89,7 +95,10 @@ function withValue(rule: AlertRule, state: AlertState, at: Date, value: number):
   return { ...measured, status: 'firing', since, run: 0, returnMinutes: returnMinutesOf(state, at) };
 }
 
-/** Returns how many minutes beyond the threshold make a rule fire; 1 for restarts, counted over `forMinutes`. */
+/**
+ * Returns how many minutes beyond the threshold make a rule fire. For restarts one minute suffices, because its value
+ * already counts the restarts of the last `forMinutes` minutes.
+ */
 function minutesToFire({ metric, forMinutes }: AlertRule): number {
   return metric === 'restarts' ? 1 : forMinutes;
 }

@@ -59,7 +59,7 @@ function decide(pair: Pair): ReturnType<typeof decideAlert> {
 
 /**
  * Returns the samples for a rule and its service: one for each minute with metrics, or only the current value for a
- * metric without history. The last minute always has a sample.
+ * metric without history. The last minute always has a sample, whose value is null if nothing was measured.
  */
 function samplesOf(pair: Pair): Sample[] {
   const last = pair.until.getTime() - MINUTE_MS;

@@ -77,8 +77,8 @@ export class DecryptArchive extends Transform {
   #bytes = 0;
   #chunk = 0;
   /**
-   * The next part of the archive. `magic`: the format and the length of the sealed key. `key`: the sealed key. `read`:
-   * the chunks.
+   * The part of the archive that is processed next. `magic`: the format and the length of the sealed key. `key`: the
+   * sealed key, which is skipped. `read`: the encrypted chunks.
    */
   #header: 'magic' | 'key' | 'read' = 'magic';
   #keyBytes = 0;

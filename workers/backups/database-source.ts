@@ -9,7 +9,9 @@ import type { BackupSource } from './backup-source.js';
 import { copyPostgres } from './postgres-source.js';
 import { copyRedis } from './redis-source.js';
 
-/** A backup may be this much larger than twice the size of the data, in bytes: the data can grow during the copy. */
+/**
+ * The copied files may have twice the size of the database plus this many bytes, because it can grow during the copy.
+ */
 const GROWTH_BYTES = 1024 ** 3;
 
 /** Opens a running database for its backup. */

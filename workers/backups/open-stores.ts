@@ -2,7 +2,10 @@ import type { Config } from '../../shared/core/config.js';
 import type { BackupStore } from './backup-store.js';
 import { FolderStore } from './folder-store.js';
 
-/** The stores that this host can reach, even if BACKUP_STORE has changed, so that old archives stay readable. */
+/**
+ * The stores that this host can reach. `all` may include one that BACKUP_STORE selected earlier, so that its archives
+ * stay readable.
+ */
 export interface BackupStores {
   /** The store for new archives. */
   current: BackupStore;
@@ -16,7 +19,7 @@ export async function openBackupStores(
 ): Promise<BackupStores> {
   const folder = new FolderStore(dataDir, hostId);
   if (backups.bucket === null) return { current: folder, all: [folder] };
-  // Imported on demand: the client is large, and most installations do not use it.
+  // Imported on demand: the S3 client is large, and most installations do not use it.
   const { S3Store } = await import('./s3-store.js');
   // The prefix prevents installations that share a bucket from removing each other's archives as leftovers.
   const s3 = new S3Store({ ...backups, prefix: `${backups.prefix}${installationId}/` });

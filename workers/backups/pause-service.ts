@@ -31,8 +31,8 @@ export async function whilePaused<T>(
 ): Promise<T> {
   const deadline = Date.now() + WAIT_MS;
   for (;;) {
-    // A deployment in progress may start a replica at any moment. During a hold of the volumes that would fail, so
-    // wait.
+    // A deployment in progress may start a replica at any moment, and would fail while the volumes are held. So wait
+    // until it has ended.
     if (!(await hasOpenDeployment(db, serviceId)) && !(await isHeld(db, serviceId))) {
       const outcome = await withHold(db, serviceId, async (lost) => {
         if (await hasOpenDeployment(db, serviceId)) return null;
@@ -64,7 +64,8 @@ async function pause<T>(
   const renewal = setInterval(() => void mark().catch(() => undefined), RENEW_MS);
   const either = AbortSignal.any([signal, stopping.signal]);
   const paused = await Promise.allSettled(
-    // Frozen containers of a sleeping service need no pause. Marked as paused, they are not thawed even for a request.
+    // Frozen containers of a sleeping service do not run, so they need no pause. They are marked as paused too, so that
+    // no request thaws them meanwhile.
     replicas.filter(({ state }) => state !== 'frozen').map((row) => sandbox.pause(sandboxIdOf(row))),
   );
   try {

@@ -22,10 +22,7 @@ import { mailFailedBackup } from './failure-mail.js';
 import { hostOfSource, openSource } from './open-source.js';
 import { assertRoom, checkFolder, MINUTE, megabytes, timeFor } from './work-folders.js';
 
-/**
- * If the worker that claims a backup is not on the host with the data, the backup is due again after this many
- * milliseconds.
- */
+/** Delay in milliseconds after which a backup is due again if a worker on a host without the data has claimed it. */
 const ELSEWHERE_MS = 1_000;
 /**
  * A backup fails if no worker on the host with the data has claimed it this long after its creation, in milliseconds.

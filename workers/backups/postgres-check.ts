@@ -23,7 +23,10 @@ export interface PostgresFigures {
 
 const HBA = 'check_hba.conf';
 const SOCKET = '.s.PGSQL.5432';
-/** The first PostgreSQL version that can verify heaps, and the first with a setting to disable event triggers. */
+/**
+ * PostgreSQL can verify heaps since the first of these versions, and has a setting to disable event triggers since the
+ * second.
+ */
 const VERIFIES_HEAPS = 14;
 const SWITCHES_EVENT_TRIGGERS = 17;
 /** The class of the error codes that a server sends while it starts, recovers or shuts down. */

@@ -6,9 +6,9 @@ import { type ReadOptions, readArchive } from './read-archive.js';
 import { pieceOf, type VolumeFacts } from './volumes-source.js';
 
 /**
- * Reads the volumes of an archive. Each is written to the reader that `open` returns for its name. Resolves when every
- * reader has taken everything and the whole archive matches its manifest. Throws as `readArchive` does, and what `open`
- * throws.
+ * Reads the volumes of an archive. For each volume, `open` returns a `TarReader`, to which the volume's tar stream is
+ * written. Resolves when every `TarReader` has taken everything and the whole archive matches its manifest. Throws as
+ * `readArchive` does, and what `open` throws.
  */
 export async function readVolumes(
   archive: Readable,

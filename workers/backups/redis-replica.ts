@@ -44,7 +44,10 @@ export class RedisReplica {
     return replica;
   }
 
-  /** Requests the snapshot. The server forks at once, unless it is writing another snapshot. */
+  /**
+   * Requests a snapshot. The server forks at once, which fixes the snapshot's content, unless it is writing another
+   * one.
+   */
   sync(): void {
     this.#socket.write(command('SYNC'));
   }

@@ -126,8 +126,8 @@ async function snapshot(client: Redis, signal: AbortSignal): Promise<number> {
         "the server could not write its snapshot: its volume is full, or its plan's memory is too small",
       );
     }
-    // Servers without `rdb_saves` do not count their saves. For them, the status above shows whether the save
-    // succeeded.
+    // Servers without `rdb_saves` do not count their saves. For them, only `rdb_last_bgsave_status` above shows whether
+    // the save succeeded.
     if (after.rdb_saves !== undefined && after.rdb_saves === before) {
       throw new Error('the server wrote no snapshot');
     }

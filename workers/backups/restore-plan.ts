@@ -1,4 +1,7 @@
-/** What a restore finds on a volume: the replaced data under its temporary name, and data under the final name. */
+/**
+ * What a restore finds on a volume. `before`: the replaced data, under its temporary name. `data`: data under the name
+ * that the service uses.
+ */
 export interface ObservedRestore {
   before: boolean;
   data: boolean;

@@ -20,8 +20,8 @@ export interface RestorePart {
 export interface RestoreTarget {
   readonly parts: readonly RestorePart[];
   /**
-   * Unpacks and checks a backup next to the data, and syncs it to the disk. Afterwards, each part that the backup
-   * contains has the new entry in its folder `fresh`. Throws a `BackupError`.
+   * Unpacks and checks a backup next to the data, and syncs it to the disk. Afterwards, each volume that the backup
+   * contains has a folder `fresh` with the restored data. Throws a `BackupError`.
    */
   unpack(backup: BackupRow, fresh: string, label: string, signal: AbortSignal): Promise<void>;
   /** Removes the unpacked data that was not put into place. */

@@ -161,7 +161,7 @@ function isMissing(error: unknown): boolean {
   return ['NoSuchKey', 'NotFound'].includes((error as { name?: string }).name ?? '');
 }
 
-/** Error codes that a retry would get again. Any other error may be an outage. */
+/** Error codes that trying again does not change. Any other error may be a temporary outage of the storage. */
 const REFUSALS = ['NoSuchBucket', 'AccessDenied', 'InvalidAccessKeyId', 'SignatureDoesNotMatch', 'QuotaExceeded'];
 
 async function orExplained<T>(work: Promise<T>): Promise<T> {

@@ -11,9 +11,11 @@ interface ServerFile {
 /** The files of a running PostgreSQL, by paths below its data folder. Reading a missing file rejects with ENOENT. */
 export interface ServerFiles {
   list(folder: string): Promise<ServerFile[]>;
-  /** Adds a file of the last listed folder. Its content may be from any moment since the listing. */
+  /**
+   * Adds a file of the folder that was listed last. Its content may have been read ahead at any time since the listing.
+   */
   add(archive: ArchiveWriter, name: string, signal: AbortSignal): Promise<void>;
-  /** Adds a file with its current content. */
+  /** Adds a file with the content that it has during this call; nothing is read ahead. */
   addNow(archive: ArchiveWriter, name: string, signal: AbortSignal): Promise<void>;
   close(): Promise<void>;
 }
@@ -147,7 +149,7 @@ class FilesThroughServer implements ServerFiles {
     this.#listed.splice(at, names.length);
     this.#read.clear();
     for (const { name, content } of await this.#pieces(names, 0)) {
-      // A file that has grown beyond one piece is read by a separate query.
+      // A file that has grown to the size of a piece may be incomplete here, so a separate query reads it.
       if (content !== null && content.length < PIECE_BYTES) this.#read.set(name, content);
     }
   }

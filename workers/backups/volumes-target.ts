@@ -96,8 +96,8 @@ export async function volumesTarget(deps: JobDeps & DataAccessDeps, service: Ser
 }
 
 /**
- * Returns the volume's files with another `writeMarker`, which also creates the folder where the volume's image is
- * mounted. A volume that no release has mounted yet lacks this folder.
+ * Returns the volume's files with a `writeMarker` that first creates the folder where the volume's image is mounted. A
+ * volume that no release has mounted yet lacks this folder.
  */
 function withPoint(files: VolumeFiles, point: string): VolumeFiles {
   const writeMarker = async () => {
@@ -122,7 +122,10 @@ async function makeEmpty({ volume, files, entry }: Part, fresh: string): Promise
   return folder;
 }
 
-/** Syncs the unpacked data to the disk. Throws a `BackupError` if it is too large for a volume without a hard limit. */
+/**
+ * Syncs the unpacked data to the disk. Throws a `BackupError` if the data of a volume without its own file system
+ * exceeds the volume's size, because nothing else limits such a volume.
+ */
 async function settle({ volume, files, entry }: Part, fresh: string, signal: AbortSignal): Promise<void> {
   if (!(await files.names()).includes(fresh)) return;
   if (entry === CONTENT) {
@@ -136,7 +139,9 @@ async function settle({ volume, files, entry }: Part, fresh: string, signal: Abo
   await files.adopt(fresh, signal);
 }
 
-/** Waits for the runs that use the volumes to end. No new run starts while the service is held. */
+/**
+ * Waits for the runs that use the volumes to end. No new run starts meanwhile, because the restore holds the service.
+ */
 async function runsEnded({ db }: Pick<JobDeps, 'db'>, serviceId: string, lost: AbortSignal): Promise<void> {
   const deadline = Date.now() + RUNS_WAIT_MS;
   while ((await mountedReplicas(db, serviceId)).some(({ run_id }) => run_id !== null)) {

@@ -33,7 +33,8 @@ export function unfinishedName({ pid, startedAt }: ProcessIdentity, id: string):
 }
 
 /**
- * Creates the folder of a build. It names its owner from the start, so that sweeps of other workers do not remove it.
+ * Creates the folder of a build. From the start, its name or its file `owner` identifies the worker process, so that
+ * sweeps of other workers do not remove it.
  */
 export async function openBuildFolder(dataDir: string, id: string): Promise<BuildFolder> {
   if (!/^[A-Za-z0-9][A-Za-z0-9._-]*$/.test(id)) throw new Error(`"${id}" cannot name a build`);
