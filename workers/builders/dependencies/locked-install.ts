@@ -12,8 +12,8 @@ const FOLDER = 'node_modules/';
 const INSTALLED = 'node_modules/.package-lock.json';
 /**
  * Scripts that npm runs during an installation. If package.json has one of them, no build skips the installation,
- * because a script can have any effect. Other such scripts, for example `postinstall`, are not listed: they make
- * `BuildPlan.manifests` null, which has the same consequence.
+ * because a script can have any effect. Scripts such as `postinstall` are not listed: for a package.json with one of
+ * these, `BuildPlan.manifests` is null, and then no build skips the installation either.
  */
 export const SCRIPTS = ['dependencies', 'preprepare', 'postprepare'];
 

@@ -8,8 +8,8 @@ import { DEPENDENCY_FIELDS, LOCKS, SCRIPTS } from './locked-install.js';
 const SOURCES = [...DEPENDENCY_FIELDS, 'workspaces'];
 
 /**
- * Returns true if package.json and the lock file list no packages, and no script would run. Without this check, npm
- * takes half a second to find that out.
+ * Returns true if package.json and the lock file list no packages, and no script would run. The build then skips npm,
+ * which would take half a second to find out that it has nothing to do.
  */
 export async function hasNothingToInstall(
   app: string,

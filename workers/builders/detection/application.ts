@@ -28,11 +28,11 @@ export interface NxProject {
 /** One way to start an application. */
 export interface Start {
   command: string;
-  /** A file below the project that must exist after the build; null if the command needs no known file. */
+  /** The file that `command` needs after the build, relative to the project; null if no such file is known. */
   needs: string | null;
   /**
-   * The command that runs in place of `command`, because it starts fewer processes or adds what `command` lacks. Null
-   * if `command` itself runs.
+   * The command that actually runs, while users see `command`. It starts fewer processes than `command`, or adds what
+   * `command` lacks. Null or absent if `command` itself runs.
    */
   direct?: string | null;
   /** True if the command only serves the output of a build. */

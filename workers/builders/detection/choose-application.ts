@@ -11,7 +11,7 @@ export interface Choice {
 }
 
 export interface ChoiceInput {
-  /** Listed in the order of the workspace. */
+  /** The applications from which to choose. Those of a workspace are in the order of the workspace's packages. */
   applications: readonly FoundApplication[];
   kind: ServiceKind;
   /** The repository's root. */
@@ -32,8 +32,8 @@ const BESIDE =
 /**
  * Chooses the application that a service without `rootDirectory` deploys. The first rule that leaves one application
  * decides: the scripts of the root, the folder's name, the kind of service, then the order of the workspace. Returns
- * null if several applications are left and the repository is not a workspace: it is then a collection without a main
- * application.
+ * null if several applications are left and the repository is not a workspace, because no application of such a
+ * collection is the main one.
  */
 export function chooseMain({ applications: all, kind, root }: ChoiceInput): Choice | null {
   const [only, ...others] = all;

@@ -5,7 +5,7 @@ import { programsOf } from './script-words.js';
 
 /**
  * Returns the framework of an application. If `FRAMEWORKS` and build-info recognise different ones, returns the one
- * that `FRAMEWORKS` lists first. It lists a framework before those that the framework contains.
+ * that `FRAMEWORKS` lists first. `FRAMEWORKS` lists each framework before the frameworks that are part of it.
  */
 export function chooseFramework(app: Application): FoundFramework | null {
   const ids = Object.keys(FRAMEWORKS);

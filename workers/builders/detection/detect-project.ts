@@ -68,7 +68,7 @@ export async function detectProject(
   const reader = await readerOf(app);
   const folder = normal(rootDirectory);
   const project = await readFolder(reader, folder, kind, []);
-  // `rootDirectory` may itself be a workspace, whose application is in a folder below.
+  // Applications below `rootDirectory` are searched for only in the root of the repository or of a workspace.
   if (folder !== '' && project.workspace?.folder !== folder) return { project, applications: [] };
   const named = project.platforms.find((platform) => platform.rootDirectory !== null);
   if (folder === '' && named?.rootDirectory != null && reader.tree.kind(named.rootDirectory) === 'directory') {
@@ -81,12 +81,16 @@ export async function detectProject(
   return { project: await chooseApplication(reader, applications, kind, project), applications };
 }
 
-/** A folder with one of these files is a project, regardless of its subfolders, unless it belongs to a workspace. */
+/**
+ * Files that show that a folder is itself the project to build, even if its subfolders contain applications. Used only
+ * outside of workspaces.
+ */
 const OWN_FILES = ['Procfile', 'index.html'];
 
 function standsAlone({ app, files }: DetectedProject, containers: boolean): boolean {
   if (app !== null && !hasSources(app)) return false;
-  // A package.json alone does not make a folder an application: in a repository of examples, it only lists tools.
+  // A package.json alone does not make a folder an application. In a repository of examples, for instance, the root's
+  // package.json may only list tools.
   if (app !== null && (app.manifest.main !== null || isApplication(app))) return true;
   if (app !== null && ['start', 'build', 'dev', 'serve'].some((name) => app.manifest.scripts[name] !== undefined))
     return true;
@@ -152,7 +156,7 @@ async function readFolder(
 ): Promise<DetectedProject> {
   const files = await reader.files(folder);
   const own = platformSettings(files, kind, '');
-  // Settings for other platforms in the repository's root. They may apply to this folder.
+  // Files for other hosting platforms in the repository's root may have settings for this folder, so they are read too.
   const above = root === undefined ? [] : platformSettings(root.files, kind, folder);
   const workspace = await reader.workspaceOf(folder);
   return {

@@ -38,7 +38,10 @@ export function plainProject(files: ProjectFiles): DetectedProject {
 }
 
 const SCRIPTS = ['ts', 'js', 'mjs', 'cjs', 'mts'];
-/** Files whose content affects detection. Those with several extensions are JavaScript or TypeScript configurations. */
+/**
+ * Files whose content affects detection. Some are listed with several extensions, because a project may write them in
+ * JavaScript or in TypeScript.
+ */
 const CONFIGURATIONS = [
   ...['next', 'nuxt', 'astro', 'svelte', 'vite', 'react-router', 'eleventy'].flatMap((name) =>
     SCRIPTS.map((extension) => `${name}.config.${extension}`),
@@ -146,8 +149,8 @@ export class ProjectReader {
   }
 
   /**
-   * Returns the folder's application; null if it has no package.json. An Nx project needs none, because it uses the
-   * packages that the workspace's root installs.
+   * Returns the folder's application. Returns null if the folder has no package.json and is not a project of an Nx
+   * workspace. Nx projects need no package.json, because they use the packages that the workspace's root installs.
    */
   async application(
     folder: string,
@@ -170,8 +173,8 @@ export class ProjectReader {
   }
 
   /**
-   * Returns the workspace that contains the folder: its root is the folder, or a folder above that lists it. Null if
-   * there is none.
+   * Returns the workspace to which the folder belongs, as its root or as one of the packages that its root lists.
+   * Returns null if there is none.
    */
   async workspaceOf(folder: string): Promise<Workspace | null> {
     for (const root of [folder, ...ancestors(folder)]) {

@@ -91,8 +91,8 @@ export function isApplication(app: Application): boolean {
     ) {
       return PAGES.some(files.has) || startsServer(app);
     }
-    // The framework neither generates pages nor starts a server, so only a program of the project can be an
-    // application.
+    // This framework has no output that can be deployed. The package is an application only if it starts a server of
+    // its own.
     if (row.publish === undefined && row.starts?.(app).length === 0) return startsServer(app);
     const tool = (typeof row.build === 'string' ? row.build : '').split(' ')[0] ?? '';
     const calls = Object.values(manifest.scripts).some((script) => script.split(/\s+/).some((word) => word === tool));

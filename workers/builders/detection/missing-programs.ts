@@ -41,7 +41,8 @@ export function missingPrograms(
 }
 
 /**
- * Returns the words of a command up to its program, with wrappers: `cross-env A=b tsx` of `cross-env A=b tsx app.ts`.
+ * Returns the words of a command up to and including its program: `cross-env A=b tsx` for `cross-env A=b tsx app.ts`.
+ * Wrappers such as `cross-env` are included, because they may be missing too.
  */
 function programs(words: readonly string[]): string[] {
   const rest = withoutPrefixes(words);

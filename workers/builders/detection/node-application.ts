@@ -49,7 +49,7 @@ export interface NodeDecision {
   singlePage: boolean;
   environment: Record<string, string>;
   buildEnvironment: Record<string, string>;
-  /** What was not used and why, for the build's log. */
+  /** Lines for the build's log, for example which script is not used, and why. */
   notes: string[];
 }
 
@@ -161,8 +161,8 @@ function startsOf(input: NodeInput, row: FrameworkRow | undefined, builds: boole
   const isLoose = row?.starts === undefined && app.nx === null;
   if (!own && !isPage && !isForeign)
     starts.push(...entriesOf(app, { builds, compiles: builds && isLoose, buildsPages, run }));
-  // True if every way to start that was found so far needs a file that is missing now, and that the build may not write
-  // either. Then the scripts `serve`, `server` and `dev` are considered too.
+  // True if every way to start that was found so far needs a file that does not exist now. It is not certain that the
+  // build writes one of these files, so the scripts `serve`, `server` and `dev` are considered too.
   const isExpected = !own && isLoose && !starts.some(({ needs }) => needs === null || exists(app, needs));
   if ((starts.length === 0 || isExpected) && !isPage && !isForeign)
     starts.push(...developmentEntry(app, run, starts.length === 0 ? notes : []));
@@ -180,7 +180,10 @@ function list(found: Start | null): Start[] {
   return found === null ? [] : [found];
 }
 
-/** Packages with development servers. The start scripts of ejected Create React App and of site generators use them. */
+/**
+ * Packages with development servers for pages. In a project with one of them, a start script that runs a file such as
+ * `scripts/start.js` is not used, because it probably starts the development server.
+ */
 const PAGE_SERVERS = ['webpack-dev-server', 'browser-sync', 'live-server', 'react-dev-utils', 'gulp-connect'];
 const PAGE_SCRIPT = /^(\.\/)?(scripts|build|tools|tasks)\/(start|serve|server|dev)(\.[cm]?js)?$/;
 

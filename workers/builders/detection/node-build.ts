@@ -42,9 +42,9 @@ const PACKAGERS = new Set(
 );
 
 /**
- * Returns the script that calls `command`, the build command of the framework. Returns null if `script` is to be run.
- * In some projects, `script` only packages a library, and another script builds the pages about the library with the
- * framework.
+ * Returns the script to run instead of `script`; null if `script` itself is to be run. In some projects, `script` only
+ * packages a library, and another script builds the pages about the library. The other script is recognised by the
+ * framework's build command, `command`.
  */
 function pagesScript(app: Application, command: string, script: string): string | null {
   const { scripts } = app.manifest;

@@ -5,8 +5,8 @@ import { resolveInside } from '../files/project-files.js';
 export type EntryKind = 'file' | 'directory';
 
 /**
- * Maximum number of files and folders in the tree. If a repository has more, deeper folders are not read, and detection
- * finds less.
+ * Maximum number of files and folders in the tree, and maximum depth of its folders. Detection does not see files
+ * beyond these limits.
  */
 const MAX_ENTRIES = 50_000;
 const DEEPEST = 8;

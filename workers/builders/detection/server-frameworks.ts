@@ -127,16 +127,16 @@ export const SERVER_FRAMEWORKS: Readonly<Record<string, FrameworkRow>> = {
       return svelteIsStatic(app) ? [] : [server, vitePreview('.svelte-kit/output/server')];
     },
     publish: (app) => [property(configText(app, 'svelte.config'), 'pages') ?? 'build', 'build'],
-    // If adapter-auto finds this variable of Google Cloud, it installs and uses adapter-node. It has no setting that
-    // does so.
+    // If adapter-auto finds this variable of Google Cloud, it installs and uses adapter-node. No setting of
+    // adapter-auto selects adapter-node.
     buildEnvironment: (app): Record<string, string> =>
       dependsOn(app, '@sveltejs/adapter-auto') ? { GCP_BUILDPACKS: 'node' } : {},
   },
   qwik: {
     name: 'Qwik',
     packages: ['@builder.io/qwik-city', '@builder.io/qwik', '@qwik.dev/router'],
-    // Without a server adapter, Qwik can only be built for its preview server. The program `qwik` calls the package
-    // manager that started it, so npx starts it.
+    // Without a server adapter, Qwik can only be built for its preview server. `npx` starts the program `qwik`, because
+    // `qwik` runs further commands with the package manager that started it.
     buildInstead: (app) => (hasScript(app, 'build.server') ? null : 'npx qwik build preview'),
     starts: () => [
       start('node server/entry.express', 'server/entry.express.js'),

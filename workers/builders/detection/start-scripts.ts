@@ -17,8 +17,8 @@ export type CommandUse =
 type Scripts = Readonly<Record<string, string>>;
 
 /**
- * Scripts can call other scripts. Maximum depth of such calls, and maximum number of calls that are followed for one
- * command.
+ * Limits for scripts that call other scripts: the maximum depth of such calls, and the maximum number of calls that are
+ * followed for one command.
  */
 const DEEPEST = 5;
 const MAX_FOLLOWED = 50;
@@ -93,7 +93,7 @@ function useOfWords(all: readonly string[], about: About, depth: number): Comman
   return useOfProgram(program, rest);
 }
 
-/** Decides by the file's name: `node build/dev-server.js` starts a development server. */
+/** Returns the use of a `node` command by the name of its file: `node build/dev-server.js` is for development. */
 function useOfFile(rest: readonly string[]): CommandUse {
   const file = rest.find((word) => !word.startsWith('-')) ?? '';
   const name = (file.split('/').at(-1) ?? '').slice(0, 200).toLowerCase();
@@ -137,7 +137,10 @@ function follow(script: string, about: About, depth: number): CommandUse {
   return useOf(about.scripts[script] ?? '', about, depth + 1);
 }
 
-/** Decides for a program that runs several scripts at once. If one script is for development, the whole command is. */
+/**
+ * Returns the use of a command that runs several scripts at once, such as `run-p dev:*`. If one of the scripts is for
+ * development, the whole command is.
+ */
 function worst(words: readonly string[], about: About, depth: number): CommandUse {
   if (depth >= DEEPEST) return { use: 'production' };
   const names = words.map((word) => word.replace(/^npm:/, ''));

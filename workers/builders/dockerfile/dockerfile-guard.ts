@@ -25,8 +25,8 @@ export function guardedHeader(lines: readonly string[]): number {
 
 /**
  * Returns the Dockerfile to pass to the engine. It begins with a comment, so that the engine ignores a `syntax`
- * directive. With another frontend than the engine's own, services could use the build caches of each other. Throws
- * `BuildError` if the Dockerfile requests another frontend, or names an image that the platform has built.
+ * directive. Only the engine's own frontend is sure to keep the build caches of services apart. Throws `BuildError` if
+ * the Dockerfile requests another frontend, or names an image that the platform has built.
  */
 export function guardDockerfile(text: string, options: GuardOptions): { text: string; notes: string[] } {
   const parsed = parseDockerfile(text);

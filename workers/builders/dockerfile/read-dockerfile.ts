@@ -35,16 +35,17 @@ export interface DockerfileBuild {
  * setting contains its text.
  */
 const OUTSIDE = '.ranvier.Dockerfile';
-/** Builders accept these arguments without a declaration, and keep them out of an image's history. */
+/** BuildKit and buildah accept these build arguments without an `ARG`, and keep them out of an image's history. */
 export const PREDEFINED_ARGUMENT = /^(http|https|ftp|no|all)_proxy$/i;
 const MAX_IGNORES = 1000;
 const MAX_IGNORE_LENGTH = 1024;
 const MAX_IGNORES_BYTES = 64 * 1024;
 
 /**
- * Reads the repository's own Dockerfile. `dockerContext` and `dockerfilePath` are relative to the project's folder. If
- * the Dockerfile is not there, looks for it in the context. Throws `BuildError` if a path does not exist or leads out
- * of the repository, if it has no stage `dockerfileTarget`, or if `guardDockerfile` refuses the Dockerfile.
+ * Reads a build's Dockerfile from the repository, or uses `dockerfileText` if that is not empty. `dockerContext` and
+ * `dockerfilePath` are relative to the project's folder. If the Dockerfile is not there, looks for it in the context.
+ * Throws `BuildError` if a path does not exist or leads out of the repository, if the Dockerfile has no stage
+ * `dockerfileTarget`, or if `guardDockerfile` refuses the Dockerfile.
  */
 export async function readDockerfile(input: DockerfileInput): Promise<DockerfileBuild> {
   const { app, project, dockerContext, dockerfilePath, variables, ownPrefix } = input;

@@ -3,7 +3,7 @@ import { type Engine, EngineError, engineMessage } from '../../docker/docker-eng
 import { readEvents } from '../../docker/engine-events.js';
 import { packContext } from './build-context.js';
 
-/** Every BuildKit refuses this Dockerfile as invalid, so the check leaves nothing behind. */
+/** The Dockerfile of a test build. BuildKit refuses it as invalid, so the test leaves nothing behind in the engine. */
 const DOCKERFILE = 'FROM scratch\nNOTHING\n';
 /** Number of attempts. An engine that is busy or was just started may not answer the first ones in time. */
 const TRIES = 4;

@@ -18,7 +18,7 @@ export interface DockerfileInput {
   /** The prefix of this service's caches on the engine; null if the builder cannot keep caches. */
   cacheName: string | null;
   port: number;
-  /** Labels of the build stage. The engine keeps images of the stage beside the result; labels serve to find them. */
+  /** Labels of the build stage. By these labels, a sweep finds the images of this stage that the engine keeps. */
   labels: Readonly<Record<string, string>>;
 }
 
@@ -32,14 +32,14 @@ const USER = 10001;
 
 /**
  * Writes the Dockerfile for a build plan. One stage installs and builds; the final stage contains its result and runs
- * as an unprivileged user. Manifests are copied first, so that unchanged dependencies are not installed again. Only the
- * build stage has arguments, so that they do not become part of the image's history. Throws `BuildError`.
+ * as an unprivileged user. Manifests are copied first, so that the engine reuses the layer of unchanged dependencies.
+ * Only the build stage has arguments, so that they do not become part of the image's history. Throws `BuildError`.
  */
 export function writeDockerfile(input: DockerfileInput): string {
   return [...buildStage(input), '', ...finalStage(input), ''].join('\n');
 }
 
-/** Returns build arguments with the paths of a plan's caches. */
+/** Returns the build arguments that tell tools where a plan's caches are in the container. */
 export function cacheVariables({ caches }: Pick<BuildPlan, 'caches'>): Record<string, string> {
   return Object.fromEntries(Object.entries(caches).map(([name, folder]) => [name, `${CACHES}/${folder}`]));
 }
@@ -104,8 +104,8 @@ function finalStage(input: DockerfileInput): string[] {
 }
 
 /**
- * Returns a shell script that chooses between several start commands. Which files were built is known only in the
- * container.
+ * Returns a shell script that chooses between several start commands in the container. The choice depends on which
+ * files the build wrote, which is not known when the Dockerfile is written.
  */
 export function startInContainer({ starts, startCommand }: Pick<BuildPlan, 'starts' | 'startCommand'>): string {
   const choices = starts.slice(1).some(({ needs }) => needs !== starts[0]?.needs) ? starts : [];

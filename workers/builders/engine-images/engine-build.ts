@@ -48,7 +48,8 @@ const RESERVED = /^BUILDKIT_/i;
 export async function buildInEngine(engine: Engine, build: EngineBuild, context: BuildContext): Promise<string> {
   const output = new CommandOutput(context);
   let session: BuildkitSession | undefined;
-  // The error if a file cannot be packed. The engine's request then fails too, and this error is the cause to report.
+  // Set if a file of the build context cannot be packed. The engine's request then fails too, but only this error names
+  // the cause, so it is the one to report.
   let unpackable: unknown;
   build.context.on('error', (error) => {
     unpackable ??= error;

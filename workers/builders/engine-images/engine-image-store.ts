@@ -168,8 +168,8 @@ export interface UnwantedImage {
 }
 
 /**
- * Returns the names that a sweep removes from an unwanted image. Returns none for a young image, and leaves names that
- * are not the platform's. An image without any name is removed by its id.
+ * Returns the names that a sweep removes from an unwanted image. Returns none for an image that was stored less than an
+ * hour ago, and no names that are not the platform's. An image without any name is removed by its id.
  */
 export function namesToRemove(image: UnwantedImage, ownPrefix: string | null, now: number): string[] {
   if (isYoungImage(image.storedAt, now)) return [];

@@ -11,7 +11,7 @@ import { createDockerignore, type PathFilter } from '../files/path-filter.js';
 export interface PackedContent {
   /** `at` is the folder's path in the context, '' for the root; `ignore` has the patterns of a .dockerignore. */
   folders: { at: string; path: string; ignore?: string[] }[];
-  /** Paths in the context → contents. They replace files from the folders. */
+  /** Path in the context → content. A file at the same path in one of the folders is left out. */
   files: Readonly<Record<string, string | { base64: string }>>;
 }
 

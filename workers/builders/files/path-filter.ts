@@ -72,8 +72,9 @@ const ANY_LEVELS = '(?:[^/]*/)*';
 const NOTHING = '[^\\x{0}-\\x{10FFFF}]';
 
 /**
- * Combines the patterns into one function, which takes linear time. Consecutive patterns become one RE2 expression if
- * all or none of them are negated. The last expressions are tried first, because the last matching pattern decides.
+ * Combines the patterns into one function, which takes linear time. Successive patterns that are all negated, or all
+ * not negated, become one RE2 expression. The last expression is tried first, because the last matching pattern
+ * decides.
  */
 function selection(patterns: readonly Pattern[]): (path: string) => boolean {
   const runs: { negated: boolean; expressions: string[] }[] = [];

@@ -11,7 +11,7 @@ const PROJECT = /\.(cs|fs|vb)proj$/;
 const SERVER_NAME = /(^|[.\s_-])(web|api|server|app|host|site)$|(web|api|server|app|host|site)$/i;
 const TEST_NAME = /tests?$|\.tests?\.|benchmarks?$/i;
 
-/** .NET projects in C#, F# or Visual Basic. For a solution, its application is built. */
+/** .NET projects in C#, F# or Visual Basic. Of a solution with several projects, only the application is built. */
 export const dotnet: Language = {
   runtime: 'dotnet',
   marks: ['*.csproj', '*.fsproj', '*.sln'],

@@ -40,7 +40,7 @@ export const go: Language = {
 
 /**
  * Returns the minimum version that go.mod names. If no such version can be installed, the host's own Go is used
- * (`optional`), because an older compiler tries to build too.
+ * (`optional`). It may be too old, but Go before version 1.21 tries to build such a module all the same.
  */
 function versionOf(files: ProjectFiles): NamedVersion | null {
   const minimum = versionIn(files, 'go.mod', /^go\s+(\d+(?:\.\d+){1,2})/m);

@@ -33,7 +33,8 @@ export const java: Language = {
     ...['.java-version', '.sdkmanrc', 'system.properties', 'gradle/libs.versions.toml'],
   ],
   matches: (files) => ['pom.xml', ...GRADLE_FILES, ...ENTRY_FILES].some(files.has),
-  // If a project with these files also has a package.json, plugins of Maven or Gradle build its assets.
+  // A project with these files counts as Java even if it has a package.json, because plugins of Maven or Gradle build
+  // its assets.
   leads: (files) => ['pom.xml', ...GRADLE_FILES].some(files.has),
   plan(files): LanguagePlan {
     const { wish, ...steps } = stepsOf(files);
@@ -102,7 +103,7 @@ function taskOf(text: string): { task: string; makesScript: boolean } {
   return isApplication ? { task: 'installDist', makesScript: true } : { task: 'assemble', makesScript: false };
 }
 
-/** Builds source files without a build tool, with the jars in the folder `lib`. */
+/** Returns the steps that compile source files without a build tool, together with the jars in the folder `lib`. */
 function plain(files: ProjectFiles): Steps {
   const entry = ENTRY_FILES.find(files.has) ?? 'Main.java';
   const folder = /^\s*package\s+([\w.]{1,200})\s*;/m.exec(files.text(entry) ?? '')?.[1];

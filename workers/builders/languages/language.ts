@@ -28,7 +28,9 @@ export interface LanguagePlan {
   startProgram?: string;
   /** The package manager that runs the project's scripts; '' if it has none. */
   manager: string;
-  /** The rest of the message "nothing says how to start it: set startCommand, …". */
+  /**
+   * Advice that ends the message "nothing says how to start it: …", such as `keep a Main.java in the root directory`.
+   */
   startAdvice: string;
   /** Folders, relative to the project's, that come first in the PATH. */
   searchPath: string[];

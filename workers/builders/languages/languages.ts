@@ -13,8 +13,9 @@ import { rust } from './rust.js';
 import { shell } from './shell.js';
 
 /**
- * In order of precedence: many projects contain a Python script, but few Python projects contain a package.json. A
- * shell script counts only if no other language is recognised.
+ * All languages in order of precedence, because a project may match several. For example, many Node.js projects contain
+ * a Python script, but few Python projects contain a package.json. A shell script counts only if no other language is
+ * recognised.
  */
 export const LANGUAGES: readonly Language[] = [node, deno, go, rust, ruby, php, elixir, java, dotnet, python, shell];
 

@@ -89,7 +89,7 @@ function dependenciesOf({ raw }: PackageManifest): Readonly<Record<string, unkno
 
 /**
  * Returns the command that runs an `npm start` script without npm (`scriptCommand`). Returns null if npm has to run it.
- * `files` has the files of the project first, then the files of each folder above it.
+ * `files` has the files of the project, then those of the root of its workspace.
  */
 export function directStart(files: readonly (ProjectFiles | undefined)[], command: string): string | null {
   const [project] = files;

@@ -59,8 +59,9 @@ function rootOf(files: ProjectFiles): string | null {
 }
 
 /**
- * Returns the installation of Composer's packages. If possible, it depends only on the manifests. `prepare` then has
- * the commands that each build runs, because they depend on other files: scripts, and the generation of the class list.
+ * Returns the steps that install Composer's packages. If possible, the result of `install` depends only on the
+ * manifests, so that a later build can reuse it. Scripts and the generation of the class list depend on other files
+ * too. They are then in `prepare`, which each build runs.
  */
 function installation(
   files: ProjectFiles,
@@ -84,8 +85,8 @@ function installation(
     plugins.some(([name, allowed]) => allowed !== false && !HARMLESS_PLUGINS.includes(name));
   const isExact = files.has('composer.lock') && !reaches;
   return {
-    // Scripts are left out here, because they need the project's other files, which are absent when only packages are
-    // installed.
+    // With `--no-scripts`, scripts run later, in `prepare`. They need the project's other files, which are absent when
+    // only packages are installed.
     install: [`${composer} ${INSTALL} ${isExact && completion !== '' ? '--no-scripts ' : ''}--optimize-autoloader`],
     manifests: isExact ? ['composer.json', 'composer.lock', 'symfony.lock', 'auth.json'].filter(files.has) : null,
     dependencies: vendor ? null : 'vendor',

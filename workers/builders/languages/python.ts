@@ -20,7 +20,7 @@ export const python: Language = {
   runtime: 'python',
   marks: DEPENDENCY_FILES,
   reads: [...DEPENDENCY_FILES, '.python-version', 'runtime.txt', ...START_FILES],
-  // In a project with manage.py, a package.json only builds assets for Django's pages.
+  // A project with manage.py counts as Python even if it has a package.json, which only builds assets.
   leads: (files) => files.has('manage.py'),
   matches: (files) =>
     DEPENDENCY_FILES.some((name) => files.has(name)) || files.names().some((name) => name.endsWith('.py')),

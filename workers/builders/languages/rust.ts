@@ -14,7 +14,8 @@ export const rust: Language = {
   marks: ['Cargo.toml'],
   reads: ['Cargo.toml', 'rust-toolchain', 'rust-toolchain.toml'],
   matches: (files) => files.has('Cargo.toml'),
-  // A crate with a crate type may be a part of a Node.js package, whose own build compiles it.
+  // If the project also has a package.json, a crate that sets `crate-type` may be a native module, which the build of
+  // the Node.js package compiles. Such a project does not count as Rust.
   leads: (files) => files.has('src/main.rs') && !/^\s*crate-type\s*=/m.test(files.text('Cargo.toml') ?? ''),
   plan(files): LanguagePlan {
     const isVendored = files.has('vendor') && (files.has('.cargo/config.toml') || files.has('.cargo/config'));

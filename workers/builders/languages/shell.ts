@@ -2,8 +2,8 @@ import { EMPTY_PLAN, type Language } from './language.js';
 
 const SCRIPTS = ['start.sh', 'run.sh'];
 /**
- * Matches names of files that a shell script's project does not have. They show that the project is a site, or a
- * Node.js program without a package.json.
+ * Matches names of files that show that a project with a start.sh or run.sh is a site, or a Node.js program without a
+ * package.json. Its shell script is then not used to start it.
  */
 const OTHERS = /\.(html?|[cm]?[jt]s)$/;
 

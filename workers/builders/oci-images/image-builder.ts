@@ -110,7 +110,8 @@ export async function runImageTools(
   command: string,
   { what, explain, env = {}, ...folders }: ToolRun,
 ): Promise<void> {
-  // Only the owner of the folder itself is changed: its content may include hard links into the store of layers.
+  // Only the owner of the folder itself is changed. The folder may contain hard links to files in the store of layers,
+  // whose owner would change too.
   await chown(directory, firstImageUser(), firstImageUser());
   const output = new CommandOutput(context);
   const spec = { ...imageSandbox(request, directory), ...folders, command, cwd: '', env, imageTools: true as const };

@@ -10,7 +10,10 @@ import { planNode } from './node-plan.js';
 import type { BuildCapabilities, BuildPlan, Settings } from './plan-model.js';
 import { givenStart, lineOfProcfile, NoApplicationError, noStart, shared } from './plan-parts.js';
 
-/** The languages with a default base image (BASE_IMAGES). For all others, a repository's Dockerfile is preferred. */
+/**
+ * The languages with a default base image (BASE_IMAGES). In a repository with another language, its Dockerfile is used
+ * even if the settings do not require it.
+ */
 const IMAGED: readonly string[] = ['node', 'python', 'go'];
 
 /**

@@ -110,8 +110,8 @@ function nodeSteps(
 }
 
 /**
- * Returns the program folders of the project and its workspace. The paths cover commands that run in the project and
- * commands that run in the workspace's root.
+ * Returns the folders with the programs of the project and of its workspace's root, for the PATH of commands. Each
+ * folder is given relative to the project and relative to the root, because commands run in both.
  */
 function searchPathOf({ folder, workspace }: DetectedProject, { searchPath }: LanguagePlan): string[] {
   if (workspace === null || workspace.folder === folder) return searchPath;

@@ -27,7 +27,7 @@ export interface BuildPlan
   folders: { install: string; build: string; project: string };
   /** Folders of workspace packages on which the project does not depend, relative to `folders.install`. */
   unneeded?: readonly string[];
-  /** Empty for a static site. Otherwise the first of `starts`. */
+  /** The command of the first of `starts`; empty for a static site. */
   startCommand: string;
   /** Ordered by preference: the first one whose file exists after the build is used. */
   starts: Start[];
@@ -54,7 +54,7 @@ export type Settings = Pick<
   'runtime' | 'buildMethod' | 'sourceType' | 'buildCommand' | 'startCommand'
 >;
 
-/** The forms, other than folders, in which this installation can build images. */
+/** Which images this installation can build, besides images that are folders of files. */
 export interface BuildCapabilities {
   /** True if this installation builds images for a container engine, and therefore any Dockerfile. */
   containers: boolean;

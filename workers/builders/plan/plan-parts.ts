@@ -38,7 +38,7 @@ function procfileLine(kind: ServiceKind): string {
   return kind === 'worker' || kind === 'cron' ? kind : 'web';
 }
 
-/** Thrown if a folder is not an application. A subfolder may be one. */
+/** Thrown if a folder is not an application. `detectAndPlan` then looks for one in its subfolders. */
 export class NoApplicationError extends BuildError {}
 
 /** Returns the error for a project whose start command is unknown. */

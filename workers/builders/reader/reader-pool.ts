@@ -14,9 +14,9 @@ export const MEMORY_MB = 1024;
 const MAX_IDLE = 2;
 const IDLE_MS = 10_000;
 /**
- * If one process per processor is busy, a further process would only slow the others down, so a request waits for one
- * of them. A further process is started if none has responded for `PATIENCE_MS`, which is about as long as a start
- * takes, or if the request has waited for `MAX_WAIT_MS`.
+ * If as many processes are busy as the host has processors, a request waits for one of them, because a further process
+ * would only slow the others down. A further process is started if none has responded for `PATIENCE_MS` milliseconds,
+ * about the time that its start takes, or if the request has waited for `MAX_WAIT_MS` milliseconds.
  */
 const MAX_BUSY = availableParallelism();
 const PATIENCE_MS = 100;

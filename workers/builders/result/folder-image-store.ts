@@ -38,8 +38,8 @@ export class FolderImageStore implements ImageStore {
   }
 
   async has({ digest, manifest }: StoredImage): Promise<boolean> {
-    // The image of a database server has no folder: its programs are tools, which every start installs if they are
-    // missing.
+    // The image of a database server has no folder, so it always exists. The server's programs are stored elsewhere,
+    // and every start of the server installs them if they are missing.
     if (isDataImage(manifest)) return true;
     return exists(this.pathOf(digest));
   }
@@ -104,8 +104,8 @@ export class FolderImageStore implements ImageStore {
 }
 
 /**
- * Returns what a sweep does with an entry of the image folder. It removes unwanted images that are not young, and
- * discards folders that an earlier removal has moved aside. Times are in milliseconds since the epoch.
+ * Returns what a sweep does with an entry of the image folder. It removes unwanted images that were stored at least an
+ * hour ago, and discards folders that an earlier removal has moved aside. Times are in milliseconds since the epoch.
  */
 export function imageAction(
   name: string,

@@ -38,10 +38,9 @@ const READ_WHOLE = 1024 * 1024;
 const MAX_ENTRIES = 1_000_000;
 
 /**
- * Turns a folder with the result of a tenant's commands into an image, and returns its digest. Removes repository data
- * and build caches, sets modes to 0755 or 0644, and breaks hard links. Throws `BuildError` for symbolic links that lead
- * out of the folder, for sockets, pipes and devices, and for content beyond the limit. No process may still use the
- * folder.
+ * Turns a folder with the result of a tenant's commands into an image, and returns its digest. Removes `.git` and build
+ * caches, sets modes to 0755 or 0644, and breaks hard links. Throws `BuildError` for symbolic links that lead out of
+ * the folder, for sockets, pipes and devices, and for content beyond the limit. No process may still use the folder.
  */
 export async function sealTree(folder: string, options: SealOptions): Promise<SealedTree> {
   const seal = new Seal(await realpath(folder), options);

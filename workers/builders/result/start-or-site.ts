@@ -146,7 +146,10 @@ async function findPage({
   return USUAL.find((folder) => pages.includes(folder)) ?? pages.find((page) => page.split('/').length <= 2) ?? null;
 }
 
-/** Returns a folder to publish although no index page was found; null if no folder is likely to be meant. */
+/**
+ * Returns a folder to publish although `findPage` has found no index page in it. This is an output folder that exists,
+ * otherwise a folder with any page. Returns null if there is neither.
+ */
 async function anyFolder({ app, project, publish, publishDirectory, built }: SiteInput): Promise<string | null> {
   for (const folder of [...publish.folders, publishDirectory]) {
     if ((await kindAt({ app, project }, folder)) === 'directory') return folder;

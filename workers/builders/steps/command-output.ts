@@ -61,7 +61,7 @@ export class CommandOutput {
     await this.#context.log(line);
   }
 
-  /** Writes the last lines of an output that was too long. */
+  /** Logs the last lines of an output that exceeded the limit. */
   async close(): Promise<void> {
     const left = this.#lines - this.#written;
     if (left <= 0) return;

@@ -2,7 +2,7 @@ import semver from 'semver';
 import { quote } from '../../core/quote.js';
 import type { VersionWish } from '../toolchains/version-wish.js';
 
-/** A second attempt after a command has failed for a reason in the project's own files. */
+/** A second attempt at an installation, after the first attempt failed for a known reason. */
 export interface Recovery {
   /** The command of the second attempt. */
   command: string;
@@ -111,7 +111,7 @@ const WANTS_NODE: readonly RegExp[] = [
   /Required: \{"node":"([^"]{1,100})"/,
   /Node\.js version "?(>=?\s?\d[\d.]{0,12})"? is required/,
 ];
-/** Matches errors of compilations that fail because Node.js has changed since the package was written. */
+/** Matches compiler errors of native modules that were written for an older Node.js. */
 const OLD_NATIVE =
   /no (?:matching function|member named)\b.{0,200}\bv8::|['‘]class v8::|\bnan(?:_\w{1,40})?\.h:\d+|#error "?C\+\+17 or later required/;
 

@@ -45,10 +45,10 @@ export async function installWithTools(
 }
 
 /**
- * Returns the tools to use instead of the given ones; null if the given ones fit. Other tools are needed if the project
- * requests no Node.js version and an installed package, or the output of a failed installation, excludes the current
- * one. They are also needed if a framework excludes the version that the project requests. Some lock files do not show
- * such requirements before the installation.
+ * Returns the tools to use instead of the given ones; null if the given ones fit. Other tools are needed if the Node.js
+ * version does not suit an installed package or, according to its output, a failed installation. A version that the
+ * project itself requests is replaced only if a framework excludes it. Called after the installation, because some lock
+ * files do not show which versions the packages need.
  */
 async function otherTools(
   setting: StepsSetting,

@@ -77,8 +77,8 @@ async function keepInstalled(setting: StepsSetting, plan: BuildPlan, key: string
 }
 
 /**
- * Returns a digest of everything that determines the result of an installation: files, variables, tools, and the state
- * of this host's programs. Returns null if the result may depend on anything else.
+ * Returns a digest of everything that determines the result of an installation: files, variables, tools, and when
+ * programs were last installed on this host. Returns null if the result may depend on anything else.
  */
 async function installKey(setting: StepsSetting, plan: BuildPlan, tools: readonly string[]): Promise<string | null> {
   const { locked, toolchains } = setting;

@@ -16,7 +16,7 @@ export interface ChosenTool extends ToolVersion<PackagedName> {
   source: string;
 }
 
-/** The versions of a tool that can be installed, in any order. */
+/** A function that fetches the versions of a tool that can be installed. They may be in any order. */
 export type VersionsOf = (name: PackagedName) => Promise<readonly string[]>;
 
 /**
@@ -43,7 +43,7 @@ export async function chooseTools(wishes: ToolWishes, own: OwnTools, versionsOf:
   return [node, manager, npm, ...also].filter((tool) => tool !== null);
 }
 
-/** The versions of package managers for scripts that call one without naming a version. */
+/** The versions of package managers to install for scripts that call one without naming its version. */
 const USUAL = Object.fromEntries(
   Object.entries({ npm: '10.x', pnpm: '9.x', yarn: '1.x', bun: '1.x' }).map(([name, range]) => [
     name,
@@ -62,8 +62,9 @@ async function chooseNode(
 }
 
 /**
- * Returns those requested versions of Node.js on which the project's package manager runs. If there are none, an
- * optional request gives way to the package manager's versions, and any other request is returned unchanged.
+ * Returns those requested versions of Node.js on which the project's package manager runs. If no version is requested,
+ * or if the request is optional and none of its versions fits, returns all versions on which the package manager runs.
+ * Any other request without a fitting version is returned unchanged.
  */
 function nodeFor(wish: VersionWish | null, manager: ChosenTool | null): VersionWish | null {
   const needed = RUNS_ON.find(
@@ -115,7 +116,7 @@ async function npmFor({ version }: ChosenTool, { npm }: OwnTools, versionsOf: Ve
 async function choose(name: PackagedName, wish: VersionWish, versionsOf: VersionsOf): Promise<ChosenTool> {
   const { range, source } = wish;
   const exact = semver.valid(range);
-  // An exact version needs no registry: it may be installed already.
+  // An exact version is not looked up in the registry, because this version of the tool may already be installed.
   if (exact !== null) return { name, version: exact, source };
   const versions = await versionsOf(name);
   const version = newestVersion(name, versions, wish);

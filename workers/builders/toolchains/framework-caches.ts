@@ -13,8 +13,8 @@ const FOLDERS: readonly (readonly [dependency: string, folder: string])[] = [
 ];
 
 /**
- * Folders that Vite creates whenever it runs. An application may add to node_modules but not change built files, so
- * Vite's preview server could not write into these folders if an image contained them.
+ * Folders into which Vite writes whenever it runs. Images are built without them: an application may create folders in
+ * node_modules, but Vite's preview server could not write into folders that are part of the image.
  */
 const MADE_ANEW = ['node_modules/.vite', 'node_modules/.vite-temp'];
 

@@ -5,9 +5,9 @@ import type { LockedEngines } from './locked-engines.js';
 import { intersection, type VersionWish } from './version-wish.js';
 
 /**
- * Package → its first major version that runs on all newer versions of Node.js, and the newest Node.js on which older
- * major versions reliably run. For example, webpack 4 uses a hash function that OpenSSL 3 lacks, and packages of that
- * time import files that other packages no longer export.
+ * Package → two major versions. From the first one on, the package runs on every newer Node.js. The second one is the
+ * newest Node.js on which older versions of the package reliably run. For example, webpack 4 uses a hash function that
+ * OpenSSL 3 lacks, and packages of that time import files that other packages no longer export.
  */
 const OLD: Readonly<Record<string, readonly [fixed: number, node: number]>> = {
   'node-sass': [5, 14],
@@ -21,8 +21,8 @@ const OLD: Readonly<Record<string, readonly [fixed: number, node: number]>> = {
   'parcel-bundler': [2, 16],
 };
 /**
- * The platform's own Node.js has at least this major version. A package that requires a lower minimum therefore runs on
- * it, and does not restrict the choice of a version.
+ * The minimum major version of the platform's own Node.js. A package that requires a lower minimum runs on it, so the
+ * package does not affect the choice of a version.
  */
 const OWN_MAJOR = 20;
 
@@ -80,10 +80,10 @@ export function frameworkNode(
 }
 
 /**
- * Decides the version of Node.js. The version that a project names takes precedence over the versions that its packages
- * need, because package managers only warn if a package needs another version. A framework fails on versions that it
- * does not support, so its versions restrict those that the project names, and replace them if none is left. A range in
- * `engines` is often only a minimum, so old packages restrict it.
+ * Decides the version of Node.js from the one that a project names and those that its packages need. The named version
+ * takes precedence, because package managers only warn if a package needs another one. A framework fails on versions
+ * that it does not support, so its range restricts the named range, or replaces it if the two have nothing in common. A
+ * range in `engines` is often only a minimum, so the ranges of old packages restrict it.
  */
 export function wishedNode(
   named: VersionWish | null,
@@ -110,8 +110,8 @@ function oldest(dependencies: Readonly<Record<string, unknown>>): { name: string
 }
 
 /**
- * Returns true if a range selects a version below this major version. A range without an upper bound selects the newest
- * version.
+ * Returns true if a range selects a version below this major version. Returns false for a range without an upper bound,
+ * such as `>=4`, because it selects the newest version.
  */
 function isBelow(range: string, major: number): boolean {
   if (range.length > 200 || !/^\s*[~^=v]?\s*\d/.test(range) || semver().validRange(range) === null) return false;

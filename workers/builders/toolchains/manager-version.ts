@@ -11,7 +11,7 @@ import { intersection, type ManagerName, type VersionWish, versionWish } from '.
 const NAMES: readonly string[] = ['npm', 'pnpm', 'yarn', 'bun'];
 const FIELD = 'packageManager in package.json';
 
-/** The lock files of each package manager. npm comes last: its lock file is often left over from one installation. */
+/** The lock files of each package manager. npm is last: one mistaken `npm install` leaves npm's lock file behind. */
 const LOCKS: readonly (readonly [ManagerName, readonly string[]])[] = [
   ['pnpm', ['pnpm-lock.yaml']],
   ['bun', ['bun.lock', 'bun.lockb']],

@@ -23,7 +23,7 @@ export interface MiseOptions {
   environment: Readonly<Record<string, string>>;
 }
 
-/** Installs languages that the host lacks with mise (https://mise.jdx.dev). */
+/** Uses the program mise (https://mise.jdx.dev) to install languages that the host lacks. */
 export class Mise {
   readonly #options: MiseOptions;
 

@@ -22,7 +22,7 @@ export class RegistryFault extends Error {
 }
 
 export interface NpmRegistryOptions {
-  /** Variables for proxies, registry and certificates, as builds get them. */
+  /** The same variables for proxies, registry and certificates that builds get. */
   buildEnvironment: Readonly<Record<string, string>>;
   /** A folder for npm's own files. */
   folder: string;
