@@ -12,13 +12,16 @@ const MARGIN = 0.01;
 const Z = 2.58;
 /** The latencies of the new and the previous release are compared only if each has had at least this many requests. */
 const MIN_LATENCIES = 100;
-/** A release that has just started is slow, so its latency is judged after this time, or after half of the canary. */
+/**
+ * A release that has just started is slow. So its latency is judged only after this time, in milliseconds, or after
+ * half of the canary if that is shorter.
+ */
 const WARM_UP_MS = 60_000;
 const SLOWER = 2;
 const SLOWER_MS = 100;
 /**
- * The new release is withdrawn if it has had no ready replica for this long, in milliseconds. A restart of the host may
- * take as long.
+ * The new release is withdrawn if it has had no ready replica for this long, in milliseconds. Shorter interruptions are
+ * tolerated, because a restart of the host also causes one.
  */
 const UNREADY_MS = 30_000;
 

@@ -15,7 +15,9 @@ import { decideCanary } from './decide-canary.js';
 
 type Deps = Pick<JobDeps, 'db' | 'dispatcher'>;
 
-/** Promotes or withdraws all canaries for which a decision is possible. Uses no slot of a worker. */
+/**
+ * Promotes or withdraws all canaries for which a decision is possible. Called by a sweep, so it occupies no job slot.
+ */
 export async function settleCanaries(deps: Pick<JobDeps, 'db' | 'dispatcher' | 'log'>): Promise<void> {
   const facts = (deploymentId: string) => ({ deploymentId });
   const options = { log: deps.log, atOnce: 4, failure: 'a canary was not judged', facts };

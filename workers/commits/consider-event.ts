@@ -83,7 +83,8 @@ export async function considerEvent(
       if (!last) throw new NotYet(error.message);
       return end(error.message);
     }
-    // A user can remove the cause of an `AppError`, such as an exhausted budget. A later poll tries again.
+    // Ends the event and does not retry it: only a user can remove the cause of an `AppError`, such as an exhausted
+    // budget. A later poll tries again.
     if (error instanceof AppError)
       return end([error.message, ...(error.details ?? []).map(({ message }) => message)].join('; '));
     throw error;

@@ -96,8 +96,8 @@ async function poll(deps: PollDeps, { fingerprint, failures }: DueRepository): P
 }
 
 /**
- * Returns true if hooks report all pushes to these services, so that polling is not needed. A service without a hook of
- * its own counts as reported if the hook of another service applies its stack.
+ * Returns true if webhooks report all pushes to these services, so that polling them less often suffices. A service
+ * without a hook also counts as reported if another service's hook applies the stack that contains it.
  */
 async function areReported({ db }: PollDeps, services: readonly PolledService[]): Promise<boolean> {
   const others = services.filter(({ hooked }) => !hooked);

@@ -27,7 +27,10 @@ export function notApplied(reason: string): string {
   return escapeControls(`${STACK_FILE} was not applied: ${reason}`).slice(0, MAX_OUTCOME_LENGTH);
 }
 
-/** Returns the text of an error for an outcome. Hides values of variables, because all members can read outcomes. */
+/**
+ * Returns an error's text for the outcome of a push. Leaves out values of variables, because all members of the
+ * workspace can read outcomes.
+ */
 export function reasonOf({ message, details = [] }: AppError): string {
   const faults = details.map((detail) => detail.message);
   const rest = faults.filter((fault) => !message.endsWith(fault));

@@ -14,8 +14,9 @@ export interface StackHook {
 }
 
 /**
- * Finds the hook with whose creator's rights a push applies a stack. Prefers the hook that reported the push, otherwise
- * takes another hook of the service. Returns null if no hook of the service applies a stack.
+ * Finds the hook through which a push applies a stack, with the rights of the hook's creator. Prefers the hook that
+ * reported the push, otherwise takes another hook of the service. Returns null if no hook of the service applies a
+ * stack.
  */
 export async function findStackHook(db: Db, serviceId: string, hookId: string | null): Promise<StackHook | null> {
   return oneRow<StackHook>(

@@ -18,7 +18,7 @@ export interface GuardedRequest {
   timeoutMs: number;
   /** Maximum size of the response body, in bytes. A longer body is an error; with 0, the body is not read. */
   maxBodyBytes?: number;
-  /** Truncates a longer body instead of failing. */
+  /** If true, a body longer than `maxBodyBytes` is truncated and is not an error. */
   cutsBody?: true;
   signal?: AbortSignal;
   /** Resolves host names; by default, with this host's resolver. */

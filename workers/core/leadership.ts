@@ -3,14 +3,14 @@ import { LASTING_CONNECTION } from '../../shared/core/database/database-client.j
 import { errorMessage } from '../../shared/core/error-registry.js';
 import type { Logger } from '../../shared/core/log.js';
 
-/**
- * How often the leader sends a query, which shows that it is running, in milliseconds. All waiting candidates together
- * also try to take the lock about once in this time.
- */
+/** Time in which all waiting candidates together try about once to take the leader's lock, in milliseconds. */
 const RETRY_MS = 1000;
-/** A leader that was silent for this long is taken to be stopped or hung: the next candidate ends its connection. */
+/**
+ * A leader that has sent no query for this long, in milliseconds, counts as stopped or hung. The next candidate ends
+ * its connection, and thereby its leadership.
+ */
 const MAX_SILENCE_MS = 30_000;
-/** How often a leader shows that it runs, as a share of `MAX_SILENCE_MS`. */
+/** The leader shows that it is running by a query each time this share of `MAX_SILENCE_MS` has passed. */
 const SIGN_SHARE = 1 / 3;
 
 /**

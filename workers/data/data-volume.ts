@@ -27,9 +27,9 @@ export class DataVolume extends VolumeFolder {
   }
 
   /**
-   * Initializes the data of a volume. `fill` is called with a new folder that the service's user owns. The marker, a
-   * file with the service's id, is written last. An interrupted attempt leaves no marker, so the next attempt starts
-   * again.
+   * Initializes the data of a volume. `fill` is called with a new folder that the service's Linux user owns. The
+   * marker, a file with the service's id, is written last. An interrupted attempt leaves no marker, so the next attempt
+   * starts again.
    */
   async initialize(userNumber: number, fill: (folder: string) => Promise<void>): Promise<void> {
     const fresh = join(this.folder, FRESH);
@@ -42,7 +42,7 @@ export class DataVolume extends VolumeFolder {
     await this.writeMarker();
   }
 
-  /** Makes the service's user the owner of the data, for example after an operator copied it from another host. */
+  /** Makes the service's Linux user the owner of the data, which an operator may have copied from another host. */
   async settleOwner(userNumber: number): Promise<void> {
     if (!isRoot()) return;
     const data = await TenantFolder.open(this.data);

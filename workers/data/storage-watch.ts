@@ -9,7 +9,10 @@ import { replicasOf } from '../replicas/store.js';
 import type { JobDeps } from '../worker-deps.js';
 import { type AdminAddress, endSessions, settlePostgres } from './settle-postgres.js';
 
-/** How many servers are measured at the same time. A server that hardly responds takes half a minute. */
+/**
+ * How many servers are measured at the same time. With only one, a server that hardly responds would delay all others
+ * by half a minute.
+ */
 const AT_ONCE = 4;
 
 /**

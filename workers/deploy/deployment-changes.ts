@@ -11,7 +11,10 @@ import { type LeftBehind, leftBehindSql } from '../releases/release-store.js';
 
 /** A deployment that a worker has claimed. The optional fields are returned by the SQL of the last applied event. */
 export type HeldDeployment = DeploymentRow & {
-  /** The number of live edges when the route was moved. None of them had confirmed the new route then. */
+  /**
+   * The number of live edges when the route was moved to the new release. At 0, the deployment need not wait until
+   * edges confirm the new route.
+   */
   edges?: number;
   /** The replicas and images that earlier releases left behind. Set once the deployment is live. */
   left_behind?: LeftBehind;

@@ -56,8 +56,8 @@ export class FaultWatch {
   #watcher: Watcher | null = null;
   #idle: NodeJS.Timeout | undefined;
   /**
-   * Resolves when the last suspected deployment has finished. Suspected deployments run one at a time, so that a crash
-   * shows which of them caused it.
+   * Resolves when the last suspected deployment has finished, which is one during which a worker hung or crashed. Such
+   * deployments run one at a time, so that the next crash shows which of them caused it.
    */
   #suspects: Promise<unknown> = Promise.resolve();
 

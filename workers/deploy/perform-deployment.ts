@@ -42,16 +42,18 @@ const STEPS: Record<
 };
 
 /**
- * A step is given up when `MAX_FAULTS` workers have hung or crashed in it, or when it was taken over more than
- * `MAX_TAKEOVERS` times. A single takeover does not prove that the deployment is at fault, because an operator may have
- * killed the worker. So many takeovers have another cause, such as a deployment that exhausts the worker's memory.
+ * A deployment fails when `MAX_FAULTS` workers have hung or crashed in one of its steps, or when other workers took
+ * over a step more than `MAX_TAKEOVERS` times. A few takeovers do not prove that the deployment is at fault, because an
+ * operator may have killed the workers. More takeovers have another cause: for example, the step exhausts each worker's
+ * memory.
  */
 const MAX_FAULTS = 2;
 const MAX_TAKEOVERS = 8;
 
 /**
- * How long a deployment whose canary is under way leaves its slot of the worker, in milliseconds. Meanwhile, the
- * leading worker judges canaries, and wakes the deployment when its canary is decided.
+ * Interval at which a worker looks at a deployment whose canary is under way, in milliseconds. In between, the
+ * deployment occupies no slot of a worker. The leading worker judges all canaries, and wakes the deployment earlier
+ * when its canary is decided.
  */
 const CANARY_MS = 60_000;
 

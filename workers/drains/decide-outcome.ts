@@ -17,7 +17,10 @@ const PAUSE = { first: 5_000, longest: 5 * 60_000 };
 /** Maximum pause that a Retry-After header may request, in milliseconds. */
 const MAX_RETRY_AFTER_MS = 60 * 60_000;
 const MAX_ERROR_LENGTH = 300;
-/** Statuses that mean that the batch itself is wrong. Other causes may go away: a wrong key or address, an overload. */
+/**
+ * Statuses that mean that the batch itself is wrong, so that it is not sent again. Other causes may go away, such as a
+ * wrong key or address, or an overload.
+ */
 const SKIPPED = new Set([400, 413, 422]);
 
 /** Decides what to do after the response to a batch. `tries` is the number of failures before it. */

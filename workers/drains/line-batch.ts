@@ -2,8 +2,7 @@ import type { LogLineRow } from '../../shared/logs/model.js';
 import type { ServiceFacts } from './otlp.js';
 
 /**
- * A service with unsent log lines. `lines` are those that are still stored, in order of their ids, or the first of
- * them.
+ * A service with unsent log lines. `lines` contains those that are still stored, in order of their ids, up to a limit.
  */
 export interface WaitingLines {
   serviceId: string;
@@ -35,7 +34,7 @@ export function lineBatch(waiting: readonly WaitingLines[], maxBytes: number): L
   const share = maxBytes / waiting.length;
   for (const { serviceId, sentId, lastId, lines } of waiting) {
     const taken = withinBytes(lines, share);
-    // Without a stored line, all lines up to the last one were deleted.
+    // If none of the unsent lines is stored any more, all of them were deleted, so the position moves to the last one.
     const position = taken.at(-1)?.id ?? lastId;
     batch.lines.push(...taken);
     batch.positions.set(serviceId, position);

@@ -32,7 +32,9 @@ const MAX_LINE_BYTES = 512 * 1024;
 const MAX_SERVICES = 50;
 const MAX_STEPS = 100;
 const MAX_DEPLOYMENTS = 100;
-/** How long after the end of an interval edges and workers may still report figures for it, in seconds. */
+/**
+ * An interval's metrics are sent this long after its end, in seconds. Until then, edges and workers may report more.
+ */
 const LATE_SECONDS = 60;
 
 const FACTS = `s.id as service_id, s.workspace_id, s.name as service_name, pr.name as project_name, e.name as environment_name`;

@@ -13,7 +13,7 @@ export type DrainDeps = Pick<JobDeps, 'db' | 'keyring' | 'config' | 'log'> & Pic
 /** Maximum number of drains that are served at the same time. */
 const AT_ONCE = 64;
 const TIMEOUT_MS = 10_000;
-/** How long one signal is sent before others get their turn, in milliseconds. */
+/** How long a drain's logs, metrics or traces are sent before the other two get their turn, in milliseconds. */
 const TURN_MS = 10_000;
 /** Pause after everything was sent, in milliseconds. */
 const IDLE_MS = 5_000;

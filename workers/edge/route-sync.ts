@@ -15,9 +15,11 @@ import type { Edge } from './edge.js';
 import { addRoutes, hostsByService, type Route, updateTable } from './route-table.js';
 import { KnownRules } from './rules/known-rules.js';
 
-/** How often the edge asks which routes have changed, because a notification may have been missed. */
+/**
+ * How often the edge asks PostgreSQL which routes have changed, in milliseconds. A notification may have been missed.
+ */
 const CATCH_UP_MS = 5_000;
-/** How often the edge loads all routes, to find changes that did not raise a route's version. */
+/** How often the edge loads all routes, in milliseconds. This finds changes that did not raise a route's version. */
 const RELOAD_MS = 10 * 60_000;
 const REPORT_MS = 2_000;
 /**
@@ -54,8 +56,8 @@ interface RouteVersion {
 
 /**
  * Reconciles an edge's table with PostgreSQL, and acknowledges there which version of each service's route the edge
- * serves. Loads run one after another, so a route never returns to an older version. Calls during a load share the next
- * one. While PostgreSQL cannot be reached, the edge serves the last table.
+ * serves. Loads run one after another, so a route never returns to an older version. Calls of `reload` during a load
+ * share the next load. While PostgreSQL cannot be reached, the edge serves the last table.
  */
 export class RouteSync {
   readonly #options: RouteSyncOptions;
@@ -147,7 +149,8 @@ export class RouteSync {
   async #load(ids: Set<string> | null): Promise<void> {
     const isMany = ids === null || ids.size > MAX_AT_ONCE;
     const { versions, changed } = isMany ? await this.#loadAll() : await this.#loadSome([...ids]);
-    // While older routes drain, a service's version may not be acknowledged with all others.
+    // After a full load, all versions up to `upTo` are acknowledged at once. This is not allowed while a route still
+    // drains, because its version must be acknowledged only later.
     const upTo = isMany && this.#draining.size === 0 ? newestOf(versions) - VERSION_OVERLAP : 0;
     const applied = this.#options.edge.apply(this.#table, changed);
     const news = versions.filter(({ serviceId, version }) => version > Math.max(upTo, this.#known(serviceId)));

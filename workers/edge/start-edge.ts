@@ -15,7 +15,10 @@ import { RouteSync } from './route-sync.js';
 import { TrafficMeter } from './traffic-meter.js';
 import { TrafficReport } from './traffic-report.js';
 
-/** How often the counts of canaries are stored, in milliseconds. A bad release is noticed after this time. */
+/**
+ * How often the edge stores the counts of canaries, in milliseconds. Before, no worker can notice that a release is
+ * bad.
+ */
 const CANARY_REPORT_MS = 1_000;
 
 /** Composes an edge: loads the routes, serves them, and follows every change. Registers closers with the lifecycle. */

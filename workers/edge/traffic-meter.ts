@@ -77,7 +77,10 @@ export class TrafficMeter {
   readonly #services = new Map<string, ServiceTraffic>();
   #canaries: TrafficMeter | null = null;
 
-  /** Counts the responses of canaries. Each of the two sides has an entry under its `canaryKey`. */
+  /**
+   * Counts the responses of canaries. The new and the previous release of each canary have separate entries
+   * (`canaryKey`).
+   */
   get canaries(): TrafficMeter {
     this.#canaries ??= new TrafficMeter();
     return this.#canaries;

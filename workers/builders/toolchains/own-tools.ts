@@ -14,7 +14,7 @@ async function ownNpm(): Promise<OwnTools['npm']> {
   for (const folder of OWN_PATH.split(':')) {
     const program = await realpath(join(folder, 'npm')).catch(() => null);
     if (program === null) continue;
-    // `program` is npm/bin/npm-cli.js.
+    // `program` is the file bin/npm-cli.js of the npm package, whose package.json is one folder higher.
     const text = await readFile(join(dirname(dirname(program)), 'package.json'), 'utf8').catch(() => '{}');
     const { version, engines }: Record<string, unknown> = JSON.parse(text);
     if (!isText(version)) return null;

@@ -32,7 +32,7 @@ const MANIFESTS = [
   '.yarnrc',
   '.yarnrc.yml',
 ];
-/** If a project has one of these, its installation also reads files that `MANIFESTS` does not list. */
+/** If a project has one of these, its installation may read any of its files, and not only those in `MANIFESTS`. */
 const FURTHER = ['.yarn', 'binding.gyp', 'patches', 'pnpm-workspace.yaml', '.pnpmfile.cjs', '.pnp.cjs'];
 const INSTALL_SCRIPTS = ['preinstall', 'install', 'postinstall', 'prepare', 'prepublish'];
 
@@ -81,7 +81,10 @@ export function packageManagerOf(files: ProjectFiles, manifest: PackageManifest)
 
 const NOTHING_SPECIAL = { environment: {}, buildEnvironment: {} };
 const NPM_CACHES = { npm_config_cache: 'npm' };
-/** Keeps pnpm from replacing itself with the version in package.json, and from installing at an application's start. */
+/**
+ * Variables that keep pnpm from replacing itself with the version in package.json, and from installing dependencies
+ * again when the application starts.
+ */
 const PNPM = Object.fromEntries(
   [
     ['manage_package_manager_versions', 'false'],
@@ -109,8 +112,8 @@ function yarn(files: ProjectFiles, wish: VersionWish, locked: boolean): PackageM
     return {
       name: 'yarn',
       wish,
-      // Packages declare the Node.js versions that they were tested with. Only yarn 1 treats this declaration as a
-      // condition.
+      // Packages declare the Node.js versions that they were tested with. Without `--ignore-engines`, yarn 1 would not
+      // install a package on any other version; pnpm and npm would.
       install: `yarn install${locked ? ' --frozen-lockfile' : ''} --ignore-engines`,
       environment,
       buildEnvironment: {},
@@ -128,7 +131,8 @@ function yarn(files: ProjectFiles, wish: VersionWish, locked: boolean): PackageM
       ...environment,
       YARN_ENABLE_TELEMETRY: '0',
       ...(yarnSettings(files).nodeLinker === undefined && !inRepository ? { YARN_NODE_LINKER: 'node-modules' } : {}),
-      // With Plug'n'Play, packages stay packed and must be in the image: the running application has no caches.
+      // With Plug'n'Play, the application reads its packages from archives. They must be in the image and not in a
+      // cache, because the running application has no access to the caches of builds.
       ...(plugnplay ? { YARN_ENABLE_GLOBAL_CACHE: 'false' } : {}),
     },
     buildEnvironment: plugnplay ? {} : { YARN_ENABLE_GLOBAL_CACHE: 'true' },
@@ -136,7 +140,9 @@ function yarn(files: ProjectFiles, wish: VersionWish, locked: boolean): PackageM
   };
 }
 
-/** Returns the programs that a build needs on the host. The platform installs other package managers itself. */
+/**
+ * Returns the programs that a build needs on the host: npm, or none. The platform itself installs pnpm, yarn and bun.
+ */
 export function managerTools({ name }: Pick<PackageManager, 'name'>): Tool[] {
   return name === 'npm' ? [program('npm', 'install npm')] : [];
 }

@@ -1,7 +1,7 @@
 import semver from 'semver';
 import { parseInstalledName } from './tool-packages.js';
 
-/** npm variable → names of the same setting in other package managers, which ignore npm's variable. */
+/** Environment variable that npm reads → names of the same setting in yarn and pnpm, which ignore npm's name. */
 const OTHERS: Readonly<Record<string, readonly string[]>> = {
   npm_config_registry: ['YARN_NPM_REGISTRY_SERVER', 'pnpm_config_registry'],
   npm_config_cafile: ['YARN_HTTPS_CA_FILE_PATH', 'pnpm_config_cafile'],
@@ -10,8 +10,8 @@ const OTHERS: Readonly<Record<string, readonly string[]>> = {
 };
 
 /**
- * Returns the operator's registry, certificates and proxies under other package managers' names.
- * `tools` are the names of the tools that the platform installed for the project.
+ * Returns the operator's registry, certificates and proxies in variables that pnpm and yarn read. `tools` are the names
+ * of the tools that the platform installed for the project.
  */
 export function registryEnvironment(
   platform: Readonly<Record<string, string>>,

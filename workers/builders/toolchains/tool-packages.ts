@@ -92,7 +92,7 @@ const INSTALLED = new RegExp(
   `^(node|npm|pnpm|yarn|bun|postgres|mise|${Object.keys(LANGUAGE_TOOLS).join('|')})-(\\d.*)$`,
 );
 
-/** Parses an `installedName`; null for any other text. */
+/** Parses the name of an installed tool's folder (`node-22.1.0`). Returns null for any other text. */
 export function parseInstalledName(text: string): ToolVersion | null {
   const [, name, version] = INSTALLED.exec(text) ?? [];
   if (name === undefined || version === undefined || semver.valid(version) !== version) return null;

@@ -54,7 +54,7 @@ export interface ToolchainStoreOptions {
    */
   machine?: Machine;
   own?: OwnTools;
-  /** Variables that mise gets: proxies, mirrors and certificates. */
+  /** Environment variables for mise, the program that installs languages: proxies, mirrors and certificates. */
   environment?: Readonly<Record<string, string>>;
 }
 

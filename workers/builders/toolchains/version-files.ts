@@ -3,11 +3,14 @@ export interface NamedVersion {
   text: string;
   source: string;
   /**
-   * True if the host's own version may be used although it is not the one in `text`, when no other can be installed.
-   * Set for a minimum version that compilers do not enforce.
+   * True if `text` only states a preference, such as a minimum that compilers do not enforce. If no such version can be
+   * installed, the host's own version is used.
    */
   optional?: boolean;
-  /** True if the lowest matching major version is installed when the host's own does not match. Set for a minimum. */
+  /**
+   * Set for a minimum version. If the host's own version is too old, the lowest major version that matches is
+   * installed.
+   */
   lowest?: boolean;
 }
 

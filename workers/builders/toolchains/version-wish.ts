@@ -11,11 +11,11 @@ export interface VersionWish {
   range: string;
   /** The file or field that names the version, for messages: `.nvmrc`. */
   source: string;
-  /** True if the project asks for the newest version, and not for any version of the range. */
+  /** True if the project asks for the newest version (`latest`). Otherwise an older version in the range suffices. */
   newest?: boolean;
-  /** True if the platform's own version is used when no version satisfies the range. */
+  /** True if the range only states a preference. If no version in it can be used, another version is used. */
   optional?: boolean;
-  /** True if the lowest matching major version is to be chosen, and not the newest one. */
+  /** True if the lowest major version in the range is chosen: for `>=17`, the newest 17.x. By default, the newest. */
   lowest?: boolean;
   /**
    * What the project itself asks for, if a framework needs another version: `.nvmrc asks for Node.js 18`. For messages;

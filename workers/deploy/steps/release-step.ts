@@ -13,15 +13,16 @@ import type { DeploymentRun } from '../deployment-run.js';
 import { runPreDeploy } from '../pre-deploy.js';
 
 /**
- * Maximum wait for the edges, in milliseconds. Short, because an edge that is still draining slow requests already
- * serves the new release.
+ * How long a deployment waits for edges to confirm its new route, in milliseconds. Short, because an edge that only
+ * drains slow requests of the old release already serves the new one.
  */
 const EDGES_MS = 2000;
 
 /** Starts the new release next to the old one and waits until it is healthy. Throws `ReleaseError`. */
 export async function release(run: DeploymentRun): Promise<DeploymentEvent> {
   const { deps, deployment } = run;
-  // A static site that this run has just built is on this host, and needs no replica.
+  // A static site needs no replica. If this run has just built it, its files are on this host, so it is healthy at
+  // once.
   if (isBuiltSite(run)) return healthy(run);
   const spec = await loadReleaseSpec(deps.db, deps.keyring, deployment.id);
   if (!(await deps.images.has(spec.image))) {
@@ -127,7 +128,7 @@ async function startOldRelease(
     await deps.runtime.release(old, AbortSignal.timeout(deps.config.releaseTimeoutSeconds * 1000));
     await channel.write('system', 'The previous release is running again', 'warn');
   } catch (error) {
-    // Logged and not thrown, because a sweep starts releases that have no replica.
+    // Logged and not thrown: a sweep will try again, because it starts live releases that have no replica.
     await channel.write('system', `The previous release does not start: ${errorMessage(error)}`, 'error');
   }
 }

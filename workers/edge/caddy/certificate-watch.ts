@@ -5,7 +5,7 @@ import type { Logger } from '../../../shared/core/log.js';
 import { concurrently } from '../../core/concurrently.js';
 import { claimCertificateChecks, recordCertificate } from './certificate-store.js';
 
-/** How often to look for domains that are due, in milliseconds, and how many to check. A domain is due once an hour. */
+/** Every `EVERY_MS` milliseconds, at most `BATCH` domains are checked whose last check was more than an hour ago. */
 const EVERY_MS = 60_000;
 const BATCH = 20;
 const AT_ONCE = 4;

@@ -8,7 +8,7 @@ export interface ConfigPart {
   id?: string;
   /** True for an element that must be last in its list, so that other elements match first. */
   last?: boolean;
-  /** The value; null if nothing must be at the path. */
+  /** The value to write; null if a value at the path is to be removed. */
   value: unknown;
   /**
    * Returns true if the edge wrote the current value, which may then be replaced. If absent, any value may be replaced.

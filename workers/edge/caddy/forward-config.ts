@@ -30,7 +30,10 @@ const KEEP_ALIVE_MS = 30_000;
  * edge's error page, not Caddy's.
  */
 const MARGIN_MS = 60_000;
-/** Matches requests that Caddy's HTTP client itself retries if a kept connection was closed meanwhile. */
+/**
+ * Matches requests that need no gate: Caddy's HTTP client itself retries them if a kept connection was closed
+ * meanwhile.
+ */
 const REPEATABLE = { method: ['GET', 'HEAD', 'OPTIONS'], not: [{ header: { 'Content-Length': ['*'] } }] };
 /** Matches no request, so that Caddy never sends a request to the edge twice. */
 const NEVER = { method: ['NEVER'] };

@@ -24,7 +24,8 @@ export class Gate {
   #table: RouteTable = new Map();
 
   constructor() {
-    // Caddy's request to the gate carries all headers of the waiting request, so it may be longer than that request.
+    // Caddy's request to the gate contains all headers of the visitor's request and further ones. So the gate accepts
+    // longer headers than the edge.
     const options = { maxHeaderSize: 2 * MAX_HEADER_BYTES, keepAliveTimeout: KEEP_ALIVE_MS };
     this.#server = createServer(options, (req, res) => {
       res.shouldKeepAlive &&= this.#server.listening;

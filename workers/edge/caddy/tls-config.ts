@@ -13,8 +13,9 @@ const DOMAINS_POLICY_ID = 'ranvier-domain-certificates';
 
 /**
  * Returns the parts of the configuration that make Caddy obtain a certificate at the first handshake. Thus new services
- * do not change it. Caddy first asks the platform whether it serves the host, and can ask over TCP only. It asks at its
- * own port for redirects to HTTPS: while Caddy is running, no other process can listen there and answer.
+ * do not change the configuration. Caddy first asks the platform whether it serves the host, and can ask over TCP only.
+ * To keep other processes from answering, Caddy sends the question to its own HTTP port, on which no other process can
+ * listen meanwhile. The server on this port passes it to the gate.
  */
 export function certificateParts(tls: EdgeTls, domain: string, port: number): ConfigPart[] {
   const internal = tls.certificates === 'internal';

@@ -7,7 +7,9 @@ const COOKIE = 'ranvier_canary';
 /** How long a browser keeps the cookie, in seconds: as long as the longest canary. */
 const MAX_AGE = 86_400;
 const NONE: ReadonlySet<string> = new Set();
-/** The status as which a response that ended too early is counted, so that it counts as an error. */
+/**
+ * A response that ended too early is counted with this status and not with its own, because it must count as an error.
+ */
 const BROKEN = 502;
 
 /**

@@ -14,7 +14,7 @@ export const HEALTH_PATH = '/.ranvier/healthz';
 /** What is needed to respond to requests. */
 export interface AnswerSources {
   table: LiveTable;
-  /** The folder of the images: `<imagesDir>/<digest>`. */
+  /** The folder with the files of static sites, one folder for each image: `<imagesDir>/<digest>`. */
   imagesDir: string;
   /** Reloads a service's route. Never rejects, and resolves within a time limit. */
   refresh: (serviceId: string) => Promise<void>;

@@ -33,7 +33,10 @@ export interface Exchange {
   canary: VisitorSide | null;
   /** Called once if the client's connection closes while a replica handles the request. */
   onClientGone: (() => void) | null;
-  /** Called once when the client's socket is connected to a replica's. The response then emits no `close`. */
+  /**
+   * Called once when an upgrade connects the client's socket to a replica's, because the response then emits no
+   * `close`.
+   */
   onJoined: () => void;
   /** True for an event stream, whose duration does not count as latency. */
   streams: boolean;

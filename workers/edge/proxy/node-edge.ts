@@ -31,7 +31,7 @@ export interface NodeEdgeOptions {
   descriptor?: number | null;
   /** True if only a trusted proxy can connect. Its X-Forwarded headers are then trusted. */
   behindProxy?: boolean;
-  /** The folder of the images: `<imagesDir>/<digest>`. */
+  /** The folder with the files of static sites, one folder for each image: `<imagesDir>/<digest>`. */
   imagesDir: string;
   log: Logger;
   /** Reloads a service's route, and resolves when it is applied. */
@@ -66,13 +66,13 @@ export const TIMEOUTS: EdgeTimeouts = {
   refreshMs: 2_000,
   holdMs: 30_000,
 };
-/** The defaults of the settings in shared/core/settings. */
+/** Limits for an edge created without its own: the defaults of the settings in shared/core/settings. */
 const LIMITS: ConnectionLimits = { perClient: 512, total: 8_192, slow: 512, stallMs: 60_000 };
 const CLIENT_KEEP_ALIVE_MS = 65_000;
 /** Idle time before the kernel probes the client. Otherwise idle streams of disconnected clients would stay open. */
 const TCP_KEEP_ALIVE_MS = 60_000;
 const NOT_ACCEPTED_LOG_MS = 10_000;
-/** How long `close` waits for the first request of a connection. */
+/** How long `close` waits for requests on connections that have just been accepted, in milliseconds. */
 const FIRST_REQUEST_MS = 500;
 
 /** The edge as a reverse proxy in this process. The route table is in memory; no request waits for PostgreSQL. */
@@ -158,7 +158,7 @@ export class NodeEdge implements Edge {
   async close(): Promise<void> {
     const closed = new Promise((resolve) => this.#server.close(resolve));
     this.#held.close();
-    // Connections that were just accepted are about to send their requests.
+    // Clients whose connections were just accepted are about to send requests. Waits for these, so that none is lost.
     await Promise.race([closed, delay(FIRST_REQUEST_MS, undefined, { ref: false })]);
     await this.#exchanges.empty(this.#timeouts.closeMs);
     for (const socket of this.#upgraded) socket.destroy();

@@ -39,7 +39,7 @@ function isEndToEnd(name: string): boolean {
 
 export const REQUEST_ID = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
 
-/** Returns the caller's request id if it is well-formed, otherwise a new one (specification, Limits). */
+/** Returns the request id in the client's `X-Request-ID` if it is well-formed, otherwise a new one. */
 export function requestIdOf(req: IncomingMessage): string {
   const given = req.headers['x-request-id'];
   return typeof given === 'string' && REQUEST_ID.test(given) ? given : randomUUID();

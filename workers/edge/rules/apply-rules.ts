@@ -19,7 +19,10 @@ class Rules {
   readonly #serve: () => void;
   readonly #pathname: string;
   readonly #request: MoveRequest;
-  /** The ways in which an application could read the path. A guard applies if it matches one of them. */
+  /**
+   * The ways in which an application could read the path. A guard, such as a password rule, applies if one of them
+   * matches.
+   */
   readonly #paths: RulePath[];
   readonly #passed = new Set<Guard>();
   readonly #changes: HeaderChange[] = [];
@@ -56,7 +59,9 @@ class Rules {
     this.#end();
   }
 
-  /** Applies the rules from the files of the site, then the guards of the path to which a rewrite leads. */
+  /**
+   * Applies the rules from the site's own files. If a rule rewrites the path, also applies the guards of the new path.
+   */
   #end(): void {
     const { site, guards } = this.#rules;
     for (const guard of this.#isSite ? site.guards : []) {
@@ -83,7 +88,7 @@ class Rules {
     if (own.length + this.#changes.length > 0) this.#exchange.headerChanges = [...own, ...this.#changes];
   }
 
-  /** Records a redirect or rewrite if it matches. Returns true if it has already answered the request. */
+  /** Records a redirect or rewrite if it matches the request. Returns true if the request has been answered with it. */
   #moved(move: Move): boolean {
     const target = matchMove(move, this.#request);
     if (target === null) return false;

@@ -3,12 +3,13 @@ import type { BasicCredentials } from '../../../shared/core/basic-credentials.js
 import type { RuleUser } from '../../../shared/rules/model.js';
 import { verifyPassword } from '../../../shared/secrets/password.js';
 
-/** Maximum number of results that a rule remembers. Each takes some 100 bytes. */
+/** Maximum number of results of password checks that one rule remembers. Each takes some 100 bytes. */
 const MAX_KNOWN = 1_000;
-/** Maximum number of unfinished checks of a rule. Each takes some 50 ms. */
+/** Maximum number of unfinished password checks of one rule. Each check takes some 50 ms. */
 const MAX_WAITING = 8;
 /**
- * Maximum number of checks at the same time. Each occupies one of the four threads with which Node.js also reads files.
+ * Maximum number of password checks of all rules at the same time. Each occupies one of the four threads with which
+ * Node.js also reads files.
  */
 const AT_ONCE = 2;
 

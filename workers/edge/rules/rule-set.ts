@@ -33,7 +33,7 @@ export interface SiteMove {
 export interface RuleSet {
   key: string;
   steps: readonly Step[];
-  /** The guards among the steps, and the guards of the site. */
+  /** All rules that may refuse a request: those among `steps`, and those in the files of the live site. */
   guards: readonly Guard[];
   /** The rules in the files of the live site, such as `_redirects`. */
   site: {
@@ -45,7 +45,8 @@ export interface RuleSet {
 
 /** Compiles the rules of a service. Their patterns were checked when they were stored. */
 export function compileRules({ rulesKey, rules, site }: Pick<RuleSource, 'rulesKey' | 'rules' | 'site'>): RuleSet {
-  // A rule of type `canary` affects only deployments. The route contains a canary that is under way.
+  // Leaves out rules of type `canary`, which only tell deployments how to begin a canary. The edge finds a canary that
+  // is under way in the service's route.
   const steps = rules.filter(({ type }) => type !== 'canary').map(compileRule);
   const ofSite = (site?.auth ?? []).map(({ for: path, users }) => passwordGuard(path, { users, ignoresCase: true }));
   return {

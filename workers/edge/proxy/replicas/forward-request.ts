@@ -45,7 +45,10 @@ class Forwarding {
   #body: RequestBody | null = null;
   #upstream: Upstream | null = null;
   readonly #failed: Upstream[] = [];
-  /** Replicas that cannot have received the request. */
+  /**
+   * Replicas to which the request could not be sent, for example because they refused the connection. They may be tried
+   * again when no other is left.
+   */
   readonly #refused: Upstream[] = [];
   #refreshed = false;
   #attempts = 0;
@@ -167,8 +170,8 @@ function isFinal(error: Error): boolean {
 }
 
 /**
- * Returns the protocol to which a request asks to upgrade. Returns null for none and for HTTP/2, which a server may
- * ignore (RFC 9110, 7.8).
+ * Returns the protocol to which a request asks to upgrade; null if it asks for none. A request for HTTP/2 (h2c) is
+ * ignored, as RFC 9110, 7.8 allows, and also returns null.
  */
 function wantedProtocol({ req, upgrade }: Exchange): string | null {
   const wanted = req.headers.upgrade ?? 'websocket';

@@ -6,11 +6,14 @@ import { ownSocket } from '../containment.js';
 /** Maximum size of the head of a request or a response, in bytes. */
 export const MAX_HEADER_BYTES = 32_768;
 /**
- * How long to keep an idle connection if the replica states no timeout, in milliseconds. Servers usually keep it
- * longer.
+ * How long the edge keeps an idle connection if the replica states no timeout, in milliseconds. Servers usually keep
+ * one longer, so the edge sends no request on a connection that the replica is closing.
  */
 const KEEP_ALIVE_MS = 1_500;
-/** How much earlier than the replica the edge closes an idle connection, and its maximum idle time, in milliseconds. */
+/**
+ * If the replica states a timeout for idle connections, the edge closes them this much earlier, in milliseconds, but at
+ * the latest after `MAX_KEEP_ALIVE_MS`.
+ */
 const KEEP_ALIVE_MARGIN_MS = 2_000;
 const MAX_KEEP_ALIVE_MS = 60_000;
 /** Idle time after which the kernel probes the replica, in milliseconds. */
@@ -38,8 +41,8 @@ export interface ReplicaRequest {
 }
 
 /**
- * The connections to one replica. Each carries one request at a time. undici parses responses and limits heads and
- * times. Its pool needs 20 KiB, so the first request creates it.
+ * The connections to one replica. Each carries one request at a time. undici parses responses, and limits their
+ * duration and the size of their headers. Its pool takes 20 KiB, so it is created only for the first request.
  */
 export class ReplicaConnections {
   readonly #replica: ReadyReplica;

@@ -5,8 +5,8 @@ import type { Containment } from '../containment.js';
 import type { Client } from '../proxy-headers.js';
 
 /**
- * Minimum time between two searches for the least useful of more than `CHEAP_LOOK` connections, in milliseconds.
- * Without it, each new connection of a flood could cause such a search.
+ * Minimum time between two searches for the least useful connection, in milliseconds. Otherwise each new connection of
+ * a flood could cause a search. Up to `CHEAP_LOOK` connections are searched without this limit.
  */
 const MIN_REEXAMINATION_MS = 100;
 const CHEAP_LOOK = 64;

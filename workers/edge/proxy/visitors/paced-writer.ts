@@ -13,7 +13,10 @@ export interface Source {
  */
 const CRUMBS = 64;
 const CRUMB_BYTES = 16;
-/** The pause for each piece, in milliseconds. Handling a piece takes about a microsecond. */
+/**
+ * How long a source of tiny pieces is paused for each piece, in milliseconds. Handling a piece takes only about a
+ * microsecond, so such a source uses little CPU time.
+ */
 const REST_MS_PER_CRUMB = 0.5;
 
 /**
