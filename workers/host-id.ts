@@ -4,7 +4,10 @@ import { hostname } from 'node:os';
 import { join } from 'node:path';
 
 export interface Host {
-  /** Workers with the same DATA_DIR have the same id, because they share images, processes and caches. */
+  /**
+   * Unique id of the host. Workers with the same DATA_DIR have the same id, because they share images, processes and
+   * caches.
+   */
   id: string;
   name: string;
 }

@@ -19,7 +19,7 @@ import { createSources, PushedSource } from './sources/pushed-source.js';
 import { createSshAccess } from './sources/ssh-access.js';
 import type { WorkerCore, WorkerHost } from './start-worker.js';
 
-/** The host of a worker's process, with the sandbox for everything that the worker runs there. */
+/** The parts of a worker that `openHost` creates, and the sandbox in which the worker runs programs. */
 export interface OpenedHost extends WorkerHost {
   sandbox: Sandbox;
 }

@@ -6,19 +6,19 @@ export class ExplainedError extends Error {
   }
 }
 
-/** Why a repository could not be used, for the person who deployed. */
+/** Thrown if a repository cannot be used. The message is for the person who deployed. */
 export class SourceError extends ExplainedError {}
 
-/** Why a build failed: the command and the cause, for the person who deployed. */
+/** Thrown if a build fails. The message names the command and the cause, for the person who deployed. */
 export class BuildError extends ExplainedError {}
 
 /** Thrown if an image that the build needs cannot be fetched from its registry. */
 export class ImageUnavailableError extends BuildError {}
 
-/** Why a release did not become healthy. The message is for the person who deployed. */
+/** Thrown if a release cannot run or does not become healthy. The message is for the person who deployed. */
 export class ReleaseError extends ExplainedError {}
 
-/** A backup or a restore is impossible for a reason that a user can fix. Retrying at once would not help. */
+/** Thrown if a backup or a restore is impossible for a reason that a user can fix. Retrying at once would not help. */
 export class BackupError extends ExplainedError {}
 
 /** Command to install the tools that pull and build images, on Debian and Ubuntu. */

@@ -3,7 +3,7 @@ import type { FailureFacts, KnownFailure } from './known-failure.js';
 import { KNOWN_FAILURES } from './known-failures.js';
 
 const MAX_LINE_LENGTH = 400;
-/** How many first and how many last lines of an output are searched for known failures. */
+/** At most the first `FIRST_LINES` and the last `ADVICE_LINES` lines of an output are searched for known failures. */
 export const FIRST_LINES = 50;
 export const ADVICE_LINES = 100;
 

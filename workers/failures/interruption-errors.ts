@@ -11,7 +11,7 @@ export class Interrupted extends Error {
   }
 }
 
-/** The work has failed for good, and this is stored in its record. The job fails too and is not retried. */
+/** Thrown when a job's work has failed for good and its record says so. The job then fails too and is not retried. */
 export class JobFailed extends Error {
   constructor(message: string) {
     super(message);

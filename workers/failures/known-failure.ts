@@ -18,7 +18,7 @@ export interface KnownFailure {
    * repetition only with a limit and after literal text, so that they take linear time for every output.
    */
   shows: RegExp;
-  /** Returns true if the facts allow this failure. If absent, a matching line of output suffices. */
+  /** Returns true if these facts allow the failure. If `when` is absent, a matching line of output suffices. */
   when?: (facts: FailureFacts) => boolean;
   /** Two sentences: what happened, and what to do. */
   advice: (found: RegExpExecArray, facts: FailureFacts) => string;

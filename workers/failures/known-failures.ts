@@ -61,7 +61,7 @@ export const KNOWN_FAILURES: readonly KnownFailure[] = [
     shows:
       /code E40[13]\b|ERR_PNPM_FETCH_40[134]|(?:npm (?:err!|error) 404|YN0035).{0,200}@[\w-]{1,60}\/|is not in this registry|Permission denied \(publickey\)|could not read Username for|Host key verification failed|Couldn't find package "@/i,
     advice: () =>
-      // biome-ignore lint/suspicious/noTemplateCurlyInString: npm replaces it, not this file.
+      // biome-ignore lint/suspicious/noTemplateCurlyInString: npm replaces ${NPM_TOKEN}, so this file must not.
       'A dependency does not exist, or it is private and the build has no access to it. Check its name, or commit an .npmrc that reads a token from a variable, such as //registry.example.com/:_authToken=${NPM_TOKEN}, and set that variable for the service.',
   },
   {

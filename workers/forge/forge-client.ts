@@ -8,7 +8,10 @@ import type { ForgeRequest } from './forges.js';
 /** Thrown if the git host refuses a request for good. */
 export class ForgeRefusal extends Error {}
 
-/** Thrown if the git host does not accept a request now. It asked to wait `waitMs` milliseconds; 0 for no time. */
+/**
+ * Thrown if a request must be sent again later. `waitMs` is how long the git host asked to wait, in milliseconds; 0 if
+ * it named no time.
+ */
 export class ForgeAway extends Error {
   readonly waitMs: number;
 

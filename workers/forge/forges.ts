@@ -16,7 +16,7 @@ export interface Forge {
   status(project: string, sha: string, report: StatusReport): ForgeRequest;
   createComment(project: string, number: string, body: string): ForgeRequest;
   editComment(project: string, number: string, id: string, body: string): ForgeRequest;
-  /** Lists comments that may have been written since that time. */
+  /** Requests a pull request's comments since that time. GitLab's response also contains older ones. */
   comments(project: string, number: string, since: Date): ForgeRequest;
   /** Present for GitHub only, because only GitHub has deployments. */
   deployments?: {
@@ -26,7 +26,7 @@ export interface Forge {
 }
 
 const JSON_TYPE = { 'Content-Type': 'application/json', 'User-Agent': 'Ranvier' };
-/** Maximum number of comments that are searched for an earlier one of ours. */
+/** Maximum number of comments to fetch when a pull request is searched for the platform's earlier comment. */
 const COMMENTS = 30;
 
 const ofRepository = (project: string) => `/repos/${project.split('/').map(encodeURIComponent).join('/')}`;

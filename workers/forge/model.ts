@@ -14,7 +14,7 @@ export interface DeploymentFacts {
 export interface ServiceFacts {
   name: string;
   slug: string;
-  /** The service's public URL; null if it has none or nothing is live. */
+  /** The service's public URL; null if the service has none or has no live release. */
   url: string | null;
 }
 
@@ -157,7 +157,7 @@ function block(lines: readonly string[]): string {
   return `${fence}text\n${text}\n${fence}`;
 }
 
-/** Returns a text of the platform without the characters that have a meaning in Markdown. */
+/** Returns a text with spaces in place of the characters that have a meaning in Markdown. */
 function inert(text: string): string {
   return escapeControls(text).replace(/[[\]()<>*_`~@|\\]/g, ' ');
 }

@@ -63,7 +63,10 @@ export function takeReport(db: Db, id: string): Promise<HeldReport | null> {
   });
 }
 
-/** Unlocks the git host. The report's result must be stored before, because the next job compares its own with it. */
+/**
+ * Unlocks the git host for the next report. The caller must have stored this report's result, because the next job
+ * sends a state only if it differs from the stored one.
+ */
 export async function releaseTarget(
   db: Db,
   hookId: string,

@@ -37,7 +37,7 @@ export async function ingestTurn(db: Db, serviceId: string): Promise<IngestTurn>
   }
 }
 
-/** Moves all batches that are waiting now into the log. Batches that arrive later are left to their jobs. */
+/** Moves all of a service's batches that are waiting now into its log. Later batches are left to `log-ingest` jobs. */
 export async function ingestLogs(db: Db, serviceId: string): Promise<void> {
   const [last] = await rowsOf<{ id: string; created_at: Date }>(
     db,
@@ -91,8 +91,8 @@ async function lockCounter(trx: Transaction, serviceId: string, wait: string): P
 }
 
 /**
- * Moves batches into the log, and deletes each batch in the same statement. So a batch that is delivered twice is
- * stored once. The lines never leave the database.
+ * Moves batches into the log and deletes them in one statement. Thus no line is stored twice, even if a job is
+ * repeated. The lines are never transferred to this process.
  */
 async function moveBatches(trx: Transaction, serviceId: string, last: number): Promise<Moved> {
   const [moved] = await rowsOf<{ lines: number }>(

@@ -9,7 +9,10 @@ const TRIVIAL = new Set([
   ...['production', 'development', 'staging', 'testing', 'default', 'enabled', 'disabled', 'verbose', 'warning'],
   ...['localhost', '127.0.0.1', '0.0.0.0'],
 ]);
-/** A longer secret is searched for in parts of at most this many characters, so that `lookahead` stays small. */
+/**
+ * A secret that is longer than this many characters is searched for in parts. Otherwise too much of a long line would
+ * have to be read before the line can be split (see `lookahead`).
+ */
 const MAX_PART_LENGTH = 1024;
 
 /**

@@ -109,14 +109,14 @@ const FILTER_BITS = 16;
  * Finds, at every position of a text, the longest of many patterns that starts there. The cost per text is its length
  * times the logarithm of the longest pattern's length; a position at which no pattern starts costs one lookup.
  *
- * This is Waldvogel's search for the longest matching prefix. Each pattern adds marks at the lengths that a binary
- * search for its length tries. A mark stores the longest pattern that is a prefix of it, so that a search that follows
- * a mark in vain still has the best match so far. Marks are hashes: each costs 32 to 64 bytes, and a pattern has as
- * many as the logarithm of its length.
+ * This is Waldvogel's search for the longest matching prefix. Each pattern adds marks: its prefixes of the lengths that
+ * a binary search for its length tries. With each mark, the longest pattern that is a prefix of the mark is stored, so
+ * that a search that follows a mark in vain still has the best match so far. Marks are hashes: each costs 32 to 64
+ * bytes, and a pattern has as many as the logarithm of its length.
  *
  * An Aho-Corasick automaton would have a state for each character: 64 KiB of secrets become 1.2 million states in
- * modern-ahocorasick, 30 times the memory. It also matches graphemes, so that it misses a secret before a combining
- * mark.
+ * modern-ahocorasick, which take 30 times the memory. That library also compares graphemes instead of characters, so
+ * that it misses a secret before a combining mark.
  */
 export class PrefixIndex {
   readonly #marks = new Marks();
@@ -135,7 +135,10 @@ export class PrefixIndex {
     for (const pattern of sorted) this.#add(pattern);
   }
 
-  /** Calls `visit`, in ascending order, with each position at which a pattern starts and the longest one's length. */
+  /**
+   * Calls `visit`, in ascending order, with each position at which patterns start and the length of the longest of
+   * them.
+   */
   each(text: string, visit: (start: number, length: number) => void): void {
     if (this.longest === 0 || text.length < MIN_PATTERN_LENGTH) return;
     let hashes: PartHashes | undefined;

@@ -9,7 +9,7 @@ import type { Endpoint } from './network-rules.js';
 const LOOKUP_MS = 5_000;
 const SCHEME_PORTS: Readonly<Record<string, number>> = { 'http:': 80, 'https:': 443, 'socks5:': 1080, 'socks:': 1080 };
 
-/** A server that a setting names. */
+/** A server whose name or address appears in a setting, such as a proxy or a registry. */
 export interface NamedServer {
   host: string;
   port: number;
@@ -79,9 +79,9 @@ export function isLoopback(address: string): boolean {
 }
 
 export interface Resolvers {
-  /** DNS servers that namespaces can reach at their own address. */
+  /** Addresses of DNS servers to which sandboxes' network namespaces can connect directly. */
   reachable: string[];
-  /** A DNS server on loopback, if there is no other; null otherwise. */
+  /** The address of a DNS server on loopback, if the host has no other DNS server; null otherwise. */
   loopback: string | null;
 }
 
@@ -104,7 +104,10 @@ function nameserversOf(text: string): string[] {
   return [...new Set(found.filter((address) => ipaddr.IPv4.isValidFourPartDecimal(address)))];
 }
 
-/** Returns the text of a resolv.conf with these servers and the other lines of the host's own file. */
+/**
+ * Returns the text of a resolv.conf with these servers. Its `search`, `domain` and `options` lines are those of the
+ * host's file.
+ */
 export function resolvText(resolvConf: string, servers: readonly string[]): string {
   const kept = resolvConf.split('\n').filter((line) => /^\s*(search|domain|options)\s/.test(line));
   return [...servers.map((address) => `nameserver ${address}`), ...kept, ''].join('\n');

@@ -2,7 +2,10 @@
 export interface ConnectionBounds {
   atOnce: number;
   perSecond: number;
-  /** True if the kernel can be configured to remove sandboxes' closed connections from the table sooner. */
+  /**
+   * True if the kernel can remove sandboxes' closed connections from the table sooner than after its default of two
+   * minutes.
+   */
   forgets: boolean;
 }
 

@@ -38,12 +38,15 @@ import { HOST_NAMESPACE, type ParentNamespace, strays } from './parent-namespace
 import { nft, removeTable, runScript } from './run-tool.js';
 import { SlotFiles } from './slot-files.js';
 
-/** Maximum number of consecutive tries to set the rules if sandboxes start and end meanwhile. */
+/**
+ * Maximum number of times in a row that the rules are set. They are set again if a sandbox was added or removed
+ * meanwhile.
+ */
 const APPLY_TRIES = 20;
 
 /**
- * The network namespaces of this host's sandboxes. Each has a link to the host and an address, and one nftables table
- * decides which of them may connect. Files below DATA_DIR record each sandbox's address, so that all workers on the
+ * The network namespaces of this host's sandboxes. Each has a link to the host and an address, and nftables rules
+ * decide which connections are allowed. Files below DATA_DIR record each sandbox's address, so that all workers on the
  * host agree, even after one has died.
  */
 export class HostNetwork {

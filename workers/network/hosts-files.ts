@@ -42,7 +42,10 @@ export class HostsFiles {
     return path;
   }
 
-  /** Removes the files of scopes that no sandbox uses. New files stay: they exist before their sandbox takes a slot. */
+  /**
+   * Removes the files of scopes that no sandbox uses. New files stay, because a scope's file is created before the
+   * sandbox that uses it is recorded.
+   */
   async removeUnused(used: ReadonlySet<string>): Promise<void> {
     for (const scope of await readdir(this.#folder)) {
       const path = this.#path(scope);

@@ -8,7 +8,7 @@ export interface NetworkSpec {
   /** Sandboxes with the same scope can reach each other. See `scopeOf`. */
   scope: string;
   use: NetworkUse;
-  /** The host name under which neighbours reach the sandbox once it is ready; '' for none. */
+  /** A second host name under which the sandboxes of the same scope can reach this one; '' or absent for none. */
   hostName: string;
   /** An additional host name, in this scope only. */
   alias?: string;
@@ -106,7 +106,7 @@ export function slotOf(block: string, address: string): number | null {
   return slot >= FIRST_SLOT && slot <= LAST_SLOT ? slot : null;
 }
 
-/** Converts an address of a block to its mirror on the host's loopback, and back. */
+/** Converts an address 10.x.y.z of a block to its mirror 127.x.y.z on the host's loopback, and back. */
 export function mirrorOf(address: string): string {
   return address.replace(/^(10|127)\./, (_, first) => (first === '10' ? '127.' : '10.'));
 }
@@ -175,8 +175,8 @@ export function hostsText(neighbours: readonly Neighbour[], hostFile: string): s
   });
   const sorted = [...neighbours].sort((a, b) => (`${a.hostName} ${a.address}` < `${b.hostName} ${b.address}` ? -1 : 1));
   const lines = ['127.0.0.1 localhost', '::1 ip6-localhost ip6-loopback', ...kept];
-  // A name leads to the service that has it as its host name, even if it is the alias of another one. Of two services
-  // with the same alias, the first one in alphabetical order gets it.
+  // If one service's host name is another service's alias, the name leads to the service that has it as its host name.
+  // If two services have the same alias, it leads to the first one in alphabetical order.
   const owners = new Map([...sorted.toReversed().map(({ hostName, alias }) => [alias ?? '', hostName] as const)]);
   for (const { hostName } of sorted) owners.set(hostName, hostName);
   const namesOf = ({ hostName, alias = '' }: Neighbour) =>

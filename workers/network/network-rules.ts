@@ -17,7 +17,7 @@ export interface NetworkSettings {
   /** A DNS server on loopback, to which the gateway's port 53 is forwarded; null if there is none. */
   loopbackResolver: string | null;
   egressAllow: readonly string[];
-  /** Registries and proxies from the platform's environment, for builds. */
+  /** Registries and proxies that the platform's settings name. Builds may connect to them. */
   sources: readonly Endpoint[];
   /** Ports of registries and proxies on the host's loopback. Builds reach them at their own loopback. */
   loopbackPorts: readonly number[];
@@ -25,14 +25,14 @@ export interface NetworkSettings {
   loopbackForAll: boolean;
   /** This host's addresses and ports at which the API and the edge are public. */
   publicEndpoints: readonly Endpoint[];
-  /** Users of this host that may connect to replicas. */
+  /** IDs of the Linux users on this host whose processes may connect to replicas. */
   edgeUsers: readonly number[];
   /** The uplink of a rootless network; null if the rules apply to the host's own namespace. */
   uplink: Uplink | null;
   connections: ConnectionBounds;
 }
 
-/** The link of slirp4netns, which opens the namespace's connections to the outside, as the platform's user. */
+/** The link from a rootless network to slirp4netns, which opens connections to the outside as the platform's user. */
 interface Uplink {
   link: string;
   address: string;
@@ -79,7 +79,7 @@ export function usesLoopback({ use }: Pick<NetworkSlot, 'use'>, settings: Networ
   return settings.loopbackPorts.length > 0 && (use === 'build' || settings.loopbackForAll);
 }
 
-/** Returns the nft script that replaces the whole table. */
+/** Returns the nft script that sets all network rules of this installation on this host. */
 export function networkRules(settings: NetworkSettings, slots: readonly NetworkSlot[]): string {
   const { token, dataDir, block, resolvers, loopbackResolver, egressAllow, sources, loopbackPorts, uplink } = settings;
   const table = tableName(token);

@@ -55,10 +55,10 @@ export async function openRootless(deps: Deps, level: SandboxLevel): Promise<Hos
   }
 }
 
-/** Creates the objects of the network without opening it. */
+/** Returns a rootless network that is not open yet, and its uplink. Starts no process and sets no rules. */
 export async function prepareRootless({ config, log }: Deps, dataDir: string) {
-  // In the parent namespace the platform is user 0, so no other user may connect to replicas. Connections from outside
-  // arrive through the uplink.
+  // In the parent namespace the platform has user ID 0, and no other user may connect to replicas. Connections from
+  // outside arrive through the uplink.
   const settings = await settingsOf(dataDir, config, { edgeUsers: [0], taken: [] });
   const named = [...settings.sources, ...settings.publicEndpoints].map(({ address }) => address);
   const uplink = freeUplink([...settings.egressAllow, ...named, settings.block]);

@@ -3,7 +3,10 @@ import type { Entry, NetworkSlot } from './network-model.js';
 import { REMOVE } from './network-scripts.js';
 import { runScript } from './run-tool.js';
 
-/** The network namespace with the host's end of the sandboxes' links: the host's own, or its rootless substitute. */
+/**
+ * The network namespace in which the links of all sandboxes end: the host's own, or its substitute in a rootless
+ * network.
+ */
 export interface ParentNamespace {
   /**
    * Arguments to put before a tool (`ip`, `nft`) so that it works in this namespace. They change if it is recreated.
@@ -17,7 +20,10 @@ export interface ParentNamespace {
   readonly links: string;
   /** Creates the namespace if it does not exist. Resolves to true if it was recreated, so that its rules are lost. */
   ensure(): Promise<boolean>;
-  /** Converts a sandbox's own address to the one at which this host reaches it, and back. */
+  /**
+   * Forwards a port on the host's loopback to port `to` of a sandbox. Resolves to null if the host reaches sandboxes
+   * directly.
+   */
   mirror(address: string): string;
   /** Forwards a port on the host's loopback to this sandbox's port; null if the host reaches the sandbox directly. */
   open(slot: Pick<NetworkSlot, 'number'>, address: string, to: number): Promise<Entry | null>;

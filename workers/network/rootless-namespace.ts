@@ -103,7 +103,8 @@ export class RootlessNamespace implements ParentNamespace {
 
   async settle(slots: () => Promise<NetworkSlot[]>, addressOf: (slot: NetworkSlot) => string): Promise<void> {
     await this.#processes.trimLog();
-    // A sandbox takes its slot before its port is opened, so list the open ports first.
+    // List the open ports before the slots. Otherwise the port of a sandbox that starts in between would seem to have
+    // no slot and would be closed.
     const open = await this.#api.list();
     const wanted = new Map((await slots()).map((slot) => [entryPort(slot.number), slot]));
     for (const { id, guestPort } of open) if (!wanted.has(guestPort)) await this.#api.remove(id);

@@ -173,7 +173,7 @@ export class RootlessProcesses {
 
   /**
    * Kills all sandboxes after the process that held their networks has died, because they can no longer be reached.
-   * Clears their ports. The supervisor starts the sandboxes again.
+   * Deletes the records of their forwarded ports. The supervisor starts the sandboxes again.
    */
   async #killSandboxes(): Promise<void> {
     const { token } = this.#options;

@@ -92,7 +92,7 @@ export class SlotFiles {
     return found;
   }
 
-  /** Frees the slots whose `REST_MS` are over, and removes files that a killed worker did not finish. */
+  /** Frees the slots whose resting time (`REST_MS`) is over, and removes files that a killed worker did not finish. */
   async expire(now: number): Promise<void> {
     for (const slot of await this.#read()) {
       if (slot.releasedAt !== null && now - slot.releasedAt > REST_MS) {

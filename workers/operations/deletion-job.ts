@@ -34,7 +34,7 @@ export function deletionJob(
     await edgesApplied(deps.db, service.id, service.route_version, signal);
     for (const deploymentId of await runningReleases(deps.db, service.id)) await deps.runtime.stop(deploymentId);
     await deps.db.transaction((trx) => eraseService(trx, service.id));
-    // The volume may be on another host, whose next sweep removes it.
+    // Remove the volumes that are on this host. A volume on another host is removed by that host's next sweep.
     await deps.data.removeVolumes();
     await removeDeletedVolumes(deps, deps.data.hostId);
     await removeBackupsOfDeleted(deps);

@@ -31,7 +31,10 @@ export interface DeploymentParts {
   image: Pick<ImageRow, (typeof IMAGE)[number]> | null;
   snapshot: Pick<SnapshotRow, (typeof SNAPSHOT)[number]> | null;
   hasVolumes: boolean;
-  /** True if another service of the same private network has this service's name as its name or slug. */
+  /**
+   * True if another service in the same private network has this service's name as its name or slug. The name is then
+   * not used as this service's alias, because it would be ambiguous.
+   */
   sharesName: boolean;
 }
 

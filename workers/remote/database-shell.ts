@@ -17,7 +17,7 @@ const CLIENTS: Readonly<Record<DataKind, string>> = {
 };
 
 /**
- * Returns how to start the shell of a database: with its client, as the database user of applications. Returns null for
+ * Returns how to start a shell for a database: its client, logged in as the applications' user. Returns null for
  * other services. Throws `SealError` if the user's password cannot be unsealed.
  */
 export async function databaseShell(

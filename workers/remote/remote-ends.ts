@@ -59,8 +59,8 @@ export class RemoteEnds {
       closeTimeout: CLOSE_MS,
       maxPayload: MAX_MESSAGE_BYTES,
       perMessageDeflate: false,
-      // Masks protect proxies from scripts of web pages, and no script can use this connection. A mask of zeros costs
-      // nothing.
+      // WebSocket masks protect proxies from scripts in web pages, and no script can use this connection. A mask of
+      // zeros avoids the cost of masking.
       generateMask: (mask: Buffer) => void mask.fill(0),
     };
     const peer = new (ws().WebSocket)(url, options);

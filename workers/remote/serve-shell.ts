@@ -62,7 +62,7 @@ export async function serveShell(
 
 /**
  * Resolves to true if the container's main process exits soon. When a container stops, the kernel kills its other
- * processes first.
+ * processes first, so the end of a shell may mean that its container is stopping.
  */
 async function endsSoon(isAlive: () => Promise<boolean>): Promise<boolean> {
   for (let tries = 0; tries < 10; tries++) {

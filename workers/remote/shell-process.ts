@@ -37,8 +37,8 @@ export function startShell(entry: Entry, size: Size | null, onOutput: OnOutput):
 }
 
 /**
- * Puts this terminal into raw mode, then executes the program. The runtime copies between this terminal and the one in
- * the container, which processes the control characters.
+ * A command that puts this terminal into raw mode, prints `R`, then executes its arguments. Control characters are not
+ * processed here but by the terminal in the container, which the OCI runtime connects to this one.
  */
 const RAW = ['/bin/sh', '-c', 'stty raw -echo && printf R && exec "$@"', 'raw'];
 const RETRY_MS = 10;
@@ -103,7 +103,7 @@ function startPiped(entry: Entry, onOutput: OnOutput): ShellProcess {
   const { stdin, stdout, stderr } = child;
   stdout.on('data', (chunk: Buffer) => onOutput(chunk, STREAM.output));
   stderr.on('data', (chunk: Buffer) => onOutput(chunk, STREAM.error));
-  // Ignored, because the command may exit before it has read everything.
+  // Errors are ignored: writing fails if the command exits before it has read everything.
   stdin.on('error', () => undefined);
   const exited = new Promise<number>((resolve) => {
     child.once('error', () => resolve(127));

@@ -11,7 +11,10 @@ import type { RemoteDeps } from './remote-deps.js';
 export interface Target {
   replica: ReplicaRow;
   process: DetachedProcess;
-  /** The working folder and user, if the image has its own root file system; null if it is only a folder. */
+  /**
+   * The image's working folder and user, if the image has its own root file system; null for an image that is only a
+   * folder.
+   */
   image: NonNullable<EntryCommand['image']> | null;
 }
 

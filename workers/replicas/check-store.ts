@@ -11,9 +11,9 @@ interface CheckedService {
 }
 
 /**
- * Records when replicas were checked without a change, for many of them in one statement. Locked rows are skipped,
- * because waiting would delay the others, and their next check is recorded anyway. Also corrects a service's health
- * summary that does not match its replicas.
+ * Records the time of checks that changed nothing, for many replicas in one statement. Locked rows are skipped: waiting
+ * for them would delay the others, and their next check is recorded anyway. Also corrects a service's health summary
+ * that does not match its replicas.
  */
 export async function recordChecks(db: Db, attempts: readonly Pick<Attempt, 'id' | 'restarts'>[]): Promise<void> {
   const services = await rowsOf<CheckedService>(

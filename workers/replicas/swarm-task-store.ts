@@ -2,7 +2,10 @@ import type { Db, Transaction } from '../../shared/core/database/database-client
 import type { Attempt, ReplicaRow } from './rows.js';
 import { notifyHost } from './store.js';
 
-/** The task and the address at which its container is reached. The port is null if it listens on none. */
+/**
+ * A Swarm task, and the address and port at which its container is reached. `port` is null if the container listens on
+ * none.
+ */
 export interface TaskPlace {
   taskId: string;
   address: string;

@@ -68,8 +68,8 @@ function sentence(run: RunRow, decision: RunDecision, cause: string): string {
 }
 
 /**
- * Stops what a run has started. If its host is offline, the run ends without confirmation, because it would otherwise
- * block its schedule forever. The host stops the rest when it is back.
+ * Stops the attempts that a run has started. If their host is offline, the run ends anyway, because it would otherwise
+ * block its schedule forever. The host stops these attempts when it is online again.
  */
 async function stop(deps: JobDeps, run: RunRow): Promise<void> {
   try {

@@ -17,7 +17,8 @@ const BATCH = 200;
 
 /**
  * Updates schedules from their services' configuration, and creates the runs that are due. Every worker calls this each
- * second; the database decides which worker creates a run. If ticks were missed, a run is created only for the latest.
+ * second; the database decides which worker creates a run. If several due times of a schedule were missed, a run is
+ * created only for the latest.
  */
 export async function tickSchedules({ db, dispatcher, log }: Deps): Promise<void> {
   for (const change of await changedSchedules(db)) {
@@ -33,7 +34,10 @@ export async function tickSchedules({ db, dispatcher, log }: Deps): Promise<void
   if (fired > 0) dispatcher.wake();
 }
 
-/** Returns when a schedule is due next; null if this version cannot parse it, which must not stop other schedules. */
+/**
+ * Returns when a schedule is due next; null if this version of the platform cannot parse it. Such an error is only
+ * logged, so that other schedules continue.
+ */
 function following(schedule: Schedule & { serviceId: string }, now: Date, log: Deps['log']): Date | null {
   try {
     return nextTick(schedule, now);

@@ -17,7 +17,7 @@ const PASSES_TO_START = 2;
 const PASSES_TO_RECOVER = 1;
 /** Consecutive checks that a ready replica must fail before it gets no more requests. */
 const FAILURES_TO_LEAVE = 2;
-/** Number of results to keep. No decision depends on more. */
+/** Number of a replica's latest check results to keep. No decision depends on older ones. */
 export const CHECKS_KEPT = Math.max(PASSES_TO_START, PASSES_TO_RECOVER, FAILURES_TO_LEAVE);
 
 export interface CheckedReplica {
@@ -53,7 +53,10 @@ export function decideReadiness({ state, port, checks, upMs }: CheckedReplica): 
   return { verdict: 'same', nextCheckMs: passes > 0 ? INTERVAL_MS.proving : startingInterval(upMs) };
 }
 
-/** Checks of ready replicas are aligned to multiples of this time, in milliseconds, so that one pass starts many. */
+/**
+ * Checks of ready replicas are due at multiples of this time, in milliseconds, so that one pass of the supervisor
+ * starts many of them.
+ */
 const TOGETHER_MS = 500;
 
 /** Returns when the next check is due, in milliseconds since the epoch. It is due within `nextCheckMs`. */

@@ -3,8 +3,8 @@ import type { ReplicaRow } from '../replicas/rows.js';
 
 const QUOTED_LINES = 8;
 /**
- * Matches the lines of a stack trace and the last line of a Node.js crash report. They are not quoted, because they
- * would displace the message.
+ * Matches the lines of a stack trace and the last line of a Node.js crash report. When a failure message quotes the
+ * last output, it omits these lines, because they would displace the application's error message.
  */
 const TELLS_NOTHING = /^\s+at .*(?::\d+|<anonymous>)\)?$|^Node\.js v\d/;
 /** How many of the last lines of output are searched for the cause of a failure. */

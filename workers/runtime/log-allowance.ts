@@ -7,7 +7,10 @@ interface Amount {
 const REPLICA = { rate: { bytes: 256 * 1024, lines: 1000 }, burst: { bytes: 32 * 1024 * 1024, lines: 40_000 } };
 /** The limit for the output of all busy replicas of a host together, so that the database has time for other work. */
 const HOST = { rate: { bytes: 4 * 1024 * 1024, lines: 5000 }, burst: { bytes: 64 * 1024 * 1024, lines: 60_000 } };
-/** A replica at most this far above its rate is not busy: its output does not count towards the host's limit. */
+/**
+ * A replica that has exceeded its rate by at most this amount is not busy: its output does not count towards the host's
+ * limit.
+ */
 const ORDINARY: Amount = { bytes: 1024 * 1024, lines: 5000 };
 
 /**

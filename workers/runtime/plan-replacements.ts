@@ -1,6 +1,8 @@
 import type { ReplicaRow } from '../replicas/rows.js';
 
-/** Maximum number of times that the delay doubles. It doubles with each consecutive replacement. */
+/**
+ * Maximum number of times that the delay before a replacement doubles. It doubles with each consecutive replacement.
+ */
 const MAX_DOUBLINGS = 5;
 
 /**

@@ -11,7 +11,7 @@ import { checkHealth } from './health-check.js';
 import { replacementDelayMs } from './plan-replacements.js';
 import type { ReleaseSpec } from './runtime-driver.js';
 
-/** Minimum interval between records of a failing check whose result changes, in milliseconds. */
+/** Minimum interval between database writes for checks that change only a replica's failure reason, in milliseconds. */
 const RECORD_MS = 1_000;
 
 /** Probes database servers. */
@@ -74,8 +74,8 @@ export class ReadinessProbe {
   }
 
   /**
-   * Runs a check if one is due. `ownsPort` resolves to false if another process listens on the replica's port; the
-   * check then fails without a request. `own` is the port on which the application listens.
+   * Runs a check if one is due. `ownsPort` resolves to false if no process of the replica listens on its port; the
+   * check then fails without a request. `own` is the port that the failure message names: the application's own.
    */
   async check(
     row: ReplicaRow,

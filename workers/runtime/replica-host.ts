@@ -22,7 +22,7 @@ export interface SupervisedHost {
   /** Polling interval when no notification arrives, in milliseconds. A host with nothing to do is polled less often. */
   readonly pollMs: number;
   controller(id: string, wake: () => void): ReplicaController;
-  /** Refreshes the observed state once, before replicas are reconciled. */
+  /** Refreshes the observed state once per pass, before replicas are reconciled. */
   observe?(rows: readonly ReplicaRow[]): Promise<void>;
   /**
    * Kills everything on the host that belongs to no replica in the database. Implementations must list what runs before
@@ -38,7 +38,10 @@ export interface SupervisedHost {
 
 /** The part of a runtime that differs between processes and Swarm. */
 export interface ReplicaHost extends SupervisedHost {
-  /** True if each worker measures the replicas on its own engine. Otherwise only the leader measures. */
+  /**
+   * True if each worker measures replicas' resource usage on its own Docker engine. Otherwise only the leading worker
+   * does.
+   */
   readonly isMeasuredByAll: boolean;
   prepareUsage?(): Promise<void>;
   /** Returns what a replica has used so far; null if this worker cannot measure it. */
@@ -54,8 +57,8 @@ export interface ReplicaHost extends SupervisedHost {
   /** Returns a replica's last lines of output, masked; none if they cannot be read. */
   lastOutput(row: ReplicaRow, spec: ReleaseSpec): Promise<string[]>;
   /**
-   * Returns a database's host. Throws `ReleaseError` if there is none. If the method is absent, any host with the
-   * server's program can be chosen.
+   * Returns the id of the host for a database. Throws `ReleaseError` if there is none. If the method is absent, any
+   * host with the server's program can be chosen.
    */
   hostOfData?(spec: ReleaseSpec): Promise<string>;
   /** Called after the supervisor has stopped. */

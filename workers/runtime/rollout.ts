@@ -14,8 +14,8 @@ export type RolloutOutcome<T extends Rolled = ReplicaRow> =
 
 /**
  * Decides the state of a rollout from the replicas of one generation that should run. `count` replicas are wanted. A
- * replica at a higher position is a leftover, and counts only if it fails. `isLate` is true once the release timeout
- * has passed.
+ * replica at a higher position remains from an earlier request for more replicas: it need not be ready, but the rollout
+ * fails if it fails. `isLate` is true once the release timeout has passed.
  */
 export function rolloutOutcome<T extends Rolled>(
   rows: readonly T[],

@@ -43,7 +43,8 @@ export interface RuntimeDriver {
   start(): Promise<void>;
   /**
    * Stops reconciling. Releases keep running, and another worker adopts them. If the whole platform stops
-   * (`platformEnds`), a runtime whose releases cannot run without it stops them; they start again with the platform.
+   * (`platformEnds`), a runtime whose releases cannot run without the platform stops them; they start again with the
+   * platform.
    */
   close(platformEnds?: boolean): Promise<void>;
   /**

@@ -67,7 +67,10 @@ export class Supervisor {
     await this.#leadership.close();
   }
 
-  /** Called when this worker becomes or ceases to be the leader. Drops its state, which another leader may outdate. */
+  /**
+   * Called when this worker becomes or ceases to be the leader. Drops the controllers, because their state may be
+   * outdated after another worker has led.
+   */
   #onLeadership(): void {
     this.#drop([...this.#controllers.keys()]);
     this.#sweptAt = 0;

@@ -46,14 +46,14 @@ export function portsOf(sockets: readonly ListeningSocket[]): number[] {
 
 /** How connections from outside reach a port in a network namespace. */
 export type PortWay =
-  /** The application listens on a reachable address. */
+  /** The application listens on an IPv4 loopback address: NAT redirects connections to that address. */
   | { type: 'direct' }
   /** The application listens on an IPv4 loopback address: NAT leads there. */
   | { type: 'translate'; address: string }
   /** The application listens on IPv6 loopback only, or on another address: a relay forwards connections. */
   | { type: 'relay' };
 
-/** Decides how connections to `address`, which is the namespace's own, reach a port. */
+/** Decides how connections from outside reach a port of the namespace whose own address is `address`. */
 export function wayTo(sockets: readonly ListeningSocket[], port: number, address: string): PortWay {
   const own = sockets.filter((socket) => socket.port === port).map((socket) => socket.address);
   if (own.some((listening) => ['0.0.0.0', '::', address].includes(listening))) return { type: 'direct' };

@@ -28,7 +28,8 @@ export async function claimWithPort(
 ): Promise<number | null | 'lost'> {
   for (let tries = 0; tries < PORT_TRIES; tries++) {
     const port = await portFor(deps, row, spec);
-    // In a network of its own, port and address are recorded together once the sandbox exists.
+    // For a replica with its own network, the port is recorded later, together with the address, once the sandbox
+    // exists.
     const hostPort = deps.sandbox.network ? null : port;
     const claim = await claimReplica(deps.db, row, hostPort);
     if (claim === 'lost') return 'lost';

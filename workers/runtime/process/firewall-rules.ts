@@ -9,7 +9,7 @@ export interface FirewallState {
    * requires a password.
    */
   ports: readonly { port: number; uid: number | null; open?: boolean }[];
-  /** The edge's users, which may connect to every hosted port. */
+  /** IDs of the Linux users that run edges. They may connect to every hosted port. */
   edgeUsers: readonly number[];
   /** First and last Linux user ID of hosted processes. */
   hostedUsers: { first: number; last: number };

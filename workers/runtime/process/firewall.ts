@@ -124,7 +124,7 @@ export class Firewall {
   }
 }
 
-/** Returns the ids of the named users that exist, of root, and of the platform's own user. */
+/** Returns the Linux user IDs of the named users that exist, of root, and of the platform's own user. */
 export async function usersOf(names: readonly string[]): Promise<number[]> {
   const lines = (await readFile('/etc/passwd', 'utf8')).split('\n').map((line) => line.split(':'));
   const named = lines.filter(([name = '', , uid = '']) => names.includes(name) || names.includes(uid));

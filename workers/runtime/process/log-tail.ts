@@ -24,7 +24,7 @@ const RECLAIM_BYTES = 8 * 1024 * 1024;
 const BLOCK = 4096;
 const NEWLINE = 0x0a;
 
-/** Copies one replica's output file to the log, starting at the mark in its database row. */
+/** Copies one replica's output file to the log, starting at the offset that is stored in the replica's database row. */
 export class LogTail {
   readonly #file: string;
   readonly #masker: Masker;
@@ -46,7 +46,8 @@ export class LogTail {
 
   /**
    * Copies new output to the log. `final` means that the process has exited: everything is copied, even an incomplete
-   * last line. Returns false if another process has moved the mark; this object must then not be used any more.
+   * last line. Returns false if another process has moved the stored offset; this object must then not be used any
+   * more.
    */
   async follow(final: boolean): Promise<boolean> {
     const file = await unlessAbsent(open(this.#file, 'r'));
@@ -87,8 +88,8 @@ export class LogTail {
   }
 
   /**
-   * Starts again at the beginning of the file, because it is shorter than the mark: the application truncated it, or
-   * the platform did because of its size.
+   * Starts again at the beginning of the file, because the file is shorter than the part that was already copied: the
+   * application truncated it, or the platform did because of its size.
    */
   #startOver(): Promise<boolean> {
     this.#reclaimed = 0;
@@ -120,7 +121,7 @@ async function read(file: FileHandle, offset: number, length: number): Promise<B
  */
 function isTooFarAhead(chunk: Buffer, ahead: number): boolean {
   if (ahead > MAX_BACKLOG.bytes) return true;
-  // The output has at most as many lines as bytes.
+  // Each line has at least one byte, so this little output cannot exceed the limit of lines.
   if (ahead <= MAX_BACKLOG.lines) return false;
   let lines = 0;
   for (let at = chunk.indexOf(NEWLINE); at >= 0; at = chunk.indexOf(NEWLINE, at + 1)) lines += 1;

@@ -25,7 +25,7 @@ export class PortFinder {
   #elsewhereSince: number | null = null;
   /** Time of the last poll. The first poll waits too, because a newly started application seldom listens yet. */
   #lookedAt = Date.now();
-  /** The ports that are reachable, as JSON; '' if none is yet. */
+  /** The port translations and relays that are set up, as JSON; '' until a port has been chosen. */
   #opened = '';
   /** The port that the last poll found. */
   #found: number | null = null;

@@ -53,9 +53,11 @@ export class ProcessController implements ReplicaController {
   readonly #output: ReplicaOutput;
   #attempt = -1;
   #portLosses = 0;
-  /** The attempt whose CPU has been limited to the plan. */
+  /** Number of the attempt whose CPU has been limited to the plan; -1 for none. */
   #limitedAttempt = -1;
-  /** The attempt whose process is a child of this worker. Its exit is noticed at once. */
+  /**
+   * Number of the attempt whose process is a child of this worker, so that its exit is noticed at once; -1 for none.
+   */
   #ownAttempt = -1;
   /**
    * The database row of the last reconciliation, and when that reconciliation ended. `#reconciledAt` is null while it
@@ -97,8 +99,8 @@ export class ProcessController implements ReplicaController {
     const now = Date.now();
     if (seen.updated_at.getTime() !== row.updated_at.getTime() || now >= this.nextCheckAt) return false;
     if (row.next_start_at !== null && row.next_start_at.getTime() <= now) return false;
-    // A frozen replica that must run again is thawed as soon as no backup pauses it. No notification reports the end of
-    // the pause.
+    // A frozen replica that must run again is not idle: it is thawed as soon as no backup pauses it, and no
+    // notification reports when the pause ends.
     if (row.state === 'frozen' && !row.to_freeze) return false;
     return now - at < (this.isWatched(row) ? WATCHED_MS : UNWATCHED_MS);
   }
@@ -247,7 +249,8 @@ export class ProcessController implements ReplicaController {
   }
 
   async #thaw(row: ReplicaRow): Promise<void> {
-    // A hanging worker may still keep the processes frozen. If this worker pauses them again, it can resume them.
+    // Another worker that hangs may still keep the processes frozen. If this worker freezes them too, it can resume
+    // them.
     this.#frozen ??= await this.#deps.sandbox.pause(sandboxIdOf(row));
     await this.#resume();
     this.#health = new ReplicaHealth(this.#deps);

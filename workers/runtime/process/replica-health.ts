@@ -18,8 +18,8 @@ export type HealthFinding =
   | 'silent';
 
 /**
- * Returns true if the application listens on the port. Connecting would not tell: in a rootless network, the forwarded
- * port accepts every connection.
+ * Returns true if the application listens on the port. A test connection would prove nothing: in a rootless network,
+ * the forwarded port accepts every connection.
  */
 async function listensInside({ pid }: ReplicaRow, port: number | null): Promise<boolean> {
   const sockets = pid === null ? null : await socketsOfNamespace(pid);
@@ -70,7 +70,10 @@ export class ReplicaHealth {
     return 'none';
   }
 
-  /** Checks a replica in its own network. Its port is free there, but the application may have chosen another one. */
+  /**
+   * Checks a replica in its own network. No other process can take its port there, but the application may have chosen
+   * another port.
+   */
   async #checkOwnNetwork(row: ReplicaRow, spec: ReleaseSpec): Promise<HealthFinding> {
     if (Date.now() < this.#probe.nextCheckAt) return 'none';
     let port = row.port;

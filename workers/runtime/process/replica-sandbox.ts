@@ -57,8 +57,8 @@ export function graceMsOf({ volume_id }: Pick<ReplicaRow, 'volume_id'>, stopGrac
 }
 
 /**
- * Returns the folder that a release's commands see as their own. For an image with its own root file system, this is
- * the root of that file system.
+ * Returns the host's folder with the files of a release's image. If the image has its own root file system, this is the
+ * root of that file system.
  */
 export function imageFolder(dataDir: string, { image }: Pick<ReleaseSpec, 'image'>): string {
   return join(dataDir, 'images', image.digest, ...(image.manifest.process === undefined ? [] : ['rootfs']));

@@ -47,7 +47,7 @@ export async function callAgent(
     }
     return Buffer.concat(chunks).toString('utf8');
   })();
-  // The result may reject while the input is still being sent.
+  // While the input is still being sent, nothing awaits the result. Its rejection must not crash the worker.
   answer.catch(() => undefined);
   try {
     // Read the input only once connected: if nothing listens yet, the caller retries with the same input.

@@ -15,8 +15,8 @@ import {
 import { freedPlacement, pinnedNode } from './task-placement.js';
 
 /**
- * How long to wait for the published port of a running task, in milliseconds. A task that runs longer without one never
- * gets one, because a node reports both together.
+ * How long to wait for the published port of a running task, in milliseconds. A node reports the port together with the
+ * start of the task, so a task that has no port after this time never gets one.
  */
 const PORT_MS = 10_000;
 /**
@@ -111,7 +111,9 @@ export function decideSwarmReplica(observed: ObservedSwarmReplica, now: number):
   }
 }
 
-/** Waits for the first task. If there is no service, the worker died before it created one. */
+/**
+ * Waits for the first task. If there is no Swarm service, the worker died before it created one, so it is created now.
+ */
 function firstTask(seen: Observed): SwarmAction[] {
   const { row, view, spec } = seen;
   const service = view.serviceOf(row.id);
@@ -205,8 +207,8 @@ function moveOn(seen: Observed, serviceId: string): SwarmAction[] {
 }
 
 /**
- * Stops a replica: drains it, scales to zero, waits for its tasks, copies the output, removes the service. Before the
- * removal it waits until Swarm has deleted the tasks.
+ * Stops a replica: drains it, scales its service to zero, waits for the tasks to end, copies the output, removes the
+ * service. The removal waits until Swarm has deleted the tasks, but at most for `FORGET_MS`.
  */
 function stop({ row, view, spec, memory, now }: Observed): SwarmAction[] {
   const drain: SwarmAction[] = row.state === 'ready' && !memory.drained ? [{ type: 'drain' }] : [];
@@ -233,7 +235,10 @@ function stop({ row, view, spec, memory, now }: Observed): SwarmAction[] {
   return [...drain, ...follow, ...finish, { type: 'noteOver' }, ...(tasks.length === 0 ? remove : [])];
 }
 
-/** Returns the deadline for the task of a service that was scaled to zero. In milliseconds since the epoch. */
+/**
+ * Returns until when to wait for the end of a task after its service was scaled to zero, in milliseconds since the
+ * epoch.
+ */
 function overdueAt(service: Service, scaledSince: number): number {
   const { ContainerSpec: container } = (service.Spec?.TaskTemplate ?? {}) as ContainerTaskSpec;
   const graceNs = container?.StopGracePeriod ?? 0;

@@ -30,7 +30,7 @@ export async function volumesToMount(
   row: Pick<ReplicaRow, 'service_id' | 'run_id' | 'volume_id'>,
   { kind, configuration, image }: Pick<ReleaseSpec, 'kind' | 'configuration' | 'image'>,
 ): Promise<NodeVolumes | null> {
-  // A release from before the service had a volume mounts none.
+  // A release that was made before the service had a volume mounts none.
   if (isDataKind(kind) || (row.run_id === null && row.volume_id === null)) return null;
   const serviceId = row.service_id;
   const volumes = await listVolumes(db, serviceId);

@@ -71,7 +71,9 @@ export function serverService(
   };
 }
 
-/** Returns the size of /dev/shm. For parallel queries, PostgreSQL needs more than Docker's default of 64 MB. */
+/**
+ * Returns the size of /dev/shm, in bytes. For parallel queries, PostgreSQL needs more than Docker's default of 64 MB.
+ */
 function sharedMemoryBytes(spec: DataRelease): number {
   return Math.floor(limitsOf(spec.kind, spec.configuration.plan).memoryMb / 4) * MEGABYTE;
 }
@@ -141,7 +143,8 @@ function workService(spec: ReleaseSpec, context: SwarmContext, work: VolumeWork)
         ...service.TaskTemplate.ContainerSpec,
         User: user,
         Mounts: [volumeMount(spec.serviceId, context)],
-        // The shell of an agent ignores SIGTERM, and this work can be interrupted without harm.
+        // The shell of an agent ignores SIGTERM, and this work can be interrupted without harm, so the grace period is
+        // short.
         StopGracePeriod: WORK_GRACE_NS,
       },
       ...(nodeId === undefined
