@@ -69,8 +69,9 @@ export interface WorkerHost
 }
 
 /**
- * Composes a worker around its host, and starts it. Closers are registered with the lifecycle. Returns the worker's id
- * and how many jobs it runs.
+ * Creates and starts a worker. `openHost` opens the place where it builds and runs services. What must be closed when
+ * the process ends is registered with `lifecycle`. Returns the worker's id, the name of the queue's backend and a
+ * function that counts the running jobs.
  */
 export async function startWorker(
   { config, log, lifecycle }: WorkerProcess,
@@ -155,7 +156,7 @@ export async function startWorker(
   );
   lifecycle.onEnd('heartbeat', () => heartbeat.close());
   await heartbeat.start();
-  // Deployments may have been waiting for a worker.
+  // Deployments may have been waiting for a worker, so the dispatcher must look for them now.
   dispatcher.wake();
   return { workerId, backend: engine.backend, running: () => pool.running.length };
 }

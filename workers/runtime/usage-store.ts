@@ -13,7 +13,7 @@ export interface MeasurableReplica {
   plan: string;
 }
 
-/** Returns a host's replicas with running processes. Attempts of runs do not count as the service's usage. */
+/** Returns a host's replicas with running processes. Leaves out attempts of runs, whose usage is not recorded. */
 export function measurableReplicas(db: Db, hostId: string): Promise<MeasurableReplica[]> {
   return rowsOf(
     db,

@@ -93,12 +93,12 @@ async function candidates(name: string): Promise<CgroupRoots[]> {
   if (memory && pids && cpu) {
     const all = own.map(folderOf).filter((folder) => folder !== null);
     const sockets = mount === undefined || path === undefined ? null : join(mount, path, name);
-    // If the cgroup's path is relative, the OCI runtime creates it below its own cgroup in each hierarchy.
+    // `runtimePath` is relative, so the OCI runtime creates the cgroup below its own cgroup in each hierarchy.
     return [{ version: 1, memory, cpu, accounting, sockets, all, runtimePath: name }];
   }
   if (mount === undefined || path === undefined) return [];
-  // Only the root cgroup can both contain processes and delegate controllers. In any other case, the new cgroup must be
-  // a sibling of the platform's.
+  // Only the root cgroup can both contain processes and delegate controllers. If the platform runs in another cgroup,
+  // the containers' cgroup cannot be below it, so the parent cgroup and the root are candidates too.
   const parents = new Set([join(mount, path), dirname(join(mount, path)), mount]);
   return [...parents]
     .filter((parent) => !relative(mount, parent).startsWith('..'))

@@ -27,7 +27,10 @@ import { IMAGE_USERS } from './service-users.js';
 /** A high OOM score: if the host's memory runs out, the kernel kills hosted code before the platform. */
 const OOM_SCORE = 500;
 
-/** Variables that some shells do not allow to be set. No other program reads them. */
+/**
+ * Variables that some shells refuse to set, so the script `VARIABLES` cannot set them. They are passed under their own
+ * names instead. Only shells read them.
+ */
 const OF_SHELLS = ['IFS', 'UID', 'EUID', 'PPID', 'OPTIND', 'SHELLOPTS', 'BASHOPTS', 'BASH_VERSINFO'];
 
 interface IdMapping {
@@ -105,7 +108,7 @@ export function containerConfig(
       args: ofImage.length > 0 ? ofImage : byInit,
       env: isRootless ? deferred(env) : Object.entries(env).map(variable),
       capabilities: capabilitiesOf(kind),
-      // Programs that a Dockerfile runs may change their user, within the user namespace.
+      // The image tools are excepted: programs that a Dockerfile runs may change their user, within the user namespace.
       noNewPrivileges: kind !== 'imageTools',
       oomScoreAdj: OOM_SCORE,
       rlimits: resourceLimits(plan, cgroups !== null, countedOf(kind)).map(({ name, value }) => {
@@ -140,7 +143,7 @@ function countedOf(kind: ContainerKind): 'container' | 'service' | 'all' {
 function usersOf({ level }: Host, { mapped, network, uid }: Plan): IdMapping | null {
   if (mapped !== null) return { containerID: 0, hostID: mapped.firstUser, size: IMAGE_USERS };
   if (level !== 'rootless') return null;
-  // To join the network, the container must be in a user namespace in which the platform's user is root.
+  // A container with a network is created in the network's user namespace, where the platform's user has the ID 0.
   return { containerID: 0, hostID: network ? 0 : uid, size: 1 };
 }
 

@@ -16,7 +16,7 @@ import {
 } from './sandbox-plan.js';
 import { volumeMounts, withVolumePoints } from './volume-mounts.js';
 
-/** Where programs read their memory limit. */
+/** The folder of the cgroup file systems, in which programs in a container read their memory limit. */
 const CGROUPS = '/sys/fs/cgroup';
 /** Kernel files and folders with information about the host or other containers. Missing paths are ignored. */
 const MASKED = [
@@ -50,7 +50,10 @@ const SEEN_BY_IMAGE_TOOLS = ['/etc', '/usr', '/bin', '/lib', '/lib32', '/lib64',
 /** Folders in which the image tools keep their own files while they run. */
 const OF_IMAGE_TOOLS = ['/run', '/root', '/var'];
 
-/** Returns the paths to mask in a container. Without a cgroup, /sys/fs/cgroup shows the host's and is masked too. */
+/**
+ * Returns the paths to mask in a container. If the container has no cgroup, /sys/fs/cgroup would show the cgroups of
+ * the host, so it is masked too.
+ */
 export function maskedPaths(hasCgroup: boolean): string[] {
   return hasCgroup ? MASKED : [...MASKED, CGROUPS];
 }

@@ -38,7 +38,8 @@ export async function createSandbox(options: SandboxOptions): Promise<Sandbox> {
   if (isRoot()) await settleUsers(real);
   const explain = (why: string) => {
     const text = `memory, processes and cpu are not limited by control groups: ${why}`;
-    // Without root, cgroups are seldom available. The message about the sandbox level says so, so this is no warning.
+    // Without root, cgroups are seldom available, and the message about the sandbox level says so later. A warning here
+    // would repeat it.
     if (isRoot()) log.warn(text);
     else log.debug(text);
   };

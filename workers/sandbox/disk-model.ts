@@ -12,7 +12,7 @@ export interface Use {
   files: number;
 }
 
-/** A sandbox that writes to the disk. `grown` is its growth since the disk became low. */
+/** A sandbox that writes to the disk. `grown` is its growth since free space became low. */
 export interface Writer {
   id: string;
   /** True for builds and single commands, false for replicas. */

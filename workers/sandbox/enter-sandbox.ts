@@ -159,7 +159,7 @@ async function enterPlain(host: Host, { process, network }: Entered, command: En
     // `VARIABLES` sets them after these programs.
     argv: [...network, ...user, '/bin/sh', '-c', VARIABLES, 'sh', ...inFolder(cwd), ...command.args],
     env: { ...Object.fromEntries(given), [ENTRY_MARK]: command.name },
-    // The caller starts the program directly as a child process and is told of its exit, so no check is needed.
+    // Always true: the program is a child process of the caller, so Node.js already reports its exit to the caller.
     isRunning: () => Promise.resolve(true),
     end: () => guard.end(),
   };
@@ -191,9 +191,9 @@ async function commandFacts(pid: number): Promise<CommandFacts> {
 const DEFERRED = 'RANVIER_ENV_';
 
 /**
- * Extracts a command's working folder and environment from the /proc files of its init (`INIT`). In both texts, NUL
- * follows each part. A process that was started from an image has no such init; its working folder is taken to be the
- * root.
+ * Extracts a command's working folder and environment from two /proc files of its init (`INIT`). Each variable in
+ * `environ` and each argument in `cmdline` ends with NUL. A process that was started from an image has no such init;
+ * its working folder is taken to be the root.
  */
 export function factsOf(environ: string, commandLine: string): CommandFacts {
   const words = commandLine.split('\0');

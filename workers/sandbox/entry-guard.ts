@@ -50,7 +50,10 @@ interface GuardedBy {
   mark: string;
   /** The folder of the processes' cgroup; null if there is none. */
   cgroup: string | null;
-  /** Arguments to put before a program so that it runs as root of a user namespace; empty if there is none. */
+  /**
+   * Arguments to put before a program so that it joins the network of a rootless container, as root of the network's
+   * user namespace. Empty if the container has no network or is not rootless.
+   */
   network: readonly string[];
 }
 

@@ -92,7 +92,7 @@ export class HostSandbox implements Sandbox {
     return this.#networks.all;
   }
 
-  /** Puts each further command into its own network, unless `current` is null. */
+  /** Sets the networks that later commands join. If `networks.current` is null, they share the host's network. */
   useNetworks(networks: HostNetworks): void {
     this.#networks = networks;
   }
@@ -116,8 +116,8 @@ export class HostSandbox implements Sandbox {
   }
 
   expect(base: SandboxBase): void {
-    // Without containers, a sandbox cannot be made this early: it lets the command's user read the tool folders, which
-    // are not known yet.
+    // Without containers, a sandbox can only be made for a known command: making it gives the command's user access to
+    // the folders of the command's tools.
     if (this.#place.host.oci === null || this.#running.has(base.id)) return;
     this.#running.add(base.id);
     const made = this.#make(base, true).catch((error: unknown) => {
@@ -172,8 +172,8 @@ export class HostSandbox implements Sandbox {
     const entry = await this.enter(id, process, { name: v7(), args, env: {}, image: { cwd, user }, terminal: false });
     try {
       const [program = '', ...rest] = entry.argv;
-      // The runtime sets the limits of the image's process. In the image's user namespace, it can only lower them, so
-      // the limits set here must not be lower.
+      // These limits apply to the OCI runtime, which then sets those of the image's process for the command. In the
+      // image's user namespace the runtime can only lower limits, so these must be at least as high.
       const limits = { openFiles: OPEN_FILES, memoryBytes: Number.MAX_SAFE_INTEGER };
       const { code, stdout, stderr, cut } = await resultOf(program, rest, {
         env: entry.env,
@@ -220,8 +220,8 @@ export class HostSandbox implements Sandbox {
         else signalProcess(request.pid, request.signal);
       });
     }
-    // An init that was still running has stopped its helper processes, or its cgroup contains them. If the init had
-    // already exited, a helper may be left outside the cgroup, so all processes of the host are searched by their mark.
+    // If the sandbox's init was still running, it has stopped its helper processes, or they are in the cgroup. If it
+    // had exited, a helper may be left outside the cgroup, so all processes of the host are searched by their mark.
     await this.#end(id, process, !wasAlive);
   }
 
@@ -282,7 +282,7 @@ export class HostSandbox implements Sandbox {
     const made = (await expected) ?? (await this.#make(spec, tied));
     const { fileSizeMb } = spec.limits;
     const isRun = tied || spec.isRun === true;
-    // What a volume already contained does not count as used by the run.
+    // Volumes are not recorded for a run: what they already contain would count towards the disk limit of the run.
     const volumes = isRun ? [] : (spec.volumes ?? []).map(({ folder }) => join(folder, CONTENT));
     try {
       await noteStorage(made.scratch, [made.directory, ...(spec.writable ?? []), ...volumes], {
@@ -302,7 +302,8 @@ export class HostSandbox implements Sandbox {
     // A worker that died may have left a sandbox with this id. Its folder is removed last, so the folder shows whether
     // anything is left.
     if (await exists(this.#scratchOf(spec.id))) await this.#end(spec.id, null);
-    // Releases a network without a folder: both are created at the same time, so the worker may have died in between.
+    // The network is released even if there is no folder: both are created at the same time, so a worker that died
+    // meanwhile may have left only the network.
     await this.allNetworks?.release(spec.id);
     try {
       return await makeSandbox(this.#place, spec, { tied, network: this.network });
@@ -344,7 +345,8 @@ export class HostSandbox implements Sandbox {
   async #kill(id: string, process: DetachedProcess | null, byMark: boolean): Promise<void> {
     await this.#processes.kill(id, process, byMark);
     const { oci, cgroups } = this.#place.host;
-    // Needed only without cgroups: `kill` finds every process of a cgroup, even before the container's command starts.
+    // With a cgroup, `kill` has already found all processes, even those of a container whose command has not started.
+    // Without one, such a container must be deleted.
     if (oci !== null && cgroups === null) await endUnstarted(oci.runtime, this.#scratchOf(id), id);
   }
 

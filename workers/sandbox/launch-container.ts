@@ -49,8 +49,8 @@ function mountsOf({ host, plan }: Container): string[] {
   const { level, oci } = host;
   const { mapped, image, directory, network } = plan;
   const volumesOf = volumeArguments(host, plan);
-  // A rootless container with a network is created in the network's user namespace. There, the runtime can only use a
-  // mount namespace that this user namespace owns.
+  // A rootless container with a network is created in the network's user namespace. There, the runtime can only mount
+  // in a mount namespace that this user namespace owns, so a new one is needed.
   const needsOwn = level !== 'rootless' || network != null;
   if (!mapped) return needsOwn ? [...OWN_MOUNTS, ...volumesOf, ...pointArguments(host, plan)] : volumesOf;
   const root =
@@ -60,7 +60,10 @@ function mountsOf({ host, plan }: Container): string[] {
   return [...OWN_MOUNTS, ...volumesOf, '/bin/sh', oci.enter, ...root, MAPPED_ROOT];
 }
 
-/** Returns the host as the container sees it. A container with volumes has its own copy of the root. */
+/**
+ * Returns the description of the host with the root folder of this container. A container with volumes gets a copy of
+ * the root folder that the others share.
+ */
 function hostFor({ host, plan: { volumes, mapped, scratch } }: Container): ContainedHost {
   return volumes.length === 0 || mapped !== null ? host : { ...host, oci: { ...host.oci, rootfs: ownRoot(scratch) } };
 }

@@ -11,7 +11,10 @@ export interface PlainProcess {
   command: HostedCommand;
 }
 
-/** Options of the shell's `ulimit`, and their units in bytes. Shells disagree on the option for NPROC. */
+/**
+ * Options of the shell's `ulimit` that set a limit, and the unit of their values: a number of bytes, or 1. Some shells
+ * have the option -p for NPROC, others -u.
+ */
 const ULIMITS: Readonly<Record<string, readonly [options: string[], unit: number]>> = {
   CORE: [['-c'], 512],
   NOFILE: [['-n'], 1],

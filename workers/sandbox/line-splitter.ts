@@ -11,7 +11,10 @@ export interface LineCutter {
 
 const ANYWHERE: LineCutter = { lookahead: 0, cut: (_, at) => at };
 
-/** Splits bytes into lines. Invalid UTF-8 and NUL become U+FFFD. The maximum line length bounds the memory. */
+/**
+ * Splits bytes into lines. Invalid UTF-8 and NUL become U+FFFD. Lines longer than `MAX_LINE_LENGTH` are split, so that
+ * output without line breaks cannot fill the memory.
+ */
 export class LineSplitter {
   readonly #decoder = new TextDecoder('utf-8', { ignoreBOM: true });
   readonly #cutter: LineCutter;
@@ -46,7 +49,8 @@ export class LineSplitter {
   }
 
   /**
-   * Splits a long line into pieces. Keeps `more` characters after the last split, because the line may be incomplete.
+   * Splits a long line into pieces. The last piece may exceed the maximum length by up to `more` characters: while the
+   * line is incomplete, the cutter must know that many characters after a split position.
    */
   #pieces(line: string, more: number): string[] {
     const found: string[] = [];
@@ -63,7 +67,10 @@ export class LineSplitter {
   }
 }
 
-/** Returns the position that the cutter chooses. If it would split a surrogate pair, returns the one before. */
+/**
+ * Returns the position at which the cutter splits a text. If this would divide a surrogate pair, returns the position
+ * before the pair.
+ */
 export function cutAt(text: string, at: number, cutter: LineCutter): number {
   const end = cutter.cut(text, at);
   const high = text.charCodeAt(end - 1);

@@ -15,7 +15,10 @@ export interface ListedSocket extends ListeningSocket {
 }
 
 const LISTEN = '0A';
-/** Maximum number of bytes to read. Listening sockets come first, and there may be a million connections. */
+/**
+ * Maximum number of bytes to read of `/proc/<pid>/net/tcp`. Listening sockets are in its first lines; a million lines
+ * about connections may follow.
+ */
 const MAX_BYTES = 256 * 1024;
 
 /** Returns the listening sockets in the network namespace of a process; null if it has ended. */

@@ -12,8 +12,9 @@ interface Part {
 
 /**
  * Checks that the mount path of each volume contains no symlink. Throws `ReleaseError` if it does: the runtime follows
- * symlinks when it mounts, so a tenant could make a volume cover system files. `mounts` are the container's mounts,
- * `root` the layers of its root. No process of a tenant may be able to change these layers before the container starts.
+ * symlinks when it mounts, so a tenant could make a volume cover system files. `mounts` are the container's mounts, and
+ * `root` are the host's folders with the content of its root. No process of a tenant may be able to change any of these
+ * folders before the container starts.
  */
 export async function assertMountPaths(
   { volumes }: Pick<Plan, 'volumes'>,
@@ -60,8 +61,8 @@ function innermost(parts: readonly Part[], path: string): Part {
 }
 
 /**
- * Returns the host's folders whose content a mount shows. Returns none for a kernel file system: it is an empty tmpfs,
- * or one in which no volume may be mounted, such as /proc.
+ * Returns the host's folders whose content a mount shows. Returns none for a tmpfs, which is empty, and for other
+ * kernel file systems such as /proc, in which no volume may be mounted.
  */
 function layersOf({ type, source, options }: Mount): string[] {
   if (type === 'bind') return [source];

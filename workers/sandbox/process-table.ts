@@ -36,8 +36,8 @@ export async function markedProcesses(prefix: string): Promise<Map<number, strin
 }
 
 /**
- * Returns the users of all processes on this host. Reads `status`, because a process can change the owner of its /proc
- * folder.
+ * Returns the Linux user IDs of all processes on this host. Reads them from the files `status`. The owner of a
+ * process's /proc folder is not reliable, because the process can change it.
  */
 export async function usersOfProcesses(): Promise<Set<number>> {
   const found = new Set<number>();

@@ -38,11 +38,15 @@ export interface Launched {
   exited: Promise<number>;
 }
 
-/** Identifies a child that was just spawned. Rejects if it cannot be started. */
+/**
+ * Resolves to what identifies a new child, its pid and start time, once it has started. Rejects if the child cannot be
+ * started.
+ */
 export async function launched(child: ChildProcess): Promise<Launched> {
   const exited = ended(child);
   const pid = await spawned(child);
-  // A short command may already have ended. The identity must then match no running process.
+  // A short command may already have ended, and the kernel may reuse its pid. With the start time `ended`, no other
+  // process is mistaken for it.
   const startedAt = (await processStart(pid)) ?? 'ended';
   return { child, pid, startedAt, exited };
 }

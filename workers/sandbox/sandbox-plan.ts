@@ -21,8 +21,8 @@ export const VARIABLES_PATH = '/.variables';
 /** The folder with aliases of programs, such as `python`. It is last in a container's PATH. */
 export const OTHER_NAMES_PATH = '/.bin';
 /**
- * Where the root of a container with its own users is mounted before it starts, in a separate mount namespace. Those
- * users must be able to traverse this path.
+ * Where the root of a container with mapped users (`MappedRoot`) is mounted before the container starts, in a separate
+ * mount namespace. The mapped users must be able to traverse this path of the host.
  */
 export const MAPPED_ROOT = '/media';
 /** Returns the name for a folder with the platform's own programs in a container: `node`, `node1`, … */

@@ -100,8 +100,8 @@ export class SandboxProcesses {
     if (listeners === null) return 'unknown';
     if (listeners.length === 0) return 'nobody';
     const sockets = uid === null ? await socketsOf(await this.of(id)) : new Set<string>();
-    // The kernel lets only one user listen for IPv4 connections on a port. An IPv6 socket for all addresses may or may
-    // not accept them, so it counts only if there is no IPv4 socket.
+    // The kernel lets only one user listen for IPv4 connections on a port, so an IPv4 socket shows who gets them. A
+    // socket for all IPv6 addresses may or may not get them too, so it counts only if there is no IPv4 socket.
     const sure = listeners.filter((listener) => listener.address !== '::');
     const counted = sure.length > 0 ? sure : listeners;
     const isOwn = counted.some((listener) => (uid === null ? sockets.has(listener.inode) : listener.uid === uid));

@@ -13,7 +13,7 @@ export interface SandboxSpec {
   id: string;
   /** A shell command line for `/bin/sh -c`. */
   command: string;
-  /** The folder that the command sees as its own. */
+  /** The host's folder for the command's files. In a container, the command sees it at another path (`pathOf`). */
   directory: string;
   /** The working directory, below `directory`; '' is the folder itself. */
   cwd: string;
@@ -25,9 +25,7 @@ export interface SandboxSpec {
    */
   userNumber: number;
   limits: SandboxLimits;
-  /**
-   * True for a command that terminates by itself, although it outlives its worker. It gets the disk limit of builds.
-   */
+  /** True for a command that terminates by itself, unlike a replica. It then gets the disk limit of builds. */
   isRun?: true;
   /** Folders outside `directory` that the command may write to (build caches). */
   writable?: string[];

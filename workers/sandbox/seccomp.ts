@@ -9,7 +9,7 @@ const CLONE_NEWUSER = 0x10000000;
 const EPERM = 1;
 const ENOSYS = 38;
 const EAFNOSUPPORT = 97;
-/** Socket families that network rules do not cover, so the filter refuses them. */
+/** Families of sockets that bypass network rules: kernel cryptography, virtual machines. The filter refuses them. */
 const AF_ALG = 38;
 const AF_VSOCK = 40;
 

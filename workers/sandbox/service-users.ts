@@ -30,7 +30,7 @@ export function hasUsers(level: SandboxLevel): boolean {
 
 /**
  * Number of Linux user IDs that a container with an image can use. All these containers use the same IDs of the host,
- * the last of the range, in separate user namespaces.
+ * in separate user namespaces: the last IDs of the installation's range.
  */
 export const IMAGE_USERS = 65_536;
 

@@ -62,7 +62,7 @@ exec "$@"
 /** Returns arguments to put before the program that starts a container, to mount its volumes. Empty without volumes. */
 export function volumeArguments({ level, oci }: ContainedHost, { volumes, uid }: Plan): string[] {
   if (volumes.length === 0) return [];
-  // In the user namespace of a rootless container, the platform's user, who owns the content, has the number 0.
+  // In the user namespace of a rootless container, the platform's user, who owns the content, has the user ID 0.
   const owner = level === 'rootless' ? 0 : uid;
   const each = volumes.flatMap(({ folder, exclusive, grows }) => [
     folder,
@@ -81,8 +81,8 @@ export function volumeMounts({ volumes }: Pick<Plan, 'volumes'>): Mount[] {
 }
 
 /**
- * Returns the root of a container that has volumes and uses the host's file system. The runtime creates mount points in
- * it.
+ * Returns the root folder of a container that has volumes and uses the host's file system. It is a copy of the root
+ * that containers share, because the runtime creates mount points for the volumes in it.
  */
 export function ownRoot(scratch: string): string {
   return join(scratch, 'root');
@@ -98,8 +98,9 @@ const TO_MEMORY =
   'mount -n -t tmpfs -o mode=0755 tmpfs "$0.new" && cp -a -- "$0/." "$0.new" && mount -n --move "$0.new" "$0" && exec "$@"';
 
 /**
- * Returns arguments to put before the program that starts a container. They move overlay layers to memory. The kernel
- * refuses an overlay with a layer inside the folder that it covers, as with DATA_DIR below `/var`.
+ * Returns arguments to put before the program that starts a container. They copy the overlay layers with the volumes'
+ * mount points to memory. The kernel refuses an overlay if one of its layers is inside the folder that it covers, for
+ * example `/var` with DATA_DIR in it. Empty if no layer is.
  */
 export function pointArguments({ oci }: ContainedHost, { volumes, scratch }: Plan): string[] {
   const covers = (folder: string) => isBelow(scratch, folder) && volumes.some(({ path }) => isBelow(path, folder));

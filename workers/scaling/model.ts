@@ -18,8 +18,8 @@ export interface Usage {
 /** The state between two decisions. Stored as JSON. */
 export interface ScalingMemory {
   /**
-   * How many replicas the usage required at each decision of the last `quietMs`. The first entry after a pause is at
-   * least the number of replicas at that time, so that none is removed before `quietMs` have passed.
+   * How many replicas the usage required at each decision of the last `quietMs`. The first entry after a pause (such as
+   * a deployment) is at least the number of replicas at that time: none is removed before `quietMs` have passed.
    */
   wishes: readonly { at: number; replicas: number }[];
   /** Changes in the last minute: the number of replicas added (positive) or removed (negative). */
@@ -94,11 +94,11 @@ export function forgotten({ changes }: ScalingMemory): ScalingMemory {
 }
 
 /**
- * Returns how many replicas the usage required at each decision of the last `quietMs`, with this one. Keeps one older
- * entry, which shows that the entries cover the whole time.
+ * Returns how many replicas the usage required at each decision of the last `quietMs`. The last entry is that of this
+ * decision, `wish`. Keeps one entry older than `quietMs`, which shows that the entries cover this whole time.
  */
 function remember({ now, replicas, quietMs, memory }: ScalingFacts, wish: number): ScalingMemory['wishes'] {
-  // After more than a minute without a decision, the numbers from before no longer count.
+  // After more than a minute without a decision, the earlier entries no longer cover the time, so they are dropped.
   if (now - (memory.wishes.at(-1)?.at ?? now) > PERIOD_MS) return [{ at: now, replicas: Math.max(wish, replicas) }];
   const since = memory.wishes.findLastIndex(({ at }) => now - at >= quietMs);
   const kept = memory.wishes.slice(Math.max(0, since));

@@ -127,7 +127,8 @@ function limitReached({ code, killedBy, stderr, cut }: ChildResult, limits = LIM
     return `the repository takes git more than ${limits.processorSeconds} s of processor time; make it smaller`;
   if (tells(/out of memory|malloc failed|mmap failed|unable to (mmap|create|start).*thread|Cannot allocate memory/i))
     return `the repository takes git more than ${limits.memoryBytes / GIB} GiB of memory; make its files smaller`;
-  // A signal killed the helper that reads a pack. For an invalid pack, the helper prints a message itself.
+  // git prints this if a signal killed its helper that reads packs. An invalid pack causes another message, which the
+  // helper prints itself.
   if (tells(/invalid index-pack output/))
     return `the repository takes git more than ${limits.processorSeconds} s of processor time, or the host has too little memory; make it smaller`;
   return null;

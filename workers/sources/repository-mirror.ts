@@ -199,7 +199,8 @@ export class Mirror {
   }
 
   async #fetch(options: string[], url: string, config: Settings, refspecs: string[]): Promise<GitResult> {
-    // A killed git process may have left this file. No other one uses it, because this caller holds the mirror's lock.
+    // A killed git process may have left this lock file, which would make the fetch fail. No running process uses it,
+    // because this caller holds the mirror's lock.
     await rm(join(this.#path, 'shallow.lock'), { force: true });
     const args = ['fetch', '-q', ...options, '--no-tags', '--no-write-fetch-head', '--no-auto-maintenance'];
     return this.#git.run({

@@ -42,8 +42,8 @@ export class RepositoryServer {
   }
 
   /**
-   * Returns the commits of those refs that exist, or of all branches. Throws `SourceError`, and `TooManyBranches` if
-   * there are too many branches to list.
+   * Returns the commits of the refs in `names` that exist, or of all branches. Throws `SourceError`; if there are too
+   * many branches to list, it is a `TooManyBranches`.
    */
   async refs(
     remote: Remote,

@@ -45,13 +45,13 @@ export interface RepositorySource {
    */
   checkout(request: RepositoryRequest & { sha: string; directory: string }): Promise<void>;
   /**
-   * Returns the newest commits of those branches that exist, or of all branches. Sends one request to the server and
-   * fetches nothing. Throws `TooManyBranches` if there are too many branches to list.
+   * Returns the newest commits of the given branches that exist, or of all branches. Sends one request to the server
+   * and fetches nothing. Throws `TooManyBranches` if there are too many branches to list.
    */
   heads(request: RepositoryRequest & { branches: readonly string[] | 'all' }): Promise<Map<string, string>>;
   /** Returns the whole message of a commit, at most 64 KiB. */
   messageOf(request: RepositoryRequest & { sha: string }): Promise<string>;
-  /** Returns the files in which two commits differ; null if a commit is gone, or if more than 5000 files differ. */
+  /** Returns the files in which two commits differ; null if `before` is gone, or if more than 5000 files differ. */
   changedPaths(request: RepositoryRequest & { before: string; after: string }): Promise<string[] | null>;
   /** Returns the content of a file in a commit, as UTF-8 text. A symbolic link or a folder counts as missing. */
   fileOf(request: RepositoryRequest & WantedFile): Promise<FoundFile>;

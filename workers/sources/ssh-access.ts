@@ -16,7 +16,8 @@ const SCAN_SECONDS = 10;
 export interface SshAccess {
   /**
    * Returns the value of `core.sshCommand` with which git reads a repository of a workspace. `address` is the checked
-   * IP address of the server. Throws `SourceError` if the server's host keys must be pinned and it cannot be reached.
+   * IP address of the server. Throws `SourceError` if the server cannot be reached on its first use, when its host keys
+   * are pinned.
    */
   commandFor(workspaceId: string, remote: SshAddress, address: string): Promise<string>;
 }

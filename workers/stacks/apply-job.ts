@@ -70,7 +70,7 @@ function applyHandler(deps: JobDeps): Handler<ApplyRow> {
   return {
     kind: STACK_APPLIES,
     async run({ record: apply, helpers }) {
-      // The previous step may have stored a record that is due, such as a deployment.
+      // The previous step may have stored a record, such as a deployment, that the dispatcher must put into a queue.
       deps.dispatcher.wake();
       const next = await findNextStep(db, apply.id);
       if (next === undefined || next.op === 'service.deploy') {

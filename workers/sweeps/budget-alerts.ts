@@ -32,8 +32,8 @@ export interface BudgetAlert {
 
 /**
  * Sends mail to each workspace whose estimated costs reach a threshold of its budget. Returns a line for each mail.
- * Each threshold is reported once a month (UTC). Compares the stored values, so that any cause counts: higher costs as
- * well as a lower budget.
+ * Each threshold is reported once a month (UTC). Costs and budget are compared anew each time, so an alert is also sent
+ * if only the budget was lowered.
  */
 export async function sendBudgetAlerts(deps: BudgetAlertDeps): Promise<string[]> {
   const done: string[] = [];

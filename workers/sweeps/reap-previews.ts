@@ -43,7 +43,10 @@ async function reapDatabase({ db }: Deps, serviceId: string): Promise<string[]> 
   });
 }
 
-/** Decides again under the service's lock, because a deployment that was queued meanwhile keeps its preview. */
+/**
+ * Deletes one preview. First decides again, under the service's lock, whether the preview has ended: a deployment that
+ * was queued meanwhile keeps it.
+ */
 async function reap({ db }: Deps, serviceId: string): Promise<string[]> {
   return db.transaction(async (trx) => {
     const service = await lockService(trx, serviceId);

@@ -1,7 +1,7 @@
 import type { DeploymentState } from '../../shared/deployments/model.js';
 import type { ApplyStatus } from '../../shared/stacks/model.js';
 
-/** A deployment that the apply has queued. Times are in milliseconds since the epoch. */
+/** One of the deployments that an apply of a stack has queued. Times are in milliseconds since the epoch. */
 export interface GroupDeployment {
   /** The name of the deployment's service. */
   name: string;
@@ -20,7 +20,7 @@ export interface GroupDeployment {
   limitMs: number;
 }
 
-/** The deployments of an apply that go live together, as stored in PostgreSQL. */
+/** An apply of a stack whose deployments go live together, as stored in PostgreSQL. */
 export interface Group {
   applyStatus: ApplyStatus;
   applyCancelRequested: boolean;
@@ -34,14 +34,14 @@ export interface Group {
 
 export type GroupDecision =
   | { type: 'wait'; for: string[] }
-  /** All deployments are prepared: all routes are to be moved now. */
+  /** All deployments are prepared: the routes of all services are to be moved to the new releases now. */
   | { type: 'switch' }
-  /** The routes have moved. */
+  /** The routes of all services have been moved to the new releases. */
   | { type: 'switched' }
-  /** The release has failed. From now on no route may be moved. */
+  /** None of the deployments goes live, because of `reason`: no route may be moved to a new release from now on. */
   | { type: 'giveUp'; reason: string };
 
-/** Sorts deployments that have not ended behind those that have. */
+/** Stands for the end time of a deployment that has not ended, so that a sort by end time puts it last. */
 const OPEN = Number.MAX_SAFE_INTEGER;
 
 /**

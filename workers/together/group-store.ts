@@ -49,7 +49,10 @@ export async function lockGroup(trx: Transaction, applyId: string): Promise<void
   await trx.raw('select from deployments where together_id = :applyId order by id for no key update', { applyId });
 }
 
-/** Records why no route of the group may be moved any more. The first reason is kept. */
+/**
+ * Records why none of an apply's deployments goes live. From now on, no route may be moved to a new release. If a
+ * reason is recorded already, it is kept.
+ */
 export async function giveUp(trx: Transaction, applyId: string, reason: string): Promise<void> {
   await trx.raw(`update stack_applies set together_error = :reason where id = :applyId and together_error = ''`, {
     applyId,

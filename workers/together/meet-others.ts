@@ -9,7 +9,7 @@ const POLL_INTERVAL_MS = 1_000;
 /**
  * Returns null if a deployment can continue at once. For a prepared deployment, returns the time after which its job
  * runs again: it still waits for other deployments of its group, or the routes of all have just been moved. Throws
- * `ReleaseError` once no route of the group can be moved.
+ * `ReleaseError` once it is decided that no deployment of the group goes live.
  */
 export async function meetOthers(
   deps: Pick<JobDeps, 'db' | 'dispatcher'>,

@@ -5,9 +5,10 @@ import { decideTogether, type GroupDecision } from './decide-together.js';
 import { giveUp, lockGroup, readGroup } from './group-store.js';
 
 /**
- * Decides about the deployments that go live with an apply, and applies the decision. Moves all their routes in one
- * transaction, or records that none of them may be moved any more. Any worker may call it at any time. The returned
- * decision is recorded: after `giveUp` no route of the group can be moved, so its releases may be stopped.
+ * Decides whether the deployments of an apply go live together, and carries the decision out. Moves the routes of all
+ * services to the new releases in one transaction, or records that none of the deployments goes live. Any worker may
+ * call this at any time. The returned decision is recorded: after `giveUp` no route can be moved to a new release, so
+ * the new releases may be stopped.
  */
 export async function settleTogether(
   { db, dispatcher }: Pick<JobDeps, 'db' | 'dispatcher'>,

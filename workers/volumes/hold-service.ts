@@ -16,9 +16,9 @@ export interface HoldDeps {
 }
 
 /**
- * Runs `work` while nothing that mounts the service's volume can start. A deployment waits meanwhile, and fails after
- * two minutes. The signal passed to `work` aborts if the hold is lost. Throws `ReleaseError` if another operation holds
- * the service, and what `work` throws.
+ * Runs `work` while nothing that mounts the service's volume can start. A deployment that is about to start a replica
+ * waits up to two minutes for the end of `work`, and then fails. The signal passed to `work` aborts if the hold is
+ * lost. Throws `ReleaseError` if another operation holds the service, and what `work` throws.
  */
 export async function withHold<T>(db: Db, serviceId: string, work: (lost: AbortSignal) => Promise<T>): Promise<T> {
   const held = await whileHeld(db, serviceId, work);

@@ -75,7 +75,7 @@ export async function isHeld(db: Db, serviceId: string): Promise<boolean> {
   return (await rowCountOf(db, HELD, { serviceId })) > 0;
 }
 
-/** Updates those rows of a service that satisfy the condition. Returns true if any row was updated. */
+/** Updates the volume records of a service that satisfy the condition. Returns true if any was updated. */
 async function change(
   db: Db,
   set: string,

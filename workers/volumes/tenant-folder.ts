@@ -66,7 +66,7 @@ export class TenantFolder {
     return found ?? this;
   }
 
-  /** Yields the entries as they are read. */
+  /** Yields the folder's entries one by one, without reading all of them into memory first. */
   async *entries(): AsyncGenerator<Dirent> {
     yield* await opendir(this.#path);
   }

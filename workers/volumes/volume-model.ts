@@ -56,8 +56,8 @@ export function decideVolume(
 }
 
 /**
- * Decides how full a volume is. With `hard` the file system itself enforces the size. Otherwise the volume is `full`,
- * and its service is stopped, from 110 % on.
+ * Decides how full a volume is. If `hard` is true, the file system itself enforces the size. Otherwise the volume is
+ * `full` from 110 % of its size on, and its service is then stopped.
  */
 export function volumeState(usedBytes: number, sizeGb: number, hard: boolean): VolumeState {
   const percent = (usedBytes / (sizeGb * GIGABYTE)) * 100;
@@ -81,7 +81,7 @@ export function fileSystemUsedBytes(start: Buffer): number | null {
   const bytes = fileSystemBytes(start);
   if (bytes === null || start.length < SUPERBLOCK + 588) return null;
   const block = 1024 * 2 ** start.readUInt32LE(SUPERBLOCK + 24);
-  // The file system's own tables and journal, which statfs does not count either.
+  // Number of blocks with the file system's own tables and journal. They do not count as used, as in `statfs`.
   const overhead = start.readUInt32LE(SUPERBLOCK + 584);
   const free = start.readUInt32LE(SUPERBLOCK + 12);
   return overhead === 0 ? null : Math.max(0, bytes - (overhead + free) * block);

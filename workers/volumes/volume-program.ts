@@ -36,8 +36,8 @@ const MAX_LINE = 500;
 
 /**
  * Starts a program in the content of a volume, as the user who owns it. An image is mounted for this program only: the
- * mount disappears if the program or this worker exits. Descriptor 3 is /dev/null: the script that mounts the volume
- * would write its error messages there.
+ * mount disappears if the program or this worker exits. The script that mounts the volume needs a descriptor 3, to
+ * which it writes its error messages; here it is /dev/null.
  */
 export async function spawnInVolume(
   { folder, uid }: VolumeContent,

@@ -67,7 +67,10 @@ export function volumesOfHost(db: Db, hostId: string): Promise<VolumeRow[]> {
   );
 }
 
-/** Returns deleted volumes, and volumes of deleted services, on a host or a swarm's nodes. They are not mounted. */
+/**
+ * Returns deleted volumes, and volumes of deleted services, on a host or a swarm's nodes. No container mounts them any
+ * more, so they can be removed.
+ */
 export function volumesToRemove(db: Db, hostId: string, place: 'host' | 'node'): Promise<VolumeRow[]> {
   return rowsOf<VolumeRow>(
     db,
@@ -94,7 +97,10 @@ export async function recordVolumeUsage(db: Db, id: string, usedBytes: number, s
   return row !== null && row.before !== state;
 }
 
-/** Records that the content of a volume was created on its host. From now on it is never created again. */
+/**
+ * Records that the content of a volume was created on its host. From now on, missing content is an error and is never
+ * replaced by an empty volume.
+ */
 export async function recordMade(db: Db, id: string): Promise<void> {
   await db.raw('update volumes set measured_at = coalesce(measured_at, now()) where id = ?', [id]);
 }

@@ -112,14 +112,14 @@ export async function unpackVolume(content: VolumeContent, signal: AbortSignal):
   return readerOf(await spawnInVolume(content, 'write', ['tar', ...UNPACK, owner], ['pipe', 'ignore', 'pipe']), signal);
 }
 
-/** Starts a tar that reads an archive without storing anything. */
+/** Starts a tar that checks an archive: it reads the whole archive without storing anything. */
 export async function verifyTar(signal: AbortSignal): Promise<TarReader> {
   return readerOf(spawnTool(['tar', '--list', '--file=-'], ['pipe', 'ignore', 'pipe']), signal);
 }
 
 function readerOf(child: Awaited<ReturnType<typeof spawnInVolume>>, signal: AbortSignal): TarReader {
   const input = child.stdin as Writable;
-  // If tar fails, writing to it fails too. The error that counts is its exit code.
+  // If tar fails, writing to it fails too. That error is ignored, because `ended` reports tar's exit code.
   input.on('error', () => undefined);
   const over = new AbortController();
   const end = ended(child, 'tar', AbortSignal.any([signal, over.signal]));

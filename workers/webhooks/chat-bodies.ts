@@ -14,7 +14,7 @@ const BODIES = { slack, discord, teams };
 
 /**
  * Formats a notice for incoming webhooks of Slack and compatible services. Slack accepts 3,000 characters in a section.
- * Its three control characters are escaped everywhere; `plain_text` has no other markup.
+ * The characters that it interprets everywhere (&, < and >) are escaped. `plain_text` has no other markup.
  */
 function slack({ title, text, tone, link }: Notice): object {
   const icon = { good: '\u2705', bad: '\u274c', warning: '\u26a0\ufe0f' }[tone];
@@ -70,7 +70,7 @@ function teams({ title, text, tone, link }: Notice): object {
   return { type: 'message', attachments: [{ contentType, contentUrl: null, content: card }] };
 }
 
-/** Returns the escaped text, truncated to this number of characters. No escape sequence or character is cut in two. */
+/** Returns the escaped text, truncated to `most` characters. No escape sequence or character is cut in two. */
 function fitted(text: string, most: number, escaped: (text: string) => string = (same) => same): string {
   const whole = escaped(text);
   if (whole.length <= most) return whole;

@@ -13,7 +13,8 @@ export interface NewestDelivery {
 }
 
 /**
- * SQL: the given deliveries, joined with the webhooks subscribed to their events, which are locked against deletion.
+ * SQL: one row for each delivery in the parameter `deliveries` and each webhook that is subscribed to its event. Locks
+ * these webhooks against deletion.
  */
 const TOLD = `
   select w.id as webhook_id, t.* from jsonb_to_recordset(cast(:deliveries as jsonb))

@@ -30,7 +30,7 @@ import { type PostOptions, postSigned } from './post-signed.js';
 export type WebhookDeps = Pick<JobDeps, 'db' | 'keyring' | 'config' | 'log'> & Pick<PostOptions, 'resolve'>;
 
 const BATCH = 40;
-/** Maximum number of simultaneous deliveries per workspace: receivers that never respond must not delay others. */
+/** Maximum number of deliveries of one workspace in a batch: its slow receivers must not delay other workspaces. */
 const SHARE = 8;
 const AT_ONCE = 8;
 const TIMEOUT_MS = 10_000;

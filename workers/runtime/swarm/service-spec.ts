@@ -70,7 +70,7 @@ export function attemptService(spec: ReleaseSpec, replicaId: string, runId: stri
   return { ...service, TaskTemplate: { ...service.TaskTemplate, Networks, RestartPolicy: RUN_ONCE } };
 }
 
-/** Returns the port on which the container listens; null for none. An application gets it as PORT. */
+/** Returns the port on which the container listens; null for none. Applications find it in the variable PORT. */
 export function containerPort({ kind, configuration }: Pick<ReleaseSpec, 'kind' | 'configuration'>): number | null {
   if (isDataKind(kind)) return portOf(kind);
   return listensOnPort(kind) ? configuration.port : null;
@@ -149,8 +149,9 @@ function environmentOf(spec: ReleaseSpec): string[] {
 }
 
 /**
- * Returns a Go template that evaluates to the text itself. Swarm evaluates each variable as a Go template, on the
- * managers and on the node. A tenant's template, even a short one, could keep the engine busy forever.
+ * Returns a Go template that evaluates to the text itself, because Swarm evaluates the value of each variable as a Go
+ * template, on the managers and on the node. Otherwise a tenant could set a value, even a short one, that keeps the
+ * Docker engine busy forever.
  */
 function literal(text: string): string {
   return text.replaceAll('{{', '{{"{{"}}');

@@ -14,7 +14,7 @@ import { hasEnded, type SwarmTask } from './swarm-view.js';
 import { taskEnd } from './task-end.js';
 import { followOutput, type Output, readOutput } from './task-output.js';
 
-/** Polling interval, in milliseconds. */
+/** Interval between queries for the state of a task, in milliseconds. */
 const POLL_MS = 250;
 /** How long to wait for a stopped task beyond its grace period, in milliseconds: Swarm itself needs some seconds. */
 const STOP_SLACK_MS = 10_000;
@@ -36,8 +36,8 @@ export interface OneTask {
 export type CommandDeps = Pick<SwarmRuntimeDeps, 'engine' | 'registry' | 'installation' | 'config' | 'log'>;
 
 /**
- * Runs a task until it ends, removes its service, and returns the task. Throws `ReleaseError` if the task fails, or the
- * signal's reason if it is aborted.
+ * Runs a task until it ends, removes its service, and returns the task. Throws `ReleaseError` if the task fails. If
+ * `options.signal` is aborted, throws the signal's reason.
  */
 export async function runTask(
   deps: CommandDeps,
@@ -46,7 +46,7 @@ export async function runTask(
   options: CommandOptions,
 ): Promise<SwarmTask> {
   const run = new TaskRun(deps, spec, task, options);
-  // A worker that died may have left this command running.
+  // A worker that died may have left a service with this name. `createService` would then create none.
   await run.remove();
   try {
     return await run.run();
@@ -92,7 +92,7 @@ class TaskRun {
     throw this.#failure(await taskEnd(this.#deps.engine, ended, memoryMb));
   }
 
-  /** Stops the task if it is running. Resolves when it has ended, or when the grace period is over. */
+  /** Removes the service. Resolves when its task has ended, at the latest some seconds after the grace period. */
   async remove(): Promise<void> {
     const { engine, config } = this.#deps;
     const service = await unlessGone(engine.calls.getService(this.#task.name).inspect());
@@ -125,8 +125,8 @@ class TaskRun {
   }
 
   /**
-   * Follows the output until the task has ended. Polls the task too, because its output stream stays open after its
-   * end.
+   * Passes the task's output on until the task has ended. Detects that by polling the task's state, because the stream
+   * of its output stays open.
    */
   async #follow(taskId: string, deadline: number): Promise<void> {
     const over = new AbortController();

@@ -167,8 +167,8 @@ export class SwarmData implements SwarmServers {
     let removed = 0;
     for (const volume of volumes) {
       try {
-        // Every worker of the swarm runs this at the same time. Without the hold on the volume, each would stop the
-        // tasks with which the others empty the volume.
+        // Every worker of the swarm runs this loop at the same time. `whileHeld` lets only one of them work on the
+        // volume. Otherwise each would stop the tasks with which the others empty the volume.
         const held = await whileHeld(db, volume.id, async () => {
           const isGone = await this.#removeVolume(volume, { locked });
           if (isGone) await forget(db, volume.id);
@@ -183,7 +183,7 @@ export class SwarmData implements SwarmServers {
     return removed;
   }
 
-  /** Returns false if the volume cannot be removed yet, for example because its node is offline. */
+  /** Removes a volume. Returns false if that is not possible yet, for example because its node is offline. */
   async #removeVolume(
     { id, node_id: nodeId, node_image: reference }: RemovableVolume,
     { locked }: { locked: boolean },

@@ -25,8 +25,8 @@ const COMMAND_MS = 60 * 60_000;
 const VOLUME_WORK_MS = 12 * 60 * 60_000;
 
 /**
- * Runs replicas as services of a swarm. The whole swarm counts as one host. At a time, one worker manages its replicas:
- * any that can connect to a swarm manager.
+ * Runs replicas as services of a swarm. The whole swarm counts as one host, whose replicas one worker at a time
+ * manages. Every worker that can connect to a swarm manager can take this role.
  */
 export class SwarmHost implements ReplicaHost {
   readonly pollMs = 2_000;
@@ -88,7 +88,10 @@ export class SwarmHost implements ReplicaHost {
     }
   }
 
-  /** The swarm is one host. Its manager places the server on the node with the volume. */
+  /**
+   * Returns the host id of the whole swarm, whose manager then starts the database server on the node with its volume.
+   * Throws `ReleaseError` if the volume is on a host outside the swarm.
+   */
   async hostOfData({ serviceId }: ReleaseSpec): Promise<string> {
     const { db, hostId } = this.#deps;
     const settled = await settleHost(db, serviceId, hostId);
@@ -98,8 +101,8 @@ export class SwarmHost implements ReplicaHost {
 }
 
 /**
- * Returns true for the service of an unwanted replica or of a command that is too old. `now` is in milliseconds since
- * the epoch.
+ * Returns true if a Swarm service must be removed. That is so if its replica is not in `wanted`, or if it runs a
+ * command and is so old that its worker must have died. `now` is in milliseconds since the epoch.
  */
 export function isForgotten(service: Service, wanted: ReadonlySet<string>, now: number): boolean {
   const { [LABELS.replica]: replica, [LABELS.command]: command, [LABELS.volume]: volume } = labelsOf(service);

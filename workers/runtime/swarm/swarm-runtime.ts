@@ -17,7 +17,7 @@ export type SharedDeps = Omit<ReplicaRuntimeDeps, 'hostId'> & Pick<SwarmDataDeps
 /** UUID namespace of the host id, which all workers of a swarm derive from the swarm's id. */
 const SWARM_NAMESPACE = 'a1f4c6de-7f0c-4a3e-9f63-53a3a3a0d7c9';
 
-/** Timeout of an engine call, in milliseconds. All replicas wait while a call hangs. */
+/** Timeout of an engine call, in milliseconds. While a call hangs, changes of all replicas are delayed. */
 const CALL_MS = 10_000;
 
 /** Runs releases as services of the Docker Swarm that `DOCKER_HOST` manages. Throws `EngineError` if there is none. */

@@ -8,7 +8,7 @@ import { ensureNetwork } from './release-network.js';
 import type { SwarmContext } from './service-spec.js';
 import { freedPlacement } from './task-placement.js';
 
-/** The databases of a swarm, as controllers use them. */
+/** What a `SwarmController` needs to start the database servers of a swarm. */
 export interface SwarmServers extends DataHost {
   /**
    * Prepares the volume of a service that never had one, and returns a function that describes the server's Swarm

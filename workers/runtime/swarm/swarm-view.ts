@@ -92,7 +92,7 @@ export class SwarmView {
     return this.#tasks.get(serviceId) ?? [];
   }
 
-  /** Returns this view, updated for a failed observation: any node may have been unreachable meanwhile. */
+  /** Returns the view to use after a failed observation: the old state, but all nodes count as unreachable now. */
   unanswered(): SwarmView {
     const now = Date.now();
     const disturbed = new Map(this.nodes.map(({ ID }) => [ID, now]));
@@ -151,7 +151,7 @@ export function publishedPort(task: SwarmTask, target: number): number | undefin
   return task.Status.PortStatus?.Ports?.find((port) => port.TargetPort === target)?.PublishedPort;
 }
 
-/** The error of a task that a newly started manager assigned to a node before it had allocated the task's addresses. */
+/** The error of a task without network addresses, which a newly started swarm manager sent to a node too early. */
 const NOT_ATTACHED = 'missing network attachments';
 
 /**
@@ -163,7 +163,7 @@ export function isTakenAway(task: SwarmTask, view: SwarmView): boolean {
   return state === 'shutdown' || error.includes(NOT_ATTACHED) || (view.isLost(task) && !hasEnded(task));
 }
 
-/** Returns why the swarm took a task away, as text to put after "replica 1". */
+/** Returns why the swarm stopped or lost a task, as the rest of a sentence that begins "replica 1". */
 export function taskLoss(view: SwarmView, task: SwarmTask): string {
   const node = view.nodeOf(task);
   const name = node?.Description.Hostname ?? 'its node';

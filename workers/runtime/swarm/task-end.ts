@@ -8,7 +8,7 @@ import { readOutput } from './task-output.js';
 const KILLED = 137;
 const HEALTH_OUTPUT = 300;
 
-/** Returns how a task ended, as text to put after "replica 1". */
+/** Returns how a task ended, as the rest of a sentence that begins "replica 1". */
 export async function taskEnd(engine: Engine, task: SwarmTask, memoryMb: number): Promise<string> {
   const { State: state, Err: error = '', ContainerStatus: container } = task.Status;
   if (state === 'rejected') return `could not be started: ${error}`;

@@ -20,7 +20,7 @@ const READ_MS = 10_000;
 const HEADER_BYTES = 8;
 const STDERR = 2;
 const SPACE = 0x20;
-/** Where the seconds and the nanoseconds end in a timestamp such as 2026-11-21T13:28:02.682243560Z. */
+/** Number of characters up to the end of the seconds and of the nanoseconds in 2026-11-21T13:28:02.682243560Z. */
 const SECONDS_END = 19;
 const NANOSECONDS_END = 29;
 
@@ -85,7 +85,7 @@ function unixTime(timestamp: string): string {
   return `${seconds}.${timestamp.slice(SECONDS_END + 1, NANOSECONDS_END)}`;
 }
 
-/** Returns the output after `since`. The engine also returns output with exactly that timestamp. */
+/** Returns the output newer than `since`, because the engine also returns output with exactly that timestamp. */
 function after(output: Output[], since: string | null): Output[] {
   return since === null ? output : output.filter(({ timestamp }) => timestamp > since);
 }

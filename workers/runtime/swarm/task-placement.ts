@@ -14,8 +14,8 @@ export function onNode(nodeId: string): string {
 /**
  * Returns the placement constraint for a new replica; none if any node will do. Swarm spreads the tasks of one service
  * over nodes, but each replica is a separate service: without a constraint, Swarm would place all replicas of a release
- * on the least busy node, and they would fail together. `siblings` are all replicas of the release, this one included,
- * in an order that all controllers share.
+ * on the least busy node, and they would fail together. `siblings` are all replicas of the release, this one included.
+ * Their order is the same for every replica's controller, so that they choose different nodes.
  */
 export function startingPlacement(
   view: SwarmView,
