@@ -47,7 +47,7 @@ export const SERVICE_VIEW_COLUMNS: readonly string[] = [
   ...['own_domain', 'preview_of', 'volume_host', 'frozen', 'environment_group_ids'],
 ];
 
-/** SQL: the columns of a `ServiceView` that are not in the table of the service `s`. */
+/** SQL: the columns of a `ServiceView` that come from other tables. The query selects from `services s`. */
 const VIEWED = `coalesce((select e.protected from environments e where e.id = s.environment_id), false)
     as environment_protected,
   d.id as latest_deployment_id, d.status as latest_deployment_state, d.updated_at as latest_deployment_updated_at,

@@ -13,9 +13,9 @@ export type RolloutOutcome<T extends Rolled = ReplicaRow> =
   | { type: 'pending' };
 
 /**
- * Decides the state of a rollout from the replicas of one generation that should run. `count` replicas are wanted. A
- * replica at a higher position remains from an earlier request for more replicas: it need not be ready, but the rollout
- * fails if it fails. `isLate` is true once the release timeout has passed.
+ * Decides the state of a rollout from the replicas of one generation, without those that are to stop. `count` replicas
+ * are wanted now. A replica at a position above `count` remains from an earlier, larger count: it need not be ready, but
+ * the rollout fails if it fails. `isLate` is true once the release timeout has passed.
  */
 export function rolloutOutcome<T extends Rolled>(
   rows: readonly T[],

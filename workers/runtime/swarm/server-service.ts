@@ -108,7 +108,10 @@ export function emptyService(
   return workService(spec, context, work);
 }
 
-/** Returns the task that works on a volume's files as the server's user. Only callers with `token` can use it. */
+/**
+ * Returns the swarm service of an agent that works on a volume's files as the user of the database server. The agent
+ * serves only callers that send `token`.
+ */
 export function agentService(
   spec: DataRelease,
   name: string,

@@ -27,7 +27,8 @@ export function environmentOf(
     if (text === undefined) lost(`services.${name}.env_file`, `${path} was not given: its variables are missing`);
     else Object.assign(found, readEnvLines(text));
   }
-  // A document has no build arguments, but its builds get the variables as arguments. So arguments become variables.
+  // Unlike a Compose file, a stack's document has no build arguments: its builds get all variables as arguments. So the
+  // build arguments of the Compose file become variables.
   for (const [key, value] of [...listed(looseOf(build).args), ...listed(environment)]) {
     if (!/^[A-Za-z_]\w*$/.test(key)) {
       lost(`services.${name}.environment.${key}`, 'is no name of a variable here');

@@ -26,7 +26,10 @@ export function backlogOf(socket: Socket): Backlog {
   return { pending, taken: socket.bytesWritten - pending };
 }
 
-/** The value of `client` for a connection of the proxy in front while it carries no request. */
+/**
+ * The value of `client` for an idle connection from a proxy in front of the edge: only a request tells for which client
+ * the proxy uses it.
+ */
 export const NO_CLIENT = 'proxy';
 
 /** One connection of a client, and whether it makes progress. */
