@@ -67,8 +67,8 @@ export class SharedWindows {
   }
 
   /**
-   * Resolves to a lease. All waiting requests share it, in the order in which they arrived. If it has too few points for
-   * all of them, the last ones are refused.
+   * Resolves to a lease. All waiting requests share it, in the order in which they arrived. If it has too few points
+   * for all of them, the last ones are refused.
    */
   #next(key: string, window: Window): Promise<Lease> {
     return new Promise((resolve) => {

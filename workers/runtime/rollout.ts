@@ -14,8 +14,8 @@ export type RolloutOutcome<T extends Rolled = ReplicaRow> =
 
 /**
  * Decides the state of a rollout from the replicas of one generation, without those that are to stop. `count` replicas
- * are wanted now. A replica at a position above `count` remains from an earlier, larger count: it need not be ready, but
- * the rollout fails if it fails. `isLate` is true once the release timeout has passed.
+ * are wanted now. A replica at a position above `count` remains from an earlier, larger count: it need not be ready,
+ * but the rollout fails if it fails. `isLate` is true once the release timeout has passed.
  */
 export function rolloutOutcome<T extends Rolled>(
   rows: readonly T[],

@@ -80,8 +80,9 @@ export class CommandOutput {
 
   /** Returns the most significant line about a failure; '' if there is none. */
   cause(): string {
-    const lines = this.#masked(this.#lastLines()).filter(
-      (line) => line !== '' && !BOILERPLATE.some((noise) => noise.test(line)),
+    const shown = this.#masked(this.#lastLines());
+    const lines = shown.filter(
+      (line, i) => line !== '' && !isEcho(line, shown[i - 1]) && !BOILERPLATE.some((noise) => noise.test(line)),
     );
     return (lines.findLast((line) => TELLING.test(line)) ?? lines.at(-1) ?? '').trim().slice(0, MAX_CAUSE_LENGTH);
   }
@@ -102,4 +103,12 @@ export class CommandOutput {
   #masked(lines: readonly string[]): string[] {
     return lines.map(plain).map((line) => this.#context.masker?.mask(line) ?? line);
   }
+}
+
+/**
+ * Returns true for the command that npm prints below the script's name: "> build", then "> node make.js". The command
+ * may contain words that look like a cause, and on a busy host it may arrive after the errors.
+ */
+function isEcho(line: string, before = ''): boolean {
+  return line.startsWith('> ') && before.startsWith('> ');
 }

@@ -22,7 +22,7 @@ export class RegistryFault extends Error {
 }
 
 export interface NpmRegistryOptions {
-  /** The same variables for proxies, registry and certificates that builds get. */
+  /** The variables for proxies, registry and certificates, which builds get too. */
   buildEnvironment: Readonly<Record<string, string>>;
   /** A folder for npm's own files. */
   folder: string;

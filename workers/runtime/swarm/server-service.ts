@@ -109,7 +109,7 @@ export function emptyService(
 }
 
 /**
- * Returns the swarm service of an agent that works on a volume's files as the user of the database server. The agent
+ * Returns the swarm service of an agent for a volume's files. The agent works as the user of the database server, and
  * serves only callers that send `token`.
  */
 export function agentService(

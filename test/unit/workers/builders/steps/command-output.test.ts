@@ -22,6 +22,13 @@ describe('The line that tells why a command failed', () => {
       ),
     ).to.equal('npm error notarget No matching version found for a@canary.');
     expect(await cause()).to.equal('');
+    expect(
+      await cause('Error: the cause', '> app@1.0.0 build', `> node -e "throw new Error('text of the command')"`),
+      'an echo of the command that arrives late',
+    ).to.equal('Error: the cause');
+    expect(await cause("Execution failed for task ':compile'.", '> Compilation failed')).to.equal(
+      '> Compilation failed',
+    );
   });
 
   it("names the package, and not yarn's summary", async () => {
