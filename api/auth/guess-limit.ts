@@ -26,8 +26,8 @@ export interface GuessLimit {
   password(ctx: ApiContext, name: string): Promise<Guess>;
   /**
    * Counts a guess at a user's one-time code. After too many wrong guesses, throws rate_limited even for clients that
-   * have signed in to the account before. A code has only six digits, and who guesses it already has the password or a
-   * session.
+   * have signed in to the account before. A code has only six digits, and only somebody with the password or a session
+   * can guess at it.
    */
   code(ctx: ApiContext, userId: string): Promise<GiveBack>;
   /**

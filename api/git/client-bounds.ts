@@ -72,8 +72,7 @@ export class CommandCounter {
       this.bytes += 1;
       if (this.#head.length < HEAD_BYTES) continue;
       this.#ended = this.#head === PACK;
-      // git rejects a packet that does not begin with its length. Where it ends is unknown, so all further bytes are
-      // counted.
+      // git rejects a packet that does not begin with its length. Its end is unknown, so all further bytes are counted.
       const length = /^[0-9a-f]{4}$/i.test(this.#head) ? Number.parseInt(this.#head, 16) : Number.POSITIVE_INFINITY;
       this.#left = Math.max(0, length - HEAD_BYTES);
       this.#head = '';

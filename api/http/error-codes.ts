@@ -33,6 +33,11 @@ export function errorCodesOf(endpoint: Endpoint): ErrorCode[] {
   return [...new Set([...implied, ...errors])];
 }
 
+/** Returns true for the statuses of errors that may be gone at the next try. Such a response has `Retry-After`. */
+export function isTransient(status: number): boolean {
+  return status === 429 || status === 503;
+}
+
 /** Returns an operation's policy; undefined for operations of the session routes, which have none. */
 export function policyOf(operation: string): Policy | undefined {
   return (POLICIES as Readonly<Record<string, Policy>>)[operation];

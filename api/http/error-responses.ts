@@ -1,5 +1,6 @@
 import { isDatabaseAway, isTimeout } from '../../shared/core/database/database-client.js';
 import { AppError } from '../../shared/core/error-registry.js';
+import { isTransient } from './error-codes.js';
 import type { ApiContext, ApiMiddleware } from './request-state.js';
 import type { ErrorResponse } from './schema.js';
 
@@ -45,7 +46,7 @@ function respond(ctx: ApiContext, { code, status, message, details }: AppError):
     requestId: ctx.state.requestId,
   };
   if (status === 401) ctx.set('WWW-Authenticate', 'Bearer realm="ranvier"');
-  if ((status === 429 || status === 503) && !ctx.response.get('Retry-After')) ctx.set('Retry-After', '1');
+  if (isTransient(status) && !ctx.response.get('Retry-After')) ctx.set('Retry-After', '1');
   ctx.status = status;
   ctx.body = body;
 }

@@ -2,7 +2,7 @@ import type { TSchema } from 'typebox';
 import { ERROR_REGISTRY, type ErrorCode } from '../../shared/core/error-registry.js';
 import { VERSION } from '../../shared/core/version.js';
 import { type Access, type Endpoint, NAME_PARAMETERS, SESSION_ROOT } from './endpoint.js';
-import { errorCodesOf, policyOf } from './error-codes.js';
+import { errorCodesOf, isTransient, policyOf } from './error-codes.js';
 import { type Json, SchemaComponents } from './openapi-schemas.js';
 import { ErrorResponse, Uuid } from './schema.js';
 import { exampleOf } from './schema-example.js';
@@ -126,11 +126,7 @@ function errorResponses(routes: readonly Endpoint[], components: SchemaComponent
   const codes = new Set(routes.flatMap(errorCodesOf));
   return Object.fromEntries(
     Object.entries(byStatus([...codes])).map(([status, [code = 'internal_error']]) => {
-      const names = [
-        'X-Request-ID',
-        ...RATE_LIMIT_HEADERS,
-        ...(status === '429' || status === '503' ? ['Retry-After'] : []),
-      ];
+      const names = ['X-Request-ID', ...RATE_LIMIT_HEADERS, ...(isTransient(Number(status)) ? ['Retry-After'] : [])];
       const example: ErrorResponse = {
         error: { code, message: ERROR_REGISTRY[code].message },
         requestId: '0198c0de-0000-7000-8000-00000000000f',

@@ -3,7 +3,7 @@ import { print } from './measure.js';
 
 /** How long the tables are worn, in milliseconds; autovacuum looks once a minute. */
 const WEAR_MS = Number(process.env.BENCH_WEAR_SECONDS ?? 240) * 1000;
-const LOOK_MS = 20_000;
+const POLL_INTERVAL_MS = 20_000;
 /** Rows that one round changes. */
 const BATCH = 500;
 const BAR_PERCENT = 20;
@@ -39,7 +39,7 @@ export class Wear {
     let changes = 0;
     while (Date.now() < until) {
       changes += await this.#wear();
-      if (Date.now() - looked < LOOK_MS) continue;
+      if (Date.now() - looked < POLL_INTERVAL_MS) continue;
       await this.#look();
       looked = Date.now();
     }

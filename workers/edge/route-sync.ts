@@ -121,9 +121,7 @@ export class RouteSync {
 
   async #catchUp(): Promise<void> {
     if (this.#closed) return;
-    let newest = 0;
-    for (const version of this.#loaded.values()) newest = Math.max(newest, version);
-    const versions = await routeVersionsSince(this.#options.db, newest);
+    const versions = await routeVersionsSince(this.#options.db, this.#newest());
     const changed = versions.filter(({ serviceId, version }) => this.#loaded.get(serviceId) !== version);
     await Promise.all(changed.map(({ serviceId }) => this.reload(serviceId)));
   }
@@ -151,7 +149,7 @@ export class RouteSync {
     const { versions, changed } = isMany ? await this.#loadAll() : await this.#loadSome([...ids]);
     // After a full load, all versions up to `upTo` are acknowledged at once. This is not allowed while a route still
     // drains, because its version must be acknowledged only later.
-    const upTo = isMany && this.#draining.size === 0 ? newestOf(versions) - VERSION_OVERLAP : 0;
+    const upTo = isMany && this.#draining.size === 0 ? this.#newest() - VERSION_OVERLAP : 0;
     const applied = this.#options.edge.apply(this.#table, changed);
     const news = versions.filter(({ serviceId, version }) => version > Math.max(upTo, this.#known(serviceId)));
     for (const { serviceId, version } of news) this.#draining.set(serviceId, version);
@@ -182,6 +180,13 @@ export class RouteSync {
     const changed = updateTable(this.#table, this.#hosts, facts, { domain, rules: this.#rules.known });
     for (const { serviceId, version } of facts) this.#loaded.set(serviceId, version);
     return { versions: facts.map(({ serviceId, version }) => ({ serviceId, version })), changed };
+  }
+
+  /** Returns the newest version of a route in the table; 0 if there is none. */
+  #newest(): number {
+    let newest = 0;
+    for (const version of this.#loaded.values()) newest = Math.max(newest, version);
+    return newest;
   }
 
   #known(serviceId: string): number {
@@ -239,10 +244,6 @@ export class RouteSync {
     this.#failing = true;
     this.#options.log.error(`serving from memory, PostgreSQL cannot be asked for routes: ${errorMessage(error)}`);
   }
-}
-
-function newestOf(versions: readonly RouteVersion[]): number {
-  return versions.reduce((newest, { version }) => Math.max(newest, version), 0);
 }
 
 function newBatch(): Batch {

@@ -66,7 +66,7 @@ export const keyRoutes = [
   }),
 ];
 
-/** Returns the user to whose API keys the caller is limited. Null for an admin, who may list and revoke all keys. */
+/** Returns the caller's user id if the caller sees only their own API keys; null for an admin, who sees all. */
 function ownerSeen({
   workspace,
   caller,

@@ -9,7 +9,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { connect, type TLSSocket } from 'node:tls';
 import { expect } from 'chai';
 import { pino } from 'pino';
-import { AdminApi } from '../../../workers/edge/caddy/admin-api.js';
+import { AdminApi, uninterrupted } from '../../../workers/edge/caddy/admin-api.js';
 import { CaddyEdge, type CaddyEdgeOptions } from '../../../workers/edge/caddy/caddy-edge.js';
 import { describeCaddy, startCaddy, type TestCaddy } from '../../support/caddy.js';
 import { eventually, freePorts } from '../../support/processes.js';
@@ -62,7 +62,7 @@ describeCaddy('the edge and its Caddy', () => {
     return edge;
   }
   async function configOf(caddy: TestCaddy, path = ''): Promise<unknown> {
-    const { value } = await new AdminApi(caddy.adminUrl).config();
+    const { value } = await uninterrupted(() => new AdminApi(caddy.adminUrl).config());
     const keys = path === '' ? [] : path.split('/');
     return keys.reduce<unknown>((inner, key) => (inner as Record<string, unknown> | undefined)?.[key], value);
   }

@@ -45,7 +45,7 @@ export const FORMATS: readonly { value: WebhookFormat; text: string }[] = [
   { value: 'teams', text: 'Microsoft Teams message' },
 ];
 
-/** Where the user gets the URL for an outgoing webhook, by format. */
+/** Webhook format → what it sends, or how the user gets the URL for it. */
 export const FORMAT_HELP: Readonly<Record<WebhookFormat, string>> = {
   json: 'Sends an HTTP POST request for each event.',
   slack: 'In Slack: an app with Incoming Webhooks, Add New Webhook to Workspace. The URL is a secret.',
