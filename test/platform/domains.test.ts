@@ -3,7 +3,7 @@ import { request as requestTls } from 'node:https';
 import type { TLSSocket } from 'node:tls';
 import { expect } from 'chai';
 import { createLogger } from '../../shared/core/log.js';
-import { CertificateWatch } from '../../workers/edge/caddy/certificate-watch.js';
+import { checkCertificates } from '../../workers/edge/caddy/certificate-watch.js';
 import { staticSite } from '../support/apps.js';
 import { hasCaddy, startCaddy, type TestCaddy } from '../support/caddy.js';
 import { createService, deploy } from '../support/deployments.js';
@@ -108,7 +108,7 @@ describe(`A domain of a service${MISSING && `: ${MISSING}`}`, function () {
 
     const { db } = platform.database;
     await platform.client.call('POST', '/alerts', { metric: 'certificate', above: 14, forMinutes: 1 });
-    await new CertificateWatch({ db, log: createLogger('test', 'silent'), port: tlsPort }).look();
+    await checkCertificates({ db, log: createLogger('test', 'silent'), port: tlsPort });
     const row = await db('domains').where({ id: domain.id }).first();
     expect(row.certificate_until, 'what an alert rule looks at').to.be.above(new Date());
 

@@ -1,13 +1,9 @@
 import type { EdgeFigures } from '../../shared/routing/store.js';
 import type { RouteTable } from './route-table.js';
 
-export type { EdgeFigures };
-
 /** Serves visitors' requests for the hosts of a route table. */
 export interface Edge {
-  /** The edge's counters, for operators. */
   readonly figures: EdgeFigures;
-  /** Starts to accept requests. */
   listen(): Promise<void>;
   /**
    * Serves this table from now on. `changed` names the hosts whose routes may differ from the table before; if absent,

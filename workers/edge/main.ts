@@ -15,7 +15,7 @@ try {
   const log = createLogger('edge', config.logLevel);
   const lifecycle = new Lifecycle(log, (code) => process.exit(code));
   lifecycle.watchSignals(containUncaught);
-  await startEdge({ config, log, lifecycle });
+  await startEdge(config, log, lifecycle);
   log.info({ edge: config.edge, port: config.edgePort, domain: config.edgeDomain }, 'the edge is listening');
 } catch (error) {
   bootLog.fatal(errorMessage(error));

@@ -15,17 +15,12 @@ import type { Edge } from './edge.js';
 import { addRoutes, hostsByService, type Route, updateTable } from './route-table.js';
 import { KnownRules } from './rules/known-rules.js';
 
-/**
- * How often the edge asks PostgreSQL which routes have changed, in milliseconds. A notification may have been missed.
- */
+/** How often the edge asks PostgreSQL which routes have changed, in milliseconds: it may miss a notification. */
 const CATCH_UP_MS = 5_000;
 /** How often the edge loads all routes, in milliseconds. This finds changes that did not raise a route's version. */
 const RELOAD_MS = 10 * 60_000;
 const REPORT_MS = 2_000;
-/**
- * Maximum number of services that are loaded in one statement, which has a time limit. For more, the edge loads all
- * services in pages.
- */
+/** Maximum number of services to load in one statement, whose time is limited. For more, all are loaded in pages. */
 const MAX_AT_ONCE = 500;
 
 export interface RouteSyncOptions {

@@ -6,10 +6,7 @@ import type { RuleSet } from './rules/rule-set.js';
 
 /** What a host serves. */
 export type Target =
-  /**
-   * With `holds`, requests are held while there is no replica or none can be reached. With `canary`, its replicas serve
-   * a share of the visitors.
-   */
+  /** With `holds`, requests wait while no replica can be reached. With `canary`, it serves a share of the visitors. */
   | { type: 'proxy'; replicas: ReadyReplica[]; canary?: CanaryRoute; holds?: true }
   | {
       type: 'static';
@@ -21,18 +18,13 @@ export type Target =
       base?: string;
       cacheProfile: ServiceConfiguration['cacheProfile'];
     }
-  /**
-   * With `holds`, requests wait until the service has a replica. With `wakes`, a request wakes the sleeping service.
-   */
+  /** With `holds`, requests wait until the service has a replica. With `wakes`, one wakes the sleeping service. */
   | { type: 'unavailable'; reason: 'suspended' | 'not_deployed' | 'no_ready_replica'; holds?: true; wakes?: true };
 
 export interface Route {
   serviceId: string;
   host: string;
-  /**
-   * False for a host whose name does not resolve to this platform: it gets no certificate, because a certificate
-   * authority could not validate it.
-   */
+  /** False if the name does not resolve to this platform: no certificate authority could validate it. */
   certified: boolean;
   /** Addresses and ranges that are admitted. An empty list admits all. */
   allow: string[];
@@ -101,9 +93,7 @@ function targetOf(facts: RouteFacts): Target {
 export type Rules = ReadonlyMap<string, RuleSet>;
 const NONE: Rules = new Map();
 
-/**
- * Adds the routes of services to a new table. A route that is unchanged since the previous table stays the same object.
- */
+/** Adds the routes of services to a new table. A route that has not changed since `previous` stays the same object. */
 export function addRoutes(
   table: Map<string, Route>,
   all: readonly RouteFacts[],

@@ -77,10 +77,7 @@ export class TrafficMeter {
   readonly #services = new Map<string, ServiceTraffic>();
   #canaries: TrafficMeter | null = null;
 
-  /**
-   * Counts the responses of canaries. The new and the previous release of each canary have separate entries
-   * (`canaryKey`).
-   */
+  /** Counts the responses of canaries. The two releases of each canary have separate entries (`canaryKey`). */
   get canaries(): TrafficMeter {
     this.#canaries ??= new TrafficMeter();
     return this.#canaries;
@@ -103,9 +100,7 @@ export class TrafficMeter {
     return taken;
   }
 
-  /**
-   * Returns the ids of services that had a visitor since the last report, if they are put to sleep without visitors.
-   */
+  /** Returns the ids of services that sleep without visitors and had a visitor since the last report. */
   visited(): string[] {
     return [...this.#services.values()]
       .filter(({ sleeps, visited }) => sleeps && visited)

@@ -14,9 +14,7 @@ export interface Traffic {
 /** Adds an edge's counts to the current metrics interval, for all services in one statement. */
 export async function recordTraffic(db: Db, traffic: readonly Traffic[]): Promise<void> {
   if (traffic.length === 0) return;
-  // All edges update the rows in the same order, so that their statements never deadlock.
-  const sorted = [...traffic].sort((a, b) => (a.serviceId < b.serviceId ? -1 : 1));
-  const column = <T>(pick: (item: Traffic) => T) => sorted.map(pick);
+  const column = columnsOf(traffic);
   await rowsOf(
     db,
     `insert into service_metrics as m (service_id, step, at, requests_2xx, requests_3xx, requests_4xx, requests_5xx, bytes_out, latency)
@@ -29,12 +27,42 @@ export async function recordTraffic(db: Db, traffic: readonly Traffic[]): Promis
            bytes_out = m.bytes_out + excluded.bytes_out, latency = add_counts(m.latency, excluded.latency)`,
     [
       column((item) => item.serviceId),
-      column((item) => item.classes[0]),
-      column((item) => item.classes[1]),
-      column((item) => item.classes[2]),
-      column((item) => item.classes[3]),
+      ...([0, 1, 2, 3] as const).map((place) => column((item) => item.classes[place])),
       column((item) => item.bytesOut),
       column((item) => `{${item.latency.join(',')}}`),
     ],
   );
+}
+
+/**
+ * Adds the requests that an edge has counted to the totals of canaries, in one statement. Each `serviceId` is a
+ * `canaryKey`: it names a canary and one of its two releases, new or previous.
+ */
+export async function recordCanaries(db: Db, counts: readonly Traffic[]): Promise<void> {
+  if (counts.length === 0) return;
+  const column = columnsOf(counts);
+  await rowsOf(
+    db,
+    `insert into canary_sides as c (deployment_id, side, requests, errors, latency)
+     select k.deployment_id, side, requests, errors, latency::integer[]
+       from unnest(?::uuid[], ?::text[], ?::bigint[], ?::bigint[], ?::text[]) as t (id, side, requests, errors, latency)
+       join canaries k on k.deployment_id = t.id
+      order by k.deployment_id, side
+     on conflict (deployment_id, side) do update
+       set requests = c.requests + excluded.requests, errors = c.errors + excluded.errors,
+           latency = add_counts(c.latency, excluded.latency)`,
+    [
+      column(({ serviceId }) => serviceId.split('/')[0]),
+      column(({ serviceId }) => serviceId.split('/')[1]),
+      column(({ classes }) => classes.reduce((sum, count) => sum + count, 0)),
+      column(({ classes }) => classes[3]),
+      column(({ latency }) => `{${latency.join(',')}}`),
+    ],
+  );
+}
+
+/** Returns a function that reads one column. All edges update rows in the same order, so that they never deadlock. */
+function columnsOf(traffic: readonly Traffic[]) {
+  const sorted = [...traffic].sort((a, b) => (a.serviceId < b.serviceId ? -1 : 1));
+  return <T>(pick: (item: Traffic) => T): T[] => sorted.map(pick);
 }

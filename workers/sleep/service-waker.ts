@@ -13,48 +13,38 @@ const ACTOR = 'a visitor';
 const TRIES = 30;
 const RETRY_MS = 1_000;
 
-/** Wakes services for the requests that the edge holds. */
-export class ServiceWaker {
-  readonly #db: Db;
-  readonly #log: Logger;
-  /** Services that are being woken. Further requests of a service cause no further work. */
-  readonly #waking = new Set<string>();
-
-  constructor(db: Db, log: Logger) {
-    this.#db = db;
-    this.#log = log;
-  }
-
-  /**
-   * Makes a worker thaw or start a replica of the service, if it sleeps. Tries again while PostgreSQL cannot be
-   * reached.
-   */
-  wake(serviceId: string): void {
-    if (this.#waking.has(serviceId)) return;
-    this.#waking.add(serviceId);
-    void this.#wake(serviceId).finally(() => this.#waking.delete(serviceId));
-  }
-
-  async #wake(serviceId: string): Promise<void> {
+/**
+ * Returns a function that wakes a service for the requests that the edge holds. It makes a worker thaw or start a
+ * replica, and tries again while PostgreSQL cannot be reached. It never throws.
+ */
+export function serviceWaker(db: Db, log: Logger): (serviceId: string) => void {
+  // Services that are being woken. Further requests of a service cause no further work.
+  const waking = new Set<string>();
+  const keepTrying = async (serviceId: string) => {
     for (let attempt = 1; attempt <= TRIES; attempt++) {
       try {
-        return await this.#queue(serviceId);
+        return await queueWaking(db, serviceId);
       } catch (error) {
-        if (attempt === 1) this.#log.warn({ serviceId }, `a service was not woken: ${errorMessage(error)}`);
+        if (attempt === 1) log.warn({ serviceId }, `a service was not woken: ${errorMessage(error)}`);
         await delay(RETRY_MS, undefined, { ref: false });
       }
     }
-  }
+  };
+  return (serviceId) => {
+    if (waking.has(serviceId)) return;
+    waking.add(serviceId);
+    void keepTrying(serviceId).finally(() => waking.delete(serviceId));
+  };
+}
 
-  async #queue(serviceId: string): Promise<void> {
-    await this.#db.transaction(async (trx) => {
-      const service = await wakeService(trx, serviceId);
-      if (service === undefined) return;
-      if (service.ended) await queueRouting(trx, { service, actor: ACTOR });
-      const message = `A request wakes the service, which slept for ${Math.round(service.sleptMs / 1000)} s`;
-      const lines = [platformLine(message, Date.now())];
-      await insertLogBatches(trx, [{ serviceId, deploymentId: service.live_deployment_id, source: 'system', lines }]);
-      await trx.raw('select pg_notify(?, ?)', [CHANNELS.work, '']);
-    });
-  }
+async function queueWaking(db: Db, serviceId: string): Promise<void> {
+  await db.transaction(async (trx) => {
+    const service = await wakeService(trx, serviceId);
+    if (service === undefined) return;
+    if (service.ended) await queueRouting(trx, { service, actor: ACTOR });
+    const message = `A request wakes the service, which slept for ${Math.round(service.sleptMs / 1000)} s`;
+    const lines = [platformLine(message, Date.now())];
+    await insertLogBatches(trx, [{ serviceId, deploymentId: service.live_deployment_id, source: 'system', lines }]);
+    await trx.raw('select pg_notify(?, ?)', [CHANNELS.work, '']);
+  });
 }

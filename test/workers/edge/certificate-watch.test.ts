@@ -8,7 +8,7 @@ import { expect } from 'chai';
 import { v7 as uuidv7 } from 'uuid';
 import { createAlert } from '../../../shared/alerts/store.js';
 import { createLogger } from '../../../shared/core/log.js';
-import { CertificateWatch } from '../../../workers/edge/caddy/certificate-watch.js';
+import { checkCertificates } from '../../../workers/edge/caddy/certificate-watch.js';
 import { makeCertificates, NO_OPENSSL } from '../../support/certificates.js';
 import { makeService } from '../../support/factories.js';
 import { useTestDatabase } from '../../support/postgres.js';
@@ -58,9 +58,9 @@ suite('The certificates of domains', () => {
     server.on('tlsClientError', () => undefined);
     await once(server, 'listening');
     const { port } = server.address() as AddressInfo;
-    const watch = new CertificateWatch({ db, log: createLogger('test', 'silent'), port });
-    await watch.look();
-    await watch.look();
+    const options = { db, log: createLogger('test', 'silent'), port };
+    await checkCertificates(options);
+    await checkCertificates(options);
     server.close();
     expect(asked).to.deep.equal(['shop.example.com']);
     const row = await db('domains').where({ hostname: 'shop.example.com' }).first();
@@ -69,7 +69,7 @@ suite('The certificates of domains', () => {
 
     // Nobody listens any more: what is known stays.
     await db('domains').update({ certificate_checked_at: new Date(0) });
-    await watch.look();
+    await checkCertificates(options);
     const after = await db('domains').where({ hostname: 'shop.example.com' }).first();
     expect(after.certificate_until).to.deep.equal(row.certificate_until);
     expect(Date.now() - after.certificate_checked_at.getTime()).to.be.below(60_000);

@@ -59,9 +59,7 @@ export class AdminApi {
     return { value: JSON.parse(text || 'null'), etag };
   }
 
-  /**
-   * Replaces the whole configuration. Throws an `interrupted` error if another process changed it since it was read.
-   */
+  /** Replaces the whole configuration. Throws an `interrupted` error if another process has changed it meanwhile. */
   async replaceConfig(value: unknown, etag: string): Promise<void> {
     const { status, text } = await this.#call('POST', { 'if-match': etag }, JSON.stringify(value));
     if (status === 412) throw new CaddyError('Caddy got another configuration at the same moment', 'interrupted');

@@ -3,16 +3,14 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { errorMessage } from '../../../shared/core/error-registry.js';
 import type { Logger } from '../../../shared/core/log.js';
-import type { Edge, EdgeFigures } from '../edge.js';
+import type { Edge } from '../edge.js';
 import { NodeEdge, type NodeEdgeOptions, TIMEOUTS } from '../proxy/node-edge.js';
 import type { RouteTable } from '../route-table.js';
-import { TrafficMeter } from '../traffic-meter.js';
 import { AdminApi, socketPathOf } from './admin-api.js';
-import { ConfigKeeper } from './config-keeper.js';
+import { keepConfig } from './config-keeper.js';
 import { Gate } from './readiness-gate.js';
-import { configParts } from './server-config.js';
+import { configParts, type ServerSettings } from './server-config.js';
 import { SocketFile } from './socket-file.js';
-import type { EdgeTls } from './tls-config.js';
 
 /**
  * How long each step of closing an edge waits for requests that are about to arrive, in milliseconds. Such a request
@@ -23,15 +21,11 @@ const POLL_INTERVAL_MS = 2_000;
 const WRITABLE_BY_OTHERS = 0o002;
 
 export interface CaddyEdgeOptions
-  extends Pick<NodeEdgeOptions, 'imagesDir' | 'log' | 'refresh' | 'wake' | 'timeouts' | 'limits' | 'traffic'> {
-  port: number;
+  extends Omit<NodeEdgeOptions, 'descriptor' | 'behindProxy'>,
+    Pick<ServerSettings, 'domain' | 'tls'> {
   /** The folder of the Unix sockets over which Caddy reaches this process. */
   socketDir: string;
-  /** The address of Caddy's admin API. */
   adminUrl: string;
-  /** The platform domain. Its subdomains are services. */
-  domain: string;
-  tls: EdgeTls | null;
 }
 
 /**
@@ -49,51 +43,35 @@ export class CaddyEdge implements Edge {
   readonly #gate = new Gate();
   readonly #edgeSocket: SocketFile;
   readonly #gateSocket: SocketFile;
-  #keeper: ConfigKeeper | null = null;
+  #endKeeping: (() => Promise<void>) | null = null;
   #watch: NodeJS.Timeout | undefined;
   #displaced = false;
 
   constructor(options: CaddyEdgeOptions) {
-    const {
-      adminUrl,
-      imagesDir,
-      log,
-      refresh,
-      wake,
-      socketDir,
-      port,
-      limits = {},
-      traffic = new TrafficMeter(),
-    } = options;
+    const { adminUrl, log, socketDir, port } = options;
     this.#options = options;
     this.#log = log;
     this.#api = new AdminApi(adminUrl);
     this.#edgeSocket = new SocketFile(join(socketDir, `${port}.sock`));
     this.#gateSocket = new SocketFile(join(socketDir, `${port}.gate.sock`));
-    const timeouts = options.timeouts ?? {};
-    const parts = { imagesDir, log, refresh, timeouts, limits, traffic, ...(wake === undefined ? {} : { wake }) };
-    this.#proxy = new NodeEdge({ port: 0, behindProxy: true, ...parts });
+    this.#proxy = new NodeEdge({ ...options, port: 0, behindProxy: true });
   }
 
-  get figures(): EdgeFigures {
+  get figures(): Edge['figures'] {
     return this.#proxy.figures;
   }
 
-  /**
-   * Writes Caddy's configuration and starts to accept requests. Throws `CaddyError` if Caddy does not respond or
-   * refuses the configuration.
-   */
+  /** Configures Caddy and starts to accept requests. Throws `CaddyError` if Caddy does not respond or refuses. */
   async listen(): Promise<void> {
     const { port, domain, tls } = this.#options;
     const sockets = { edge: this.#edgeSocket.path, gate: this.#gateSocket.path };
     const timeouts = { ...TIMEOUTS, ...this.#options.timeouts };
     await this.#warnOfOpenAdmin();
-    const keeper = new ConfigKeeper(this.#api, configParts({ domain, port, tls, sockets, timeouts }), this.#log);
     // Open the gate's socket last: when the gate admits a request, the edge must already be listening.
     await this.#edgeSocket.publish((path) => this.#proxy.listen(path));
     await this.#gateSocket.publish((path) => this.#gate.listen(path));
-    await keeper.start();
-    this.#keeper = keeper;
+    const parts = configParts({ domain, port, tls, sockets, timeouts });
+    this.#endKeeping = await keepConfig(this.#api, parts, this.#log);
     this.#watch = setInterval(() => void this.#look(), POLL_INTERVAL_MS);
   }
 
@@ -105,7 +83,7 @@ export class CaddyEdge implements Edge {
   /** Stops accepting requests. Caddy keeps its configuration, so that requests wait for the next edge process. */
   async close(): Promise<void> {
     clearInterval(this.#watch);
-    await this.#keeper?.close();
+    await this.#endKeeping?.();
     await this.#gateSocket.withdraw();
     await delay(SETTLE_MS);
     await this.#gate.close();

@@ -1,9 +1,8 @@
 import { connect } from 'node:tls';
-import type { Db } from '../../../shared/core/database/database-client.js';
+import { type Db, rowsOf } from '../../../shared/core/database/database-client.js';
 import { errorMessage } from '../../../shared/core/error-registry.js';
 import type { Logger } from '../../../shared/core/log.js';
 import { concurrently } from '../../core/concurrently.js';
-import { claimCertificateChecks, recordCertificate } from './certificate-store.js';
 
 /** Every `EVERY_MS` milliseconds, at most `BATCH` domains are checked whose last check was more than an hour ago. */
 const EVERY_MS = 60_000;
@@ -19,47 +18,49 @@ export interface CertificateWatchOptions {
   port: number;
 }
 
+/** Checks certificates on a timer. Returns a function that ends this. */
+export function watchCertificates(options: CertificateWatchOptions): () => Promise<void> {
+  let running: Promise<void> | null = null;
+  const timer = setInterval(() => {
+    running ??= checkCertificates(options).finally(() => {
+      running = null;
+    });
+  }, EVERY_MS);
+  return async () => {
+    clearInterval(timer);
+    await running;
+  };
+}
+
 /**
  * Records when the certificates of domains expire, if an alert rule watches them. Connects to this host's Caddy and
- * never to the address to which a tenant's domain resolves.
+ * never to the address to which a tenant's domain resolves. Never rejects.
  */
-export class CertificateWatch {
-  readonly #options: CertificateWatchOptions;
-  #timer: NodeJS.Timeout | undefined;
-  #running: Promise<void> | null = null;
-
-  constructor(options: CertificateWatchOptions) {
-    this.#options = options;
-  }
-
-  start(): void {
-    this.#timer = setInterval(() => void this.look(), EVERY_MS);
-  }
-
-  async close(): Promise<void> {
-    clearInterval(this.#timer);
-    await this.#running;
-  }
-
-  /** Checks the domains that are due. Joins a check that is already running. Never rejects. */
-  look(): Promise<void> {
-    this.#running ??= this.#look().finally(() => {
-      this.#running = null;
+export async function checkCertificates({ db, log, port }: CertificateWatchOptions): Promise<void> {
+  try {
+    await concurrently(await claimChecks(db), AT_ONCE, async ({ id, hostname }) => {
+      const until = await validUntil(port, hostname);
+      if (until !== null) await db('domains').where({ id }).update({ certificate_until: until });
     });
-    return this.#running;
+  } catch (error) {
+    log.debug(`certificates were not looked at: ${errorMessage(error)}`);
   }
+}
 
-  async #look(): Promise<void> {
-    const { db, log, port } = this.#options;
-    try {
-      await concurrently(await claimCertificateChecks(db, BATCH), AT_ONCE, async ({ id, hostname }) => {
-        const until = await validUntil(port, hostname);
-        if (until !== null) await recordCertificate(db, id, until);
-      });
-    } catch (error) {
-      log.debug(`certificates were not looked at: ${errorMessage(error)}`);
-    }
-  }
+/** Claims domains that an alert rule watches and whose certificate was not checked for an hour. */
+function claimChecks(db: Db): Promise<{ id: string; hostname: string }[]> {
+  return rowsOf(
+    db,
+    `with due as (
+       select d.id from domains d
+        where d.status = 'active' and d.leads_here and d.released_at is null
+          and (d.certificate_checked_at is null or d.certificate_checked_at < now() - interval '1 hour')
+          and exists (select from alert_rules r where r.metric = 'certificate' and r.workspace_id = d.workspace_id
+                         and (r.service_id is null or r.service_id = d.service_id))
+        order by d.certificate_checked_at nulls first limit ${BATCH} for update of d skip locked
+     )
+     update domains d set certificate_checked_at = now() from due where d.id = due.id returning d.id, d.hostname`,
+  );
 }
 
 /** Returns when the certificate that Caddy presents for a name expires; null if it presents none. */

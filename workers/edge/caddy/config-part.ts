@@ -10,9 +10,7 @@ export interface ConfigPart {
   last?: boolean;
   /** The value to write; null if a value at the path is to be removed. */
   value: unknown;
-  /**
-   * Returns true if the edge wrote the current value, which may then be replaced. If absent, any value may be replaced.
-   */
+  /** Returns true if the edge wrote the current value and may replace it. If absent, any value may be replaced. */
   ours?: (present: unknown) => boolean;
 }
 
@@ -44,10 +42,7 @@ function insert(config: Json, part: ConfigPart): void {
   else parent[key] = part.value;
 }
 
-/**
- * Returns the list with the part. Caddy uses the first element that matches, so a new part is first unless `last` is
- * set.
- */
+/** Returns the list with the part. Caddy uses the first element that matches, so a new part is first or `last`. */
 function withElement(present: unknown, part: ConfigPart): unknown[] {
   const list: unknown[] = Array.isArray(present) ? present : [];
   const index = list.findIndex((element) => isObject(element) && element['@id'] === part.id);

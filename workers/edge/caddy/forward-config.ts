@@ -25,15 +25,9 @@ const TRY_AGAIN_MS = 50;
  * first, a request could be sent on a closing connection.
  */
 const KEEP_ALIVE_MS = 30_000;
-/**
- * How much longer Caddy waits for a response than the edge waits for replicas, in milliseconds. Thus visitors get the
- * edge's error page, not Caddy's.
- */
+/** How much longer Caddy waits than the edge, in milliseconds, so that visitors get the edge's error page. */
 const MARGIN_MS = 60_000;
-/**
- * Matches requests that need no gate: Caddy's HTTP client itself retries them if a kept connection was closed
- * meanwhile.
- */
+/** Matches requests that need no gate: Caddy itself retries them if a kept connection was closed meanwhile. */
 const REPEATABLE = { method: ['GET', 'HEAD', 'OPTIONS'], not: [{ header: { 'Content-Length': ['*'] } }] };
 /** Matches no request, so that Caddy never sends a request to the edge twice. */
 const NEVER = { method: ['NEVER'] };
@@ -76,8 +70,12 @@ function throughGate(settings: ForwardSettings): Json {
  * forwards an upgrade only if `Connection` is `Upgrade`, so every request gets this value.
  */
 function hideConnection(): Json[] {
-  const set = (name: string, value: string) => ({ handler: 'headers', request: { set: { [name]: [value] } } });
-  return [set(CONNECTION, headerValue('Connection')), set('Connection', 'Upgrade')];
+  return [setHeader(CONNECTION, headerValue('Connection')), setHeader('Connection', 'Upgrade')];
+}
+
+/** Returns a handler that sets a header of the request. */
+export function setHeader(name: string, value: string): Json {
+  return { handler: 'headers', request: { set: { [name]: [value] } } };
 }
 
 function headerValue(header: string): string {

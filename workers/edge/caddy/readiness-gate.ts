@@ -1,12 +1,11 @@
+import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import { MAX_HEADER_BYTES } from '../proxy/replicas/replica-connections.js';
 import type { RouteTable } from '../route-table.js';
 
 /** The path that responds with 204 while the edge accepts requests. */
 export const READY_PATH = '/.ranvier/ready';
-/**
- * The path that responds to `?domain=` with 200 if that host is served and resolves to this platform, otherwise 404.
- */
+/** The path that responds to `?domain=` with 200 if that host is served and resolves to this platform, else 404. */
 export const HOST_PATH = '/.ranvier/host';
 
 /** How long the gate keeps an idle connection, in milliseconds: longer than Caddy does. */
@@ -37,14 +36,8 @@ export class Gate {
     this.#table = table;
   }
 
-  listen(path: string): Promise<void> {
-    return new Promise((resolve, reject) => {
-      this.#server.once('error', reject);
-      this.#server.listen({ path }, () => {
-        this.#server.off('error', reject);
-        resolve();
-      });
-    });
+  async listen(path: string): Promise<void> {
+    await once(this.#server.listen({ path }), 'listening');
   }
 
   /** Responds to the requests that have arrived, then closes. */

@@ -2,7 +2,7 @@ import { PAGES, type Page, pageHeaders, rendered } from '../proxy/error-pages.js
 import { REQUEST_ID } from '../proxy/proxy-headers.js';
 import { MAX_HEADER_BYTES } from '../proxy/replicas/replica-connections.js';
 import type { ConfigPart } from './config-part.js';
-import { type EdgeSockets, forwardRoutes, milliseconds } from './forward-config.js';
+import { type EdgeSockets, forwardRoutes, milliseconds, setHeader } from './forward-config.js';
 import { certificateParts, type EdgeTls, redirectConfig } from './tls-config.js';
 
 const SERVER_PATH = ['apps', 'http', 'servers', 'ranvier'];
@@ -47,7 +47,7 @@ function serverConfig(settings: ServerSettings): Json {
     idle_timeout: milliseconds(CLIENT_KEEP_ALIVE_MS),
     max_header_bytes: MAX_HEADER_BYTES,
     routes: [
-      { match: [{ not: [requestIdMatch()] }], handle: [setRequestId('{http.request.uuid}')] },
+      { match: [{ not: [requestIdMatch()] }], handle: [setHeader('X-Request-Id', '{http.request.uuid}')] },
       ...forwardRoutes(settings),
     ],
     errors: { routes: errorRoutes() },
@@ -56,10 +56,6 @@ function serverConfig(settings: ServerSettings): Json {
 
 function requestIdMatch(): Json {
   return { header_regexp: { 'X-Request-Id': { pattern: REQUEST_ID.source } } };
-}
-
-function setRequestId(value: string): Json {
-  return { handler: 'headers', request: { set: { 'X-Request-Id': [value] } } };
 }
 
 /** Returns the routes for Caddy's own errors, with the text of the edge's pages. */

@@ -2,9 +2,7 @@ import type { SideName } from '../../../shared/deployments/canary-store.js';
 import type { Upstream } from '../proxy/replicas/upstream.js';
 import type { ServiceTraffic } from '../traffic-meter.js';
 
-/**
- * A canary as an edge serves it: its percentage of visitors, the new release's replicas, and counters of both releases.
- */
+/** A canary as an edge serves it: its percentage of visitors, the new release's replicas, and both counters. */
 export interface LiveCanary {
   deploymentId: string;
   percent: number;

@@ -7,9 +7,7 @@ const COOKIE = 'ranvier_canary';
 /** How long a browser keeps the cookie, in seconds: as long as the longest canary. */
 const MAX_AGE = 86_400;
 const NONE: ReadonlySet<string> = new Set();
-/**
- * A response that ended too early is counted with this status and not with its own, because it must count as an error.
- */
+/** The status under which a response that ended too early is counted, because it must count as an error. */
 const BROKEN = 502;
 
 /**
@@ -21,10 +19,7 @@ export function sideInCookie(header: string | undefined, deploymentId: string): 
   return id === deploymentId.slice(-12) ? (side as SideName) : null;
 }
 
-/**
- * Chooses the release for a new visitor at random: the new one in `percent` of 100 cases. `chance` is a random number,
- * at least 0 and below 1.
- */
+/** Chooses the release for a visitor: the new one in `percent` of 100 cases. `chance` is random, from 0 to below 1. */
 export function drawnSide(percent: number, chance: number): SideName {
   return chance < percent / 100 ? 'new' : 'previous';
 }

@@ -47,7 +47,6 @@ export function answer(exchange: Exchange, sources: AnswerSources, rulesApplied 
   }
 }
 
-/** Returns the requested URL with another host. */
 function addressOn(host: string, { req, client }: Exchange): string {
   const port = /:\d+$/.exec(req.headers.host ?? '')?.[0] ?? '';
   return `${client.protocol}://${host}${port}${printable(req.url ?? '/')}`;

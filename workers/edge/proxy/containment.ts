@@ -10,10 +10,7 @@ export interface ContainmentOptions {
   counters: EdgeCounters;
   /** Fields for log lines about the exchange: its host and request id. */
   labels: Record<string, string>;
-  /**
-   * Aborts the exchange. May be called several times, and must work in any state, because an exception can occur
-   * anywhere.
-   */
+  /** Aborts the exchange. May be called several times and in any state, because an exception can occur anywhere. */
   end: (error: unknown) => void;
 }
 
@@ -36,10 +33,7 @@ export class Containment {
     this.#options = options;
   }
 
-  /**
-   * Runs code that uses libraries with their own callbacks. Everything that it starts, timers included, belongs to this
-   * exchange until `ended` is called.
-   */
+  /** Runs code of libraries with their own callbacks. All that it starts belongs to this exchange until `ended`. */
   run<T>(work: () => T): T {
     if (!this.#hasContext) contexts += 1;
     this.#hasContext = true;
@@ -48,7 +42,6 @@ export class Containment {
     return current.run(this, work);
   }
 
-  /** Must be called when the exchange has ended. */
   ended(): void {
     if (!this.#hasContext) return;
     this.#hasContext = false;

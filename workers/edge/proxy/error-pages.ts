@@ -8,127 +8,77 @@ export interface Page {
   code: string;
   title: string;
   message: string;
-  headers?: Record<string, string>;
+  headers: Record<string, string>;
 }
 
-const RETRY_SHORTLY = { 'Retry-After': '5' };
-const MAINTENANCE_HEADERS = { 'Retry-After': '120' };
+const SOON = { 'Retry-After': '5' };
+const LATER = { 'Retry-After': '120' };
+
+function page(
+  status: number,
+  code: string,
+  title: string,
+  message: string,
+  headers: Record<string, string> = {},
+): Page {
+  return { status, code, title, message, headers };
+}
 
 export const PAGES = {
-  unknownHost: {
-    status: 404,
-    code: 'unknown_host',
-    title: 'Not found',
-    message: 'No service answers at this address.',
-  },
-  notFound: { status: 404, code: 'not_found', title: 'Not found', message: 'There is no such page here.' },
-  notAllowed: {
-    status: 403,
-    code: 'address_not_allowed',
-    title: 'Forbidden',
-    message: 'This service does not admit your network address.',
-  },
-  maintenance: {
-    status: 503,
-    code: 'maintenance',
-    title: 'Under maintenance',
-    message: 'This service is being worked on and will be back soon.',
-    headers: MAINTENANCE_HEADERS,
-  },
-  suspended: {
-    status: 503,
-    code: 'service_suspended',
-    title: 'Suspended',
-    message: 'This service is suspended.',
-    headers: MAINTENANCE_HEADERS,
-  },
-  not_deployed: {
-    status: 503,
-    code: 'not_deployed',
-    title: 'Not deployed yet',
-    message: 'This service has no release yet.',
-    headers: RETRY_SHORTLY,
-  },
-  no_ready_replica: {
-    status: 503,
-    code: 'no_ready_replica',
-    title: 'Not available',
-    message: 'No replica of this service is ready at the moment.',
-    headers: RETRY_SHORTLY,
-  },
-  badGateway: {
-    status: 502,
-    code: 'bad_gateway',
-    title: 'Bad gateway',
-    message: 'The service did not give a valid answer.',
-  },
-  gatewayTimeout: {
-    status: 504,
-    code: 'gateway_timeout',
-    title: 'Gateway time-out',
-    message: 'The service did not answer in time.',
-  },
-  requestTimeout: {
-    status: 408,
-    code: 'request_timeout',
-    title: 'Request time-out',
-    message: 'The request was not received in time.',
-  },
-  tooManyRequests: {
-    status: 429,
-    code: 'too_many_requests',
-    title: 'Too many requests',
-    message: 'Too many requests from your network address are under way.',
-    headers: RETRY_SHORTLY,
-  },
-  rateLimited: {
-    status: 429,
-    code: 'rate_limited',
-    title: 'Too many requests',
-    message: 'Your network address has sent more requests than this service admits. Try again later.',
-  },
-  unauthorized: {
-    status: 401,
-    code: 'unauthorized',
-    title: 'Unauthorized',
-    message: 'This page needs a user name and a password.',
-  },
-  passwordsWait: {
-    status: 503,
-    code: 'passwords_wait',
-    title: 'Not available',
-    message: 'Too many passwords are being checked at the moment.',
-    headers: { 'Retry-After': '1' },
-  },
-  methodNotAllowed: {
-    status: 405,
-    code: 'method_not_allowed',
-    title: 'Method not allowed',
-    message: 'A static site can only be read.',
-    headers: { Allow: 'GET, HEAD' },
-  },
-  rangeNotSatisfiable: {
-    status: 416,
-    code: 'range_not_satisfiable',
-    title: 'Range not satisfiable',
-    message: 'The file has no such part.',
-  },
-  preconditionFailed: {
-    status: 412,
-    code: 'precondition_failed',
-    title: 'Precondition failed',
-    message: 'The file is not the one the request names.',
-  },
-  internalError: {
-    status: 500,
-    code: 'internal_error',
-    title: 'Internal error',
-    message: 'The edge could not answer this request.',
-  },
-} as const satisfies Record<string, Page>;
+  unknownHost: page(404, 'unknown_host', 'Not found', 'No service answers at this address.'),
+  notFound: page(404, 'not_found', 'Not found', 'There is no such page here.'),
+  notAllowed: page(403, 'address_not_allowed', 'Forbidden', 'This service does not admit your network address.'),
+  maintenance: page(
+    503,
+    'maintenance',
+    'Under maintenance',
+    'This service is being worked on and will be back soon.',
+    LATER,
+  ),
+  suspended: page(503, 'service_suspended', 'Suspended', 'This service is suspended.', LATER),
+  not_deployed: page(503, 'not_deployed', 'Not deployed yet', 'This service has no release yet.', SOON),
+  no_ready_replica: page(
+    503,
+    'no_ready_replica',
+    'Not available',
+    'No replica of this service is ready at the moment.',
+    SOON,
+  ),
+  badGateway: page(502, 'bad_gateway', 'Bad gateway', 'The service did not give a valid answer.'),
+  gatewayTimeout: page(504, 'gateway_timeout', 'Gateway time-out', 'The service did not answer in time.'),
+  requestTimeout: page(408, 'request_timeout', 'Request time-out', 'The request was not received in time.'),
+  tooManyRequests: page(
+    429,
+    'too_many_requests',
+    'Too many requests',
+    'Too many requests from your network address are under way.',
+    SOON,
+  ),
+  rateLimited: page(
+    429,
+    'rate_limited',
+    'Too many requests',
+    'Your network address has sent more requests than this service admits. Try again later.',
+  ),
+  unauthorized: page(401, 'unauthorized', 'Unauthorized', 'This page needs a user name and a password.'),
+  passwordsWait: page(503, 'passwords_wait', 'Not available', 'Too many passwords are being checked at the moment.', {
+    'Retry-After': '1',
+  }),
+  methodNotAllowed: page(405, 'method_not_allowed', 'Method not allowed', 'A static site can only be read.', {
+    Allow: 'GET, HEAD',
+  }),
+  rangeNotSatisfiable: page(416, 'range_not_satisfiable', 'Range not satisfiable', 'The file has no such part.'),
+  preconditionFailed: page(
+    412,
+    'precondition_failed',
+    'Precondition failed',
+    'The file is not the one the request names.',
+  ),
+  internalError: page(500, 'internal_error', 'Internal error', 'The edge could not answer this request.'),
+};
 
 export function badRequest(message: string): Page {
-  return { status: 400, code: 'bad_request', title: 'Bad request', message };
+  return page(400, 'bad_request', 'Bad request', message);
 }
 
 /** Returns the maintenance page with the owner's message. */

@@ -13,16 +13,13 @@ import type { ClientConnection } from './visitors/client-connection.js';
 export interface Exchange {
   req: IncomingMessage;
   res: ServerResponse;
-  /**
-   * Present if the client asked to upgrade this connection. `head` contains the bytes that the client has already sent.
-   */
+  /** Present if the client asked to upgrade this connection. `head` contains the bytes that it has already sent. */
   upgrade: { socket: Socket; head: Buffer } | null;
   requestId: string;
   client: Client;
   host: string;
   /** The client's connection, which may also carry later exchanges. */
   connection: ClientConnection;
-  /** Wraps this exchange's callbacks. */
   containment: Containment;
   /** Limits how many responses are compressed at the same time. */
   encoders: EncoderBudget;
@@ -33,10 +30,7 @@ export interface Exchange {
   canary: VisitorSide | null;
   /** Called once if the client's connection closes while a replica handles the request. */
   onClientGone: (() => void) | null;
-  /**
-   * Called once when an upgrade connects the client's socket to a replica's, because the response then emits no
-   * `close`.
-   */
+  /** Called once when an upgrade connects the client's socket to a replica's: the response then emits no `close`. */
   onJoined: () => void;
   /** True for an event stream, whose duration does not count as latency. */
   streams: boolean;

@@ -32,10 +32,6 @@ export class HeldRequests {
     this.#holdMs = holdMs;
   }
 
-  get size(): number {
-    return [...this.#byService.values()].reduce((sum, held) => sum + held.size, 0);
-  }
-
   /** Holds a request. Returns false if `MAX_HELD` requests of its service are already held. */
   hold(exchange: Exchange, route: Route, { resume, giveUp }: Pick<Held, 'resume' | 'giveUp'>): boolean {
     const { serviceId } = route;
@@ -55,10 +51,7 @@ export class HeldRequests {
     return true;
   }
 
-  /**
-   * Resumes the held requests whose route has changed, unless the new route has no replica either. `routeOf` returns a
-   * host's route.
-   */
+  /** Resumes the held requests whose route has changed, unless the new route has no replica either. */
   wake(routeOf: (host: string) => Route | undefined): void {
     for (const [serviceId, held] of this.#byService) {
       for (const entry of [...held]) {

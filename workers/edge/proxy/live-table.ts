@@ -17,10 +17,7 @@ export interface LiveRoute {
   canary: LiveCanary | null;
 }
 
-/**
- * The table that the proxy serves. The cost of a swap depends only on the number of routes that change. Replicas that
- * stay in the table keep their connections.
- */
+/** The table that the proxy serves. A swap costs only what changes, and replicas that stay keep their connections. */
 export class LiveTable {
   readonly #timeouts: ReplicaTimes;
   readonly #meter: TrafficMeter;
@@ -81,10 +78,7 @@ export class LiveTable {
     return live;
   }
 
-  /**
-   * Adds `change` to the number of routes of each upstream and counter that this route uses. Those that no route uses
-   * any more can be removed.
-   */
+  /** Adds `change` to the number of routes of each upstream and counter that this route uses. */
   #count(live: LiveRoute, change: 1 | -1): void {
     const counts = [live.traffic, ...(live.canary === null ? [] : [live.canary.new, live.canary.previous])];
     for (const used of [...counts, ...upstreamsOf(live)]) used.routes += change;

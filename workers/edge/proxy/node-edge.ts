@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -6,7 +7,7 @@ import { errorMessage } from '../../../shared/core/error-registry.js';
 import type { Logger } from '../../../shared/core/log.js';
 import { withTimeLimit } from '../../../shared/core/time-limit.js';
 import { countVisit } from '../canary/visitor-side.js';
-import type { Edge, EdgeFigures } from '../edge.js';
+import type { Edge } from '../edge.js';
 import type { RouteTable } from '../route-table.js';
 import { TrafficMeter } from '../traffic-meter.js';
 import { type AnswerSources, answer } from './answer-request.js';
@@ -40,7 +41,6 @@ export interface NodeEdgeOptions {
   limits?: Partial<ConnectionLimits>;
   /** Wakes a sleeping service. Never throws. */
   wake?: (serviceId: string) => void;
-  /** Counts the responses of each service. */
   traffic?: TrafficMeter;
 }
 
@@ -129,24 +129,17 @@ export class NodeEdge implements Edge {
     return (this.#server.address() as AddressInfo).port;
   }
 
-  get figures(): EdgeFigures {
+  get figures(): Edge['figures'] {
     const { size: connections } = this.#connections;
     return { ...this.#counters, connections, requests: this.#exchanges.value, upgraded: this.#upgraded.size };
   }
 
   /** Listens on the descriptor or port of the options (all addresses, IPv4 and IPv6), or on a Unix socket at a path. */
-  listen(path?: string): Promise<void> {
+  async listen(path?: string): Promise<void> {
     const { port, descriptor = null } = this.#options;
     const place = path !== undefined ? { path } : descriptor === null ? { port } : { fd: descriptor };
-    return new Promise((resolve, reject) => {
-      this.#server.once('error', reject);
-      const listening = () => {
-        this.#server.off('error', reject);
-        this.#server.on('error', (error) => this.#notAccepted(error));
-        resolve();
-      };
-      this.#server.listen(place, listening);
-    });
+    await once(this.#server.listen(place), 'listening');
+    this.#server.on('error', (error) => this.#notAccepted(error));
   }
 
   async apply(table: RouteTable, changed?: ReadonlySet<string>): Promise<void> {
@@ -193,10 +186,7 @@ export class NodeEdge implements Edge {
     }
   }
 
-  /**
-   * Logs, at most once in ten seconds, that connections could not be accepted, for example because no file descriptor
-   * was free.
-   */
+  /** Logs, at most once in ten seconds, that connections could not be accepted, for example without descriptors. */
   #notAccepted(error: Error): void {
     const now = performance.now();
     if (now - this.#lastNotAccepted < NOT_ACCEPTED_LOG_MS) return;

@@ -18,10 +18,7 @@ export interface EdgeSide {
   behindProxy: boolean;
 }
 
-/**
- * Creates the exchange for a request. An exception in it causes a 500 response, or closes the connection if a response
- * has already begun.
- */
+/** Creates the exchange for a request. An exception in it causes a 500 response, or closes a connection with one. */
 export function openExchange(
   { log, counters, encoders, behindProxy }: EdgeSide,
   { req, res, upgrade, connection, onJoined }: Pick<Exchange, 'req' | 'res' | 'upgrade' | 'connection' | 'onJoined'>,

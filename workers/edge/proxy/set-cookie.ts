@@ -8,20 +8,14 @@ export function withoutForeignDomain(cookie: string, host: string): string {
   return [pair, ...attributes.filter((attribute) => !isForeignDomain(attribute, host))].join(';');
 }
 
-/**
- * Returns true if an attribute is a `Domain` other than the host. Like browsers, splits at the first `=`, ignores case,
- * and ignores one leading dot.
- */
+/** Returns true for a `Domain` other than the host. Like browsers, ignores case and one leading dot. */
 function isForeignDomain(attribute: string, host: string): boolean {
   const [name = '', ...rest] = attribute.split('=');
   if (trimmed(name) !== 'domain') return false;
   return trimmed(rest.join('=')).replace(/^\./, '') !== host;
 }
 
-/**
- * Returns the text in lower case, without the padding that browsers strip from parts of a cookie. The padding is
- * whitespace and control characters.
- */
+/** Returns the text in lower case, without the whitespace and control characters that browsers strip around it. */
 function trimmed(text: string): string {
   let start = 0;
   let end = text.length;

@@ -7,17 +7,6 @@ export class Gauge {
     return this.#value;
   }
 
-  /** Increments the count. The first call of the returned function decrements it again. */
-  enter(): () => void {
-    this.add();
-    let left = false;
-    return () => {
-      if (left) return;
-      left = true;
-      this.remove();
-    };
-  }
-
   add(): void {
     this.#value += 1;
   }

@@ -19,10 +19,7 @@ class Rules {
   readonly #serve: () => void;
   readonly #pathname: string;
   readonly #request: MoveRequest;
-  /**
-   * The ways in which an application could read the path. A guard, such as a password rule, applies if one of them
-   * matches.
-   */
+  /** The ways in which an application could read the path. A guard applies if one of them matches. */
   readonly #paths: RulePath[];
   readonly #passed = new Set<Guard>();
   readonly #changes: HeaderChange[] = [];
@@ -44,7 +41,6 @@ class Rules {
     this.#paths = /%2f|%5c|\\/i.test(this.#pathname) ? [path, laxPath(this.#pathname)] : [path];
   }
 
-  /** Applies the remaining rules in order. */
   next(): void {
     const { steps } = this.#rules;
     while (this.#at < steps.length) {
@@ -59,9 +55,7 @@ class Rules {
     this.#end();
   }
 
-  /**
-   * Applies the rules from the site's own files. If a rule rewrites the path, also applies the guards of the new path.
-   */
+  /** Applies the rules from the site's files. If a rule rewrites the path, also applies the guards of the new path. */
   #end(): void {
     const { site, guards } = this.#rules;
     for (const guard of this.#isSite ? site.guards : []) {

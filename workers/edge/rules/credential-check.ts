@@ -7,10 +7,7 @@ import { verifyPassword } from '../../../shared/secrets/password.js';
 const MAX_KNOWN = 1_000;
 /** Maximum number of unfinished password checks of one rule. Each check takes some 50 ms. */
 const MAX_WAITING = 8;
-/**
- * Maximum number of password checks of all rules at the same time. Each occupies one of the four threads with which
- * Node.js also reads files.
- */
+/** Maximum number of checks of all rules at once. Each occupies one of the four threads that also read files. */
 const AT_ONCE = 2;
 
 /**

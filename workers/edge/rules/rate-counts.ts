@@ -35,7 +35,6 @@ export class RateCounts {
     return 0;
   }
 
-  /** Forgets all counts. */
   clear(): void {
     for (const client of this.#windows.keys()) this.#forget(client);
   }

@@ -23,7 +23,6 @@ export function checkedStatus(status: number | undefined): number {
 
 interface Asked {
   requestId: string;
-  /** The host that the client requested. */
   host: string;
 }
 

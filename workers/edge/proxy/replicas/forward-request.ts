@@ -45,10 +45,7 @@ class Forwarding {
   #body: RequestBody | null = null;
   #upstream: Upstream | null = null;
   readonly #failed: Upstream[] = [];
-  /**
-   * Replicas to which the request could not be sent, for example because they refused the connection. They may be tried
-   * again when no other is left.
-   */
+  /** Replicas to which the request could not be sent. They may be tried again when no other is left. */
   readonly #refused: Upstream[] = [];
   #refreshed = false;
   #attempts = 0;
@@ -70,7 +67,6 @@ class Forwarding {
     if (upgrade !== null && this.#request.upgrade === null) noticeEnd(upgrade.socket);
   }
 
-  /** Tries the next replica. */
   next(): void {
     const upstream = this.#attempts < MAX_ATTEMPTS ? this.#choose() : null;
     if (upstream === null) {

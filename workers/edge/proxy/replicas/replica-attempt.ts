@@ -16,7 +16,6 @@ import type { Upstream } from './upstream.js';
 /** The result of sending a request to one replica. */
 export type Outcome =
   | { type: 'answered' }
-  /** The client has closed the connection. */
   | { type: 'client-gone' }
   | {
       type: 'failed';
@@ -43,10 +42,7 @@ export class Attempt implements Dispatcher.DispatchHandler {
   /** Writes the body of the response; null if the whole body arrives in one piece. */
   #writer: PacedWriter | null = null;
   #begun = false;
-  /**
-   * The length that the response declares; null for a stream. The head of a stream is sent at once, so that the client
-   * sees that it is connected.
-   */
+  /** The declared length of the response; null for a stream, whose head is sent at once. */
   #length: number | null = null;
   #settled = false;
   #counted = true;

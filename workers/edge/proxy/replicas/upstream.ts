@@ -38,10 +38,7 @@ export class Upstream {
   }
 }
 
-/**
- * Returns the replica with the fewest requests in progress, except the excluded ones. Replicas that recently refused a
- * connection come last.
- */
+/** Returns the not excluded replica with the fewest requests. Those that recently refused a connection come last. */
 export function choose(upstreams: readonly Upstream[], excluded: readonly Upstream[]): Upstream | null {
   if (upstreams.length === 1 && excluded.length === 0) return upstreams[0] ?? null;
   const candidates = upstreams.filter((upstream) => !excluded.includes(upstream));

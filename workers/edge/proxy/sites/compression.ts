@@ -77,10 +77,7 @@ function isCompressible(status: number, header: (name: string) => string | undef
   );
 }
 
-/**
- * Returns the supported encoding that the client prefers. Null if it accepts none, or requests only a part of the
- * resource.
- */
+/** Returns the supported encoding that the client prefers; null if it accepts none or asks for a range. */
 function encodingFor(req: Request): Encoding | null {
   if (req.method === 'HEAD' || req.headers.range !== undefined) return null;
   const weights = new Map<string, number>();

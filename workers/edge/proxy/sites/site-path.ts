@@ -1,5 +1,6 @@
 import { realpath, stat } from 'node:fs/promises';
 import { join, relative, sep } from 'node:path';
+import { printable } from '../../rules/apply-rules.js';
 
 /** What a URL's path refers to in a published folder. */
 export type SitePath =
@@ -56,11 +57,6 @@ function withQuery(location: string, query: readonly string[]): string {
 async function page(root: string, path: string): Promise<SitePath> {
   const name = `${path}.html`;
   return (await kindWithin(root, name)) === 'file' ? { type: 'file', path: name } : MISSING;
-}
-
-/** Percent-encodes every byte of a query that a header must not contain. */
-function printable(query: string): string {
-  return query.replace(/[^\x21-\x7e]/g, (byte) => `%${byte.charCodeAt(0).toString(16).padStart(2, '0')}`);
 }
 
 /** Returns the parts of a path, each decoded once; null if a part could be read as more than one name. */

@@ -137,10 +137,8 @@ function sendFile(exchange: Exchange, root: string, path: string, caching: strin
     .pipe(res);
 }
 
-/** Pipes a file through an encoder into the response, if it should be compressed. */
 function compress(exchange: Exchange, file: Readable): void {
-  const { req, res } = exchange;
-  const { containment, encoders, connection } = exchange;
+  const { req, res, containment, encoders, connection } = exchange;
   const plain = Object.entries(res.getHeaders()).flatMap(([name, value]) => [name, String(value)]);
   const changed = changedHeaders(plain, exchange.headerChanges);
   const { headers, encoder } = encoded(req, res.statusCode, changed, () => encoders.take(connection.client));

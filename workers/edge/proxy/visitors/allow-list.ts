@@ -1,8 +1,6 @@
 import { BlockList, isIP } from 'node:net';
 
-/**
- * Compiles an allow list of IP ranges. An empty list becomes null, which admits everyone. Invalid entries admit no one.
- */
+/** Compiles an allow list of IP ranges. An empty list becomes null, which admits all. Invalid entries admit no one. */
 export function compileAllowList(ranges: readonly string[]): BlockList | null {
   if (ranges.length === 0) return null;
   const list = new BlockList();

@@ -74,10 +74,7 @@ export class Connections {
     return true;
   }
 
-  /**
-   * Counts a proxy's connection for the client whose request it carries, until `release`. Returns false if that client
-   * has reached its limit.
-   */
+  /** Counts a proxy's connection for its request's client until `release`. Returns false if it is at its limit. */
   carry(connection: ClientConnection, client: string): boolean {
     if (!this.#hasRoom(client)) return false;
     this.#uncount(connection);

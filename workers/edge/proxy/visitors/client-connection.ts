@@ -14,7 +14,6 @@ const CHEAP_LOOK = 64;
 /** Bytes that wait until one side reads them. */
 export interface Backlog {
   pending: number;
-  /** Total number of bytes that were read so far. */
   taken: number;
 }
 
@@ -26,10 +25,7 @@ export function backlogOf(socket: Socket): Backlog {
   return { pending, taken: socket.bytesWritten - pending };
 }
 
-/**
- * The value of `client` for an idle connection from a proxy in front of the edge: only a request tells for which client
- * the proxy uses it.
- */
+/** The `client` of a proxy's idle connection: only a request tells for which client the proxy uses it. */
 export const NO_CLIENT = 'proxy';
 
 /** One connection of a client, and whether it makes progress. */
@@ -80,31 +76,10 @@ export class ClientConnection {
 }
 
 /** A set of connections that chooses the one to close when there is no room for another. */
-export class ConnectionSet {
-  readonly #connections = new Set<ClientConnection>();
+export class ConnectionSet extends Set<ClientConnection> {
   /** The connections that could be closed at the last examination, the least useful last. */
   #spare: ClientConnection[] = [];
   #lookedAt = Number.NEGATIVE_INFINITY;
-
-  get size(): number {
-    return this.#connections.size;
-  }
-
-  add(connection: ClientConnection): void {
-    this.#connections.add(connection);
-  }
-
-  delete(connection: ClientConnection): void {
-    this.#connections.delete(connection);
-  }
-
-  has(connection: ClientConnection): boolean {
-    return this.#connections.has(connection);
-  }
-
-  [Symbol.iterator](): IterableIterator<ClientConnection> {
-    return this.#connections.values();
-  }
 
   /**
    * Returns the least useful connection; null if all are in use. Chooses from the client with the most spare

@@ -33,7 +33,6 @@ export class RequestBody extends Readable {
     return this.#touched;
   }
 
-  /** Called when the replica can take more data. */
   override _read(): void {
     if (!this.#touched) {
       this.#touched = true;

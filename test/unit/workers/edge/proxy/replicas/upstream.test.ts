@@ -5,7 +5,7 @@ describe('The choice of a replica', () => {
   const made: Upstream[] = [];
   function replica(requests: number): Upstream {
     const upstream = new Upstream({ id: 'r', address: '127.0.0.1', port: 1 }, { connectMs: 1, headersMs: 1 });
-    for (let i = 0; i < requests; i++) upstream.requests.enter();
+    for (let i = 0; i < requests; i++) upstream.requests.add();
     made.push(upstream);
     return upstream;
   }
