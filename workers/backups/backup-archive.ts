@@ -1,8 +1,8 @@
 import { createHash, type Hash } from 'node:crypto';
 import type { FileHandle } from 'node:fs/promises';
-import { pipeline, Readable } from 'node:stream';
+import { pipeline, promises, Readable } from 'node:stream';
 import { createGzip } from 'node:zlib';
-import { type Extract, type Pack, pack } from 'tar-stream';
+import { type Pack, pack } from 'tar-stream';
 import type { ServiceKind } from '../../shared/services/model.js';
 import { BackupError } from '../failures/explained-errors.js';
 import { EncryptArchive } from './archive-cipher.js';
@@ -10,14 +10,10 @@ import { megabytes } from './work-folders.js';
 
 /** Name of the last entry of an archive. An archive without it is incomplete. */
 export const MANIFEST = 'manifest.json';
-type Sink = ReturnType<Pack['entry']>;
 
 const READ_BYTES = 256 * 1024;
 export const MAX_ENTRIES = 1_000_000;
-/**
- * Maximum total length of the names of an archive's entries, in characters. Otherwise very deep folders could use up
- * the memory.
- */
+/** Maximum total length of the entries' names, in characters. Very deep folders could otherwise use up the memory. */
 const MAX_NAME_CHARACTERS = 64 * 1024 * 1024;
 
 /** The last entry of an archive: a list of the other entries, and what a check of the archive must find in them. */
@@ -50,7 +46,7 @@ export class ArchiveWriter {
 
   /** Returns the compressed and encrypted archive. The caller reads it while the entries are being written. */
   stream(key: Buffer, sealedKey: Buffer): Readable {
-    // The streams of tar-stream 3 are not Node.js streams.
+    // The pack of tar-stream 3 is no stream of Node.js.
     const plain = Readable.from(this.#pack, { objectMode: false });
     return pipeline(plain, createGzip({ level: 1 }), new EncryptArchive(key, sealedKey), () => {});
   }
@@ -75,10 +71,7 @@ export class ArchiveWriter {
     }
   }
 
-  /**
-   * Adds content of a fixed size. `read` returns the piece at a position, or an empty piece if the content has become
-   * shorter than `size`.
-   */
+  /** Adds content of a fixed size. `read` returns the piece at a position; an empty one if the content has shrunk. */
   async addContent(name: string, size: number, read: (position: number) => Promise<Buffer>): Promise<void> {
     await this.#add(name, size, contentOf(size, read));
   }
@@ -94,12 +87,12 @@ export class ArchiveWriter {
   /** Writes the manifest, which completes the archive. */
   async finish(about: Omit<Manifest, 'format' | 'folders' | 'files'>): Promise<Manifest> {
     const manifest: Manifest = { format: 1, ...about, folders: this.#folders, files: this.#files };
-    await this.#write(MANIFEST, Buffer.byteLength(JSON.stringify(manifest)), [Buffer.from(JSON.stringify(manifest))]);
+    const content = Buffer.from(JSON.stringify(manifest));
+    await this.#write(MANIFEST, content.length, [content]);
     this.#pack.finalize();
     return manifest;
   }
 
-  /** Makes the stream fail with this error. */
   fail(error: unknown): void {
     this.#pack.destroy(error instanceof Error ? error : new Error(String(error)));
   }
@@ -127,19 +120,7 @@ export class ArchiveWriter {
   }
 
   async #write(name: string, size: number, content: AsyncIterable<Buffer> | Iterable<Buffer>): Promise<void> {
-    let ended: (error?: Error | null) => void = () => {};
-    const end = new Promise<void>((resolve, reject) => {
-      ended = (error) => (error ? reject(error) : resolve());
-    });
-    // The promise may reject before anything awaits it, and Node.js would then end the process.
-    end.catch(() => undefined);
-    const entry = this.#pack.entry({ name, size, mode: 0o600 }, ended);
-    for await (const chunk of content) {
-      if (entry.write(chunk)) continue;
-      await Promise.race([drained(entry), end]);
-    }
-    entry.end();
-    await end;
+    await promises.pipeline(content, this.#pack.entry({ name, size, mode: 0o600 }));
   }
 }
 
@@ -168,17 +149,4 @@ async function* contentOf(size: number, read: (position: number) => Promise<Buff
 /** Returns true if an error means that the disk is full. */
 export function isDiskFull(error: unknown): boolean {
   return ['ENOSPC', 'EDQUOT'].includes((error as NodeJS.ErrnoException | null)?.code ?? '');
-}
-
-/** Resolves when a stream of tar-stream accepts more data, or has ended. */
-export function drained(stream: Extract | Sink): Promise<void> {
-  return new Promise((resolve) => {
-    const done = () => {
-      stream.off('drain', done);
-      stream.off('close', done);
-      resolve();
-    };
-    stream.on('drain', done);
-    stream.on('close', done);
-  });
 }

@@ -2,7 +2,6 @@ import type { ArchiveWriter, Manifest } from './backup-archive.js';
 
 /** What a backup copies: a running database, or the volumes of a service. */
 export interface BackupSource extends Pick<Manifest, 'kind' | 'version'> {
-  /** Current size of the data, in bytes. */
   readonly bytes: number;
   /** Maximum total size of the copied files, in bytes. */
   readonly maxBytes: number;

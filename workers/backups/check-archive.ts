@@ -8,12 +8,13 @@ import { limitsOf } from '../../shared/services/plan-catalog.js';
 import { DATA } from '../data/data-host.js';
 import { BackupError } from '../failures/explained-errors.js';
 import type { ReleaseSpec } from '../runtime/runtime-driver.js';
+import { verifyTar } from '../volumes/volume-tar.js';
 import type { JobDeps } from '../worker-deps.js';
 import type { Adoption } from './adopt-postgres.js';
 import type { Manifest } from './backup-archive.js';
 import { checkPostgres } from './postgres-check.js';
 import { unpackArchive } from './read-archive.js';
-import { verifyVolumes } from './read-volumes.js';
+import { readVolumes } from './read-volumes.js';
 import { checkRedis } from './redis-check.js';
 import type { VolumeFacts } from './volumes-source.js';
 import { MINUTE, timeFor } from './work-folders.js';
@@ -31,9 +32,7 @@ export interface CheckInput {
   folder: string;
   /** Id of the sandbox in which a fresh server opens the unpacked database. */
   id: string;
-  /**
-   * True if a database server will later use this folder as its data, so that everything must be flushed to the disk.
-   */
+  /** True if a database server will use this folder as its data, so that everything must be flushed to the disk. */
   durable: boolean;
   /** The database name, user name and password that replace those of another service's backup; null to keep them. */
   adopt?: Adoption | null;
@@ -51,7 +50,7 @@ export async function checkArchive(deps: JobDeps, input: CheckInput): Promise<st
   const { data, backups } = deps;
   const { content, key } = await openArchive(deps, backup, signal);
   if (!isDataKind(spec.kind)) {
-    const manifest = await verifyVolumes(content, { key, signal, maxBytes });
+    const manifest = await readVolumes(content, { key, signal, maxBytes }, () => verifyTar(signal));
     assertBelongs(manifest, backup);
     const { volumes } = manifest.facts as VolumeFacts;
     return `every byte of ${volumes.length === 1 ? 'its volume' : `its ${volumes.length} volumes`} was read back`;

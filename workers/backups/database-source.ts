@@ -9,9 +9,7 @@ import type { BackupSource } from './backup-source.js';
 import { copyPostgres } from './postgres-source.js';
 import { copyRedis } from './redis-source.js';
 
-/**
- * The copied files may have twice the size of the database plus this many bytes, because it can grow during the copy.
- */
+/** The copied files may have twice the size of the database plus this many bytes, because it can grow meanwhile. */
 const GROWTH_BYTES = 1024 ** 3;
 
 /** Opens a running database for its backup. */
@@ -48,7 +46,6 @@ async function openRunning(deps: DataAccessDeps, serviceId: string, helpers: Job
   }
 }
 
-/** Returns the size of a server's files, in bytes. */
 async function bytesOf({ kind, dataFolder, admin }: DataServer): Promise<number> {
   if (dataFolder !== null) return folderBytes(dataFolder);
   return kind === 'postgres' ? (await postgresBytes(admin)) + (await walBytes(admin)) : redisBytes(admin);

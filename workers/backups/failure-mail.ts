@@ -1,21 +1,14 @@
-import type { Db } from '../../shared/core/database/database-client.js';
 import { errorMessage } from '../../shared/core/error-registry.js';
-import type { Logger } from '../../shared/core/log.js';
-import { localTime, type Mailer } from '../../shared/core/mail.js';
+import { localTime } from '../../shared/core/mail.js';
 import type { ServiceRow } from '../../shared/services/rows.js';
 import { workspaceConfiguration } from '../../shared/workspaces/model.js';
 import { findWorkspace } from '../../shared/workspaces/store.js';
 import { recipientOf } from '../notifications/model.js';
-
-interface MailDeps {
-  db: Db;
-  mailer: Mailer;
-  log: Logger;
-}
+import type { JobDeps } from '../worker-deps.js';
 
 /** Sends an e-mail to the workspace's address, if it gets e-mails about failures. Tries once and never throws. */
 export async function mailFailedBackup(
-  { db, mailer, log }: MailDeps,
+  { db, mailer, log }: Pick<JobDeps, 'db' | 'mailer' | 'log'>,
   service: ServiceRow,
   cause: string,
 ): Promise<void> {

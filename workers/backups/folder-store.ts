@@ -1,8 +1,10 @@
 import { createReadStream } from 'node:fs';
-import { mkdir, open, readdir, rename, rm, rmdir, stat } from 'node:fs/promises';
+import { mkdir, open, readdir, rm, rmdir, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
 import { unlessAbsent } from '../../shared/core/exists.js';
+import { renameDurably } from '../core/rename-durably.js';
 import { BackupError } from '../failures/explained-errors.js';
 import type { BackupStore, StoredObject } from './backup-store.js';
 
@@ -21,23 +23,15 @@ export class FolderStore implements BackupStore {
   async write(name: string, archive: Readable, signal: AbortSignal): Promise<number> {
     const path = this.#path(name) + PARTIAL;
     await mkdir(dirname(path), { recursive: true, mode: 0o700 });
-    const file = await open(path, 'w', 0o600);
-    let size = 0;
+    // `flush` syncs the file, because a completed backup must survive a power failure.
+    const file = (await open(path, 'w', 0o600)).createWriteStream({ flush: true });
     try {
-      for await (const chunk of archive as AsyncIterable<Buffer>) {
-        signal.throwIfAborted();
-        await file.writeFile(chunk);
-        size += chunk.length;
-      }
-      // A completed backup must survive a power failure.
-      await file.sync();
-      return size;
+      await pipeline(archive, file, { signal });
+      return file.bytesWritten;
     } catch (error) {
-      archive.destroy();
       await rm(path, { force: true });
+      signal.throwIfAborted();
       throw error;
-    } finally {
-      await file.close();
     }
   }
 
@@ -51,8 +45,7 @@ export class FolderStore implements BackupStore {
 
   async publish(name: string): Promise<void> {
     const path = this.#path(name);
-    await rename(path + PARTIAL, path);
-    await syncFolder(dirname(path));
+    await renameDurably(path + PARTIAL, path);
   }
 
   async remove(name: string): Promise<void> {
@@ -89,14 +82,4 @@ async function namesIn(folder: string): Promise<string[]> {
     if (error.code === 'ENOENT' || error.code === 'ENOTDIR') return [];
     throw error;
   });
-}
-
-/** Syncs a folder, so that a rename in it survives a power failure. */
-async function syncFolder(path: string): Promise<void> {
-  const folder = await open(path, 'r');
-  try {
-    await folder.sync();
-  } finally {
-    await folder.close();
-  }
 }

@@ -1,6 +1,7 @@
 import { chmod, mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import { LastLines } from '../core/last-lines.js';
 import { quote } from '../core/quote.js';
 import { withinTime } from '../core/within-time.js';
 import { DATA } from '../data/data-host.js';
@@ -11,11 +12,8 @@ import { TenantFolder } from '../volumes/tenant-folder.js';
 
 const SOCKETS = 'sockets';
 const STOP = 'stop';
-const LAST_LINES = 5;
 const POLL_MS = 50;
-/**
- * How long an aborted server may take to exit, in milliseconds. Its copy is deleted, so no clean shutdown is needed.
- */
+/** How long an aborted server may take to exit, in milliseconds. Its copy is deleted, so it need not end cleanly. */
 const GRACE_MS = 1_000;
 
 export interface FreshServer {
@@ -29,9 +27,7 @@ export interface FreshServer {
   tools: readonly string[];
   /** Returns the server's command for /bin/sh, which runs in the folder of the check and must listen in `sockets`. */
   command: (paths: { data: string; sockets: string }) => string;
-  /**
-   * Timeout of the whole check, in milliseconds. Needed because the server may be any program that the tenant chose.
-   */
+  /** Timeout of the whole check, in milliseconds. The server may be any program that the tenant chose. */
   limitMs: number;
   signal: AbortSignal;
 }
@@ -76,7 +72,8 @@ async function runFresh<T>(
   };
   const inside = sandbox.pathOf(spec);
   const command = server.command({ data: `${inside}/${DATA}`, sockets: `${inside}/${SOCKETS}` });
-  const lines: string[] = [];
+  const output = new LastLines(5);
+  const said = () => output.lines.join(' · ');
   const over = new AbortController();
   let ended = false;
   const run = sandbox
@@ -86,10 +83,7 @@ async function runFresh<T>(
         signal: AbortSignal.any([signal, over.signal]),
         timeoutMs: server.limitMs,
         graceMs: GRACE_MS,
-        onLine: (line) => {
-          lines.push(line);
-          if (lines.length > LAST_LINES) lines.shift();
-        },
+        onLine: (line) => output.push(line),
       },
     )
     .finally(() => {
@@ -102,7 +96,7 @@ async function runFresh<T>(
       signal.throwIfAborted();
       if (ended) {
         await run;
-        throw new BackupError(`a fresh server does not open it: ${lines.join(' · ') || 'it said nothing'}`);
+        throw new BackupError(`a fresh server does not open it: ${said() || 'it said nothing'}`);
       }
       await delay(POLL_MS);
     }
@@ -111,7 +105,7 @@ async function runFresh<T>(
     const outcome = await run;
     signal.throwIfAborted();
     if (outcome.reason !== 'exited' || outcome.exitCode !== 0) {
-      throw new BackupError(`the fresh server did not end well (${JSON.stringify(outcome)}): ${lines.join(' · ')}`);
+      throw new BackupError(`the fresh server did not end well (${JSON.stringify(outcome)}): ${said()}`);
     }
     return result;
   } finally {

@@ -13,10 +13,7 @@ export async function hostOfSource({ db }: Pick<JobDeps, 'db'>, { id, kind }: Se
   return isDataKind(kind) ? ((await findDataServer(db, id))?.host_id ?? null) : hostOfVolumes(db, id);
 }
 
-/**
- * Opens the data of a service for a backup. The data must be stored on this host. Throws `BackupError` or
- * `ReleaseError` if it cannot be copied now.
- */
+/** Opens a service's data on this host for a backup. Throws `BackupError` or `ReleaseError` if it cannot be copied. */
 export function openSource(deps: JobDeps, service: ServiceRow, helpers: JobHelpers): Promise<BackupSource> {
   return isDataKind(service.kind) ? openDatabase(deps, service, helpers) : openVolumes(deps, service);
 }

@@ -2,10 +2,7 @@ import type { Config } from '../../shared/core/config.js';
 import type { BackupStore } from './backup-store.js';
 import { FolderStore } from './folder-store.js';
 
-/**
- * The stores that this host can reach. `all` may include one that BACKUP_STORE selected earlier, so that its archives
- * stay readable.
- */
+/** The stores that this host can reach. `all` may include an earlier BACKUP_STORE, whose archives stay readable. */
 export interface BackupStores {
   /** The store for new archives. */
   current: BackupStore;

@@ -8,10 +8,7 @@ import type { Sandbox } from '../sandbox/sandbox.js';
 import { withHold } from '../volumes/hold-service.js';
 import { isHeld } from '../volumes/holds.js';
 
-/**
- * Maximum time to wait until the service has no open deployment and no other operation holds its volumes, in
- * milliseconds.
- */
+/** Maximum time to wait for the end of a deployment or of another hold of the volumes, in milliseconds. */
 const WAIT_MS = 120_000;
 const POLL_MS = 1_000;
 /** Interval between renewals of the replicas' `paused_until`, in milliseconds. */

@@ -2,12 +2,14 @@ import { BACKUPS } from '../../shared/backups/kind.js';
 import { type BackupRow, objectName } from '../../shared/backups/model.js';
 import { recordArchive } from '../../shared/backups/store.js';
 import { errorMessage } from '../../shared/core/error-registry.js';
+import type { Payloads } from '../../shared/queues/work-catalog.js';
 import { SEALED, sealIn } from '../../shared/secrets/sealed-columns.js';
 import type { ServiceRow } from '../../shared/services/rows.js';
 import { getService } from '../../shared/services/store.js';
 import { discardTree } from '../core/remove-folders.js';
 import { withinTime } from '../core/within-time.js';
-import type { Handler, Outcome, Work } from '../engine/perform-record.js';
+import type { JobHelpers } from '../engine/job-helpers.js';
+import { type Handler, type Outcome, perform, type Work } from '../engine/perform-record.js';
 import { BackupError } from '../failures/explained-errors.js';
 import { Interrupted } from '../failures/interruption-errors.js';
 import { loadReleaseSpec } from '../releases/release-spec.js';
@@ -24,24 +26,28 @@ import { assertRoom, checkFolder, MINUTE, megabytes, timeFor } from './work-fold
 
 /** Delay in milliseconds after which a backup is due again if a worker on a host without the data has claimed it. */
 const ELSEWHERE_MS = 1_000;
-/**
- * A backup fails if no worker on the host with the data has claimed it this long after its creation, in milliseconds.
- */
+/** A backup fails if no worker on the data's host has claimed it this long after its creation, in milliseconds. */
 const MAX_WAIT_MS = 60 * 60_000;
 /** Timeout for copying into the store, in milliseconds: a fixed part, and a part for each gibibyte. */
 const COPY_MS = { always: 15 * MINUTE, perGigabyte: 5 * MINUTE };
+
+/** Handles the queue `backup`: performs one backup. If an earlier worker died during the backup, starts again. */
+export function backupJob(deps: JobDeps, { backupId }: Payloads['backup'], helpers: JobHelpers): Promise<string> {
+  return perform(deps, backupHandler(deps), backupId, helpers).finally(() => deps.dispatcher.wake());
+}
 
 /**
  * Performs a backup: copies the data into an archive, checks that archive, and publishes it. The check reads the whole
  * archive. A database's archive is also opened by a fresh server. If a worker loses its lease, the next attempt or a
  * sweep removes its archive.
  */
-export function backupHandler(deps: JobDeps): Handler<BackupRow> {
+function backupHandler(deps: JobDeps): Handler<BackupRow> {
   return {
     kind: BACKUPS,
     onEnd: { sealed_key: null },
     run: (work) => makeBackup(deps, work),
-    beforeEnd: ({ record }, { cause }) => say(deps, record, `Backup ${record.id} failed: ${cause}`, 'error'),
+    beforeEnd: ({ record: { id, service_id } }, { cause }) =>
+      deps.logs.sayToLive(service_id, `Backup ${id} failed: ${cause}`, 'error'),
     async afterEnd({ record }, { cause }) {
       const { id: backupId, service_id: serviceId } = record;
       deps.log.warn({ event: 'backup.failed', backupId, serviceId }, `a backup failed: ${cause}`);
@@ -63,7 +69,7 @@ async function makeBackup(deps: JobDeps, { record: backup, signal, helpers }: Wo
   try {
     const { sizeBytes, dataBytes, sentence } = await makeArchive(deps, backup, service, source, signal);
     // Log first: the log must be complete when the backup is shown as finished.
-    await say(deps, backup, `Backup ${backup.id} succeeded: ${sentence}`);
+    await deps.logs.sayToLive(service.id, `Backup ${backup.id} succeeded: ${sentence}`);
     return { event: 'succeeded', set: { size_bytes: sizeBytes, data_bytes: dataBytes, error: '' } };
   } catch (error) {
     throw isDiskFull(error) ? new BackupError('the disk is full') : error;
@@ -162,20 +168,15 @@ async function copy(
     return remarks;
   };
   let cause: unknown = null;
-  const first = (error: unknown) => {
+  const endBoth = (error: unknown): never => {
     cause ??= error;
     archive.fail(error);
     failed.abort(error);
+    throw error;
   };
   const [filled, written] = await Promise.allSettled([
-    fill().catch((error: unknown) => {
-      first(error);
-      throw error;
-    }),
-    store.write(object, archive.stream(key, sealedKey), either).catch((error: unknown) => {
-      first(error);
-      throw error;
-    }),
+    fill().catch(endBoth),
+    store.write(object, archive.stream(key, sealedKey), either).catch(endBoth),
   ]);
   if (filled.status === 'rejected' || written.status === 'rejected') throw cause;
   return { sizeBytes: written.value, remarks: filled.value };
@@ -194,14 +195,4 @@ function leave(backup: BackupRow): Outcome {
     throw new BackupError('the host that has the volume is away');
   }
   return { laterInMs: ELSEWHERE_MS, says: 'left to the host that has the volume' };
-}
-
-async function say(
-  deps: JobDeps,
-  { service_id: serviceId }: BackupRow,
-  message: string,
-  level: 'info' | 'error' = 'info',
-): Promise<void> {
-  const deploymentId = (await getService(deps.db, serviceId))?.live_deployment_id ?? null;
-  if (deploymentId !== null) await deps.logs.say({ serviceId, deploymentId }, message, level);
 }

@@ -93,8 +93,7 @@ async function swapIn({ target, before, fresh, signal }: Swap): Promise<void> {
   try {
     await target.whileStopped(async (lost) => {
       const current = () => AbortSignal.any([signal, lost]).throwIfAborted();
-      const parts: RestorePart[] = [];
-      for (const part of target.parts) if ((await part.files.names()).includes(fresh)) parts.push(part);
+      const parts = await partsWith(fresh, target);
       try {
         for (const { files, entry } of parts) {
           current();
@@ -120,14 +119,19 @@ async function swapIn({ target, before, fresh, signal }: Swap): Promise<void> {
 
 /** Puts the previous data back if it was moved aside, and removes the restored data that replaced it. */
 async function swapBack({ target, before, fresh, signal }: Swap): Promise<void> {
-  const parts: RestorePart[] = [];
-  for (const part of target.parts) if ((await part.files.names()).includes(before)) parts.push(part);
+  const parts = await partsWith(before, target);
   if (parts.length === 0) return;
   await target.whileStopped(async (lost) => {
     AbortSignal.any([signal, lost]).throwIfAborted();
     for (const part of parts) await putBack(part, before, fresh);
   });
   for (const { files } of parts) await files.remove(refusedName(fresh));
+}
+
+async function partsWith(name: string, { parts }: RestoreTarget): Promise<RestorePart[]> {
+  const found: RestorePart[] = [];
+  for (const part of parts) if ((await part.files.names()).includes(name)) found.push(part);
+  return found;
 }
 
 async function putBack({ files, entry }: RestorePart, before: string, fresh: string): Promise<void> {
@@ -147,7 +151,7 @@ async function confirm(swap: Swap): Promise<void> {
   const { target, before, signal } = swap;
   // The dead worker may not have written the marker, a file with the service's id. Without it the service does not
   // start.
-  for (const { files } of target.parts) if ((await files.names()).includes(before)) await files.writeMarker();
+  for (const { files } of await partsWith(before, target)) await files.writeMarker();
   if (await target.isRunning()) return;
   try {
     // Restarts the service: `whileStopped` stops it, does nothing here, and starts it again.

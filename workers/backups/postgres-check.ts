@@ -23,10 +23,7 @@ export interface PostgresFigures {
 
 const HBA = 'check_hba.conf';
 const SOCKET = '.s.PGSQL.5432';
-/**
- * PostgreSQL can verify heaps since the first of these versions, and has a setting to disable event triggers since the
- * second.
- */
+/** The first versions of PostgreSQL that can verify heaps, and that have a setting to disable event triggers. */
 const VERIFIES_HEAPS = 14;
 const SWITCHES_EVENT_TRIGGERS = 17;
 /** The class of the error codes that a server sends while it starts, recovers or shuts down. */
@@ -179,10 +176,7 @@ const HEAPS = `select c.oid, format('%I.%I', n.nspname, c.relname) as name,
   from pg_class c join pg_namespace n on n.oid = c.relnamespace join pg_am a on a.oid = c.relam
  where c.relkind in ('r', 't', 'm') and c.relpersistence <> 't' and a.amname = 'heap' order by c.oid`;
 
-/**
- * Selects B-tree indexes. An index on expressions or with a condition is not compared with its table, because that
- * would call functions of the tenant.
- */
+/** Selects B-trees. Comparing one with expressions or a condition with its table would call the tenant's functions. */
 const B_TREES = `select c.oid, format('%I.%I', n.nspname, c.relname) as name, i.indexprs is null and i.indpred is null as plain
   from pg_index i join pg_class c on c.oid = i.indexrelid join pg_namespace n on n.oid = c.relnamespace
   join pg_am a on a.oid = c.relam

@@ -1,16 +1,10 @@
 import type pg from 'pg';
 import { unlessAbsent } from '../../shared/core/exists.js';
+import type { DataServer } from '../data/server-access.js';
 import { withSession } from '../data/server-session.js';
 import { BackupError } from '../failures/explained-errors.js';
 import type { ArchiveWriter } from './backup-archive.js';
-import { filesThroughServer, localFiles, type ServerFiles } from './server-files.js';
-
-/** How to read a running PostgreSQL. */
-export interface PostgresSource {
-  /** The data folder; null if this host cannot read it, and the server sends its files instead. */
-  dataFolder: string | null;
-  admin: { host: string; port: number; user: string; password: string; database: string };
-}
+import { FilesThroughServer, localFiles, type ServerFiles } from './server-files.js';
 
 /** What a check of the backup must find. */
 export interface PostgresFacts {
@@ -20,9 +14,7 @@ export interface PostgresFacts {
   user: string;
 }
 
-/**
- * Folders whose content is left out: PostgreSQL creates it again when it starts, or only the running server needs it.
- */
+/** Folders whose content is left out: PostgreSQL creates it when it starts, or only the running server needs it. */
 const EMPTIED = [
   'pg_wal',
   'pg_replslot',
@@ -45,13 +37,13 @@ const MAX_SEGMENTS = 100_000;
  * server drops the replication slot that retains the segments.
  */
 export async function copyPostgres(
-  { dataFolder, admin }: PostgresSource,
+  { dataFolder, admin }: Pick<DataServer, 'dataFolder' | 'admin'>,
   archive: ArchiveWriter,
   label: string,
   signal: AbortSignal,
 ): Promise<PostgresFacts> {
   return withSession({ ...admin, database: 'postgres' }, { signal, name: 'ranvier backup' }, async (client) => {
-    const files = dataFolder === null ? filesThroughServer(client) : await localFiles(dataFolder);
+    const files = dataFolder === null ? new FilesThroughServer(client) : await localFiles(dataFolder);
     return copy(client, files, admin.user, archive, label, signal).finally(() => files.close());
   });
 }

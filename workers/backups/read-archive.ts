@@ -1,14 +1,15 @@
 import { createHash } from 'node:crypto';
-import { mkdir, open } from 'node:fs/promises';
+import { createWriteStream } from 'node:fs';
+import { mkdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { pipeline, type Readable } from 'node:stream';
+import { pipeline, promises, type Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { createGunzip } from 'node:zlib';
-import { type Entry, type Extract, extract } from 'tar-stream';
+import { type Entry, extract } from 'tar-stream';
 import { errorMessage } from '../../shared/core/error-registry.js';
 import { BackupError, ExplainedError } from '../failures/explained-errors.js';
 import { DecryptArchive } from './archive-cipher.js';
-import { drained, isDiskFull, MANIFEST, type Manifest } from './backup-archive.js';
+import { isDiskFull, MANIFEST, type Manifest } from './backup-archive.js';
 import { megabytes } from './work-folders.js';
 
 const MAX_MANIFEST_BYTES = 512 * 1024 * 1024;
@@ -16,7 +17,6 @@ const MAX_MANIFEST_BYTES = 512 * 1024 * 1024;
 export interface ReadOptions {
   key: Buffer;
   signal: AbortSignal;
-  /** Maximum total size of all files, in bytes. */
   maxBytes?: number;
   /** Consumes the content of a file. Called for one entry after another. */
   take: (name: string, content: AsyncIterable<Buffer>) => Promise<void>;
@@ -33,8 +33,8 @@ export async function readArchive(
 ): Promise<Manifest> {
   let bytes = 0;
   const entries = extract();
-  const plain = pipeline(archive, new DecryptArchive(key), createGunzip(), () => {});
-  const feed = pump(plain, entries);
+  // If one of these streams fails, `entries` fails with its error.
+  pipeline(archive, new DecryptArchive(key), createGunzip(), entries, () => {});
   const found = new Map<string, { size: number; sha256: string }>();
   let manifest: Manifest | null = null;
   try {
@@ -50,9 +50,7 @@ export async function readArchive(
       if (name === MANIFEST) manifest = await readManifest(entry, size);
       else found.set(name, await takeFile(entry, name, take, signal));
     }
-    await feed;
   } catch (error) {
-    plain.destroy();
     signal.throwIfAborted();
     if (error instanceof ExplainedError || isDiskFull(error)) throw error;
     throw new BackupError(`the archive cannot be read: ${errorMessage(error)}`);
@@ -101,25 +99,7 @@ async function takeFile(
 
 async function unpackFile(content: AsyncIterable<Buffer>, path: string): Promise<void> {
   await mkdir(dirname(path), { recursive: true, mode: 0o700 });
-  const file = await open(path, 'wx', 0o600);
-  try {
-    for await (const chunk of content) await file.writeFile(chunk);
-  } finally {
-    await file.close();
-  }
-}
-
-/** Pipes a Node.js stream into a stream of tar-stream, whose interface differs. */
-async function pump(from: Readable, to: Extract): Promise<void> {
-  try {
-    for await (const chunk of from) {
-      if (to.destroyed) return;
-      if (!to.write(chunk)) await drained(to);
-    }
-    to.end();
-  } catch (error) {
-    to.destroy(error as Error);
-  }
+  await promises.pipeline(content, createWriteStream(path, { flags: 'wx', mode: 0o600 }));
 }
 
 async function readManifest(entry: Entry, size: number): Promise<Manifest> {

@@ -1,6 +1,6 @@
 import type { Readable } from 'node:stream';
 import { BackupError } from '../failures/explained-errors.js';
-import { type TarReader, verifyTar } from '../volumes/volume-tar.js';
+import type { TarReader } from '../volumes/volume-tar.js';
 import type { Manifest } from './backup-archive.js';
 import { type ReadOptions, readArchive } from './read-archive.js';
 import { pieceOf, type VolumeFacts } from './volumes-source.js';
@@ -42,9 +42,4 @@ export async function readVolumes(
   } finally {
     (current as { tar: TarReader } | null)?.tar.close();
   }
-}
-
-/** Reads the volumes of an archive without storing anything. Throws as `readVolumes` does. */
-export function verifyVolumes(archive: Readable, options: Omit<ReadOptions, 'take'>): Promise<Manifest> {
-  return readVolumes(archive, options, () => verifyTar(options.signal));
 }

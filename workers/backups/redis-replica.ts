@@ -1,9 +1,13 @@
 import { connect, type Socket } from 'node:net';
 import { onAbort } from '../../shared/core/on-abort.js';
+import type { DataServer } from '../data/server-access.js';
 import { BackupError } from '../failures/explained-errors.js';
 
 const CONNECT_MS = 10_000;
 const MAX_LINE_LENGTH = 1024;
+
+/** The address of a server, with the platform's own user. */
+export type RedisAddress = Omit<DataServer['admin'], 'database'>;
 
 /**
  * A connection over which a redis server sends its snapshot, as it does to a replica. With `repl-diskless-sync no` the
@@ -20,10 +24,7 @@ export class RedisReplica {
   }
 
   /** Connects as the platform's own user. Rejects if the server refuses the connection. */
-  static async connect(
-    { host, port, user, password }: { host: string; port: number; user: string; password: string },
-    signal: AbortSignal,
-  ): Promise<RedisReplica> {
+  static async connect({ host, port, user, password }: RedisAddress, signal: AbortSignal): Promise<RedisReplica> {
     const socket = connect({ host, port });
     const forgetAbort = onAbort(signal, () => socket.destroy(new Error('the copy was given up')));
     socket.once('close', forgetAbort);
@@ -44,10 +45,7 @@ export class RedisReplica {
     return replica;
   }
 
-  /**
-   * Requests a snapshot. The server forks at once, which fixes the snapshot's content, unless it is writing another
-   * one.
-   */
+  /** Requests a snapshot. The server forks at once, which fixes its content, unless it is writing another one. */
   sync(): void {
     this.#socket.write(command('SYNC'));
   }

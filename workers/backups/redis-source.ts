@@ -5,14 +5,7 @@ import { infoOf, keysOf, openRedis } from '../data/redis-session.js';
 import { BackupError } from '../failures/explained-errors.js';
 import { TenantFolder } from '../volumes/tenant-folder.js';
 import type { ArchiveWriter } from './backup-archive.js';
-import { RedisReplica } from './redis-replica.js';
-
-/** How to read a running redis or valkey server. */
-export interface RedisSource {
-  /** The data folder; null if this host cannot read it, and the server sends its snapshot instead. */
-  dataFolder: string | null;
-  admin: { host: string; port: number; user: string; password: string };
-}
+import { type RedisAddress, RedisReplica } from './redis-replica.js';
 
 /** What a check of the backup must find. */
 export interface RedisFacts {
@@ -33,7 +26,7 @@ const PARTS_SINCE = 7;
  * that the server reads when it starts. Until it is copied, the snapshot is a file on the volume.
  */
 export async function copyRedis(
-  { dataFolder, admin }: RedisSource,
+  { dataFolder, admin }: { dataFolder: string | null; admin: RedisAddress },
   archive: ArchiveWriter,
   signal: AbortSignal,
 ): Promise<RedisFacts> {
@@ -82,7 +75,7 @@ const PAUSE_MS = 5_000;
  */
 async function copySent(
   client: Redis,
-  address: RedisSource['admin'],
+  address: RedisAddress,
   archive: ArchiveWriter,
   name: string,
   signal: AbortSignal,

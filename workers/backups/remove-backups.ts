@@ -3,7 +3,6 @@ import { errorMessage } from '../../shared/core/error-registry.js';
 import { sweepEach } from '../core/sweep-each.js';
 import type { JobDeps } from '../worker-deps.js';
 
-/** How many backups are removed at the same time. */
 const AT_ONCE = 4;
 
 /** Removes backups marked as deleted from the stores that this host can reach. Then deletes their rows. */

@@ -1,7 +1,4 @@
-/**
- * What a restore finds on a volume. `before`: the replaced data, under its temporary name. `data`: data under the name
- * that the service uses.
- */
+/** What a restore finds on a volume: `before`, the data that was moved aside, and `data`, what the service uses. */
 export interface ObservedRestore {
   before: boolean;
   data: boolean;

@@ -26,9 +26,7 @@ export interface RestoreTarget {
   unpack(backup: BackupRow, fresh: string, label: string, signal: AbortSignal): Promise<void>;
   /** Removes the unpacked data that was not put into place. */
   discard(fresh: string): Promise<void>;
-  /**
-   * Stops the service, runs `work` and starts the service again, even if `work` fails. Rejects if any of this fails.
-   */
+  /** Stops the service, runs `work` and starts it again, even if `work` fails. Rejects if any of this fails. */
   whileStopped(work: (lost: AbortSignal) => Promise<void>): Promise<void>;
   isRunning(): Promise<boolean>;
   /** Called when the restored data is final. */

@@ -5,14 +5,15 @@ import {
   GetObjectCommand,
   HeadObjectCommand,
   ListMultipartUploadsCommand,
-  ListObjectsV2Command,
   type MultipartUpload,
   PutObjectCommand,
+  paginateListObjectsV2,
   S3Client,
 } from '@aws-sdk/client-s3';
 import { Upload } from '@aws-sdk/lib-storage';
 import type { Config } from '../../shared/core/config.js';
 import { errorMessage } from '../../shared/core/error-registry.js';
+import { onAbort } from '../../shared/core/on-abort.js';
 import { BackupError } from '../failures/explained-errors.js';
 import type { BackupStore, StoredObject } from './backup-store.js';
 
@@ -45,41 +46,34 @@ export class S3Store implements BackupStore {
 
   async write(name: string, archive: Readable, signal: AbortSignal): Promise<number> {
     await this.remove(name);
-    let size = 0;
-    const body = Readable.from(
-      counted(archive, (bytes) => {
-        size += bytes;
-      }),
-      { objectMode: false },
-    );
     const upload = new Upload({
       client: this.#client,
-      params: { Bucket: this.#bucket, Key: this.#key(name) + ARCHIVE, Body: body },
+      params: { ...this.#place(name, ARCHIVE), Body: archive },
       partSize: PART_BYTES,
       queueSize: 2,
     });
-    const abort = () => void upload.abort();
-    signal.addEventListener('abort', abort, { once: true });
+    let size = 0;
+    upload.on('httpUploadProgress', ({ loaded = 0 }) => {
+      size = loaded;
+    });
+    const forgetAbort = onAbort(signal, () => void upload.abort());
     try {
       signal.throwIfAborted();
       await upload.done();
       return size;
     } catch (error) {
       archive.destroy();
-      body.destroy();
       signal.throwIfAborted();
       throw explained(error);
     } finally {
-      signal.removeEventListener('abort', abort);
+      forgetAbort();
     }
   }
 
   async read(name: string, signal: AbortSignal): Promise<Readable> {
     try {
-      const { Body } = await this.#client.send(
-        new GetObjectCommand({ Bucket: this.#bucket, Key: this.#key(name) + ARCHIVE }),
-        { abortSignal: signal },
-      );
+      const command = new GetObjectCommand(this.#place(name, ARCHIVE));
+      const { Body } = await this.#client.send(command, { abortSignal: signal });
       if (!(Body instanceof Readable)) throw new Error('the answer has no content');
       return Body;
     } catch (error) {
@@ -89,55 +83,43 @@ export class S3Store implements BackupStore {
     }
   }
 
-  async publish(name: string): Promise<void> {
-    const Key = this.#key(name);
-    await orExplained(this.#client.send(new HeadObjectCommand({ Bucket: this.#bucket, Key: Key + ARCHIVE })));
-    await orExplained(
-      this.#client.send(new PutObjectCommand({ Bucket: this.#bucket, Key: Key + WHOLE, Body: 'whole' })),
-    );
+  publish(name: string): Promise<void> {
+    return orExplained(async () => {
+      await this.#client.send(new HeadObjectCommand(this.#place(name, ARCHIVE)));
+      await this.#client.send(new PutObjectCommand({ ...this.#place(name, WHOLE), Body: 'whole' }));
+    });
   }
 
-  async remove(name: string): Promise<void> {
-    const key = this.#key(name);
-    // The marker is removed first, so that an interrupted removal leaves an incomplete archive.
-    for (const part of [WHOLE, ARCHIVE]) {
-      await orExplained(this.#client.send(new DeleteObjectCommand({ Bucket: this.#bucket, Key: key + part })));
-    }
-    for (const { Key, UploadId } of await this.#uploads(key + ARCHIVE)) {
-      await orExplained(this.#client.send(new AbortMultipartUploadCommand({ Bucket: this.#bucket, Key, UploadId })));
-    }
-  }
-
-  async list(prefix: string): Promise<StoredObject[]> {
-    const found: StoredObject[] = [];
-    let token: string | undefined;
-    do {
-      const page = await orExplained(
-        this.#client.send(
-          new ListObjectsV2Command({ Bucket: this.#bucket, Prefix: this.#key(prefix), ContinuationToken: token }),
-        ),
-      );
-      for (const { Key = '', LastModified } of page.Contents ?? []) {
-        if (!Key.endsWith(ARCHIVE)) continue;
-        const name = Key.slice(this.#prefix.length, -ARCHIVE.length);
-        found.push({ name, changedAt: LastModified ?? new Date() });
+  remove(name: string): Promise<void> {
+    return orExplained(async () => {
+      // The marker is removed first, so that an interrupted removal leaves an incomplete archive.
+      for (const part of [WHOLE, ARCHIVE]) await this.#client.send(new DeleteObjectCommand(this.#place(name, part)));
+      for (const { Key, UploadId } of await this.#uploads(name + ARCHIVE)) {
+        await this.#client.send(new AbortMultipartUploadCommand({ Bucket: this.#bucket, Key, UploadId }));
       }
-      token = page.NextContinuationToken;
-    } while (token !== undefined);
-    for (const { Key = '', Initiated } of await this.#uploads(this.#key(prefix))) {
-      const name = Key.slice(this.#prefix.length, -ARCHIVE.length);
-      if (Key.endsWith(ARCHIVE)) found.push({ name, changedAt: Initiated ?? new Date() });
-    }
-    return found;
+    });
+  }
+
+  list(prefix: string): Promise<StoredObject[]> {
+    return orExplained(async () => {
+      const found: StoredObject[] = [];
+      const add = (key = '', changedAt = new Date()) => {
+        if (key.endsWith(ARCHIVE)) found.push({ name: key.slice(this.#prefix.length, -ARCHIVE.length), changedAt });
+      };
+      const place = { Bucket: this.#bucket, Prefix: this.#prefix + prefix };
+      for await (const { Contents = [] } of paginateListObjectsV2({ client: this.#client }, place)) {
+        for (const { Key, LastModified } of Contents) add(Key, LastModified);
+      }
+      for (const { Key, Initiated } of await this.#uploads(prefix)) add(Key, Initiated);
+      return found;
+    });
   }
 
   /** Lists uploads that were started but not finished. Their parts cost storage, and no list of objects shows them. */
   async #uploads(prefix: string): Promise<MultipartUpload[]> {
     try {
-      const page = await orExplained(
-        this.#client.send(new ListMultipartUploadsCommand({ Bucket: this.#bucket, Prefix: prefix })),
-      );
-      return page.Uploads ?? [];
+      const place = { Bucket: this.#bucket, Prefix: this.#prefix + prefix };
+      return (await this.#client.send(new ListMultipartUploadsCommand(place))).Uploads ?? [];
     } catch (error) {
       // Some small servers cannot list uploads.
       if ((error as { $metadata?: { httpStatusCode?: number } }).$metadata?.httpStatusCode === 501) return [];
@@ -145,15 +127,8 @@ export class S3Store implements BackupStore {
     }
   }
 
-  #key(name: string): string {
-    return this.#prefix + name;
-  }
-}
-
-async function* counted(archive: Readable, count: (bytes: number) => void): AsyncGenerator<Buffer> {
-  for await (const chunk of archive as AsyncIterable<Buffer>) {
-    count(chunk.length);
-    yield chunk;
+  #place(name: string, part: string): { Bucket: string; Key: string } {
+    return { Bucket: this.#bucket, Key: this.#prefix + name + part };
   }
 }
 
@@ -164,12 +139,10 @@ function isMissing(error: unknown): boolean {
 /** Error codes that trying again does not change. Any other error may be a temporary outage of the storage. */
 const REFUSALS = ['NoSuchBucket', 'AccessDenied', 'InvalidAccessKeyId', 'SignatureDoesNotMatch', 'QuotaExceeded'];
 
-async function orExplained<T>(work: Promise<T>): Promise<T> {
-  try {
-    return await work;
-  } catch (error) {
+function orExplained<T>(work: () => Promise<T>): Promise<T> {
+  return work().catch((error: unknown) => {
     throw explained(error);
-  }
+  });
 }
 
 function explained(error: unknown): unknown {

@@ -11,9 +11,7 @@ interface ServerFile {
 /** The files of a running PostgreSQL, by paths below its data folder. Reading a missing file rejects with ENOENT. */
 export interface ServerFiles {
   list(folder: string): Promise<ServerFile[]>;
-  /**
-   * Adds a file of the folder that was listed last. Its content may have been read ahead at any time since the listing.
-   */
+  /** Adds a file of the folder that was listed last. Its content may be read ahead at any time after the listing. */
   add(archive: ArchiveWriter, name: string, signal: AbortSignal): Promise<void>;
   /** Adds a file with the content that it has during this call; nothing is read ahead. */
   addNow(archive: ArchiveWriter, name: string, signal: AbortSignal): Promise<void>;
@@ -25,68 +23,46 @@ export interface ServerFiles {
  * than `maxEntries` entries fails.
  */
 export async function localFiles(root: string, maxEntries = MAX_ENTRIES): Promise<ServerFiles> {
-  return new LocalFiles(await TenantFolder.open(root), maxEntries);
-}
-
-class LocalFiles implements ServerFiles {
-  readonly #root: TenantFolder;
-  readonly #maxEntries: number;
-  /** The folder that was used last, because most files are added one after another from the same folder. */
-  #last: { path: string; folder: TenantFolder } | null = null;
-
-  constructor(root: TenantFolder, maxEntries: number) {
-    this.#root = root;
-    this.#maxEntries = maxEntries;
-  }
-
-  async list(path: string): Promise<ServerFile[]> {
-    const found: ServerFile[] = [];
-    for await (const entry of (await this.#at(path)).entries()) {
-      const type = entry.isDirectory() ? 'folder' : entry.isFile() ? 'file' : 'other';
-      if (found.push({ name: entry.name, type }) > this.#maxEntries) throw tooManyEntries(this.#maxEntries);
-    }
-    return found;
-  }
-
-  async add(archive: ArchiveWriter, name: string, signal: AbortSignal): Promise<void> {
+  const top = await TenantFolder.open(root);
+  // The folder that was used last, because most files are added one after another from the same folder.
+  let last: { path: string; folder: TenantFolder } | null = null;
+  const at = async (path: string): Promise<TenantFolder> => {
+    if (path === '') return top;
+    if (last?.path === path) return last.folder;
+    await forget();
+    last = { path, folder: await top.folder(path) };
+    return last.folder;
+  };
+  const forget = async () => {
+    const forgotten = last;
+    last = null;
+    await forgotten?.folder.close();
+  };
+  const add: ServerFiles['add'] = async (archive, name, signal) => {
     const above = posix.dirname(name);
-    const folder = await this.#at(above === '.' ? '' : above);
+    const folder = await at(above === '.' ? '' : above);
     await archive.addFile(name, await folder.file(posix.basename(name)), signal);
-  }
-
-  addNow(archive: ArchiveWriter, name: string, signal: AbortSignal): Promise<void> {
-    return this.add(archive, name, signal);
-  }
-
-  async close(): Promise<void> {
-    await this.#forget();
-    await this.#root.close();
-  }
-
-  async #at(path: string): Promise<TenantFolder> {
-    if (path === '') return this.#root;
-    if (this.#last?.path === path) return this.#last.folder;
-    await this.#forget();
-    this.#last = { path, folder: await this.#root.folder(path) };
-    return this.#last.folder;
-  }
-
-  async #forget(): Promise<void> {
-    const last = this.#last;
-    this.#last = null;
-    await last?.folder.close();
-  }
+  };
+  return {
+    async list(path) {
+      const found: ServerFile[] = [];
+      for await (const entry of (await at(path)).entries()) {
+        const type = entry.isDirectory() ? 'folder' : entry.isFile() ? 'file' : 'other';
+        if (found.push({ name: entry.name, type }) > maxEntries) throw tooManyEntries(maxEntries);
+      }
+      return found;
+    },
+    add,
+    addNow: add,
+    close: () => forget().finally(() => top.close()),
+  };
 }
 
 /** Maximum number of bytes that one query returns. */
 const PIECE_BYTES = 4 * 1024 * 1024;
 
 /** Reads files that only the server can open, through a session of the platform's own user. */
-export function filesThroughServer(client: pg.Client): ServerFiles {
-  return new FilesThroughServer(client);
-}
-
-class FilesThroughServer implements ServerFiles {
+export class FilesThroughServer implements ServerFiles {
   readonly #client: pg.Client;
   /** The small files of the last listed folder that are still unread, with their sizes. */
   #listed: { name: string; size: number }[] = [];

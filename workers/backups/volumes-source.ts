@@ -1,3 +1,4 @@
+import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { ServiceRow } from '../../shared/services/rows.js';
 import type { VolumeRow } from '../../shared/volumes/model.js';
@@ -5,13 +6,12 @@ import { listVolumes } from '../../shared/volumes/store.js';
 import { BackupError } from '../failures/explained-errors.js';
 import { loadReleaseSpec } from '../releases/release-spec.js';
 import { ServiceVolumes } from '../volumes/service-volumes.js';
-import { ownerOfVolumes } from '../volumes/volume-owner.js';
+import { ownerOfVolumes } from '../volumes/volume-program.js';
 import { packVolume } from '../volumes/volume-tar.js';
 import type { JobDeps } from '../worker-deps.js';
 import type { ArchiveWriter } from './backup-archive.js';
 import type { BackupSource } from './backup-source.js';
 import { whilePaused } from './pause-service.js';
-import { makeFolder } from './work-folders.js';
 
 /**
  * The tar stream of a volume is split into entries of this size, in bytes. A volume can contain any number of files,
@@ -26,7 +26,6 @@ export interface VolumeFacts {
   volumes: { name: string; pieces: number; usedBytes: number }[];
 }
 
-/** Returns the name of the archive's entry that contains one piece of a volume. */
 function pieceName(volume: string, number: number): string {
   return `${volume}/${String(number).padStart(DIGITS, '0')}`;
 }
@@ -69,12 +68,12 @@ export async function openVolumes(deps: JobDeps, service: ServiceRow): Promise<B
     maxBytes: Number.POSITIVE_INFINITY,
     unpacks: false,
     async copy({ archive, folder, pause, signal }) {
-      await makeFolder(folder);
+      await mkdir(folder, { recursive: true, mode: 0o700 });
       const copyAll = async (either: AbortSignal) => {
         const copied: Copy[] = [];
         for (const [index, { volume, content }] of contents.entries()) {
           const listFile = join(folder, `skipped-${index}`);
-          const packer = new PieceWriter(archive, volume);
+          const packer = pieceWriter(archive, volume.name);
           const report = await packVolume(content, { listFile, signal: either }, (chunk) => packer.write(chunk));
           copied.push({ ...report, name: volume.name, pieces: await packer.end(), usedBytes: sizes[index] ?? 0 });
         }
@@ -93,41 +92,31 @@ export async function openVolumes(deps: JobDeps, service: ServiceRow): Promise<B
 
 type Copy = VolumeFacts['volumes'][number] & { changed: number; skipped: number };
 
-/** Splits the output of tar into pieces. */
-class PieceWriter {
-  readonly #archive: ArchiveWriter;
-  readonly #volume: Pick<VolumeRow, 'name'>;
-  readonly #waiting = Buffer.allocUnsafe(PIECE_BYTES);
-  #length = 0;
-  #pieces = 0;
-
-  constructor(archive: ArchiveWriter, volume: Pick<VolumeRow, 'name'>) {
-    this.#archive = archive;
-    this.#volume = volume;
-  }
-
-  async write(chunk: Buffer): Promise<void> {
-    for (let rest = chunk; rest.length > 0; ) {
-      const count = rest.copy(this.#waiting, this.#length);
-      this.#length += count;
-      rest = rest.subarray(count);
-      if (this.#length === PIECE_BYTES) await this.#flush();
-    }
-  }
-
-  /** Writes the last piece. Returns the number of pieces. */
-  async end(): Promise<number> {
-    if (this.#length > 0) await this.#flush();
-    return this.#pieces;
-  }
-
-  async #flush(): Promise<void> {
-    this.#pieces += 1;
+function pieceWriter(archive: ArchiveWriter, volume: string) {
+  const waiting = Buffer.allocUnsafe(PIECE_BYTES);
+  let [length, pieces] = [0, 0];
+  const flush = async () => {
+    pieces += 1;
     // The archive may still use the bytes when this buffer is filled again, so copy them.
-    const piece = Buffer.from(this.#waiting.subarray(0, this.#length));
-    this.#length = 0;
-    await this.#archive.addBytes(pieceName(this.#volume.name, this.#pieces), piece);
-  }
+    const piece = Buffer.from(waiting.subarray(0, length));
+    length = 0;
+    await archive.addBytes(pieceName(volume, pieces), piece);
+  };
+  return {
+    async write(chunk: Buffer): Promise<void> {
+      for (let rest = chunk; rest.length > 0; ) {
+        const count = rest.copy(waiting, length);
+        length += count;
+        rest = rest.subarray(count);
+        if (length === PIECE_BYTES) await flush();
+      }
+    },
+    /** Writes the last piece. Returns the number of pieces. */
+    async end(): Promise<number> {
+      if (length > 0) await flush();
+      return pieces;
+    },
+  };
 }
 
 function remarksOn(copied: readonly Copy[]): string {

@@ -19,7 +19,7 @@ import { whileStopped } from '../volumes/hold-service.js';
 import { ServiceVolumes } from '../volumes/service-volumes.js';
 import { canMountImages, hasImage, makeImage } from '../volumes/volume-image.js';
 import { GIGABYTE, volumeState } from '../volumes/volume-model.js';
-import { ownerOfVolumes } from '../volumes/volume-owner.js';
+import { ownerOfVolumes } from '../volumes/volume-program.js';
 import { recordMade, settleVolumes } from '../volumes/volume-store.js';
 import { type TarReader, unpackVolume } from '../volumes/volume-tar.js';
 import type { JobDeps } from '../worker-deps.js';
@@ -139,9 +139,7 @@ async function settle({ volume, files, entry }: Part, fresh: string, signal: Abo
   await files.adopt(fresh, signal);
 }
 
-/**
- * Waits for the runs that use the volumes to end. No new run starts meanwhile, because the restore holds the service.
- */
+/** Waits for the end of runs that use the volumes. The restore holds the service, so no new run starts meanwhile. */
 async function runsEnded({ db }: Pick<JobDeps, 'db'>, serviceId: string, lost: AbortSignal): Promise<void> {
   const deadline = Date.now() + RUNS_WAIT_MS;
   while ((await mountedReplicas(db, serviceId)).some(({ run_id }) => run_id !== null)) {

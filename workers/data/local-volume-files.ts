@@ -1,7 +1,8 @@
-import { mkdir, open, readdir, rename } from 'node:fs/promises';
+import { mkdir, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { runLimited } from '../../shared/core/run-limited.js';
 import { type DiscardDeps, discardTree } from '../core/remove-folders.js';
+import { renameDurably } from '../core/rename-durably.js';
 import { TenantFolder } from '../volumes/tenant-folder.js';
 import type { VolumeFolder } from '../volumes/volume-folder.js';
 import { DATA, type VolumeFiles } from './data-host.js';
@@ -13,11 +14,7 @@ export async function openLocalVolume(deps: DiscardDeps, volume: VolumeFolder): 
   const pathOf = (name: string) => join(folder, name);
   return {
     names: () => readdir(folder),
-    rename: async (from, to) => {
-      await rename(pathOf(from), pathOf(to));
-      const handle = await open(folder, 'r');
-      await handle.sync().finally(() => handle.close());
-    },
+    rename: (from, to) => renameDurably(pathOf(from), pathOf(to)),
     remove: (name) => discardTree(deps, pathOf(name)),
     writeMarker: () => volume.writeMarker(),
     // The staging folder is on the volume itself, so `adopt` need not copy anything.

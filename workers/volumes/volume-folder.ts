@@ -1,7 +1,8 @@
-import { mkdir, open, rename } from 'node:fs/promises';
+import { mkdir, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { readIfThere, unlessAbsent } from '../../shared/core/exists.js';
 import { type DiscardDeps, discardTree } from '../core/remove-folders.js';
+import { renameDurably } from '../core/rename-durably.js';
 import { CONTENT } from '../sandbox/volume-mounts.js';
 
 const MARKER = 'ranvier.json';
@@ -46,19 +47,11 @@ export class VolumeFolder {
   /** Writes the marker with the id of the service and syncs it to the disk. */
   async writeMarker(): Promise<void> {
     const path = join(this.folder, MARKER);
-    const file = await open(`${path}.new`, 'w', 0o600);
-    try {
-      await file.writeFile(`${JSON.stringify({ service: this.#serviceId })}\n`);
-      await file.sync();
-    } finally {
-      await file.close();
-    }
-    await rename(`${path}.new`, path);
-    const folder = await open(this.folder, 'r');
-    await folder.sync().finally(() => folder.close());
+    const text = `${JSON.stringify({ service: this.#serviceId })}\n`;
+    await writeFile(`${path}.new`, text, { mode: 0o600, flush: true });
+    await renameDurably(`${path}.new`, path);
   }
 
-  /** Removes the volume with all its content. */
   async remove(): Promise<void> {
     const aside = `${this.folder}.removed`;
     await discardTree(this.deps, aside);

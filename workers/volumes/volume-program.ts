@@ -4,8 +4,10 @@ import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
 import { endChild, SYSTEM_PATH, spawnLimited } from '../../shared/core/limited-child.js';
 import { onAbort } from '../../shared/core/on-abort.js';
+import { LastLines } from '../core/last-lines.js';
 import { BackupError } from '../failures/explained-errors.js';
-import { isRoot } from '../sandbox/service-users.js';
+import type { ReleaseSpec } from '../runtime/runtime-driver.js';
+import { firstImageUser, isRoot, uidOf } from '../sandbox/service-users.js';
 import { CONTENT, MOUNT_VOLUMES } from '../sandbox/volume-mounts.js';
 import { hasImage } from './volume-image.js';
 
@@ -19,17 +21,24 @@ export interface VolumeContent {
   ownersDiffer: boolean;
 }
 
-/**
- * Capabilities that a program gets in addition to the owner's rights: to read files that the owner made unreadable, or
- * to restore all attributes of files.
- */
+/** Returns which Linux user ID owns the content of a release's volumes on this host. */
+export function ownerOfVolumes({
+  userNumber,
+  image,
+}: Pick<ReleaseSpec, 'userNumber' | 'image'>): Pick<VolumeContent, 'uid' | 'ownersDiffer'> {
+  if (!isRoot()) return { uid: process.getuid?.() ?? 0, ownersDiffer: false };
+  const { process: own } = image.manifest;
+  if (own === undefined) return { uid: uidOf(userNumber), ownersDiffer: false };
+  return { uid: firstImageUser() + own.user.uid, ownersDiffer: true };
+}
+
+/** Additional capabilities: to read files that the owner made unreadable, or to restore all attributes of files. */
 const PRIVILEGES = {
   read: ['dac_read_search'],
   write: ['dac_override', 'fowner', 'fsetid', 'chown'],
 } as const;
 /** Limits of each started program, so high that it can read or write a volume of any size before its timeout. */
 const LIMITS = { processorSeconds: 24 * 3600, fileBytes: 2 ** 50 };
-/** Matches tar's messages about a full file system. */
 const FULL = /: (Cannot \w+: No space left on device|Wrote only \d+ of \d+ bytes)$/;
 const MAX_LINES = 5;
 const MAX_LINE = 500;
@@ -85,12 +94,11 @@ export async function ended(
   signal: AbortSignal,
   { most = 0, onLine = () => false }: { most?: number; onLine?: (line: string) => boolean } = {},
 ): Promise<void> {
-  const lines: string[] = [];
+  const output = new LastLines(MAX_LINES);
   const reader = createInterface({ input: child.stderr as Readable });
   reader.on('line', (line) => {
     if (onLine(line)) return;
-    lines.push(line.slice(0, MAX_LINE));
-    if (lines.length > MAX_LINES) lines.shift();
+    output.push(line.slice(0, MAX_LINE));
   });
   const forgetAbort = onAbort(signal, () => endChild(child));
   try {
@@ -100,12 +108,11 @@ export async function ended(
     });
     signal.throwIfAborted();
     if (code !== null && code <= most) return;
-    if (lines.some((line) => FULL.test(line))) {
+    if (output.lines.some((line) => FULL.test(line))) {
       throw new BackupError('the volume is too small for the content of the backup; make it larger');
     }
-    throw new BackupError(
-      `${what} failed (${killedBy ?? `exit code ${code}`}): ${lines.join(' · ') || 'it said nothing'}`,
-    );
+    const said = output.lines.join(' · ') || 'it said nothing';
+    throw new BackupError(`${what} failed (${killedBy ?? `exit code ${code}`}): ${said}`);
   } finally {
     forgetAbort();
     reader.close();
