@@ -17,7 +17,8 @@ import type { WorkspaceRow } from '../../shared/workspaces/model.js';
 import { sendAlertMails } from '../../workers/alerts/alert-mails.js';
 import { evaluateAlerts } from '../../workers/alerts/evaluate-alerts.js';
 import { recordTraffic } from '../../workers/edge/traffic-store.js';
-import { sendWebhooks, type WebhookDeps } from '../../workers/webhooks/send-webhooks.js';
+import type { SenderDeps } from '../../workers/webhooks/post-json.js';
+import { sendWebhooks } from '../../workers/webhooks/send-webhooks.js';
 import { makeService, makeWorkspace } from '../support/factories.js';
 import { assertConforms, DOCUMENT } from '../support/openapi.js';
 import { createTestDatabase, type TestDatabase } from '../support/postgres.js';
@@ -32,7 +33,7 @@ describe('Alerts', function () {
   this.timeout(60_000);
   let database: TestDatabase;
   let server: Server;
-  let deps: WebhookDeps;
+  let deps: SenderDeps;
   let url: string;
   let workspace: WorkspaceRow;
   let service: ServiceRow;

@@ -1,8 +1,9 @@
 import { expect } from 'chai';
 import { createLogger } from '../../shared/core/log.js';
 import { Keyring } from '../../shared/secrets/keyring.js';
-import { type DrainDeps, DrainSender } from '../../workers/drains/send-drains.js';
+import { DrainSender } from '../../workers/drains/send-drains.js';
 import { storeLines } from '../../workers/logs/store-lines.js';
+import type { SenderDeps } from '../../workers/webhooks/post-json.js';
 import { expectError, type Json, newService, type TestApi, type TestWorkspace, useTestApi } from '../support/api.js';
 import { accept, type Collector, logRecordsOf, pointsOf, spansOf, startCollector } from '../support/otlp-collector.js';
 import { Rnv } from '../support/rnv.js';
@@ -13,7 +14,7 @@ describe('Drains', () => {
   let api: TestApi;
   let workspace: TestWorkspace;
   let collector: Collector;
-  let deps: DrainDeps;
+  let deps: SenderDeps;
   let sender: DrainSender;
 
   useTestApi((given) => {

@@ -10,8 +10,8 @@ import { Keyring } from '../../shared/secrets/keyring.js';
 import type { WebhookEvent, WebhookFormat } from '../../shared/webhooks/model.js';
 import { createWebhook, deleteOldDeliveries } from '../../shared/webhooks/store.js';
 import type { WorkspaceRow } from '../../shared/workspaces/model.js';
-import { postSigned } from '../../workers/webhooks/post-signed.js';
-import { sendWebhooks, storeBudgetDeliveries, type WebhookDeps } from '../../workers/webhooks/send-webhooks.js';
+import { postJson, type SenderDeps } from '../../workers/webhooks/post-json.js';
+import { sendWebhooks, storeBudgetDeliveries } from '../../workers/webhooks/send-webhooks.js';
 import { makeDeployment, makeService, makeWorkspace } from '../support/factories.js';
 import { assertConforms, DOCUMENT } from '../support/openapi.js';
 import { createTestDatabase, type TestDatabase } from '../support/postgres.js';
@@ -27,7 +27,7 @@ const SECRETS_KEY = Buffer.alloc(32, 3).toString('base64');
 describe('Webhooks', () => {
   let database: TestDatabase;
   let server: Server;
-  let deps: WebhookDeps;
+  let deps: SenderDeps;
   let url: string;
   let status = 200;
   const received: Received[] = [];
@@ -170,8 +170,8 @@ describe('Webhooks', () => {
     // Only this resolver knows the name, and its second answer would lead elsewhere.
     const resolve = async () => [{ address: asked++ === 0 ? '127.0.0.1' : '192.0.2.1', family: 4 }];
     const { port } = new URL(url);
-    const options = { allowLocal: true, headers: {}, body: '{}', timeoutMs: 5_000, resolve };
-    expect((await postSigned(`http://known.test:${port}/`, options)).status).to.equal(200);
+    const posting = { headers: {}, body: '{}' };
+    expect((await postJson({ ...deps, resolve }, `http://known.test:${port}/`, posting)).status).to.equal(200);
     expect(asked).to.equal(1);
   });
 

@@ -1,7 +1,7 @@
 import { field, parsedJson, text } from '../../shared/core/json-fields.js';
 import { escapeControls } from '../../shared/core/plain-text.js';
 import { retryAfterMs } from '../../shared/webhooks/model.js';
-import type { Answer } from '../webhooks/post-signed.js';
+import type { Answer } from '../webhooks/post-json.js';
 
 /**
  * What to do after a collector's response. `sent`: the collector stored the batch except `rejected` records. `skipped`:
@@ -12,15 +12,10 @@ export type Outcome =
   | { result: 'skipped'; error: string }
   | { result: 'again'; waitMs: number; error: string };
 
-/** The first and the maximum pause after a failure, in milliseconds. */
 const PAUSE = { first: 5_000, longest: 5 * 60_000 };
-/** Maximum pause that a Retry-After header may request, in milliseconds. */
 const MAX_RETRY_AFTER_MS = 60 * 60_000;
 const MAX_ERROR_LENGTH = 300;
-/**
- * Statuses that mean that the batch itself is wrong, so that it is not sent again. Other causes may go away, such as a
- * wrong key or address, or an overload.
- */
+/** Statuses of a batch that is wrong itself and not sent again. Other causes, such as a wrong key, may go away. */
 const SKIPPED = new Set([400, 413, 422]);
 
 /** Decides what to do after the response to a batch. `tries` is the number of failures before it. */

@@ -23,7 +23,6 @@ export interface Position {
   lines?: ReadonlyMap<string, number>;
   /** Start of the last metrics interval, or end of the last deployment, that was sent. */
   until?: Date;
-  /** Ids of deployments that were sent. */
   ids?: readonly string[];
 }
 

@@ -1,14 +1,10 @@
 import type { LogLineRow } from '../../shared/logs/model.js';
 import type { ServiceFacts } from './otlp.js';
 
-/**
- * A service with unsent log lines. `lines` contains those that are still stored, in order of their ids, up to a limit.
- */
+/** A service with unsent log lines. `lines` are those that are still stored, in order of their ids, up to a limit. */
 export interface WaitingLines {
   serviceId: string;
-  /** Id of the last line that was sent. */
   sentId: number;
-  /** Id of the service's last line. */
   lastId: number;
   lines: (LogLineRow & ServiceFacts)[];
 }

@@ -3,19 +3,6 @@
  * (https://opentelemetry.io/docs/specs/otlp/#json-protobuf-encoding). Only the fields that the platform sets.
  */
 
-interface KeyValue {
-  key: string;
-  value: { stringValue: string };
-}
-
-interface Resource {
-  attributes: KeyValue[];
-}
-
-interface Scope {
-  name: string;
-}
-
 /** The service to which a record belongs. */
 export interface ServiceFacts {
   service_id: string;
@@ -25,7 +12,7 @@ export interface ServiceFacts {
   environment_name: string | null;
 }
 
-export const SCOPE: Scope = { name: 'ranvier' };
+export const SCOPE = { name: 'ranvier' };
 
 /** Returns a time in nanoseconds since 1970, as a string. */
 export function nanoseconds(time: Date): string {
@@ -33,15 +20,15 @@ export function nanoseconds(time: Date): string {
 }
 
 /** Returns OTLP attributes, without those that have no value. */
-export function attributes(values: Readonly<Record<string, string | null>>): KeyValue[] {
+export function attributes(values: Readonly<Record<string, string | null>>) {
   return Object.entries(values).flatMap(([key, value]) =>
     value === null || value === '' ? [] : [{ key, value: { stringValue: value } }],
   );
 }
 
 /** Returns records grouped by service, in the order of each service's first record. */
-export function byService<T extends ServiceFacts>(rows: readonly T[]): { resource: Resource; rows: T[] }[] {
-  const groups = new Map<string, { resource: Resource; rows: T[] }>();
+export function byService<T extends ServiceFacts>(rows: readonly T[]) {
+  const groups = new Map<string, { resource: ReturnType<typeof resourceOf>; rows: T[] }>();
   for (const row of rows) {
     const group = groups.get(row.service_id) ?? { resource: resourceOf(row), rows: [] };
     group.rows.push(row);
@@ -50,7 +37,7 @@ export function byService<T extends ServiceFacts>(rows: readonly T[]): { resourc
   return [...groups.values()];
 }
 
-function resourceOf(facts: ServiceFacts): Resource {
+function resourceOf(facts: ServiceFacts) {
   return {
     attributes: attributes({
       'service.name': facts.service_name,

@@ -24,17 +24,13 @@ export interface Batch {
   lossText: string;
 }
 
-/**
- * Limits of the content of one request. They are to keep its body below 1 MB, because proxies often refuse larger ones.
- */
+/** Limits of one request. They keep its body below 1 MB, because proxies often refuse larger ones. */
 const MAX_LINES = 1000;
 const MAX_LINE_BYTES = 512 * 1024;
 const MAX_SERVICES = 50;
 const MAX_STEPS = 100;
 const MAX_DEPLOYMENTS = 100;
-/**
- * An interval's metrics are sent this long after its end, in seconds. Until then, edges and workers may report more.
- */
+/** An interval's metrics are sent this long after its end, in seconds: edges and workers may still report more. */
 const LATE_SECONDS = 60;
 
 const FACTS = `s.id as service_id, s.workspace_id, s.name as service_name, pr.name as project_name, e.name as environment_name`;
@@ -117,7 +113,6 @@ async function readSteps(db: Db, taken: TakenSignal): Promise<Batch | null> {
     ...batchOf(steps, metricsRequest, ({ at }) => at),
     position: { until: last.at },
     more: steps.length >= MAX_STEPS,
-    lost: 0,
     lossText: lossy ? `metrics from before ${kept.toISOString()} were deleted before they could be sent` : '',
   };
 }
@@ -140,8 +135,6 @@ async function readDeployments(db: Db, taken: TakenSignal): Promise<Batch | null
     ...batchOf(ended, tracesRequest, ({ finished_at }) => finished_at),
     position: { until, ids: ended.map(({ id }) => id) },
     more: ended.length === MAX_DEPLOYMENTS,
-    lost: 0,
-    lossText: '',
   };
 }
 
@@ -151,5 +144,7 @@ function batchOf<T>(records: readonly T[], encode: (records: readonly T[]) => ob
     request: records.length === 0 ? null : encode(records),
     count: records.length,
     oldest: records.length === 0 ? null : new Date(Math.min(...times)),
+    lost: 0,
+    lossText: '',
   };
 }

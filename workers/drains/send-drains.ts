@@ -2,20 +2,14 @@ import { errorMessage } from '../../shared/core/error-registry.js';
 import { signalUrl } from '../../shared/drains/model.js';
 import { openFrom, SEALED } from '../../shared/secrets/sealed-columns.js';
 import { Masker } from '../masking/masker.js';
-import { type PostOptions, postSigned } from '../webhooks/post-signed.js';
-import type { JobDeps } from '../worker-deps.js';
+import { postJson, type SenderDeps } from '../webhooks/post-json.js';
 import { type Outcome, outcomeOf, withoutAnswer } from './decide-outcome.js';
 import { recordFailure, recordIdle, recordProgress, type TakenSignal, takeSignals } from './drain-store.js';
 import { type Batch, readBatch } from './read-batch.js';
 
-export type DrainDeps = Pick<JobDeps, 'db' | 'keyring' | 'config' | 'log'> & Pick<PostOptions, 'resolve'>;
-
-/** Maximum number of drains that are served at the same time. */
 const AT_ONCE = 64;
-const TIMEOUT_MS = 10_000;
 /** How long a drain's logs, metrics or traces are sent before the other two get their turn, in milliseconds. */
 const TURN_MS = 10_000;
-/** Pause after everything was sent, in milliseconds. */
 const IDLE_MS = 5_000;
 const ANSWER_BYTES = 16 * 1024;
 
@@ -24,10 +18,10 @@ const ANSWER_BYTES = 16 * 1024;
  * after the collector has stored the batch, so if this process dies in between, the batch is sent twice.
  */
 export class DrainSender {
-  readonly #deps: DrainDeps;
+  readonly #deps: SenderDeps;
   readonly #busy = new Map<string, Promise<void>>();
 
-  constructor(deps: DrainDeps) {
+  constructor(deps: SenderDeps) {
     this.#deps = deps;
   }
 
@@ -48,7 +42,7 @@ export class DrainSender {
 }
 
 /** Sends batches of a signal until none is left, one fails, or its turn is over. Never rejects. */
-async function sendSignal(deps: DrainDeps, taken: TakenSignal): Promise<void> {
+async function sendSignal(deps: SenderDeps, taken: TakenSignal): Promise<void> {
   const { db, log } = deps;
   try {
     const end = Date.now() + TURN_MS;
@@ -64,7 +58,7 @@ async function sendSignal(deps: DrainDeps, taken: TakenSignal): Promise<void> {
 }
 
 /** Sends a batch and records the outcome. Returns the signal if its next batch is to be sent now; null otherwise. */
-async function sendBatch(deps: DrainDeps, taken: TakenSignal, batch: Batch, end: number): Promise<TakenSignal | null> {
+async function sendBatch(deps: SenderDeps, taken: TakenSignal, batch: Batch, end: number): Promise<TakenSignal | null> {
   const { db } = deps;
   const { request, oldest, position, more, lost, lossText } = batch;
   const outcome: Outcome =
@@ -90,20 +84,13 @@ async function sendBatch(deps: DrainDeps, taken: TakenSignal, batch: Batch, end:
   return { ...taken, tries: 0, sent_until: until, sent_ids: [...taken.sent_ids, ...ids] };
 }
 
-async function post(deps: DrainDeps, taken: TakenSignal, request: object): Promise<Outcome> {
-  const { config, keyring, resolve } = deps;
+async function post(deps: SenderDeps, taken: TakenSignal, request: object): Promise<Outcome> {
   const { drain_id, signal, endpoint, sealed_headers, tries } = taken;
   const headers: Record<string, string> =
-    sealed_headers === null ? {} : JSON.parse(openFrom(keyring, SEALED.drainHeaders, drain_id, sealed_headers));
+    sealed_headers === null ? {} : JSON.parse(openFrom(deps.keyring, SEALED.drainHeaders, drain_id, sealed_headers));
   try {
-    const answer = await postSigned(signalUrl(endpoint, signal), {
-      allowLocal: config.allowLocalRepositories,
-      timeoutMs: TIMEOUT_MS,
-      answerBytes: ANSWER_BYTES,
-      body: JSON.stringify(request),
-      headers: { ...headers, 'Content-Type': 'application/json', 'User-Agent': 'Ranvier' },
-      ...(resolve ? { resolve } : {}),
-    });
+    const posting = { headers, body: JSON.stringify(request), answerBytes: ANSWER_BYTES };
+    const answer = await postJson(deps, signalUrl(endpoint, signal), posting);
     // A collector's response may quote a header, which may contain a secret.
     const body = new Masker(Object.values(headers)).mask(answer.body);
     return outcomeOf({ ...answer, body }, tries, new Date());

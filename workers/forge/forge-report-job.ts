@@ -2,16 +2,13 @@ import type { Payloads } from '../../shared/queues/work-catalog.js';
 import { SealError } from '../../shared/secrets/keyring.js';
 import { openFrom, SEALED } from '../../shared/secrets/sealed-columns.js';
 import { MAX_TRIES, pauseAfterAnswer } from '../../shared/webhooks/model.js';
-import type { GuardedRequest } from '../core/guarded-request.js';
 import type { JobHelpers } from '../engine/job-helpers.js';
 import { Masker } from '../masking/masker.js';
-import type { JobDeps } from '../worker-deps.js';
+import type { SenderDeps } from '../webhooks/post-json.js';
 import { ForgeAway, ForgeRefusal, forgeClient } from './forge-client.js';
 import { FORGES } from './forges.js';
 import { type SendResult, sendReport } from './send-report.js';
 import { endReport, type HeldReport, postponeReport, releaseTarget, takeReport } from './store.js';
-
-export type ForgeDeps = Pick<JobDeps, 'db' | 'keyring' | 'config' | 'log'> & Pick<GuardedRequest, 'resolve'>;
 
 /** How long a report that the git host does not accept is retried, in milliseconds. */
 const MAX_AGE_MS = 24 * 60 * 60_000;
@@ -29,7 +26,7 @@ const WHAT: Readonly<Record<HeldReport['kind'], string>> = {
  * the reports that are sent there are delayed.
  */
 export async function forgeReportJob(
-  deps: ForgeDeps,
+  deps: SenderDeps,
   { forgeReportId }: Payloads['forge-report'],
   { signal }: Pick<JobHelpers, 'signal'>,
 ): Promise<string> {
@@ -62,7 +59,7 @@ export async function forgeReportJob(
   }
 }
 
-async function away({ db, log }: ForgeDeps, report: HeldReport, { message, waitMs }: ForgeAway): Promise<string> {
+async function away({ db, log }: SenderDeps, report: HeldReport, { message, waitMs }: ForgeAway): Promise<string> {
   const failures = report.failures + 1;
   const pause = pauseAfterAnswer(Math.min(failures, MAX_TRIES - 1), waitMs) ?? 0;
   const error = `${WHAT[report.kind]} was not sent: ${message}`;
@@ -74,7 +71,7 @@ async function away({ db, log }: ForgeDeps, report: HeldReport, { message, waitM
 }
 
 async function send(
-  { db, keyring, config, resolve }: ForgeDeps,
+  { db, keyring, config, resolve }: SenderDeps,
   report: HeldReport,
   signal: AbortSignal,
 ): Promise<SendResult> {
@@ -86,7 +83,7 @@ async function send(
     headers: FORGES[forge].headers(token),
     masker: new Masker([token]),
     signal,
-    ...(resolve ? { resolve } : {}),
+    resolve,
   });
   return sendReport({ db, config, ask }, report);
 

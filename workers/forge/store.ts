@@ -1,4 +1,4 @@
-import { type Db, oneRow, rowCountOf, rowsOf } from '../../shared/core/database/database-client.js';
+import { type Db, oneRow, rowCountOf, valuesOf } from '../../shared/core/database/database-client.js';
 import type { DeploymentState, StepRecord } from '../../shared/deployments/model.js';
 import type { ServiceKind } from '../../shared/services/model.js';
 import type { ForgeName } from './forges.js';
@@ -201,12 +201,8 @@ export async function lastLines(
   { id, service_id }: Pick<ObservedDeployment, 'id' | 'service_id'>,
   limit: number,
 ): Promise<string[]> {
-  const rows = await rowsOf<{ message: string }>(
-    db,
-    'select message from log_lines where service_id = ? and deployment_id = ? order by id desc limit ?',
-    [service_id, id, limit],
-  );
-  return rows.map(({ message }) => message).reverse();
+  const sql = 'select message from log_lines where service_id = ? and deployment_id = ? order by id desc limit ?';
+  return (await valuesOf<string>(db, sql, [service_id, id, limit])).reverse();
 }
 
 const KEPT_DAYS = 30;

@@ -12,10 +12,7 @@ export interface NewestDelivery {
   data: object;
 }
 
-/**
- * SQL: one row for each delivery in the parameter `deliveries` and each webhook that is subscribed to its event. Locks
- * these webhooks against deletion.
- */
+/** SQL: one row for each of `deliveries` and each subscribed webhook, which is locked against deletion. */
 const TOLD = `
   select w.id as webhook_id, t.* from jsonb_to_recordset(cast(:deliveries as jsonb))
     as t ("workspaceId" uuid, event text, about text, replaces jsonb, data jsonb)

@@ -22,47 +22,38 @@ import { budgetUsedPercent, monthlyCost, reachedThresholds } from '../../shared/
 import { workspaceConfiguration } from '../../shared/workspaces/model.js';
 import { pricedServices } from '../../shared/workspaces/plan-usage.js';
 import { concurrently } from '../core/concurrently.js';
-import type { JobDeps } from '../worker-deps.js';
 import { chatBody } from './chat-bodies.js';
 import { noticeOf } from './notice.js';
-import { type PostOptions, postSigned } from './post-signed.js';
-
-export type WebhookDeps = Pick<JobDeps, 'db' | 'keyring' | 'config' | 'log'> & Pick<PostOptions, 'resolve'>;
+import { postJson, type SenderDeps } from './post-json.js';
 
 const BATCH = 40;
 /** Maximum number of deliveries of one workspace in a batch: its slow receivers must not delay other workspaces. */
 const SHARE = 8;
 const AT_ONCE = 8;
-const TIMEOUT_MS = 10_000;
 /** Maximum time for which a response's Retry-After delays all deliveries to the same receiver, in milliseconds. */
 const HOLD_MS = 60 * 60_000;
 const MAX_OUTCOME_LENGTH = 200;
 
 /** Stores deliveries for new events, and sends those that are due. A delivery is sent at least once. */
-export async function sendWebhooks(deps: WebhookDeps): Promise<void> {
+export async function sendWebhooks(deps: SenderDeps): Promise<void> {
   if (!(await storeDeliveries(deps.db))) return;
   const due = await takeDeliveries(deps.db, { most: BATCH, mostOfWorkspace: SHARE });
   await concurrently(due, AT_ONCE, (delivery) => send(deps, delivery));
 }
 
-async function send(deps: WebhookDeps, delivery: DueDelivery): Promise<void> {
+async function send(deps: SenderDeps, delivery: DueDelivery): Promise<void> {
   const { db, keyring, log } = deps;
   try {
     const url = openFrom(keyring, SEALED.webhookUrl, delivery.webhook_id, delivery.sealed_url);
     const secret = openFrom(keyring, SEALED.webhookSecret, delivery.webhook_id, delivery.sealed_secret);
     const body = bodyOf(deps, delivery);
-    const { status, retryAfter } = await postSigned(url, {
-      allowLocal: deps.config.allowLocalRepositories,
-      timeoutMs: TIMEOUT_MS,
+    const { status, retryAfter } = await postJson(deps, url, {
       body,
       headers: {
-        'Content-Type': 'application/json',
-        'User-Agent': 'Ranvier',
         'X-Ranvier-Event': delivery.event,
         'X-Ranvier-Delivery': delivery.id,
         'X-Ranvier-Signature': signatureOf(secret, body, new Date()),
       },
-      ...(deps.resolve ? { resolve: deps.resolve } : {}),
     });
     const waitMs = status === 429 || status === 503 ? retryAfterMs(retryAfter, new Date()) : 0;
     const againMs = resultOf(status) === 'again' ? pauseAfterAnswer(delivery.tries, waitMs) : null;
@@ -76,7 +67,7 @@ async function send(deps: WebhookDeps, delivery: DueDelivery): Promise<void> {
 
 /** Returns the body of a delivery in the webhook's format. For a live deployment it includes the service's URL. */
 function bodyOf(
-  { config }: WebhookDeps,
+  { config }: SenderDeps,
   { id, event, workspace_id: workspaceId, happened_at: happenedAt, format, data }: DueDelivery,
 ): string {
   const { slug, kind, ...shown } = data;
@@ -86,20 +77,14 @@ function bodyOf(
 }
 
 /** Stores a budget alert for each threshold that a workspace's costs reach, once a month (UTC). */
-export async function storeBudgetDeliveries({ db }: Pick<WebhookDeps, 'db'>, now = new Date()): Promise<void> {
+export async function storeBudgetDeliveries({ db }: Pick<SenderDeps, 'db'>, now = new Date()): Promise<void> {
   for (const { id: workspaceId, name, configuration } of await workspacesWithBudgetWebhooks(db)) {
     const { currency, budget } = workspaceConfiguration(configuration);
     const cost = monthlyCost(await pricedServices(db, workspaceId), currency);
     for (const threshold of reachedThresholds(cost, budget)) {
       const subject = `${now.toISOString().slice(0, 7)} ${threshold}`;
-      const data = {
-        workspaceName: name,
-        threshold,
-        cost,
-        budget,
-        currency,
-        usedPercent: budgetUsedPercent(cost, budget),
-      };
+      const usedPercent = budgetUsedPercent(cost, budget);
+      const data = { workspaceName: name, threshold, cost, budget, currency, usedPercent };
       await storeDelivery(db, { workspaceId, event: 'budget.alert', subject, data });
     }
   }

@@ -9,8 +9,9 @@ import { FORGE_REPORTS } from '../../../../shared/forge/kind.js';
 import { Keyring } from '../../../../shared/secrets/keyring.js';
 import { SEALED, sealIn } from '../../../../shared/secrets/sealed-columns.js';
 import type { ServiceRow } from '../../../../shared/services/rows.js';
-import { type ForgeDeps, forgeReportJob } from '../../../../workers/forge/forge-report-job.js';
+import { forgeReportJob } from '../../../../workers/forge/forge-report-job.js';
 import { deleteOldReports } from '../../../../workers/forge/store.js';
+import type { SenderDeps } from '../../../../workers/webhooks/post-json.js';
 import { makeDeployment, makeService, makeWorkspace } from '../../../support/factories.js';
 import { FakeForge, type ForgeKind } from '../../../support/fake-forge.js';
 import { createTestDatabase, type TestDatabase } from '../../../support/postgres.js';
@@ -23,7 +24,7 @@ const KINDS: readonly ForgeKind[] = ['github', 'gitlab', 'gitea'];
 
 describe('Reports to git hosts', () => {
   let database: TestDatabase;
-  let deps: ForgeDeps;
+  let deps: SenderDeps;
   let forge: FakeForge;
   let base: ServiceRow;
   let hookId: string;
