@@ -1,4 +1,4 @@
-import { backupJob } from './backups/backup-job.js';
+import { backupJob } from './backups/perform-backup.js';
 import { commitJob } from './commits/commit-job.js';
 import { deployJob } from './deploy/deploy-job.js';
 import { detectionJob } from './detections/detection-job.js';
@@ -9,7 +9,7 @@ import { deletionJob } from './operations/deletion-job.js';
 import { restoreJob } from './operations/restore-job.js';
 import { routingJob } from './operations/routing-job.js';
 import { runtimeActionJob } from './operations/runtime-action-job.js';
-import { runJob } from './runs/run-job.js';
+import { runJob } from './runs/perform-run.js';
 import { applyJob } from './stacks/apply-job.js';
 import { templateSourceJob } from './templates/template-source-job.js';
 

@@ -1,6 +1,5 @@
 import { type Db, isRefusal, rowsOf, type Transaction } from '../../shared/core/database/database-client.js';
-import type { LogBatchRow } from '../../shared/logs/model.js';
-import { DAYS_TO_EXPIRY, expiresOn } from '../../shared/logs/model.js';
+import { DAYS_TO_EXPIRY, expiresOn, type LogBatchRow } from '../../shared/logs/model.js';
 import { oldestBatch, setLastLogId } from './batch-store.js';
 import { storeRefusedBatch } from './refused-batch.js';
 
@@ -58,18 +57,15 @@ interface Moved {
 }
 
 async function ingestOnce(db: Db, serviceId: string, wait: '' | 'skip locked'): Promise<Moved | 'busy'> {
-  try {
-    return await db.transaction(async (trx) => {
+  const locked = (move: typeof moveBatches): Promise<Moved | 'busy'> =>
+    db.transaction(async (trx) => {
       const last = await lockCounter(trx, serviceId, wait);
-      return last === undefined ? 'busy' : moveBatches(trx, serviceId, last);
+      return last === undefined ? 'busy' : move(trx, serviceId, last);
     });
-  } catch (error) {
+  return locked(moveBatches).catch((error: unknown) => {
     if (!isRefusal(error)) throw error;
-    return db.transaction(async (trx) => {
-      const last = await lockCounter(trx, serviceId, wait);
-      return last === undefined ? 'busy' : storeRefusedBatch(trx, serviceId, last);
-    });
-  }
+    return locked(storeRefusedBatch);
+  });
 }
 
 /**

@@ -3,6 +3,7 @@ import { makeDue } from '../../shared/engine/due-records.js';
 import { LOG_BATCHES } from '../../shared/logs/kind.js';
 import type { LogLevel, LogLine, LogSource } from '../../shared/logs/model.js';
 import type { Dispatcher } from '../../shared/queues/dispatcher.js';
+import { getService } from '../../shared/services/store.js';
 import { Masker } from '../masking/masker.js';
 import { type NewLogBatch, oldestBatch } from './batch-store.js';
 import { ingestLogs } from './ingest-batches.js';
@@ -32,16 +33,7 @@ export class LogSink {
 
   /** Opens the log of one deployment. It must be closed before the deployment's terminal state is written. */
   open(options: ChannelOptions): LogChannel {
-    return new LogChannel(options, {
-      store: async (batches) => {
-        const stored = await storeBatches(this.#db, batches);
-        if (!stored) this.#dispatcher.wakeLogs();
-        return stored;
-      },
-      ingest: async () => {
-        await ingestLogs(this.#db, options.serviceId);
-      },
-    });
+    return new LogChannel(options, this.#db, this.#dispatcher);
   }
 
   /**
@@ -56,6 +48,12 @@ export class LogSink {
     const channel = this.open({ ...owner, masker });
     await channel.write('system', message, level);
     await channel.close();
+  }
+
+  /** Writes a line about a service, as `say` does, to the log of its live deployment. Without one, does nothing. */
+  async sayToLive(serviceId: string, message: string, level: LogLevel = 'info'): Promise<void> {
+    const deploymentId = (await getService(this.#db, serviceId))?.live_deployment_id;
+    if (deploymentId) await this.say({ serviceId, deploymentId }, message, level);
   }
 
   /**
@@ -79,16 +77,11 @@ export class LogSink {
   }
 }
 
-interface ChannelTarget {
-  /** Stores all batches, or none if it fails. Returns false if they must wait for older lines of the service. */
-  store(batches: readonly NewLogBatch[]): Promise<boolean>;
-  ingest(): Promise<void>;
-}
-
 /** The log of one deployment. Lines keep their order. Writers wait while a full batch is being stored. */
 export class LogChannel {
   readonly #options: ChannelOptions;
-  readonly #target: ChannelTarget;
+  readonly #db: Db;
+  readonly #dispatcher: Pick<Dispatcher, 'wakeLogs'>;
   #lines: (LogLine & { source: LogSource })[] = [];
   #bytes = 0;
   #timer: NodeJS.Timeout | null = null;
@@ -96,9 +89,10 @@ export class LogChannel {
   /** True if lines of this log may still wait in batches, without ids. `close` then moves them into the log. */
   #waits = false;
 
-  constructor(options: ChannelOptions, target: ChannelTarget) {
+  constructor(options: ChannelOptions, db: Db, dispatcher: Pick<Dispatcher, 'wakeLogs'>) {
     this.#options = options;
-    this.#target = target;
+    this.#db = db;
+    this.#dispatcher = dispatcher;
   }
 
   /** Adds one line. Resolves at once unless the batch is full. */
@@ -130,7 +124,7 @@ export class LogChannel {
   /** Stores the buffered lines and assigns ids to all, so that the log is complete once the deployment has ended. */
   async close(): Promise<void> {
     await this.flush();
-    if (this.#waits) await this.#target.ingest();
+    if (this.#waits) await ingestLogs(this.#db, this.#options.serviceId);
     this.#waits = false;
   }
 
@@ -141,15 +135,18 @@ export class LogChannel {
     this.#bytes = 0;
     const batches = batchesOf(this.#options, lines);
     try {
-      this.#waits = !(await this.#target.store(batches));
+      await this.#put(batches);
     } catch (error) {
-      if (isRefusal(error)) {
-        this.#waits = !(await this.#target.store(batches.map((batch) => leftOut(batch, error))));
-        return;
-      }
+      if (isRefusal(error)) return this.#put(batches.map((batch) => leftOut(batch, error)));
       this.#lines = [...lines, ...this.#lines];
       throw error;
     }
+  }
+
+  /** Stores all batches, or none if it fails. They may have to wait for older lines of the service. */
+  async #put(batches: readonly NewLogBatch[]): Promise<void> {
+    this.#waits = !(await storeBatches(this.#db, batches));
+    if (this.#waits) this.#dispatcher.wakeLogs();
   }
 }
 

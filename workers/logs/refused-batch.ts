@@ -1,4 +1,4 @@
-import { isRefusal, refusalReason, rowsOf, type Transaction } from '../../shared/core/database/database-client.js';
+import { isRefusal, oneRow, refusalReason, type Transaction } from '../../shared/core/database/database-client.js';
 import { DAYS_TO_EXPIRY, expiresOn } from '../../shared/logs/model.js';
 import { setLastLogId } from './batch-store.js';
 
@@ -13,53 +13,18 @@ const MAX_SPLITS = 40;
 export async function storeRefusedBatch(
   trx: Transaction,
   serviceId: string,
-  last: number,
+  lastBefore: number,
 ): Promise<{ lines: number; leftOut: number }> {
-  const [batch] = await rowsOf<{ id: string; lines: number | null }>(
+  const batch = await oneRow<{ id: string; lines: number | null }>(
     trx,
     `select id, case when jsonb_typeof(lines) = 'array' then jsonb_array_length(lines) end as lines
        from log_batches where service_id = ? order by created_at, id limit 1 for update`,
     [serviceId],
   );
   if (!batch) return { lines: 0, leftOut: 0 };
-  const refused = new RefusedBatch(trx, batch.id, last);
-  if (batch.lines === null) await refused.leaveOut('A batch of lines', 1, 'it is not a list');
-  else await refused.store(0, batch.lines);
-  await trx.raw('delete from log_batches where id = ?', [batch.id]);
-  await setLastLogId(trx, serviceId, refused.last);
-  return { lines: refused.last - last, leftOut: refused.leftOut };
-}
+  let [last, leftOut, splits] = [lastBefore, 0, 0];
 
-class RefusedBatch {
-  readonly #trx: Transaction;
-  readonly #batchId: string;
-  #splits = 0;
-  last: number;
-  leftOut = 0;
-
-  constructor(trx: Transaction, batchId: string, last: number) {
-    this.#trx = trx;
-    this.#batchId = batchId;
-    this.last = last;
-  }
-
-  /** Stores the lines from `from` up to `to`. If they are refused together, stores them in halves. */
-  async store(from: number, to: number): Promise<void> {
-    if (from === to) return;
-    try {
-      await this.#trx.transaction((savepoint) => this.#insert(savepoint, from, to));
-      this.last += to - from;
-    } catch (error) {
-      if (!isRefusal(error)) throw error;
-      if (to - from === 1) return this.leaveOut('A line', 1, refusalReason(error));
-      if (++this.#splits > MAX_SPLITS) return this.leaveOut(`${to - from} lines`, to - from, refusalReason(error));
-      const middle = (from + to) >> 1;
-      await this.store(from, middle);
-      await this.store(middle, to);
-    }
-  }
-
-  async #insert(savepoint: Transaction, from: number, to: number): Promise<void> {
+  const insert = async (savepoint: Transaction, from: number, to: number) => {
     await savepoint.raw(
       `insert into log_lines (service_id, id, deployment_id, run_id, source, level, message, logged_at, expires_on)
        select b.service_id, :last + l.place - :from, b.deployment_id, b.run_id, b.source,
@@ -67,19 +32,41 @@ class RefusedBatch {
               ${expiresOn(`cast(l.line ->> 'timestamp' as timestamptz)`, DAYS_TO_EXPIRY)}
          from log_batches b join services s on s.id = b.service_id cross join lateral jsonb_array_elements(b.lines) with ordinality as l(line, place)
         where b.id = :batchId and l.place > :from and l.place <= :to`,
-      { batchId: this.#batchId, last: this.last, from, to },
+      { batchId: batch.id, last, from, to },
     );
-  }
+  };
 
-  async leaveOut(what: string, count: number, reason: string): Promise<void> {
+  const leaveOut = async (what: string, count: number, reason: string) => {
     const message = `${what} could not be stored and is left out here (${reason})`;
-    await this.#trx.raw(
+    await trx.raw(
       `insert into log_lines (service_id, id, deployment_id, run_id, source, level, message, logged_at, expires_on)
        select b.service_id, :id, b.deployment_id, b.run_id, b.source, 'warn', :message, now(), ${expiresOn('now()', DAYS_TO_EXPIRY)}
          from log_batches b join services s on s.id = b.service_id where b.id = :batchId`,
-      { id: this.last + 1, message, batchId: this.#batchId },
+      { id: last + 1, message, batchId: batch.id },
     );
-    this.last += 1;
-    this.leftOut += count;
-  }
+    last += 1;
+    leftOut += count;
+  };
+
+  // Stores the lines from `from` up to `to`. If they are refused together, stores them in halves.
+  const store = async (from: number, to: number): Promise<void> => {
+    if (from === to) return;
+    try {
+      await trx.transaction((savepoint) => insert(savepoint, from, to));
+      last += to - from;
+    } catch (error) {
+      if (!isRefusal(error)) throw error;
+      if (to - from === 1) return leaveOut('A line', 1, refusalReason(error));
+      if (++splits > MAX_SPLITS) return leaveOut(`${to - from} lines`, to - from, refusalReason(error));
+      const middle = (from + to) >> 1;
+      await store(from, middle);
+      await store(middle, to);
+    }
+  };
+
+  if (batch.lines === null) await leaveOut('A batch of lines', 1, 'it is not a list');
+  else await store(0, batch.lines);
+  await trx.raw('delete from log_batches where id = ?', [batch.id]);
+  await setLastLogId(trx, serviceId, last);
+  return { lines: last - lastBefore, leftOut };
 }

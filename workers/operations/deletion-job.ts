@@ -13,9 +13,7 @@ import { DONE, runOperation } from './run-operation.js';
 
 const POLL_INTERVAL_MS = 500;
 
-/**
- * Handles the queue `deletion`. Stops a service's replicas, erases its records, then deletes its volumes and backups.
- */
+/** Handles the queue `deletion`. Stops a service's replicas, erases its records, deletes its volumes and backups. */
 export function deletionJob(
   deps: JobDeps,
   { operationId }: Payloads['deletion'],

@@ -35,16 +35,10 @@ export function runOperation(
         return service ? run({ operation, service, signal }) : DONE;
       },
       describe: ({ kind }, cause) => `${kind}: ${cause}`,
-      afterEnd: ({ record }, { cause }) => explainInLog(deps, record, cause),
+      afterEnd: ({ record }, { cause }) =>
+        deps.logs.sayToLive(record.service_id, `The operation failed at ${cause}`, 'error'),
     },
     operationId,
     helpers,
   );
-}
-
-async function explainInLog(deps: JobDeps, operation: OperationRow, message: string): Promise<void> {
-  const service = await getService(deps.db, operation.service_id);
-  if (!service?.live_deployment_id) return;
-  const log = { serviceId: service.id, deploymentId: service.live_deployment_id };
-  await deps.logs.say(log, `The operation failed at ${message}`, 'error');
 }

@@ -1,12 +1,14 @@
+import { valuesOf } from '../../shared/core/database/database-client.js';
 import { errorMessage } from '../../shared/core/error-registry.js';
+import type { Payloads } from '../../shared/queues/work-catalog.js';
 import { RUNS } from '../../shared/runs/kind.js';
 import { decideRun, type RunDecision, type RunRow } from '../../shared/runs/model.js';
 import { retrySql } from '../../shared/runs/store.js';
 import { planOf } from '../../shared/services/plan-catalog.js';
-import type { Handler, Outcome } from '../engine/perform-record.js';
+import type { JobHelpers } from '../engine/job-helpers.js';
+import { type Handler, type Outcome, perform } from '../engine/perform-record.js';
 import { ReleaseError } from '../failures/explained-errors.js';
 import { ingestLogs } from '../logs/ingest-batches.js';
-import { lastLinesOfRun } from '../logs/run-lines.js';
 import { loadReleaseSpec } from '../releases/release-spec.js';
 import { findAttempt, stopAttempts } from '../replicas/attempt-store.js';
 import { commandMessage, SEARCHED_LINES } from '../runtime/failure-text.js';
@@ -16,6 +18,11 @@ import type { JobDeps } from '../worker-deps.js';
 
 /** After this time, in milliseconds, a worker without the image passes the run to another worker. */
 const ELSEWHERE_MS = 1_000;
+
+/** Handles the queue `run`: performs one run, or continues one whose worker died. */
+export function runJob(deps: JobDeps, { runId }: Payloads['run'], helpers: JobHelpers): Promise<string> {
+  return perform(deps, runHandler(deps), runId, helpers).finally(() => deps.dispatcher.wake());
+}
 
 /** Performs the current attempt of a run. At a shutdown the command continues, and another worker waits for its end. */
 export function runHandler(deps: JobDeps): Handler<RunRow> {
@@ -55,8 +62,12 @@ async function causeOf({ db }: JobDeps, run: RunRow, spec: ReleaseSpec, detail: 
   const command = commandOf(spec);
   if (run.command === null) return `the command "${command}" ${detail}`;
   await ingestLogs(db, run.service_id);
-  const output = await lastLinesOfRun(db, run, SEARCHED_LINES);
-  return commandMessage(command, detail, output, planOf(spec.configuration.plan).memoryMb);
+  const output = await valuesOf<string>(
+    db,
+    `select message from log_lines where service_id = ? and run_id = ? and source = 'runtime' order by id desc limit ?`,
+    [run.service_id, run.id, SEARCHED_LINES],
+  );
+  return commandMessage(command, detail, output.reverse(), planOf(spec.configuration.plan).memoryMb);
 }
 
 function sentence(run: RunRow, decision: RunDecision, cause: string): string {

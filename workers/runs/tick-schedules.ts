@@ -34,10 +34,7 @@ export async function tickSchedules({ db, dispatcher, log }: Deps): Promise<void
   if (fired > 0) dispatcher.wake();
 }
 
-/**
- * Returns when a schedule is due next; null if this version of the platform cannot parse it. Such an error is only
- * logged, so that other schedules continue.
- */
+/** Returns when a schedule is due next; null, with a log line, if this version of the platform cannot parse it. */
 function following(schedule: Schedule & { serviceId: string }, now: Date, log: Deps['log']): Date | null {
   try {
     return nextTick(schedule, now);

@@ -6,7 +6,7 @@ import { cancelOpenRuns } from '../../../../shared/runs/store.js';
 import { performDeployment } from '../../../../workers/deploy/perform-deployment.js';
 import { LeaseKeeper } from '../../../../workers/engine/lease-keeper.js';
 import { Interrupted } from '../../../../workers/failures/interruption-errors.js';
-import { runJob } from '../../../../workers/runs/run-job.js';
+import { runJob } from '../../../../workers/runs/perform-run.js';
 import type { JobDeps } from '../../../../workers/worker-deps.js';
 import { makeService } from '../../../support/factories.js';
 import { eventually } from '../../../support/processes.js';

@@ -10,7 +10,7 @@ import { Interrupted } from '../../../../workers/failures/interruption-errors.js
 import { insertLogBatches } from '../../../../workers/logs/batch-store.js';
 import { findAttempt, wantAttempt } from '../../../../workers/replicas/attempt-store.js';
 import { claimReplica, releaseReplica } from '../../../../workers/replicas/start-store.js';
-import { runJob } from '../../../../workers/runs/run-job.js';
+import { runJob } from '../../../../workers/runs/perform-run.js';
 import { makeService, makeWorker } from '../../../support/factories.js';
 import { eventually } from '../../../support/processes.js';
 import { pretendLive } from '../../../support/records.js';
