@@ -10,10 +10,7 @@ export interface DataBuilder {
   build(kind: DataKind, configuration: ServiceConfiguration, context: BuildContext): Promise<BuiltImage>;
 }
 
-/**
- * Creates the builder for servers that run as processes. PostgreSQL is installed by the toolchain store; redis must be
- * installed on the host.
- */
+/** Creates the builder for servers that run as processes. PostgreSQL is installed; redis must be on the host. */
 export function createProcessDataBuilder(toolchains: Pick<ToolchainStore, 'providePostgres'>): DataBuilder {
   return {
     async build(kind, { databaseVersion }, context) {

@@ -18,10 +18,7 @@ export interface DataHost {
   measure(row: DataServerRow, admin: AdminAddress | null): Promise<number | null>;
   /** Opens the volume of a service. The caller closes it. Throws `ReleaseError` if it cannot be reached. */
   openVolume(serviceId: string): Promise<VolumeFiles>;
-  /**
-   * Removes the folders that finished restores left on this host's volumes; with `only`, on one volume. Returns how
-   * many.
-   */
+  /** Removes what finished restores left on this host's volumes; with `only`, on one volume. Returns how many. */
   removeRestoreLeftovers(statusOf: (operationId: string) => Promise<string | null>, only?: string): Promise<number>;
   /** Removes the volumes of deleted services. Returns how many. */
   removeVolumes(): Promise<number>;
@@ -65,9 +62,7 @@ export async function restoreLeftovers(
   return found;
 }
 
-/**
- * Returns the record of a database server. Throws `ReleaseError` if it was deleted or its volume is on another host.
- */
+/** Returns the record of a database server. Throws `ReleaseError` if it is gone or its volume is on another host. */
 export async function serverOnHost(
   { db, hostId }: { db: Db; hostId: string },
   serviceId: string,

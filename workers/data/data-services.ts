@@ -2,22 +2,20 @@ import { createHash } from 'node:crypto';
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Config } from '../../shared/core/config.js';
-import type { Db } from '../../shared/core/database/database-client.js';
-import type { Logger } from '../../shared/core/log.js';
 import { openPasswords } from '../../shared/data/commands.js';
 import { decideVolume, redisConfiguration } from '../../shared/data/model.js';
 import { type DataServerRow, forgetDataServer, recordInitialized, volumesToRemove } from '../../shared/data/store.js';
-import type { Keyring } from '../../shared/secrets/keyring.js';
 import { limitsOf } from '../../shared/services/plan-catalog.js';
 import type { ToolchainStore } from '../builders/toolchains/toolchain-store.js';
 import { LastLines } from '../core/last-lines.js';
-import { discardTree } from '../core/remove-folders.js';
+import { type DiscardDeps, discardTree } from '../core/remove-folders.js';
 import { ReleaseError } from '../failures/explained-errors.js';
 import { scopeOf } from '../network/network-model.js';
 import type { ReleaseSpec } from '../runtime/runtime-driver.js';
 import type { Sandbox, SandboxSpec } from '../sandbox/sandbox.js';
 import { folderBytes } from '../volumes/folder-bytes.js';
 import { isHeld } from '../volumes/holds.js';
+import type { JobDeps } from '../worker-deps.js';
 import { type DataHost, restoreLeftovers, serverOnHost, type VolumeFiles } from './data-host.js';
 import type { HostServers } from './data-kinds.js';
 import { DataVolume } from './data-volume.js';
@@ -26,11 +24,8 @@ import { initdbCommand, postgresCommand, redisCommand } from './server-commands.
 import { ServerHealth } from './server-health.js';
 import { ServerPorts, type TakenPorts } from './server-ports.js';
 
-export interface DataServicesDeps {
-  db: Db;
+export interface DataServicesDeps extends Pick<JobDeps, 'db' | 'log' | 'keyring'> {
   config: Pick<Config, 'dataDir' | 'runtimePorts'>;
-  log: Logger;
-  keyring: Keyring;
   hostId: string;
   sandbox: Sandbox;
   toolchains: Pick<ToolchainStore, 'restore'>;
@@ -58,9 +53,13 @@ export class DataServices implements DataHost {
     return this.#deps.hostId;
   }
 
-  volumeOf(serviceId: string): DataVolume {
+  get #discards(): DiscardDeps {
     const { config, log } = this.#deps;
-    return new DataVolume({ dataDir: config.dataDir, log }, serviceId);
+    return { dataDir: config.dataDir, log };
+  }
+
+  volumeOf(serviceId: string): DataVolume {
+    return new DataVolume(this.#discards, serviceId);
   }
 
   async claimPort(spec: ReleaseSpec, taken: TakenPorts): Promise<number> {
@@ -170,7 +169,6 @@ export class DataServices implements DataHost {
     throw new ReleaseError(`its first data could not be made (initdb: ${how}): ${output.lines.join(' | ')}`);
   }
 
-  /** Returns the path of the program of a release's server. */
   async programOf(spec: ReleaseSpec): Promise<string> {
     if (spec.kind === 'redis') return this.#redis();
     const [folder = ''] = await this.#toolsOf(spec);
@@ -186,21 +184,19 @@ export class DataServices implements DataHost {
   }
 
   openVolume(serviceId: string): Promise<VolumeFiles> {
-    const { config, log } = this.#deps;
-    return openLocalVolume({ dataDir: config.dataDir, log }, this.volumeOf(serviceId));
+    return openLocalVolume(this.#discards, this.volumeOf(serviceId));
   }
 
   async removeRestoreLeftovers(
     statusOf: (operationId: string) => Promise<string | null>,
     only?: string,
   ): Promise<number> {
-    const { config, log } = this.#deps;
-    const volumes = join(config.dataDir, 'volumes');
+    const volumes = join(this.#discards.dataDir, 'volumes');
     let removed = 0;
     for (const volume of only === undefined ? await readdir(volumes).catch(() => []) : [only]) {
       const names = await readdir(join(volumes, volume)).catch(() => []);
       for (const name of await restoreLeftovers(names, statusOf)) {
-        await discardTree({ dataDir: config.dataDir, log }, join(volumes, volume, name));
+        await discardTree(this.#discards, join(volumes, volume, name));
         removed += 1;
       }
     }
@@ -232,7 +228,6 @@ export class DataServices implements DataHost {
   }
 }
 
-/** Returns the hash of a password in the format of redis' ACL. */
 function hashOf(password: string): string {
   return createHash('sha256').update(password).digest('hex');
 }

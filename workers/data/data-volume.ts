@@ -51,10 +51,7 @@ export class DataVolume extends VolumeFolder {
   }
 }
 
-/**
- * Returns null if the file is missing, or of a kind that no database server creates, such as a symlink. Throws other
- * errors.
- */
+/** Returns null for a missing file, or a kind that no database server creates, such as a symlink. Throws the rest. */
 function unlessExpected(error: NodeJS.ErrnoException): null {
   if (error.code === 'ENOENT' || error instanceof TenantFileError) return null;
   throw error;

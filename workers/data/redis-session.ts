@@ -1,7 +1,6 @@
 import { loadRedisClient, type Redis } from '../../shared/core/redis-client.js';
 
 const CONNECT_MS = 10_000;
-/** Timeout for the reply to a command, in milliseconds. */
 const ANSWER_MS = 60_000;
 /** Maximum number of bytes to receive on a connection. A program that pretends to be redis may send data endlessly. */
 const MAX_RECEIVED_BYTES = 256 * 1024 * 1024;

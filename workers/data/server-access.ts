@@ -1,16 +1,12 @@
 import type { Config } from '../../shared/core/config.js';
-import type { Db } from '../../shared/core/database/database-client.js';
-import type { Logger } from '../../shared/core/log.js';
 import { openPasswords } from '../../shared/data/commands.js';
 import { ADMIN_USER } from '../../shared/data/model.js';
 import { type DataServerRow, findDataServer } from '../../shared/data/store.js';
-import type { Keyring } from '../../shared/secrets/keyring.js';
 import { getService } from '../../shared/services/store.js';
 import { ReleaseError } from '../failures/explained-errors.js';
 import { replicasOf } from '../replicas/store.js';
-import type { RuntimeDriver } from '../runtime/runtime-driver.js';
-import { whileStopped } from '../volumes/hold-service.js';
-import type { DataHost } from './data-host.js';
+import { type HoldDeps, whileStopped } from '../volumes/hold-service.js';
+import type { JobDeps } from '../worker-deps.js';
 
 /** A running database server and how to reach it from this host. */
 export interface DataServer {
@@ -24,14 +20,7 @@ export interface DataServer {
   admin: { host: string; port: number; user: string; password: string; database: string };
 }
 
-export interface DataAccessDeps {
-  db: Db;
-  config: Pick<Config, 'dataDir' | 'releaseTimeoutSeconds'>;
-  log: Logger;
-  keyring: Keyring;
-  runtime: RuntimeDriver;
-  data: DataHost;
-}
+export type DataAccessDeps = HoldDeps & Pick<JobDeps, 'log' | 'data'> & { config: Pick<Config, 'dataDir'> };
 
 /**
  * Returns a service's database server. Throws `ReleaseError` if it accepts no connections or this worker cannot reach

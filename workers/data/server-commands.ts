@@ -53,10 +53,7 @@ export function postgresCommand({ planId, port, listen }: { planId: string; port
   );
 }
 
-/**
- * Returns a command that runs redis-server or valkey-server. `$CONFIGURATION` contains the configuration. On SIGTERM
- * the server writes its data and exits.
- */
+/** Returns a command that runs redis or valkey with `$CONFIGURATION`. On SIGTERM it writes its data and exits. */
 export function redisCommand(binary: string): string {
   return locked(
     [

@@ -3,18 +3,14 @@ import { openPasswords } from '../../shared/data/commands.js';
 import { portOf, storageBytes, storageState } from '../../shared/data/model.js';
 import { findDataServer } from '../../shared/data/store.js';
 import type { Keyring } from '../../shared/secrets/keyring.js';
-import { databasePlanOf } from '../../shared/services/plan-catalog.js';
 import { ReleaseError } from '../failures/explained-errors.js';
 import type { ReplicaRow } from '../replicas/rows.js';
 import type { ServerProbe } from '../runtime/readiness-probe.js';
 import type { ReleaseSpec } from '../runtime/runtime-driver.js';
 import { askServer } from './server-probe.js';
-import { settlePostgres } from './settle-postgres.js';
+import { settlePostgres, wantedTenant } from './settle-postgres.js';
 
-/**
- * The columns of a replica that a probe needs. Each start of the replica's server is a new attempt, which `restarts`
- * and `task_id` together identify.
- */
+/** A replica as a probe needs it. `restarts` and `task_id` together identify one start of its server. */
 type Attempt = Pick<ReplicaRow, 'id' | 'restarts' | 'task_id' | 'address' | 'port'>;
 
 /** Probes database servers, and sets up the users and databases of servers that have just started. */
@@ -22,9 +18,7 @@ export class ServerHealth implements ServerProbe {
   readonly #deps: { db: Db; keyring: Keyring };
   /** Replica id → the last attempt for which `settlePostgres` has run. */
   readonly #settled = new Map<string, string>();
-  /**
-   * Replica id → when its server stopped responding, in milliseconds since the epoch. Absent if the server responds.
-   */
+  /** Replica id → when its server stopped responding, in milliseconds since the epoch; absent while it responds. */
   readonly #silentSince = new Map<string, number>();
 
   constructor(deps: { db: Db; keyring: Keyring }) {
@@ -48,17 +42,9 @@ export class ServerHealth implements ServerProbe {
     const state = storageState(row.used_bytes, storageBytes(spec.configuration.plan), row.storage_state);
     const attempt = `${replica.restarts} ${replica.task_id}`;
     if (row.kind === 'postgres' && this.#settled.get(replica.id) !== attempt) {
-      const { user, admin } = openPasswords(this.#deps.keyring, row);
-      await settlePostgres(
-        { host: replica.address, port, password: admin },
-        {
-          user: row.user_name,
-          password: user,
-          database: row.database_name,
-          maxConnections: databasePlanOf(spec.configuration.plan).maxConnections,
-          state,
-        },
-      );
+      const { keyring } = this.#deps;
+      const admin = { host: replica.address, port, password: openPasswords(keyring, row).admin };
+      await settlePostgres(admin, wantedTenant(keyring, row, spec.configuration.plan, state));
       this.#settled.set(replica.id, attempt);
     }
     return state === 'closed' ? 'its storage is full: choose a larger plan and deploy it' : '';

@@ -51,9 +51,7 @@ export class ServerPorts {
     throw new ReleaseError('every port that was tried went to another database');
   }
 
-  /**
-   * Returns the ports that this host's servers keep even while they are stopped, without the port of service `except`.
-   */
+  /** Returns the ports that this host's servers keep even while they are stopped, without that of `except`. */
   async reserved(except = ''): Promise<number[]> {
     const rows = await dataServersOfHost(this.#deps.db, this.#deps.hostId);
     return rows.flatMap(({ id, host_port }) => (id === except || host_port === null ? [] : [host_port]));

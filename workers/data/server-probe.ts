@@ -1,13 +1,16 @@
 import { connect } from 'node:net';
 import type { DataKind } from '../../shared/services/model.js';
 
-/** Timeout for a response, in milliseconds. */
 const ANSWER_MS = 5_000;
 const MAX_ANSWER_LENGTH = 4096;
 const PROTOCOL_3 = 196_608;
 
 /** The result of a probe. `silent` is true if the server sent nothing at all, which means that it hangs. */
 export type ProbeAnswer = { healthy: true } | { healthy: false; silent: boolean; answer: string };
+
+function unhealthy(answer: string, silent = false): ProbeAnswer {
+  return { healthy: false, silent, answer };
+}
 
 /**
  * Asks a server, without a password, whether it accepts connections. Never rejects. A healthy PostgreSQL asks for a
@@ -22,10 +25,7 @@ export function askServer(kind: DataKind, { address, port }: { address: string; 
       socket.destroy();
       resolve(answer);
     };
-    const timer = setTimeout(
-      () => end({ healthy: false, silent: true, answer: `no answer within ${ANSWER_MS / 1000} s` }),
-      ANSWER_MS,
-    );
+    const timer = setTimeout(() => end(unhealthy(`no answer within ${ANSWER_MS / 1000} s`, true)), ANSWER_MS);
     socket.once('connect', () => socket.write(kind === 'postgres' ? startupMessage() : 'PING\r\n'));
     socket.on('data', (chunk: Buffer) => {
       received = Buffer.concat([received, chunk]).subarray(0, MAX_ANSWER_LENGTH);
@@ -33,12 +33,9 @@ export function askServer(kind: DataKind, { address, port }: { address: string; 
       if (answer !== null) end(answer);
     });
     socket.once('error', (error: NodeJS.ErrnoException) => {
-      const answer = error.code === 'ECONNREFUSED' ? 'connection refused' : error.message;
-      end({ healthy: false, silent: false, answer });
+      end(unhealthy(error.code === 'ECONNREFUSED' ? 'connection refused' : error.message));
     });
-    socket.once('close', () =>
-      end({ healthy: false, silent: false, answer: 'the connection was closed without an answer' }),
-    );
+    socket.once('close', () => end(unhealthy('the connection was closed without an answer')));
   });
 }
 
@@ -58,29 +55,22 @@ export function readPostgres(received: Buffer): ProbeAnswer | null {
   if (received.length === 0) return null;
   const type = String.fromCharCode(received[0] ?? 0);
   if (type === 'R') return { healthy: true };
-  if (type !== 'E') return { healthy: false, silent: false, answer: 'it does not speak the protocol of PostgreSQL' };
+  if (type !== 'E') return unhealthy('it does not speak the protocol of PostgreSQL');
   if (received.length < 5 || received.length < received.readInt32BE(1) + 1) {
-    return received.length >= MAX_ANSWER_LENGTH
-      ? { healthy: false, silent: false, answer: 'its error is too long' }
-      : null;
+    return received.length >= MAX_ANSWER_LENGTH ? unhealthy('its error is too long') : null;
   }
   const fields = received.subarray(5).toString('utf8').split('\0');
   const field = (name: string) => fields.find((text) => text.startsWith(name))?.slice(1) ?? '';
   if (field('C') === TOO_MANY_CONNECTIONS) return { healthy: true };
-  return { healthy: false, silent: false, answer: field('M') || 'it refuses connections' };
+  return unhealthy(field('M') || 'it refuses connections');
 }
 
 /** Parses the first line from redis; null if it is incomplete. A request for a password means a healthy server. */
 export function readRedis(received: Buffer): ProbeAnswer | null {
   const end = received.indexOf('\r\n');
-  if (end < 0)
-    return received.length >= MAX_ANSWER_LENGTH
-      ? { healthy: false, silent: false, answer: 'its answer is too long' }
-      : null;
+  if (end < 0) return received.length >= MAX_ANSWER_LENGTH ? unhealthy('its answer is too long') : null;
   const line = received.subarray(0, end).toString('utf8');
-  if (line.startsWith('-LOADING') || line.startsWith('-MASTERDOWN')) {
-    return { healthy: false, silent: false, answer: line.slice(1) };
-  }
+  if (line.startsWith('-LOADING') || line.startsWith('-MASTERDOWN')) return unhealthy(line.slice(1));
   if (line.startsWith('+') || line.startsWith('-NOAUTH') || line.startsWith('-ERR max')) return { healthy: true };
-  return { healthy: false, silent: false, answer: line.slice(0, 200) };
+  return unhealthy(line.slice(0, 200));
 }

@@ -1,5 +1,9 @@
 import pg from 'pg';
+import { openPasswords } from '../../shared/data/commands.js';
 import { ADMIN_USER, type StorageState } from '../../shared/data/model.js';
+import type { DataServerRow } from '../../shared/data/store.js';
+import type { Keyring } from '../../shared/secrets/keyring.js';
+import { databasePlanOf } from '../../shared/services/plan-catalog.js';
 import { withinTime } from '../core/within-time.js';
 import { withSession } from './server-session.js';
 
@@ -23,12 +27,23 @@ export async function asAdmin<T>(
   return withinTime({ ms: SESSION_MS, tooLate }, (signal) => withSession(address, { signal }, work));
 }
 
-export interface WantedTenant {
+interface WantedTenant {
   user: string;
   password: string;
   database: string;
   maxConnections: number;
   state: StorageState;
+}
+
+/** Returns how the tenant's user of a server must be set up under a plan. */
+export function wantedTenant(keyring: Keyring, row: DataServerRow, planId: string, state: StorageState): WantedTenant {
+  return {
+    user: row.user_name,
+    password: openPasswords(keyring, row).user,
+    database: row.database_name,
+    maxConnections: databasePlanOf(planId).maxConnections,
+    state,
+  };
 }
 
 /**

@@ -2,17 +2,13 @@ import { openPasswords } from '../../shared/data/commands.js';
 import { type StorageState, storageBytes, storageState } from '../../shared/data/model.js';
 import { type DataServerRow, dataServersOfHost, recordUsage } from '../../shared/data/store.js';
 import { getDeployment } from '../../shared/deployments/store.js';
-import { databasePlanOf } from '../../shared/services/plan-catalog.js';
 import { getService } from '../../shared/services/store.js';
 import { sweepEach } from '../core/sweep-each.js';
 import { replicasOf } from '../replicas/store.js';
 import type { JobDeps } from '../worker-deps.js';
-import { type AdminAddress, endSessions, settlePostgres } from './settle-postgres.js';
+import { type AdminAddress, endSessions, settlePostgres, wantedTenant } from './settle-postgres.js';
 
-/**
- * How many servers are measured at the same time. With only one, a server that hardly responds would delay all others
- * by half a minute.
- */
+/** How many servers are measured at once. With one, a server that hardly responds would delay all others. */
 const AT_ONCE = 4;
 
 /**
@@ -37,7 +33,8 @@ async function watchServer(deps: JobDeps, row: DataServerRow): Promise<string[]>
   const planId = live.configuration.plan;
   const state = storageState(used, storageBytes(planId), row.storage_state);
   if (state !== row.storage_state && row.kind === 'postgres' && admin !== null) {
-    await enforce(deps, row, admin, planId, state);
+    await settlePostgres(admin, wantedTenant(deps.keyring, row, planId, state));
+    await endSessions(admin, row.user_name);
   }
   // The new state is recorded only after its limit was set: if setting it fails, the next measurement retries. Of
   // several workers on this host, only the one that records the change logs it.
@@ -56,24 +53,6 @@ async function adminOf(
   const replica = (await replicasOf(db, deploymentId)).find(({ state }) => state === 'ready' || state === 'unhealthy');
   if (replica?.port == null) return null;
   return { host: replica.address, port: replica.port, password: openPasswords(keyring, row).admin };
-}
-
-async function enforce(
-  { keyring }: JobDeps,
-  row: DataServerRow,
-  admin: AdminAddress,
-  planId: string,
-  state: StorageState,
-): Promise<void> {
-  const { maxConnections } = databasePlanOf(planId);
-  await settlePostgres(admin, {
-    user: row.user_name,
-    password: openPasswords(keyring, row).user,
-    database: row.database_name,
-    maxConnections,
-    state,
-  });
-  await endSessions(admin, row.user_name);
 }
 
 const MESSAGES: Record<StorageState, string> = {

@@ -43,7 +43,6 @@ export class RemoteEnds {
     });
   }
 
-  /** Closes all sessions. */
   async close(): Promise<void> {
     this.#forget?.();
     for (const peer of this.#open.keys()) peer.terminate();

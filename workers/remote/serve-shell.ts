@@ -11,7 +11,6 @@ import { type ShellProcess, startShell } from './shell-process.js';
 import type { Target } from './target.js';
 
 const POLL_INTERVAL_MS = 100;
-/** Exit code of a program that was killed. */
 const KILLED = 137;
 
 /** Without a locale, a shell's line editor would take the bytes of a multi-byte character for commands. */
@@ -72,10 +71,7 @@ async function endsSoon(isAlive: () => Promise<boolean>): Promise<boolean> {
   return false;
 }
 
-/**
- * Passes bytes in both directions until the program exits or the peer disconnects. Returns the exit code; null if the
- * peer has disconnected.
- */
+/** Passes bytes in both directions. Returns the program's exit code; null if the peer has disconnected. */
 async function converse(entry: Entry, size: Parameters<typeof startShell>[1], peer: WebSocket): Promise<number | null> {
   if (peer.readyState !== peer.OPEN) return null;
   const gone = new Promise<null>((resolve) => peer.once('close', () => resolve(null)));
@@ -105,10 +101,7 @@ async function converse(entry: Entry, size: Parameters<typeof startShell>[1], pe
   return code;
 }
 
-/**
- * Kills the processes that a program has started once the program itself has exited, because they may keep the output
- * open.
- */
+/** Kills what a program has started once the program itself has exited, because it may keep the output open. */
 async function endRest(entry: Entry, shell: ShellProcess, signal: AbortSignal): Promise<void> {
   const ended = (async () => {
     while (!signal.aborted && (await entry.isRunning())) await sleep(POLL_INTERVAL_MS);

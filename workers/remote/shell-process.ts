@@ -19,7 +19,6 @@ export type OnOutput = (chunk: Buffer, stream: number) => void;
 export interface ShellProcess {
   /** Resolves when the program has accepted the bytes, or accepts no more. */
   write(chunk: Buffer): Promise<void>;
-  /** Closes the program's standard input. */
   endInput(): void;
   resize(size: Size): void;
   /** Pauses reading the program's output; `resume` continues. */

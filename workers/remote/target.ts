@@ -1,5 +1,4 @@
 import { join } from 'node:path';
-import type { Db } from '../../shared/core/database/database-client.js';
 import { oneRow } from '../../shared/core/database/database-client.js';
 import type { RemoteSessionRow } from '../../shared/remote/store.js';
 import type { ReplicaRow } from '../replicas/rows.js';
@@ -11,10 +10,7 @@ import type { RemoteDeps } from './remote-deps.js';
 export interface Target {
   replica: ReplicaRow;
   process: DetachedProcess;
-  /**
-   * The image's working folder and user, if the image has its own root file system; null for an image that is only a
-   * folder.
-   */
+  /** The image's working folder and user; null for an image without its own root file system. */
   image: NonNullable<EntryCommand['image']> | null;
 }
 
@@ -23,15 +19,12 @@ export async function targetOf(
   { db, hostId, sandbox, loadRelease }: RemoteDeps,
   session: RemoteSessionRow,
 ): Promise<Target | null> {
-  const replica = await findReplica(db, session.replica_id, hostId);
+  const sql = 'select * from replicas where id = :id and host_id = :hostId';
+  const replica = await oneRow<ReplicaRow>(db, sql, { id: session.replica_id, hostId });
   if (replica === null || replica.pid === null) return null;
   const process = processOf(replica);
   if (!(await sandbox.isAlive(process))) return null;
   const { image } = await loadRelease(replica.deployment_id, replica.run_id);
   const { process: own, workingDirectory } = image.manifest;
   return { replica, process, image: own === undefined ? null : { cwd: join('/', workingDirectory), user: own.user } };
-}
-
-function findReplica(db: Db, id: string, hostId: string): Promise<ReplicaRow | null> {
-  return oneRow<ReplicaRow>(db, 'select * from replicas where id = :id and host_id = :hostId', { id, hostId });
 }

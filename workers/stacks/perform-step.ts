@@ -56,6 +56,11 @@ export async function performStep(trx: Transaction, context: ApplyContext, step:
   const { workspace_id: workspaceId, actor } = apply;
   const authorize = authorizeOf(apply);
   const lock = (name: string) => lockOwn(trx, context, name);
+  const onService = async (name: string, work: (service: ServiceView) => Promise<unknown>): Promise<StepResult> => {
+    const service = await lock(name);
+    await work(service);
+    return { resourceId: service.id };
+  };
   switch (step.op) {
     case 'group.create': {
       const environmentId = stack.environment_id;
@@ -72,62 +77,50 @@ export async function performStep(trx: Transaction, context: ApplyContext, step:
       return { resourceId: id };
     }
     case 'service.update': {
-      const service = await lock(step.service);
-      const { name, configuration } = step;
-      await updateService(trx, deps, { service, actor, name, configuration, authorize, needEngine: () => undefined });
-      return { resourceId: service.id };
+      const change = { actor, name: step.name, configuration: step.configuration, authorize };
+      const needEngine = () => undefined;
+      return onService(step.service, (service) => updateService(trx, deps, { service, ...change, needEngine }));
     }
-    case 'service.archive': {
-      const service = await lock(step.service);
-      await setArchived(trx, service.id, step.archived);
-      return { resourceId: service.id };
-    }
+    case 'service.archive':
+      return onService(step.service, ({ id }) => setArchived(trx, id, step.archived));
     case 'volume.create': {
-      const service = await lock(step.service);
       const { volume: name, mountPath, sizeGb } = step;
-      await addVolume(trx, service, { name, mountPath, sizeGb });
-      return { resourceId: service.id };
+      return onService(step.service, (service) => addVolume(trx, service, { name, mountPath, sizeGb }));
     }
-    case 'volume.grow': {
-      const service = await lock(step.service);
-      const volume = await volumeOf(trx, service, step.volume);
-      if (volume === undefined) throw gone(`volume ${step.volume}`);
-      await growVolume(trx, service, volume.id, step.sizeGb);
-      return { resourceId: service.id };
-    }
-    case 'volume.delete': {
-      const service = await lock(step.service);
-      const volume = await volumeOf(trx, service, step.volume);
-      if (volume !== undefined) await deleteVolume(trx, volume);
-      return { resourceId: service.id };
-    }
+    case 'volume.grow':
+      return onService(step.service, async (service) => {
+        const volume = await volumeOf(trx, service, step.volume);
+        if (volume === undefined) throw gone(`volume ${step.volume}`);
+        await growVolume(trx, service, volume.id, step.sizeGb);
+      });
+    case 'volume.delete':
+      return onService(step.service, async (service) => {
+        const volume = await volumeOf(trx, service, step.volume);
+        if (volume !== undefined) await deleteVolume(trx, volume);
+      });
     case 'variables.set':
       return setOwn(trx, context, step);
     case 'groups.link':
       return link(trx, context, step);
     case 'domain.create': {
-      const service = await lock(step.service);
-      await addDomain(trx, { service, hostname: step.hostname, own: platformNames(deps.config) });
-      return { resourceId: service.id };
+      const { hostname } = step;
+      return onService(step.service, (service) =>
+        addDomain(trx, { service, hostname, own: platformNames(deps.config) }),
+      );
     }
-    case 'domain.redirect': {
-      const service = await lock(step.service);
-      const domain = await lockDomainOf(trx, service, step.hostname);
-      if (domain === undefined) throw gone(`domain ${step.hostname}`);
-      await redirectDomain(trx, domain, { to: step.redirectTo, own: platformNames(deps.config) });
-      return { resourceId: service.id };
-    }
-    case 'rules.set': {
-      const service = await lock(step.service);
-      await setRules(trx, service, step.rules, { mayLack: true });
-      return { resourceId: service.id };
-    }
-    case 'domain.delete': {
-      const service = await lock(step.service);
-      const domain = await lockDomainOf(trx, service, step.hostname);
-      if (domain !== undefined) await removeDomain(trx, service.id, domain.id);
-      return { resourceId: service.id };
-    }
+    case 'domain.redirect':
+      return onService(step.service, async (service) => {
+        const domain = await lockDomainOf(trx, service, step.hostname);
+        if (domain === undefined) throw gone(`domain ${step.hostname}`);
+        await redirectDomain(trx, domain, { to: step.redirectTo, own: platformNames(deps.config) });
+      });
+    case 'domain.delete':
+      return onService(step.service, async (service) => {
+        const domain = await lockDomainOf(trx, service, step.hostname);
+        if (domain !== undefined) await removeDomain(trx, service.id, domain.id);
+      });
+    case 'rules.set':
+      return onService(step.service, (service) => setRules(trx, service, step.rules, { mayLack: true }));
     case 'service.deploy': {
       const service = await lock(step.service);
       const togetherId = await togetherIdOf(trx, apply, service);
@@ -241,13 +234,9 @@ async function setOwn(
   for (const { key, scope, content } of set) {
     written.push({ key, scope, content: await contentOf(trx, stack, content) });
   }
-  await setVariables(trx, deps, {
-    workspaceId,
-    owner: 'service' in owner ? { serviceId: id } : { groupId: id },
-    set: written,
-    unset,
-    authorize: authorizeOf(apply),
-  });
+  const change = { set: written, unset, authorize: authorizeOf(apply) };
+  const ownId = 'service' in owner ? { serviceId: id } : { groupId: id };
+  await setVariables(trx, deps, { workspaceId, owner: ownId, ...change });
   return { resourceId: id };
 }
 
@@ -283,7 +272,7 @@ async function link(
   }
   const serviceId = await findResource(trx, stack.id, 'service', name);
   if (serviceId === undefined) throw gone(`service ${name}`);
-  const before = await groupsOf(trx, apply.workspace_id, serviceId);
+  const before = (await findServiceView(trx, apply.workspace_id, serviceId))?.environment_group_ids ?? [];
   const views = new Map<string, NonNullable<Awaited<ReturnType<typeof findGroupView>>>>();
   // Groups are locked before their services, and in a fixed order, to avoid deadlocks.
   for (const id of [...new Set([...before, ...wanted])].sort()) {
@@ -302,10 +291,6 @@ async function link(
     await linkService(trx, { group, serviceId, authorize, position });
   }
   return { resourceId: serviceId };
-}
-
-async function groupsOf(trx: Transaction, workspaceId: string, serviceId: string): Promise<string[]> {
-  return (await findServiceView(trx, workspaceId, serviceId))?.environment_group_ids ?? [];
 }
 
 function gone(what: string): AppError {

@@ -1,19 +1,13 @@
 import type { Config } from '../../shared/core/config.js';
 import type { Db } from '../../shared/core/database/database-client.js';
-import type { Keyring } from '../../shared/secrets/keyring.js';
 import { getService } from '../../shared/services/store.js';
 import { ReleaseError } from '../failures/explained-errors.js';
 import { loadReleaseSpec } from '../releases/release-spec.js';
 import { runningReleases } from '../releases/release-store.js';
-import type { RuntimeDriver } from '../runtime/runtime-driver.js';
+import type { JobDeps } from '../worker-deps.js';
 import { whileHeld } from './holds.js';
 
-export interface HoldDeps {
-  db: Db;
-  config: Pick<Config, 'releaseTimeoutSeconds'>;
-  keyring: Keyring;
-  runtime: RuntimeDriver;
-}
+export type HoldDeps = Pick<JobDeps, 'db' | 'keyring' | 'runtime'> & { config: Pick<Config, 'releaseTimeoutSeconds'> };
 
 /**
  * Runs `work` while nothing that mounts the service's volume can start. A deployment that is about to start a replica
@@ -50,7 +44,6 @@ export async function whileStopped(
   }
 }
 
-/** Starts the live release again, unless the service is suspended. */
 async function startAgain({ db, keyring, runtime, config }: HoldDeps, serviceId: string): Promise<void> {
   const service = await getService(db, serviceId);
   if (!service?.live_deployment_id || service.lifecycle_status !== 'active') return;

@@ -13,7 +13,6 @@ const ROWS = [
 ] as const;
 /** How long a hold lasts without a renewal, in seconds. */
 const HOLD_SECONDS = 60;
-/** Interval between renewals of a hold, in milliseconds. */
 const HOLD_RENEW_MS = 15_000;
 const UNTIL = `now() + interval '${HOLD_SECONDS} seconds'`;
 const HELD = ROWS.map(({ table, own }) => `select from ${table} where ${own} and held_until >= now()`).join(

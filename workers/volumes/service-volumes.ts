@@ -3,16 +3,16 @@ import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import type { Config } from '../../shared/core/config.js';
-import type { Db } from '../../shared/core/database/database-client.js';
 import { errorMessage } from '../../shared/core/error-registry.js';
 import { exists } from '../../shared/core/exists.js';
-import type { Logger } from '../../shared/core/log.js';
 import type { VolumeRow } from '../../shared/volumes/model.js';
 import { listVolumes } from '../../shared/volumes/store.js';
+import type { DiscardDeps } from '../core/remove-folders.js';
 import { ReleaseError } from '../failures/explained-errors.js';
 import type { ReplicaRow } from '../replicas/rows.js';
 import type { Sandbox, SandboxVolume } from '../sandbox/sandbox.js';
 import { CONTENT } from '../sandbox/volume-mounts.js';
+import type { JobDeps } from '../worker-deps.js';
 import { folderBytes } from './folder-bytes.js';
 import { isHeld } from './holds.js';
 import { VolumeFolder } from './volume-folder.js';
@@ -23,11 +23,7 @@ import { forgetVolume, recordMade, volumesToRemove } from './volume-store.js';
 
 const MEASURE_MS = 60_000;
 
-export interface ServiceVolumesDeps {
-  db: Db;
-  config: Pick<Config, 'dataDir'>;
-  log: Pick<Logger, 'warn'>;
-}
+export type ServiceVolumesDeps = Pick<JobDeps, 'db'> & { config: Pick<Config, 'dataDir'>; log: DiscardDeps['log'] };
 
 /** Prepares and measures the volumes of services on this host. */
 export class ServiceVolumes {

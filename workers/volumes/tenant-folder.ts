@@ -5,9 +5,7 @@ import { unlessAbsent } from '../../shared/core/exists.js';
 import { ExplainedError } from '../failures/explained-errors.js';
 
 const { O_RDONLY, O_DIRECTORY, O_NOFOLLOW, O_NONBLOCK } = constants;
-/**
- * Linux flag to get a descriptor for a path without opening the file, even a socket. Node.js has no constant for it.
- */
+/** Linux flag to get a descriptor of a path without opening the file, even a socket. Node.js has no constant for it. */
 const O_PATH = 0o10000000;
 const ON_LINUX = process.platform === 'linux';
 /** The errors of `open` for a symlink, a path that is not a folder, and a socket. */
@@ -82,7 +80,6 @@ export class TenantFolder {
     return this.#checked(handle, name, (found) => found.isFile() && found.nlink === 1);
   }
 
-  /** Returns the text of a file. */
   async text(name: string, maxBytes: number): Promise<string> {
     const file = await this.file(name);
     try {

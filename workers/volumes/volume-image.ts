@@ -132,10 +132,7 @@ async function allocate(path: string, bytes: number): Promise<void> {
   }
 }
 
-/**
- * Allocates as `allocate` does, but leaves the platform's reserve free. Allocations run one after another, so that each
- * sees what the others have taken.
- */
+/** Allocates, but leaves the platform's reserve free. Runs one after another, so that each sees what others took. */
 async function allocateInRoom(path: string, bytes: number): Promise<void> {
   const mine = turn.then(async () => {
     await assertRoom(path, bytes);

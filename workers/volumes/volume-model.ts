@@ -2,12 +2,8 @@ import type { VolumeRow } from '../../shared/volumes/model.js';
 
 export type VolumeState = VolumeRow['storage_state'];
 
-/** Number of bytes in a gigabyte, the unit of volume sizes. */
 export const GIGABYTE = 1_000_000_000;
-/**
- * Usage from which a volume counts as nearly full, and from which the service of a volume without a hard limit is
- * stopped. In percent of the volume's size.
- */
+/** From these percentages on, a volume is nearly full, and the service of one without a hard limit is stopped. */
 const NEARLY_FULL_PERCENT = 90;
 const STOPPED_PERCENT = 110;
 
@@ -17,10 +13,8 @@ export interface ObservedVolume {
   made: boolean;
   /** The service id in the volume's marker file; null if there is no such file. */
   marker: string | null;
-  /** True if the file system image exists. */
   hasImage: boolean;
   hasContent: boolean;
-  /** True if the host can mount images. */
   canMount: boolean;
 }
 
@@ -33,10 +27,7 @@ export type VolumeDecision =
   | { type: 'useFolder' }
   | { type: 'refuse'; reason: string };
 
-/**
- * Decides what to do before a volume is mounted. Content that is missing or belongs to another service is never
- * replaced by an empty volume.
- */
+/** Decides what to do before a volume is mounted. Missing or foreign content is never replaced by an empty volume. */
 export function decideVolume(
   { made, marker, hasImage, hasContent, canMount }: ObservedVolume,
   { serviceId, name }: { serviceId: string; name: string },
@@ -72,10 +63,7 @@ export function fileSystemBytes(start: Buffer): number | null {
   return start.readUInt32LE(SUPERBLOCK + 4) * 1024 * 2 ** start.readUInt32LE(SUPERBLOCK + 24);
 }
 
-/**
- * Returns how many bytes of an ext4 file system are used, from its first bytes; null if unknown. The figure is exact
- * while the file system is not mounted.
- */
+/** Returns how many bytes of an ext4 file system that is not mounted are used; null if that is unknown. */
 export function fileSystemUsedBytes(start: Buffer): number | null {
   const SUPERBLOCK = 1024;
   const bytes = fileSystemBytes(start);

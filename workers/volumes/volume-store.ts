@@ -97,10 +97,7 @@ export async function recordVolumeUsage(db: Db, id: string, usedBytes: number, s
   return row !== null && row.before !== state;
 }
 
-/**
- * Records that the content of a volume was created on its host. From now on, missing content is an error and is never
- * replaced by an empty volume.
- */
+/** Records that a volume's content was created. From now on, missing content is an error and never replaced. */
 export async function recordMade(db: Db, id: string): Promise<void> {
   await db.raw('update volumes set measured_at = coalesce(measured_at, now()) where id = ?', [id]);
 }
