@@ -1,29 +1,19 @@
 import { alertTitle, ruleText, valueText } from '../../shared/alerts/model.js';
 import type { Config } from '../../shared/core/config.js';
-import type { Db } from '../../shared/core/database/database-client.js';
 import { errorMessage } from '../../shared/core/error-registry.js';
-import type { Logger } from '../../shared/core/log.js';
-import { localTime, type Mail, type Mailer } from '../../shared/core/mail.js';
+import { localTime, type Mail } from '../../shared/core/mail.js';
 import { workspaceConfiguration } from '../../shared/workspaces/model.js';
 import { concurrently } from '../core/concurrently.js';
+import type { JobDeps } from '../worker-deps.js';
 import { claimMails, type DueMail, endMails } from './alert-store.js';
 
-export interface AlertMailDeps {
-  db: Db;
-  mailer: Mailer;
-  log: Logger;
-  config: Pick<Config, 'publicUrl'>;
-}
+type AlertMailDeps = Pick<JobDeps, 'db' | 'mailer' | 'log'> & { config: Pick<Config, 'publicUrl'> };
 
-/**
- * Maximum number of workspaces to which one run of this job sends mail. Limits a run to a minute or two, even if the
- * mail server hangs.
- */
+/** Maximum number of workspaces per run, which then takes a minute or two even if the mail server hangs. */
 const BATCH = 20;
 const AT_ONCE = 4;
 /** Maximum number of tries. The last one is about a day after the first. */
 const MAX_TRIES = 30;
-/** Maximum number of alerts that one mail describes. */
 const MAX_DESCRIBED = 20;
 
 /**
@@ -32,13 +22,9 @@ const MAX_DESCRIBED = 20;
  */
 export async function sendAlertMails(deps: AlertMailDeps): Promise<void> {
   const due = await claimMails(deps.db, BATCH);
-  const workspaces = [...new Set(due.map((row) => row.workspace_id))];
-  await concurrently(workspaces, AT_ONCE, (id) =>
-    sendMail(
-      deps,
-      due.filter((row) => row.workspace_id === id),
-    ),
-  );
+  const workspaces = new Set(due.map((row) => row.workspace_id));
+  const mailsOf = (id: string) => due.filter((row) => row.workspace_id === id);
+  await concurrently([...workspaces], AT_ONCE, (id) => sendMail(deps, mailsOf(id)));
 }
 
 async function sendMail({ db, mailer, log, config }: AlertMailDeps, rows: readonly DueMail[]): Promise<void> {
@@ -49,10 +35,8 @@ async function sendMail({ db, mailer, log, config }: AlertMailDeps, rows: readon
   } catch (error) {
     const workspaceId = rows[0]?.workspace_id;
     log.warn({ workspaceId }, `a mail about alerts could not be sent: ${errorMessage(error)}`);
-    await endMails(
-      db,
-      rows.filter(({ tries }) => tries >= MAX_TRIES),
-    );
+    const givenUp = rows.filter(({ tries }) => tries >= MAX_TRIES);
+    await endMails(db, givenUp);
   }
 }
 

@@ -18,7 +18,7 @@ export interface MinuteFigures {
 }
 
 /** A rule with one of its services, the state before this evaluation, and the figures since then. */
-export interface Pair {
+export interface Pair extends Omit<AlertState, 'status'> {
   alert_id: string;
   workspace_id: string;
   metric: AlertMetric;
@@ -28,12 +28,6 @@ export interface Pair {
   service_name: string;
   /** Null in the first evaluation of the rule for this service. The other fields of the state are then null too. */
   status: AlertStatus | null;
-  value: number | null;
-  since: Date | null;
-  run: number;
-  return_minutes: number;
-  resolved_at: Date | null;
-  data_at: Date | null;
   /** The figures are from the whole minutes between `from` and `until`. */
   from: Date;
   until: Date;
@@ -58,7 +52,7 @@ export function readPairs(trx: Transaction): Promise<Pair[]> {
      ), pairs as (
        select r.id as alert_id, r.workspace_id, r.metric, r.above, r.for_minutes, s.id as service_id, s.name as service_name,
               s.live_deployment_id, s.lifecycle_status, st.status, st.value, st.since, coalesce(st.run, 0) as run,
-              coalesce(st.return_minutes, 0) as return_minutes, st.resolved_at, st.data_at, c.until,
+              coalesce(st.return_minutes, 0) as "returnMinutes", st.resolved_at as "resolvedAt", st.data_at as "dataAt", c.until,
               greatest(coalesce(st.seen_at, c.until - make_interval(mins => r.for_minutes)),
                        c.until - interval '${MAX_FOR_MINUTES} minutes') as "from",
               row_number() over (partition by r.workspace_id order by st.seen_at nulls first, r.id, s.id) as turn
@@ -115,28 +109,18 @@ export interface NewState {
 /** Stores states in one statement. Rules that were deleted meanwhile are left out. */
 export async function storeStates(trx: Transaction, states: readonly NewState[]): Promise<void> {
   if (states.length === 0) return;
-  const rows = states.map(({ pair, state, told }) => ({
-    alert_id: pair.alert_id,
-    service_id: pair.service_id,
-    status: state.status,
-    value: state.value,
-    since: state.since,
-    run: state.run,
-    return_minutes: state.returnMinutes,
-    resolved_at: state.resolvedAt,
-    data_at: state.dataAt,
-    seen_at: pair.until,
-    told,
-  }));
+  const rows = states.map(({ pair: { alert_id, service_id, until }, state, told }) => {
+    return { ...state, alert_id, service_id, seen_at: until, told };
+  });
   await trx.raw(
     `with given as (
        select g.* from jsonb_to_recordset(cast(? as jsonb)) as g (alert_id uuid, service_id uuid, status text, value float8, since timestamptz,
-         run int, return_minutes int, resolved_at timestamptz, data_at timestamptz, seen_at timestamptz, told boolean)
+         run int, "returnMinutes" int, "resolvedAt" timestamptz, "dataAt" timestamptz, seen_at timestamptz, told boolean)
          join alert_rules r on r.id = g.alert_id for key share of r
      )
      insert into alert_states as st (alert_id, service_id, status, value, since, run, return_minutes, resolved_at, data_at, seen_at,
                                      told_at, mail_due_at)
-     select alert_id, service_id, status, value, since, run, return_minutes, resolved_at, data_at, seen_at,
+     select alert_id, service_id, status, value, since, run, "returnMinutes", "resolvedAt", "dataAt", seen_at,
             case when told then now() end, case when told then now() end
        from given
      on conflict (alert_id, service_id) do update
@@ -150,18 +134,10 @@ export async function storeStates(trx: Transaction, states: readonly NewState[])
 }
 
 /** A state whose mail is due, with the rule, the service and the workspace. */
-export interface DueMail {
-  alert_id: string;
-  service_id: string;
+export interface DueMail
+  extends Pick<Pair, 'alert_id' | 'workspace_id' | 'metric' | 'above' | 'for_minutes' | 'service_id' | 'service_name'>,
+    Pick<AlertState, 'status' | 'value' | 'since'> {
   told_at: Date;
-  status: AlertStatus;
-  value: number | null;
-  since: Date | null;
-  metric: AlertMetric;
-  above: number;
-  for_minutes: number;
-  service_name: string;
-  workspace_id: string;
   workspace_name: string;
   workspace_configuration: object;
   tries: number;
@@ -192,10 +168,7 @@ export function claimMails(db: Db, workspaces: number): Promise<DueMail[]> {
 }
 
 /** Marks the mails about these states as sent, unless a newer message is due. */
-export async function endMails(
-  db: Db,
-  mails: readonly Pick<DueMail, 'alert_id' | 'service_id' | 'told_at'>[],
-): Promise<void> {
+export async function endMails(db: Db, mails: readonly DueMail[]): Promise<void> {
   await rowsOf(
     db,
     `update alert_states st set mail_due_at = null

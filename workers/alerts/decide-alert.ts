@@ -3,7 +3,6 @@ import { type AlertRule, type AlertStatus, isBeyond } from '../../shared/alerts/
 /** The state of a rule for one service after the last evaluation. */
 export interface AlertState {
   status: AlertStatus;
-  /** The last measured value. */
   value: number | null;
   /** When the status started. For `firing`: when the value first went beyond the threshold. */
   since: Date | null;

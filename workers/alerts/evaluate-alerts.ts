@@ -7,10 +7,7 @@ import { type AlertMessage, type AlertState, decideAlert, INITIAL, type Sample }
 
 const MINUTE_MS = 60_000;
 
-/**
- * Maximum number of batches per run of this job. The remaining pairs of a rule and a service come first in the next
- * run.
- */
+/** Maximum number of batches per run of this job. The remaining pairs come first in the next run. */
 const MAX_BATCHES = 10;
 
 /**
@@ -23,7 +20,6 @@ export async function evaluateAlerts({ db }: { db: Db }): Promise<void> {
   }
 }
 
-/** Evaluates one batch, and returns its size. */
 function evaluateBatch(db: Db): Promise<number> {
   return db.transaction(async (trx) => {
     // Two workers may briefly be leaders at the same time. Without the lock, both would send the message about a
@@ -34,26 +30,19 @@ function evaluateBatch(db: Db): Promise<number> {
       trx,
       decided.map(({ pair, state, message }): NewState => ({ pair, state, told: message !== null })),
     );
-    const told = decided.flatMap(({ pair, state, message }) => (message === null ? [] : [{ pair, state, message }]));
-    await storeNewestDeliveries(trx, told.map(deliveryOf));
+    const told = decided.flatMap(({ pair, state, message }) =>
+      message === null ? [] : [deliveryOf(pair, state, message)],
+    );
+    await storeNewestDeliveries(trx, told);
     return decided.length;
   });
 }
 
 function decide(pair: Pair): ReturnType<typeof decideAlert> {
-  const { metric, above, for_minutes: forMinutes, status } = pair;
+  const { metric, above, for_minutes: forMinutes } = pair;
+  const { status, value, since, run, returnMinutes, resolvedAt, dataAt } = pair;
   const before: AlertState =
-    status === null
-      ? INITIAL
-      : {
-          status,
-          value: pair.value,
-          since: pair.since,
-          run: pair.run,
-          returnMinutes: pair.return_minutes,
-          resolvedAt: pair.resolved_at,
-          dataAt: pair.data_at,
-        };
+    status === null ? INITIAL : { status, value, since, run, returnMinutes, resolvedAt, dataAt };
   return decideAlert({ metric, above, forMinutes }, before, samplesOf(pair));
 }
 
@@ -88,15 +77,7 @@ function minuteValue(metric: Pair['metric'], figures: MinuteFigures): number | n
   return (metric === 'cpu' ? figures.cpu : figures.memory) / samples;
 }
 
-function deliveryOf({
-  pair,
-  state,
-  message,
-}: {
-  pair: Pair;
-  state: AlertState;
-  message: AlertMessage;
-}): NewestDelivery {
+function deliveryOf(pair: Pair, state: AlertState, message: AlertMessage): NewestDelivery {
   return {
     workspaceId: pair.workspace_id,
     event: `alert.${message}`,

@@ -12,10 +12,7 @@ const MARGIN = 0.01;
 const Z = 2.58;
 /** The latencies of the new and the previous release are compared only if each has had at least this many requests. */
 const MIN_LATENCIES = 100;
-/**
- * A release that has just started is slow. So its latency is judged only after this time, in milliseconds, or after
- * half of the canary if that is shorter.
- */
+/** Latency is judged after this time, or after half of the canary: a release that has just started is slow. */
 const WARM_UP_MS = 60_000;
 const SLOWER = 2;
 const SLOWER_MS = 100;
@@ -64,9 +61,7 @@ function higherLatency({ begunAt, endsAt, now, ...sides }: Canary): string | nul
   return `95 % of requests took up to ${Math.round(after)} ms, ${Math.round(before)} ms before`;
 }
 
-/**
- * Returns the lower bound of the share of requests that fail (Wilson's interval). The bound is low for few requests.
- */
+/** Returns the lower bound of the share of requests that fail (Wilson's interval). It is low for few requests. */
 function leastShare(errors: number, requests: number): number {
   if (requests === 0) return 0;
   const share = errors / requests;

@@ -15,9 +15,7 @@ import { decideCanary } from './decide-canary.js';
 
 type Deps = Pick<JobDeps, 'db' | 'dispatcher'>;
 
-/**
- * Promotes or withdraws all canaries for which a decision is possible. Called by a sweep, so it occupies no job slot.
- */
+/** Promotes or withdraws all canaries that can be decided. Called by a sweep, so it occupies no job slot. */
 export async function settleCanaries(deps: Pick<JobDeps, 'db' | 'dispatcher' | 'log'>): Promise<void> {
   const facts = (deploymentId: string) => ({ deploymentId });
   const options = { log: deps.log, atOnce: 4, failure: 'a canary was not judged', facts };
@@ -45,10 +43,7 @@ async function carryOut(trx: Transaction, serviceId: string, deploymentId: strin
   else if (decision.type === 'withdraw') await withdrawCanary(trx, deploymentId, decision.reason);
 }
 
-/**
- * Sends all visitors back to the previous release. Then waits until no edge sends requests to the new one, at most 30
- * s.
- */
+/** Sends all visitors back to the previous release. Waits at most 30 s until no edge uses the new one. */
 export async function endCanary({ db }: Pick<JobDeps, 'db'>, deployment: DeploymentRow): Promise<void> {
   const { id, service_id: serviceId } = deployment;
   await db.transaction(async (trx) => {

@@ -1,22 +1,15 @@
 import { type Config, serviceUrl } from '../../shared/core/config.js';
-import type { Db } from '../../shared/core/database/database-client.js';
 import { errorMessage } from '../../shared/core/error-registry.js';
-import type { Logger } from '../../shared/core/log.js';
-import type { Mail, Mailer } from '../../shared/core/mail.js';
-import { localTime } from '../../shared/core/mail.js';
+import { localTime, type Mail } from '../../shared/core/mail.js';
 import { workspaceConfiguration } from '../../shared/workspaces/model.js';
 import { concurrently } from '../core/concurrently.js';
+import type { JobDeps } from '../worker-deps.js';
 import { recipientOf } from './model.js';
 import { claimNotifications, type DeploymentEnd, deleteNotification } from './store.js';
 
 type AddressConfig = Pick<Config, 'edgeDomain' | 'edgePort' | 'edgeTls'>;
 
-export interface DeploymentMailDeps {
-  db: Db;
-  mailer: Mailer;
-  log: Logger;
-  config: AddressConfig;
-}
+type DeploymentMailDeps = Pick<JobDeps, 'db' | 'mailer' | 'log'> & { config: AddressConfig };
 
 /** Number of mails per run. If the mail server hangs, a run then takes minutes and not hours. */
 const BATCH = 20;

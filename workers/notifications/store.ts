@@ -1,23 +1,19 @@
 import { type Db, rowsOf } from '../../shared/core/database/database-client.js';
-import type { TerminalState } from '../../shared/deployments/model.js';
 import type { ServiceConfiguration } from '../../shared/services/configuration.js';
 import type { WorkspaceConfiguration } from '../../shared/workspaces/model.js';
+import type { End } from './model.js';
 
 /** The end of a deployment, with the contents of the e-mail about it. */
-export interface DeploymentEnd {
+export interface DeploymentEnd extends End {
   deployment_id: string;
   tries: number;
-  status: TerminalState;
   error: string;
-  branch: string;
   commit_sha: string;
   actor: string;
   finished_at: Date;
   service_name: string;
   service_slug: string;
   service_configuration: ServiceConfiguration;
-  /** True if the service is or was a preview. */
-  is_preview: boolean;
   workspace_name: string;
   workspace_configuration: Partial<WorkspaceConfiguration>;
 }

@@ -108,19 +108,13 @@ function remember({ now, replicas, quietMs, memory }: ScalingFacts, wish: number
 function wishOf(facts: ScalingFacts): number {
   const { measured, replicas, targetCpu, targetMemory } = facts;
   if (measured.length === 0) return replicas;
-  const wishFor = (values: number[], target: number) => wishByUsage(values, replicas, target);
-  const byCpu = wishFor(
-    measured.map(({ cpu }) => cpu),
-    targetCpu,
-  );
-  const byMemory = wishFor(
-    measured.map(({ memory }) => memory),
-    targetMemory,
-  );
-  return Math.max(byCpu, byMemory);
+  const wishFor = (of: keyof Usage, target: number) => {
+    const values = measured.map((usage) => usage[of]);
+    return wishByUsage(values, replicas, target);
+  };
+  return Math.max(wishFor('cpu', targetCpu), wishFor('memory', targetMemory));
 }
 
-/** Returns how many replicas bring the average usage to the target. */
 function wishByUsage(values: readonly number[], replicas: number, target: number): number {
   const used = values.reduce((sum, value) => sum + value, 0);
   const missing = Math.max(0, replicas - values.length);
@@ -144,9 +138,8 @@ function ceil(value: number): number {
 
 function averages(measured: readonly Usage[]): Usage | null {
   if (measured.length === 0) return null;
-  const mean = (pick: (usage: Usage) => number) =>
-    measured.reduce((sum, usage) => sum + pick(usage), 0) / measured.length;
-  return { cpu: mean(({ cpu }) => cpu), memory: mean(({ memory }) => memory) };
+  const mean = (of: keyof Usage) => measured.reduce((sum, usage) => sum + usage[of], 0) / measured.length;
+  return { cpu: mean('cpu'), memory: mean('memory') };
 }
 
 /** Returns the line for the service's log about a decision that changes the number of replicas. */

@@ -15,7 +15,6 @@ import {
   storeDecision,
 } from './store.js';
 
-/** The audit actor of operations for automatic scaling. */
 const ACTOR = 'automatic scaling';
 
 type Deps = Pick<JobDeps, 'db' | 'config' | 'logs' | 'dispatcher' | 'log'>;

@@ -1,25 +1,22 @@
 import { type Db, rowsOf, type Transaction } from '../../shared/core/database/database-client.js';
 import type { ServiceConfiguration } from '../../shared/services/configuration.js';
 import type { ServiceRow } from '../../shared/services/rows.js';
-import { NO_MEMORY, type ScalingMemory, type Usage } from './model.js';
+import { NO_MEMORY, type ScalingFacts, type ScalingMemory } from './model.js';
 
 /** A running service with automatic scaling, as observed for one decision. */
-export interface ObservedService {
+export interface ObservedService
+  extends Pick<
+    ScalingFacts,
+    'minReplicas' | 'maxReplicas' | 'targetCpu' | 'targetMemory' | 'replicas' | 'measured' | 'memory'
+  > {
   id: string;
   workspaceId: string;
   deploymentId: string;
   /** The plan of the live release. */
   plan: ServiceConfiguration['plan'];
-  minReplicas: number;
-  maxReplicas: number;
-  targetCpu: number;
-  targetMemory: number;
   scaledReplicas: number | null;
   /** True while a deployment or an operation is in progress. */
   busy: boolean;
-  replicas: number;
-  measured: Usage[];
-  memory: ScalingMemory;
   /** Version of the stored `memory`; 0 if none is stored. */
   version: number;
 }
@@ -63,17 +60,11 @@ export async function observeServices(db: Db, span: ObservationSpan): Promise<Ob
   return rows.map((row) => ({ ...row, memory: row.memory ?? NO_MEMORY }));
 }
 
-export interface Remembered {
-  id: string;
-  version: number;
-  memory: ScalingMemory;
-  /** The actual number of replicas. It replaces the stored number, which is wrong if the last change failed. */
-  replicas: number;
-}
+export type Remembered = Pick<ObservedService, 'id' | 'version' | 'memory' | 'replicas'>;
 
 /**
- * Stores the scaling memory of services whose number of replicas stays, in one statement. Skips a service for which
- * another decision was stored meanwhile.
+ * Stores the scaling memory of services whose number of replicas stays, in one statement. Also stores this number, in
+ * case the last change failed. Skips a service for which another decision was stored meanwhile.
  */
 export async function rememberAll(db: Db, services: readonly Remembered[]): Promise<void> {
   if (services.length === 0) return;

@@ -3,7 +3,6 @@ import type { ApplyStatus } from '../../shared/stacks/model.js';
 
 /** One of the deployments that an apply of a stack has queued. Times are in milliseconds since the epoch. */
 export interface GroupDeployment {
-  /** The name of the deployment's service. */
   name: string;
   status: DeploymentState;
   error: string;

@@ -2,7 +2,6 @@ import { type Db, oneRow, returnedRow, type Transaction } from '../../shared/cor
 import { DEFAULT_CONFIGURATION } from '../../shared/services/configuration.js';
 import type { Group } from './decide-together.js';
 
-/** SQL: a time in milliseconds since the epoch. */
 const ms = (time: string) => `extract(epoch from ${time}) * 1000`;
 
 /** Reads the deployments of an apply in one statement. */
@@ -35,10 +34,7 @@ export async function readGroup(db: Db, applyId: string): Promise<Group> {
   return returnedRow(group);
 }
 
-/**
- * Locks an apply, the services that go live with it, and then their deployments, until the commit. The API's commands
- * lock in the same order.
- */
+/** Locks an apply, its services, then their deployments, until the commit. The API's commands use the same order. */
 export async function lockGroup(trx: Transaction, applyId: string): Promise<void> {
   await trx.raw('select from stack_applies where id = :applyId for no key update', { applyId });
   await trx.raw(
@@ -49,10 +45,7 @@ export async function lockGroup(trx: Transaction, applyId: string): Promise<void
   await trx.raw('select from deployments where together_id = :applyId order by id for no key update', { applyId });
 }
 
-/**
- * Records why none of an apply's deployments goes live. From now on, no route may be moved to a new release. If a
- * reason is recorded already, it is kept.
- */
+/** Records why none of an apply's deployments goes live, if no reason is recorded. No route may move any more. */
 export async function giveUp(trx: Transaction, applyId: string, reason: string): Promise<void> {
   await trx.raw(`update stack_applies set together_error = :reason where id = :applyId and together_error = ''`, {
     applyId,
