@@ -86,14 +86,13 @@ async function bodyOf(response: IncomingMessage, maxBytes: number, cuts = false)
   return Buffer.concat(chunks).subarray(0, maxBytes).toString('utf8');
 }
 
-async function addressesOf(host: string, { allowLocal, resolve }: GuardedRequest): Promise<LookupAddress[]> {
+async function addressesOf(
+  host: string,
+  { allowLocal, resolve = (name) => lookup(name, { all: true }) }: GuardedRequest,
+): Promise<LookupAddress[]> {
   const family = isIP(host);
-  const found = family !== 0 ? [{ address: host, family }] : await (resolve ?? resolveHere)(host);
+  const found = family !== 0 ? [{ address: host, family }] : await resolve(host);
   const forbidden = allowLocal ? undefined : found.find(({ address }) => isPrivateAddress(address));
   if (forbidden) throw new ForbiddenAddress(`it is at the private address ${forbidden.address}`);
   return found;
-}
-
-function resolveHere(host: string): Promise<LookupAddress[]> {
-  return lookup(host, { all: true });
 }

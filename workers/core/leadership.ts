@@ -5,10 +5,7 @@ import type { Logger } from '../../shared/core/log.js';
 
 /** Time in which all waiting candidates together try about once to take the leader's lock, in milliseconds. */
 const RETRY_MS = 1000;
-/**
- * A leader that has sent no query for this long, in milliseconds, counts as stopped or hung. The next candidate ends
- * its connection, and thereby its leadership.
- */
+/** After this time without a query, a leader counts as hung, and the next candidate ends its connection. */
 const MAX_SILENCE_MS = 30_000;
 /** The leader shows that it is running by a query each time this share of `MAX_SILENCE_MS` has passed. */
 const SIGN_SHARE = 1 / 3;
@@ -76,7 +73,6 @@ export class Leadership {
     return this.#leading;
   }
 
-  /** Starts competing for leadership; resolves after the first attempt. */
   async start(): Promise<void> {
     await this.#compete();
   }

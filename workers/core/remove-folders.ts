@@ -19,9 +19,7 @@ const FIRST_RETRY_MS = 5 * 60_000;
 const LAST_RETRY_MS = 60 * 60_000;
 const TRASH = 'trash';
 
-/**
- * Sets the modification time of a file or folder to now, which marks it as used. Returns false if it does not exist.
- */
+/** Sets the modification time of a path to now, which marks it as used. Returns false if it does not exist. */
 export async function touch(path: string): Promise<boolean> {
   const now = new Date();
   return (await unlessAbsent(utimes(path, now, now).then(() => true))) ?? false;

@@ -2,10 +2,7 @@ import { lchown, lstat, readdir, rmdir, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { unlessAbsent } from '../../shared/core/exists.js';
 
-/**
- * Limits of `removeSmallTree` and `ownSmallTree`. Larger or deeper trees are left to a separate command, so that they
- * do not block this process.
- */
+/** Limits of a small tree. A separate command handles larger or deeper ones, so that they do not block this process. */
 const MAX_ENTRIES = 64;
 const DEEPEST = 8;
 
@@ -19,15 +16,8 @@ interface Entry {
  * file system, or cannot be removed this way; part of it may then be gone. Enters only folders that no other user can
  * replace by a link, so it follows no link even if a tenant changes the tree meanwhile.
  */
-export async function removeSmallTree(path: string): Promise<boolean> {
-  try {
-    const entries = await listSmall(path);
-    if (entries === null) return false;
-    for (const entry of entries.reverse()) await (entry.isFolder ? rmdir(entry.path) : unlink(entry.path));
-    return true;
-  } catch {
-    return false;
-  }
+export function removeSmallTree(root: string): Promise<boolean> {
+  return onEachEntry(root, ({ path, isFolder }) => (isFolder ? rmdir(path) : unlink(path)));
 }
 
 /**
@@ -35,12 +25,16 @@ export async function removeSmallTree(path: string): Promise<boolean> {
  * large or cannot be changed this way. Changes the root last: if the root is closed to others, the new owner cannot
  * enter the tree before everything in it has changed.
  */
-export async function ownSmallTree(path: string, uid: number, gid: number): Promise<boolean> {
+export function ownSmallTree(root: string, uid: number, gid: number): Promise<boolean> {
+  return onEachEntry(root, ({ path }) => lchown(path, uid, gid));
+}
+
+/** Calls `work` for each entry of a small tree, for a folder after its content. Returns false if that fails. */
+async function onEachEntry(root: string, work: (entry: Entry) => Promise<void>): Promise<boolean> {
   try {
-    const entries = await listSmall(path);
-    if (entries === null) return false;
-    for (const entry of entries.reverse()) await lchown(entry.path, uid, gid);
-    return true;
+    const entries = await listSmall(root);
+    for (const entry of entries?.reverse() ?? []) await work(entry);
+    return entries !== null;
   } catch {
     return false;
   }

@@ -20,10 +20,7 @@ const STALLED_CHECK_MS = 2500;
  * The time is shorter than `STALLED_CHECK_MS`, because timers may fire early.
  */
 const STALLED_THROTTLE_MS = 2000;
-/**
- * Maximum number of times that a job is recovered from a dead worker. High, because the job's record decides when to
- * give up, not the queue.
- */
+/** How often a job is recovered from dead workers: often, because its record decides when to give up. */
 const MAX_STALLED = 50;
 
 export interface RunningJob {
@@ -136,7 +133,7 @@ export class WorkerPool {
     this.#running.set(id, { queue, jobId: id, since: new Date().toISOString() });
     const shutdown = new AbortController();
     if (signal) onAbort(signal, () => shutdown.abort(new Interrupted('shutdown')));
-    const reports = new JobReports(job, log);
+    const reports = jobReports(job, log);
     try {
       const handler = this.#handlers[queue] as JobHandler<QueueName>;
       const outcome = await handler(this.#deps, job.data as Payloads[QueueName], {
@@ -176,40 +173,28 @@ export class WorkerPool {
 const REPORT_MS = 300;
 
 /** Writes lines to the job's log on the dashboard. A failed write is logged and has no other effect. */
-class JobReports {
-  readonly #job: Job;
-  readonly #log: Logger;
-  #written: Promise<unknown> = Promise.resolve();
-  #waiting: string[] = [];
-  #now = '';
-  #ended = false;
-
-  constructor(job: Job, log: Logger) {
-    this.#job = job;
-    this.#log = log;
-  }
-
-  add(line: string): void {
-    this.#log.info(line);
-    this.#now = printable(line);
-    if (this.#waiting.length === 0) setTimeout(() => this.#write(), REPORT_MS);
-    this.#waiting.push(`${new Date().toISOString()} ${this.#now}`);
-  }
-
-  /** Stops publishing the progress of a job that has ended. Lines that were reported before are still written. */
-  jobEnds(): void {
-    this.#ended = true;
-  }
-
-  #write(): void {
-    const lines = this.#waiting;
-    this.#waiting = [];
-    this.#written = this.#written
-      .then(() => Promise.all([this.#job.log(lines.join('\n')), ...this.#progress()]))
-      .catch((error) => this.#log.warn(`the dashboard could not be updated: ${errorMessage(error)}`));
-  }
-
-  #progress(): Promise<void>[] {
-    return this.#ended ? [] : [this.#job.updateProgress({ now: this.#now })];
-  }
+function jobReports(job: Job, log: Logger) {
+  let written: Promise<unknown> = Promise.resolve();
+  let waiting: string[] = [];
+  let now = '';
+  let hasEnded = false;
+  const write = () => {
+    const lines = waiting;
+    waiting = [];
+    written = written
+      .then(() => Promise.all([job.log(lines.join('\n')), hasEnded ? null : job.updateProgress({ now })]))
+      .catch((error) => log.warn(`the dashboard could not be updated: ${errorMessage(error)}`));
+  };
+  return {
+    add(line: string): void {
+      log.info(line);
+      now = printable(line);
+      if (waiting.length === 0) setTimeout(write, REPORT_MS);
+      waiting.push(`${new Date().toISOString()} ${now}`);
+    },
+    /** Stops publishing the progress of a job that has ended. Lines that were reported before are still written. */
+    jobEnds(): void {
+      hasEnded = true;
+    },
+  };
 }

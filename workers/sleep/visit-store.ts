@@ -62,10 +62,7 @@ export async function lockSleeper(
   return oneRow(trx, `${FACTS} and s.id = ? and s.live_deployment_id = ?`, [id, live_deployment_id]);
 }
 
-/**
- * Marks the replicas of a locked service for freezing, and the service as asleep. From now on, the edges hold its
- * requests until it is woken.
- */
+/** Marks a locked service as asleep and its replicas for freezing. The edges hold its requests until it is woken. */
 export async function freezeReplicas(trx: Transaction, service: SleepingService): Promise<void> {
   const hosts: string[] = await trx<ReplicaRow>('replicas')
     .where({ deployment_id: service.live_deployment_id, desired: 'running', run_id: null })

@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { availableParallelism, constants, setPriority } from 'node:os';
 import type { Readable, Writable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
-import { DIES_WITH_WORKER, findWrappers, SYSTEM_PATH } from '../../core/command-wrappers.js';
+import { diesWithWorker, SYSTEM_PATH } from '../../core/command-wrappers.js';
 
 const MAIN = fileURLToPath(new URL('./reader-process.js', import.meta.url));
 /** Maximum heap size of a reader process, in MiB. */
@@ -47,7 +47,7 @@ export async function startReader(
   stdout = stdin,
   prepared: readonly 'detection'[] = [],
 ): Promise<Reader> {
-  wrapper ??= findWrappers([DIES_WITH_WORKER]);
+  wrapper ??= diesWithWorker();
   const [file = '', ...args] = [
     ...(await wrapper),
     process.execPath,
