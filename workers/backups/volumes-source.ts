@@ -1,4 +1,3 @@
-import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { ServiceRow } from '../../shared/services/rows.js';
 import type { VolumeRow } from '../../shared/volumes/model.js';
@@ -12,6 +11,7 @@ import type { JobDeps } from '../worker-deps.js';
 import type { ArchiveWriter } from './backup-archive.js';
 import type { BackupSource } from './backup-source.js';
 import { whilePaused } from './pause-service.js';
+import { makeFolder } from './work-folders.js';
 
 /**
  * The tar stream of a volume is split into entries of this size, in bytes. A volume can contain any number of files,
@@ -68,7 +68,7 @@ export async function openVolumes(deps: JobDeps, service: ServiceRow): Promise<B
     maxBytes: Number.POSITIVE_INFINITY,
     unpacks: false,
     async copy({ archive, folder, pause, signal }) {
-      await mkdir(folder, { recursive: true, mode: 0o700 });
+      await makeFolder(folder);
       const copyAll = async (either: AbortSignal) => {
         const copied: Copy[] = [];
         for (const [index, { volume, content }] of contents.entries()) {

@@ -1,3 +1,4 @@
+import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { BackupError } from '../failures/explained-errors.js';
 import { diskRoom } from '../sandbox/disk-guard.js';
@@ -9,6 +10,11 @@ export const CHECKS = 'backup-checks';
 /** Returns the folder in which one attempt at a backup unpacks and checks its copy. */
 export function checkFolder(dataDir: string, { id, fence }: { id: string; fence: number }): string {
   return join(dataDir, CHECKS, `${id}-${fence}`);
+}
+
+/** Creates a folder that only the platform's user can access. */
+export async function makeFolder(folder: string): Promise<void> {
+  await mkdir(folder, { recursive: true, mode: 0o700 });
 }
 
 /**
