@@ -36,7 +36,7 @@ async function startOne(number: number): Promise<void> {
   const edgePort = Number(process.env.EDGE_PORT) + number;
   const config = loadConfig({ ...process.env, DATA_DIR: dataDir, EDGE_PORT: String(edgePort) });
   const lifecycle = new Lifecycle(log, () => undefined);
-  if (what === 'edge') await startEdge({ config, log, lifecycle });
+  if (what === 'edge') await startEdge(config, log, lifecycle);
   else await startWorker({ config, log, lifecycle }, async (core) => openIdleHost(core, faults, load));
 }
 
