@@ -21,7 +21,12 @@ import type { CommandDeps } from '../../../../shared/secrets/command-deps.js';
 import { Keyring } from '../../../../shared/secrets/keyring.js';
 import type { ServiceRow } from '../../../../shared/services/rows.js';
 import type { WorkspaceRow } from '../../../../shared/workspaces/model.js';
-import { isCurrentRelease, isReleasing, releasesWithoutReplicas } from '../../../../workers/releases/release-store.js';
+import {
+  isCurrentRelease,
+  isReleasing,
+  recordReleasesToStart,
+  releasesToStart,
+} from '../../../../workers/releases/release-store.js';
 import { wantReplicas } from '../../../../workers/replicas/desire-store.js';
 import { isHeld, releaseHold, renewHold, takeHold } from '../../../../workers/volumes/holds.js';
 import { makeDeployment, makeService, makeWorker, makeWorkspace } from '../../../support/factories.js';
@@ -204,9 +209,11 @@ describe('The server of a data service', () => {
       .db('services')
       .where({ id: service.id })
       .update({ live_deployment_id: deployment.id, lifecycle_status: 'active' });
-    expect(await releasesWithoutReplicas(database.db)).to.have.length(1);
+    await recordReleasesToStart(database.db);
+    expect(await releasesToStart(database.db)).to.have.length(1);
+    // A host looks again, because the leader's record may be old.
     await takeHold(database.db, service.id);
-    expect(await releasesWithoutReplicas(database.db)).to.deep.equal([]);
+    expect(await releasesToStart(database.db)).to.deep.equal([]);
   });
 
   it('belongs to the live release and to one that is being deployed', async () => {

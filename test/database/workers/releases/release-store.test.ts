@@ -2,7 +2,12 @@ import { expect } from 'chai';
 import { v7 as uuidv7 } from 'uuid';
 import { insertOperation } from '../../../../shared/operations/store.js';
 import type { ServiceRow } from '../../../../shared/services/rows.js';
-import { leftBehind, releasesWithoutReplicas, staleReleases } from '../../../../workers/releases/release-store.js';
+import {
+  leftBehind,
+  recordReleasesToStart,
+  releasesToStart,
+  staleReleases,
+} from '../../../../workers/releases/release-store.js';
 import { wantAttempt } from '../../../../workers/replicas/attempt-store.js';
 import { wantReplicas } from '../../../../workers/replicas/desire-store.js';
 import { makeService } from '../../../support/factories.js';
@@ -21,10 +26,13 @@ describe('Releases and their replicas', () => {
   const start = (deploymentId: string) =>
     wantReplicas(database.db, { serviceId: service.id, deploymentId, hostId: HOST }, 1, false);
   const stale = async () => (await leftBehind(database.db, service.id)).stale;
-  const idle = async () =>
-    (await releasesWithoutReplicas(database.db))
-      .filter((release) => release.serviceId === service.id)
-      .map((release) => release.deploymentId);
+  const idle = async () => {
+    await recordReleasesToStart(database.db);
+    const recorded = await database.db('releases_to_start').pluck('deployment_id');
+    const releases = await releasesToStart(database.db);
+    expect(releases.map((release) => release.deploymentId)).to.have.members(recorded);
+    return releases.filter((release) => release.serviceId === service.id).map((release) => release.deploymentId);
+  };
 
   const staleAnywhere = async () =>
     (await staleReleases(database.db))
