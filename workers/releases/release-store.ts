@@ -4,10 +4,9 @@ import { ASLEEP } from '../../shared/services/wanted-replicas.js';
 
 /** SQL: the replicas `r` of releases that neither serve nor are being deployed. */
 const STALE = `replicas r
-       join services s on s.id = r.service_id
        join deployments d on d.id = r.deployment_id
       where r.state <> 'stopped' and r.run_id is null
-        and s.live_deployment_id is distinct from r.deployment_id
+        and not exists (select from services s where s.live_deployment_id = r.deployment_id)
         and d.finished_at is not null`;
 
 /** Returns releases that have replicas and should have none: they are neither live nor being deployed. */
@@ -96,7 +95,12 @@ const WITHOUT_REPLICAS = `services s
 /** Records which live releases have no replicas, for the hosts that may start them (`releasesToStart`). */
 export async function recordReleasesToStart(db: Db): Promise<void> {
   await db.raw(
-    `with found as materialized (select d.id from ${WITHOUT_REPLICAS}),
+    // The first step reads only indexes and the small rows of replicas.
+    `with bare as materialized (
+       select s.live_deployment_id as id from services s
+        where s.live_deployment_id is not null and not exists (select from replicas r
+          where r.deployment_id = s.live_deployment_id and r.run_id is null and r.desired = 'running' and r.state <> 'stopped')),
+          found as materialized (select d.id from bare cross join ${WITHOUT_REPLICAS} and s.live_deployment_id = bare.id),
           started as (delete from releases_to_start where deployment_id not in (select id from found))
      insert into releases_to_start select id from found on conflict do nothing`,
   );
@@ -107,6 +111,6 @@ export async function releasesToStart(db: Db): Promise<{ deploymentId: string; s
   return rowsOf(
     db,
     `select s.live_deployment_id as "deploymentId", s.id as "serviceId"
-       from ${WITHOUT_REPLICAS} and d.id in (select deployment_id from releases_to_start)`,
+       from ${WITHOUT_REPLICAS} and d.id = any(array(select deployment_id from releases_to_start))`,
   );
 }
