@@ -1,11 +1,10 @@
 import { expect } from 'chai';
-import { describeRuntime, restartDelayMs } from '../../../../workers/replicas/model.js';
-import type { ReplicaRow } from '../../../../workers/replicas/rows.js';
+import { describeRuntime, type ReplicaFacts, restartDelayMs } from '../../../../workers/replicas/model.js';
 import { replicaRow } from '../../../support/fixtures.js';
 
 const NOW = new Date('2026-01-01T00:00:00Z');
 
-const replica = (changes: Partial<ReplicaRow> = {}) => replicaRow(NOW, changes);
+const replica = (changes: Partial<ReplicaFacts> = {}): ReplicaFacts => replicaRow(NOW, changes);
 
 describe('The summary of a release', () => {
   it('counts what is ready', () => {
