@@ -2,7 +2,12 @@ import { monitorEventLoopDelay } from 'node:perf_hooks';
 import type { Db } from '../shared/core/database/database-client.js';
 import { errorMessage } from '../shared/core/error-registry.js';
 import type { Logger } from '../shared/core/log.js';
-import { type Heartbeat as Beat, recordHeartbeat, removeWorker } from '../shared/workers/store.js';
+import {
+  type Heartbeat as Beat,
+  type HeartbeatAnswer,
+  recordHeartbeat,
+  removeWorker,
+} from '../shared/workers/store.js';
 import type { RunningJob } from './engine/worker-pool.js';
 
 const BEAT_MS = 5000;
@@ -18,17 +23,16 @@ export class Heartbeat {
   readonly #log: Logger;
   readonly #worker: Omit<Beat, 'running' | 'event_loop_p99_ms'>;
   readonly #running: () => RunningJob[];
-  readonly #onBeat: (workers: number) => void;
+  readonly #onBeat: (answer: HeartbeatAnswer) => void;
   readonly #delay = monitorEventLoopDelay({ resolution: SAMPLE_MS });
   #timer: NodeJS.Timeout | null = null;
 
-  /** `onBeat` gets the number of workers that are online. */
   constructor(
     db: Db,
     log: Logger,
     worker: Omit<Beat, 'running' | 'event_loop_p99_ms'>,
     running: () => RunningJob[],
-    onBeat: (workers: number) => void = () => undefined,
+    onBeat: (answer: HeartbeatAnswer) => void,
   ) {
     this.#onBeat = onBeat;
     this.#db = db;

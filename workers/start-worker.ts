@@ -12,7 +12,7 @@ import { createEngine } from '../shared/queues/queue-engine.js';
 import { QUEUE_NAMES } from '../shared/queues/work-catalog.js';
 import { Keyring } from '../shared/secrets/keyring.js';
 import { assertKeysFit } from '../shared/secrets/rotate-secrets.js';
-import { countRepairs, type Heartbeat as WorkerRecord } from '../shared/workers/store.js';
+import { countRepairs, type HostContents, type Heartbeat as WorkerRecord } from '../shared/workers/store.js';
 import { Leadership } from './core/leadership.js';
 import { LeaseKeeper } from './engine/lease-keeper.js';
 import { WorkerPool } from './engine/worker-pool.js';
@@ -125,8 +125,10 @@ export async function startWorker(
 
   lifecycle.onEnd('leadership', () => leadership.close());
   await leadership.start();
+  let contents: HostContents | null = null;
   const sweeps = new Sweeps(sweepDefinitions(deps, engine), {
     leadership,
+    contents: () => contents,
     log,
     countRepairs: (name, repairs) => countRepairs(db, name, repairs),
   });
@@ -152,7 +154,10 @@ export async function startWorker(
     log,
     record,
     () => pool.running,
-    (workers) => engine.shareWith(workers),
+    (answer) => {
+      contents = answer;
+      engine.shareWith(answer.workers);
+    },
   );
   lifecycle.onEnd('heartbeat', () => heartbeat.close());
   await heartbeat.start();

@@ -124,6 +124,11 @@ const SCHEDULED = `(s.kind in ('postgres', 'redis')
   and s.lifecycle_status = 'active' and not s.archived
   and s.deleted_at is null and s.live_deployment_id is not null and (s.configuration ->> 'backupEnabled')::boolean`;
 
+/** SQL: the ids of services that have data, found by indexes. */
+const WITH_DATA = `array(
+  select id from services where kind in ('postgres', 'redis') and deleted_at is null
+  union select service_id from volumes where removed_at is null and host_id is not null)`;
+
 /**
  * Returns services whose last scheduled backup is at least a day old, and the database's time. `dueSlot` then decides
  * whether a backup is due. Excludes services with a backup or restore in progress.
@@ -137,7 +142,7 @@ export function servicesToSchedule(
             (select min(d.went_live_at) from deployments d where d.service_id = s.id) as "liveSince"
        from services s
        cross join lateral (select max(b.scheduled_for) as slot from backups b where b.service_id = s.id) last
-      where ${SCHEDULED} and (last.slot is null or last.slot <= now() - interval '1 day')
+      where s.id = any(${WITH_DATA}) and ${SCHEDULED} and (last.slot is null or last.slot <= now() - interval '1 day')
         and not exists (select from backups b where b.service_id = s.id and b.finished_at is null)
         and not exists (select from operations o where o.service_id = s.id and o.finished_at is null and o.kind = 'restore')`,
   );

@@ -140,6 +140,12 @@ const WATCHED = `(s.configuration ->> 'autoDeploy' = 'commit' or s.configuration
   and s.configuration ->> 'buildMethod' <> 'image' and s.configuration ->> 'runtime' <> 'image'
   and s.configuration ->> 'repository' <> '' and s.kind not in ('postgres', 'redis')`;
 
+/** SQL: the ids of services whose repository may be polled, found by indexes. */
+const CANDIDATES = `array(
+  select id from services where configuration ->> 'autoDeploy' = 'commit' and deleted_at is null
+  union select id from services where configuration ->> 'previewMode' = 'automatic' and deleted_at is null
+  union select service_id from hooks where stack_by is not null)`;
+
 export interface WatchedService {
   id: string;
   workspace_id: string;
@@ -157,7 +163,7 @@ export async function unsyncedServices(db: Db, limit: number): Promise<WatchedSe
     db,
     `select s.id, s.workspace_id, s.configuration, s.sealed_repository, s.updated_at from services s
        left join commit_watches w on w.service_id = s.id
-      where ${WATCHED} and (w.service_id is null or w.synced_at < s.updated_at) order by s.updated_at limit ?`,
+      where s.id = any(${CANDIDATES}) and ${WATCHED} and (w.service_id is null or w.synced_at < s.updated_at) order by s.updated_at limit ?`,
     [limit],
   );
 }

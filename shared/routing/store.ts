@@ -85,7 +85,7 @@ const AND_THOSE_TOGETHER = `array(
 const KNOWN = `(s.deleted_at is null or s.deleted_at > now() - interval '1 hour')`;
 
 /** The number of services that are read in one statement. */
-const PAGE = 500;
+const PAGE = 2_000;
 
 /**
  * Returns the route facts of these services. Adds services that went live together with one of them, so that an edge
@@ -117,17 +117,17 @@ export async function loadAllRouteFacts(
 }
 
 /**
- * Route versions come from a sequence, so a lower one may be committed after a higher one. Reads therefore begin this
- * many versions below the newest version that the edge knows.
+ * Route versions come from a sequence, so a lower one may be committed after a higher one. The routes this many versions
+ * below the newest one are therefore not settled when they are read.
  */
 export const VERSION_OVERLAP = 5_000;
 
-/** Returns the routes that may have changed since this version, with their current versions. */
+/** Returns the routes with a version above this one, with their current versions. */
 export function routeVersionsSince(db: Db, version: number): Promise<{ serviceId: string; version: number }[]> {
   return rowsOf(
     db,
     `select s.id as "serviceId", s.route_version as version from services s where s.route_version > ? and ${KNOWN}`,
-    [version - VERSION_OVERLAP],
+    [version],
   );
 }
 

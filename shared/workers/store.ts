@@ -1,4 +1,4 @@
-import { countOf, type Db, rowsOf } from '../core/database/database-client.js';
+import { type Db, oneRow, returnedRow, rowsOf } from '../core/database/database-client.js';
 import type { DataKind } from '../services/model.js';
 
 /** Seconds after its last heartbeat for which a worker counts as online. */
@@ -6,9 +6,23 @@ export const ONLINE_SECONDS = 15;
 
 export type Heartbeat = Omit<WorkerRow, 'started_at' | 'seen_at'>;
 
-/** Records a worker's heartbeat and the jobs that it runs. Returns how many workers are online. */
-export async function recordHeartbeat(db: Db, worker: Heartbeat): Promise<number> {
-  return countOf(
+/** What a host has. A sweep of the host that looks after something else need not ask the database. */
+export interface HostContents {
+  databases: boolean;
+  volumes: boolean;
+  /** True if releases wait for a host that starts their replicas. Such a release belongs to no host yet. */
+  releasesToStart: boolean;
+}
+
+/** The answer to a heartbeat. */
+export interface HeartbeatAnswer extends HostContents {
+  /** The number of workers that are online. */
+  workers: number;
+}
+
+/** Records a worker's heartbeat and the jobs that it runs. */
+export async function recordHeartbeat(db: Db, worker: Heartbeat): Promise<HeartbeatAnswer> {
+  const answer = await oneRow<HeartbeatAnswer>(
     db,
     `insert into workers (id, host, host_id, pid, version, queues, deploy_slots, run_slots, network_isolation, measures_usage,
                           runs_images, mounts_volumes, enters_replicas, data_kinds, running, event_loop_p99_ms)
@@ -17,9 +31,13 @@ export async function recordHeartbeat(db: Db, worker: Heartbeat): Promise<number
              :event_loop_p99_ms)
      on conflict (id) do update
        set seen_at = now(), running = excluded.running, event_loop_p99_ms = excluded.event_loop_p99_ms
-     returning (select count(*) from workers where seen_at > now() - interval '${ONLINE_SECONDS} seconds') as count`,
+     returning (select count(*) from workers where seen_at > now() - interval '${ONLINE_SECONDS} seconds') as workers,
+               exists (select from data_servers where host_id = :host_id) as databases,
+               exists (select from volumes where host_id = :host_id) as volumes,
+               exists (select from releases_to_start) as "releasesToStart"`,
     { ...worker, running: JSON.stringify(worker.running) },
   );
+  return returnedRow(answer);
 }
 
 /** Deletes the record of a worker that is shutting down. */

@@ -4,6 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { createService, deploy, ended, queueDeploy, readLogs, type Service } from '../support/deployments.js';
+import { messageOf } from '../support/outcomes.js';
+import type { Platform } from '../support/platform.js';
 import { asOwner, commandsOfOwner, takeBackup } from './backups.js';
 import { type CaseContext, type HostileCase, harmed, hostileCase, unless } from './hostile-case.js';
 import type { HostileTenant } from './hostile-tenant.js';
@@ -38,11 +40,7 @@ async function database(
   return service;
 }
 
-const backupError = ({ client }: HostileTenant, { id }: Service) =>
-  takeBackup(client, id).then(
-    () => '',
-    (error: Error) => error.message,
-  );
+const backupError = ({ client }: HostileTenant, { id }: Service) => messageOf(takeBackup(client, id));
 
 /** Creates a file of the host that only root can read and write. */
 async function hostFile(): Promise<{ path: string; remove: () => Promise<void> }> {
@@ -51,6 +49,24 @@ async function hostFile(): Promise<{ path: string; remove: () => Promise<void> }
   const path = join(folder, 'settings');
   await writeFile(path, SECRET, { mode: 0o600 });
   return { path, remove: () => rm(folder, { recursive: true, force: true }) };
+}
+
+/** Puts something in the place of the file PG_VERSION of a database while `work` runs. */
+async function inPlaceOfVersion<T>(
+  { dataDir }: Platform,
+  { id }: Service,
+  put: (path: string) => unknown,
+  work: () => Promise<T>,
+): Promise<T> {
+  const version = join(dataDir, 'volumes', id, 'data', 'PG_VERSION');
+  try {
+    await rename(version, `${version}.old`);
+    await put(version);
+    return await work();
+  } finally {
+    await rm(version).catch(() => undefined);
+    await rename(`${version}.old`, version).catch(() => undefined);
+  }
 }
 
 /** Attacks by owners of databases, who have SQL and, in the worst case, the files of their server. */
@@ -92,19 +108,13 @@ export const DATA: readonly HostileCase[] = [
     run: async ({ platform, tenants: [tenant] }) => {
       const file = await hostFile();
       const service = await database(tenant, 'version');
-      const version = join(platform.dataDir, 'volumes', service.id, 'data', 'PG_VERSION');
-      try {
-        await rename(version, `${version}.old`);
-        await symlink(file.path, version);
+      const link = (path: string) => symlink(file.path, path);
+      return inPlaceOfVersion(platform, service, link, async () => {
         const { id } = await queueDeploy(tenant.client, service.id);
         const { error } = await ended(tenant.client, service.id, id, 60_000);
         const log = await readLogs(tenant.client, service.id);
         return [error, ...log.map(({ message }) => message)].find((line) => line.includes('the-key-of-the-host')) ?? '';
-      } finally {
-        await rm(version).catch(() => undefined);
-        await rename(`${version}.old`, version).catch(() => undefined);
-        await file.remove();
-      }
+      }).finally(file.remove);
     },
     check: (shown) => unless(shown === '', `it shows: ${shown}`),
   }),
@@ -115,10 +125,8 @@ export const DATA: readonly HostileCase[] = [
     run: async ({ platform, tenants: [tenant] }) => {
       const begun = Date.now();
       const service = await database(tenant, 'pipe');
-      const version = join(platform.dataDir, 'volumes', service.id, 'data', 'PG_VERSION');
-      try {
-        await rename(version, `${version}.old`);
-        execFileSync('mkfifo', [version]);
+      const pipe = (path: string) => execFileSync('mkfifo', [path]);
+      return inPlaceOfVersion(platform, service, pipe, async () => {
         const backup = await backupError(tenant, service);
         // The database server waits for the named pipe in its own sandbox; the platform must not wait.
         const { id } = await queueDeploy(tenant.client, service.id);
@@ -126,10 +134,7 @@ export const DATA: readonly HostileCase[] = [
         await tenant.client.call('POST', `/services/${service.id}/deploys/${id}/cancel`, {});
         const { status } = await ended(tenant.client, service.id, id, 60_000);
         return { begun, backup, status };
-      } finally {
-        await rm(version).catch(() => undefined);
-        await rename(`${version}.old`, version).catch(() => undefined);
-      }
+      });
     },
     check: ({ begun, backup, status }, context) =>
       unless(

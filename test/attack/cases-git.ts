@@ -2,9 +2,10 @@ import { createHash, randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { readdir, readFile } from 'node:fs/promises';
 import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { createService, ended, queueDeploy } from '../support/deployments.js';
+import { listen } from '../support/http.js';
+import { messageOf } from '../support/outcomes.js';
 import { deltaBomb, idOf, packed, packOf, pktLine, TYPE } from '../support/packs.js';
 import { createPlatformRepository } from '../support/repositories.js';
 import { memoryOf } from './books.js';
@@ -44,9 +45,8 @@ async function serve(pack: Buffer): Promise<{ url: string; packs: () => number; 
     packs += 1;
     response.write(pktLine('NAK\n'));
     response.end(pack);
-  }).listen(0, '127.0.0.1');
-  await new Promise((resolve) => server.once('listening', resolve));
-  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/x.git`, packs: () => packs, server };
+  });
+  return { url: `http://127.0.0.1:${await listen(server)}/x.git`, packs: () => packs, server };
 }
 
 /** Lists the git processes that work below this folder. */
@@ -220,10 +220,7 @@ export const GIT: readonly HostileCase[] = [
         await repository.git('commit', '-q', '--amend', '-m', 'Without the password');
         await git(repository.folder, 'push', '-q', '-f', url, 'HEAD:refs/heads/side');
         const fetching = git(reader.folder, '-c', 'protocol.version=2', 'fetch', '-q', url, hidden);
-        return await fetching.then(
-          () => '',
-          (error: Error) => error.message,
-        );
+        return await messageOf(fetching);
       } finally {
         await Promise.all([repository.remove(), reader.remove()]);
       }

@@ -2,8 +2,7 @@ import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
 import { type AddressInfo, createServer } from 'node:net';
 import { networkInterfaces } from 'node:os';
-import { type HostileCase, hostileCase, unless } from './hostile-case.js';
-import type { HostileTenant } from './hostile-tenant.js';
+import { type CaseContext, type HostileCase, hostileCase, NOT_LIVE, unless } from './hostile-case.js';
 
 const MAX_TERMINALS = 512;
 const MAX_TRACKED = 4_096;
@@ -23,8 +22,8 @@ export function answering(body: string, before = ''): Record<string, string> {
   };
 }
 
-/** Deploys the application and returns its answer; null if it did not go live. */
-async function attack(tenant: HostileTenant, signal: AbortSignal, body: string, before = ''): Promise<string | null> {
+/** Deploys an application that answers with the result of `body`. Returns the answer; null if it did not go live. */
+async function attack({ tenants: [tenant], signal }: CaseContext, body: string, before = ''): Promise<string | null> {
   let seen: string | null = null;
   await tenant.host(answering(body, before), {}, signal, async (service) => {
     seen = await tenant.answerOf(service, {}, '/attack');
@@ -32,91 +31,74 @@ async function attack(tenant: HostileTenant, signal: AbortSignal, body: string, 
   return seen;
 }
 
-const NOT_LIVE = 'the hostile application did not go live, so nothing was tried';
-const about = (seen: string | null, holds: (answer: string) => boolean, fault: (answer: string) => string): string =>
-  seen === null ? NOT_LIVE : unless(holds(seen), fault(seen));
+/** Builds a case in which an application says what it has reached. */
+function hosted({ body, before = '', holds, says, ...about }: HostedCase): HostileCase {
+  const run = (context: CaseContext) => attack(context, body, before);
+  const check = (seen: string | null) =>
+    seen === null ? NOT_LIVE : unless(holds(seen), `it ${says} ${seen.slice(0, 200)}`);
+  return hostileCase({ ...about, run, check });
+}
+
+interface HostedCase {
+  name: string;
+  rule: number;
+  short?: boolean;
+  /** The body of the function whose result the application answers. */
+  body: string;
+  /** What the application's shell runs before its server starts. */
+  before?: string;
+  /** Returns true if the answer shows that the attack did not reach its aim. */
+  holds(answer: string): boolean;
+  /** What the application did if it reached its aim: the beginning of a sentence that ends with the answer. */
+  says: string;
+}
 
 /** Attacks by applications that the platform hosts. */
 export const HOSTED: readonly HostileCase[] = [
-  hostileCase({
+  hosted({
     name: 'devices: a thousand pseudo-terminals',
     rule: 3,
     short: true,
-    run: ({ tenants: [tenant], signal }) =>
-      attack(
-        tenant,
-        signal,
-        `const held = []; try { while (held.length < 1000) held.push(fs.openSync('/dev/ptmx', 'r+')); } catch {}
-         for (const fd of held) fs.closeSync(fd);
-         return held.length;`,
-      ),
-    check: (seen) =>
-      about(
-        seen,
-        (text) => Number(text) < MAX_TERMINALS,
-        (text) => `it has opened ${text}`,
-      ),
+    body: `const held = []; try { while (held.length < 1000) held.push(fs.openSync('/dev/ptmx', 'r+')); } catch {}
+     for (const fd of held) fs.closeSync(fd);
+     return held.length;`,
+    holds: (text) => Number(text) < MAX_TERMINALS,
+    says: 'has opened',
   }),
-  hostileCase({
+  hosted({
     name: 'devices: asynchronous I/O of the whole host',
     rule: 3,
-    run: ({ tenants: [tenant], signal }) =>
-      attack(
-        tenant,
-        signal,
-        `const number = process.arch === 'x64' ? 206 : 0;
-         return child.execFileSync('perl', ['-e', 'my $c = pack("Q", 0); print syscall(' + number + ', 1000, $c)']).toString();`,
-      ),
-    check: (seen) =>
-      about(
-        seen,
-        (text) => text === '-1',
-        (text) => `io_setup returned ${text}`,
-      ),
+    body: `const number = process.arch === 'x64' ? 206 : 0;
+     return child.execFileSync('perl', ['-e', 'my $c = pack("Q", 0); print syscall(' + number + ', 1000, $c)']).toString();`,
+    holds: (text) => text === '-1',
+    says: 'got from io_setup',
   }),
-  hostileCase({
+  hosted({
     name: 'descriptors of the worker in a child',
     rule: 1,
-    run: ({ tenants: [tenant], signal }) =>
-      attack(
-        tenant,
-        signal,
-        `return fs.readFileSync('/tmp/descriptors', 'utf8').split('\\n').map((line) => / (\\d+) -> (.*)$/.exec(line))
-          .filter((found) => found && Number(found[1]) > 2 && !/^\\/proc\\/.*\\/fd$/.test(found[2])).map((found) => found[0]).join(',');`,
-        'ls -l /proc/self/fd > /tmp/descriptors; ',
-      ),
-    check: (seen) =>
-      about(
-        seen,
-        (text) => text === '',
-        (text) => `it has inherited${text}`,
-      ),
+    body: `return fs.readFileSync('/tmp/descriptors', 'utf8').split('\\n').map((line) => / (\\d+) -> (.*)$/.exec(line))
+      .filter((found) => found && Number(found[1]) > 2 && !/^\\/proc\\/.*\\/fd$/.test(found[2])).map((found) => found[0]).join(',');`,
+    before: 'ls -l /proc/self/fd > /tmp/descriptors; ',
+    holds: (text) => text === '',
+    says: 'has inherited',
   }),
-  hostileCase({
+  hosted({
     name: '/sys: figures of neighbours',
     rule: 0,
-    run: ({ tenants: [tenant], signal }) =>
-      attack(
-        tenant,
-        signal,
-        `const list = (path) => { try { return fs.readdirSync(path); } catch { return []; } };
-         const own = fs.readFileSync('/proc/self/cgroup', 'utf8');
-         const groups = list('/sys/fs/cgroup').flatMap((name) => [name, ...list('/sys/fs/cgroup/' + name)]);
-         return JSON.stringify([...list('/sys/class/net').filter((name) => !(name in os.networkInterfaces())),
-           ...groups.filter((name) => /ranvier|replica|build/.test(name) && !own.includes(name)), ...list('/sys/kernel/debug'), ...list('/sys/fs/bpf')]);`,
-      ),
-    check: (seen) =>
-      about(
-        seen,
-        (text) => text === '[]',
-        (text) => `it sees ${text.slice(0, 200)}`,
-      ),
+    body: `const list = (path) => { try { return fs.readdirSync(path); } catch { return []; } };
+     const own = fs.readFileSync('/proc/self/cgroup', 'utf8');
+     const groups = list('/sys/fs/cgroup').flatMap((name) => [name, ...list('/sys/fs/cgroup/' + name)]);
+     return JSON.stringify([...list('/sys/class/net').filter((name) => !(name in os.networkInterfaces())),
+       ...groups.filter((name) => /ranvier|replica|build/.test(name) && !own.includes(name)), ...list('/sys/kernel/debug'), ...list('/sys/fs/bpf')]);`,
+    holds: (text) => text === '[]',
+    says: 'sees',
   }),
   hostileCase({
     name: 'network: ports of the host and of an administrator',
     rule: 0,
     short: true,
-    run: async ({ platform, tenants: [tenant], signal }) => {
+    run: async (context) => {
+      const { platform } = context;
       // A stand-in for PostgreSQL, Redis or Caddy's admin API that an operator left open on all addresses of the host.
       const open = createServer((socket) => socket.destroy()).listen(0);
       await once(open, 'listening');
@@ -124,8 +106,7 @@ export const HOSTED: readonly HostileCase[] = [
         const ports = [(open.address() as AddressInfo).port, platform.apiPort, platform.edgePort, 2019, 5432, 6379, 22];
         const hosts = Object.values(networkInterfaces()).flatMap((all = []) => all.map(({ address }) => address));
         return await attack(
-          tenant,
-          signal,
+          context,
           `const route = fs.readFileSync('/proc/net/route', 'utf8').split('\\n').map((line) => line.split('\\t')).find((row) => row[1] === '00000000');
            const gateway = route && route[2].match(/../g).reverse().map((hex) => parseInt(hex, 16)).join('.');
            const open = (host, port) => new Promise((resolve) => {
@@ -139,12 +120,7 @@ export const HOSTED: readonly HostileCase[] = [
         open.close();
       }
     },
-    check: (seen) =>
-      about(
-        seen,
-        (text) => text === '',
-        (text) => `it reaches ${text}`,
-      ),
+    check: (seen) => (seen === null ? NOT_LIVE : unless(seen === '', `it reaches ${seen}`)),
   }),
   hostileCase({
     name: 'network: one replica fills the table of connections',

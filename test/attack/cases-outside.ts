@@ -12,7 +12,7 @@ import { Browser } from '../support/browser.js';
 import { createService } from '../support/deployments.js';
 import { makeUser } from '../support/factories.js';
 import { Rnv } from '../support/rnv.js';
-import { type HostileCase, harmed, hostileCase, unless } from './hostile-case.js';
+import { type HostileCase, harmed, hostileCase, NOT_LIVE, unless } from './hostile-case.js';
 
 const PASSWORD = 'correct horse battery staple';
 const INTRUDERS = 6;
@@ -82,7 +82,7 @@ export const OUTSIDE: readonly HostileCase[] = [
       return { begun, tried, wrong };
     },
     check: ({ begun, tried, wrong }, context) =>
-      tried === 0 ? 'the hostile application did not go live' : wrong[0] || harmed(context, 'visit', begun, 5_000),
+      tried === 0 ? NOT_LIVE : wrong[0] || harmed(context, 'visit', begun, 5_000),
   }),
   hostileCase({
     name: 'services: one workspace takes all user numbers',

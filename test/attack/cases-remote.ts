@@ -1,10 +1,11 @@
 import { readFile } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
 import { WebSocket } from 'ws';
+import { FLOOD } from '../support/apps.js';
 import type { Service } from '../support/deployments.js';
 import type { Platform } from '../support/platform.js';
 import { openShell, type TestShell } from '../support/shells.js';
-import { type CaseContext, type HostileCase, hostileCase } from './hostile-case.js';
+import { type CaseContext, type HostileCase, hostileCase, NOT_LIVE } from './hostile-case.js';
 
 const RUN_MS = 8_000;
 const POLL_MS = 250;
@@ -13,30 +14,19 @@ const CONNECTIONS = 50;
 /** By how much the API and the workers may grow meanwhile, in MiB. One process buffers 16 MiB for all of its connections. */
 const MAX_GROWTH_MIB = 400;
 
-/** Sends without an end to each connection that does not speak HTTP. */
-const FLOOD = {
-  Procfile: 'web: exec node server.js\n',
-  'server.js': `const chunk = Buffer.alloc(65536);
-    require('node:net').createServer((socket) => {
-      socket.on('error', () => {});
-      const send = () => { while (!socket.destroyed && socket.write(chunk)); };
-      socket.on('drain', send);
-      socket.once('data', (data) => {
-        if (/^(GET|HEAD)/.test(data.toString('latin1'))) socket.end('HTTP/1.1 200 OK\\r\\nContent-Length: 0\\r\\n\\r\\n');
-        else send();
-      });
-    }).listen(process.env.PORT);`,
-};
-
-const NOT_LIVE = 'the hostile application did not go live, so nothing was tried';
-
-/** Hosts the application and attacks beside it. Returns how the attack reached its aim; '' if it did not. */
-async function beside({ tenants: [tenant], signal }: CaseContext, attack: (service: Service) => Promise<string>) {
-  let fault = NOT_LIVE;
-  await tenant.host(FLOOD, {}, signal, async (service) => {
-    fault = await attack(service);
-  });
-  return fault;
+/** Builds a case that attacks beside a hosted application. `attack` returns how it reached its aim; '' if it did not. */
+function beside(
+  about: { name: string; rule: number; short?: boolean },
+  attack: (service: Service, context: CaseContext) => Promise<string>,
+): HostileCase {
+  const run = async (context: CaseContext) => {
+    let fault = NOT_LIVE;
+    await context.tenants[0].host(FLOOD, {}, context.signal, async (service) => {
+      fault = await attack(service, context);
+    });
+    return fault;
+  };
+  return hostileCase({ ...about, run, check: (fault) => fault });
 }
 
 /** Waits while the attack goes on. Returns a fault if the platform's memory grows by too much. */
@@ -65,57 +55,37 @@ function openAll({ client }: CaseContext['tenants'][0], { id }: Service, command
 
 /** What users do with shells and tunnels. */
 export const REMOTE: readonly HostileCase[] = [
-  hostileCase({
-    name: 'shells: print as fast as they can',
-    rule: 3,
-    run: (context) =>
-      beside(context, async (service) => {
-        const before = await memoryOf(context.platform);
-        const shells = await openAll(context.tenants[0], service, 'yes "$(head -c 4000 /dev/zero | tr "\\\\0" x)"');
-        // The client reads it, and keeps nothing.
-        for (const { socket } of shells) socket.removeAllListeners('message').on('message', () => undefined);
-        const fault = await growthOf(context.platform, before);
-        for (const { socket } of shells) socket.terminate();
-        return fault;
-      }),
-    check: (fault) => fault,
+  beside({ name: 'shells: print as fast as they can', rule: 3 }, async (service, context) => {
+    const before = await memoryOf(context.platform);
+    const shells = await openAll(context.tenants[0], service, 'yes "$(head -c 4000 /dev/zero | tr "\\\\0" x)"');
+    // The client reads it, and keeps nothing.
+    for (const { socket } of shells) socket.removeAllListeners('message').on('message', () => undefined);
+    const fault = await growthOf(context.platform, before);
+    for (const { socket } of shells) socket.terminate();
+    return fault;
   }),
-  hostileCase({
-    name: 'shells and tunnels: never read',
-    rule: 3,
-    short: true,
-    run: (context) =>
-      beside(context, async (service) => {
-        const [tenant] = context.tenants;
-        const before = await memoryOf(context.platform);
-        const shells = await openAll(tenant, service, 'yes');
-        const path = `/services/${service.id}/tunnels`;
-        const { tunnel } = await tenant.client.expect<{ tunnel: { address: string } }>('POST', path, {});
-        const tunnels = Array.from({ length: CONNECTIONS }, () => new WebSocket(tunnel.address));
-        for (const socket of tunnels) {
-          socket.on('error', () => undefined);
-          socket.on('open', () => socket.send('flood'.padEnd(10), { binary: true }, () => socket.pause()));
-        }
-        for (const { socket } of shells) socket.pause();
-        const fault = await growthOf(context.platform, before);
-        for (const socket of [...tunnels, ...shells.map(({ socket: own }) => own)]) socket.terminate();
-        return fault;
-      }),
-    check: (fault) => fault,
+  beside({ name: 'shells and tunnels: never read', rule: 3, short: true }, async (service, context) => {
+    const [tenant] = context.tenants;
+    const before = await memoryOf(context.platform);
+    const shells = await openAll(tenant, service, 'yes');
+    const path = `/services/${service.id}/tunnels`;
+    const { tunnel } = await tenant.client.expect<{ tunnel: { address: string } }>('POST', path, {});
+    const tunnels = Array.from({ length: CONNECTIONS }, () => new WebSocket(tunnel.address));
+    for (const socket of tunnels) {
+      socket.on('error', () => undefined);
+      socket.on('open', () => socket.send('flood'.padEnd(10), { binary: true }, () => socket.pause()));
+    }
+    for (const { socket } of shells) socket.pause();
+    const fault = await growthOf(context.platform, before);
+    for (const socket of [...tunnels, ...shells.map(({ socket: own }) => own)]) socket.terminate();
+    return fault;
   }),
-  hostileCase({
-    name: 'shells: fork without an end',
-    rule: 3,
-    short: true,
-    run: (context) =>
-      beside(context, async (service) => {
-        const before = await memoryOf(context.platform);
-        const shells = await openAll(context.tenants[0], service, 'bomb() { bomb | bomb & }; bomb; sleep 1000');
-        const fault = await growthOf(context.platform, before);
-        for (const { socket } of shells) socket.terminate();
-        return fault || (await stillThere(context, service));
-      }),
-    check: (fault) => fault,
+  beside({ name: 'shells: fork without an end', rule: 3, short: true }, async (service, context) => {
+    const before = await memoryOf(context.platform);
+    const shells = await openAll(context.tenants[0], service, 'bomb() { bomb | bomb & }; bomb; sleep 1000');
+    const fault = await growthOf(context.platform, before);
+    for (const { socket } of shells) socket.terminate();
+    return fault || (await stillThere(context, service));
   }),
 ];
 

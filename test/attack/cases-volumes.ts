@@ -12,7 +12,7 @@ import { eventually } from '../support/processes.js';
 import { takeBackup } from './backups.js';
 import { answering } from './cases-hosted.js';
 import { memoryOf } from './cases-remote.js';
-import { type CaseContext, type HostileCase, harmed, hostileCase, unless } from './hostile-case.js';
+import { type CaseContext, type HostileCase, harmed, hostileCase, NOT_LIVE, unless } from './hostile-case.js';
 import type { HostileTenant } from './hostile-tenant.js';
 
 const VOLUME = { name: 'data', mountPath: '/data', sizeGb: 1 };
@@ -33,7 +33,6 @@ const MAX_SMALL = 20_000_000;
 /** How an ordinary write may be late while a volume is filled, in milliseconds. */
 const WRITE_MS = 5_000;
 const SECRET = 'a file of the host';
-const NOT_LIVE = 'the hostile application did not go live, so nothing was tried';
 
 /** Appends to its volume at each request, and answers with the error if it cannot. */
 const NEIGHBOUR = {

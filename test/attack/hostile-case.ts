@@ -39,6 +39,9 @@ export function hostileCase<T>(init: {
   return { name, rule, short, attempt: async (context) => init.check(await init.run(context), context) };
 }
 
+/** The result of a case whose application cannot attack. */
+export const NOT_LIVE = 'the hostile application did not go live, so nothing was tried';
+
 /** Returns '' if the condition holds, and otherwise the fault. */
 export function unless(holds: boolean, fault: string): string {
   return holds ? '' : fault;

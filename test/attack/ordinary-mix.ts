@@ -3,16 +3,16 @@ import { once, setMaxListeners } from 'node:events';
 import { setPriority } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { createKey, createWorkspace } from '../../shared/identity/commands.js';
 import { nodeServer } from '../support/apps.js';
 import { Browser } from '../support/browser.js';
-import { ApiClient } from '../support/client.js';
+import type { ApiClient } from '../support/client.js';
 import { createService, deploy } from '../support/deployments.js';
 import { makeUser } from '../support/factories.js';
+import type { Hook } from '../support/hook-delivery.js';
 import type { Platform } from '../support/platform.js';
+import { newTenant } from '../support/platform.js';
 import { createPlatformRepository, type TestRepository } from '../support/repositories.js';
 import { takeBackup } from './backups.js';
-import type { Hook } from './hook-delivery.js';
 import { KINDS, type Kind, type RequestKind, type RequestTargets, repeat, type Sample } from './work-loop.js';
 
 const run = promisify(execFile);
@@ -89,13 +89,10 @@ export class OrdinaryMix {
 
   async #workspace(index: number): Promise<Work> {
     const platform = this.#platform;
-    const { db } = platform.database;
     const email = `ordinary${index}@example.test`;
-    await makeUser(db, { email, password: PASSWORD });
+    await makeUser(platform.database.db, { email, password: PASSWORD });
     const name = `ordinary ${index}`;
-    const { workspace } = await db.transaction((trx) => createWorkspace(trx, { name, owner: email }));
-    const grant = { workspaceId: workspace.id, email, scope: 'write' as const, name: 'attack', expiresAt: null };
-    const client = new ApiClient(platform.client.baseUrl, workspace.id, (await createKey(db, grant)).key);
+    const client = await newTenant(platform, name, email);
 
     const app = await this.#repository(`ordinary ${index}`);
     const site = await createService(client, { name: `site-${index}`, configuration: { repository: app.url } });
@@ -110,7 +107,7 @@ export class OrdinaryMix {
     const address = `203.0.113.${index + 1}`;
     const { baseUrl } = platform.client;
     const targets = {
-      ...{ baseUrl, workspaceId: workspace.id, key: client.key, serviceId: site.id, hook },
+      ...{ baseUrl, workspaceId: client.workspaceId, key: client.key, serviceId: site.id, hook },
       ...{ url: site.url, apiPort: platform.apiPort, edgePort: platform.edgePort, word: `ordinary ${index}` },
     };
     const tasks = {

@@ -1,12 +1,10 @@
 import { writeFile } from 'node:fs/promises';
 import { constants, setPriority } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
-import { createKey, createWorkspace } from '../../shared/identity/commands.js';
 import type { Entry } from '../chaos/entries.js';
 import { Random } from '../chaos/random.js';
 import { cameToRest } from '../chaos/run.js';
-import { ApiClient } from '../support/client.js';
-import { type Platform, startPlatform } from '../support/platform.js';
+import { newTenant, startPlatform } from '../support/platform.js';
 import { balance, memoryOf } from './books.js';
 import { silentNameServer } from './cases-callers.js';
 import { PORTS } from './hostile-applications.js';
@@ -66,7 +64,7 @@ export async function runAttack({
   });
   await stepBack();
   const mix = await OrdinaryMix.begin(platform);
-  const ordinary = await OrdinaryTenant.begin(platform, await workspace(platform, 'ordinary'));
+  const ordinary = await OrdinaryTenant.begin(platform, await newTenant(platform, 'ordinary', 'ordinary@example.test'));
   const hostile: HostileTenant[] = [];
   const acted = new Map<string, number>();
   try {
@@ -83,7 +81,7 @@ export async function runAttack({
     for (let i = 0; i < TENANTS; i++) {
       hostile.push(
         new HostileTenant({
-          client: await workspace(platform, `hostile${i}`),
+          client: await newTenant(platform, `hostile${i}`, `hostile${i}@example.test`),
           random: new Random(random.between(0, 2 ** 31)),
           apiPort: platform.apiPort,
           edgePort: platform.edgePort,
@@ -142,13 +140,6 @@ async function stepBack(): Promise<void> {
   setPriority(PRIORITY_LOW);
   // Linux shares processor time between sessions first, if the kernel has autogroups.
   await writeFile('/proc/self/autogroup', String(PRIORITY_LOW)).catch(() => undefined);
-}
-
-async function workspace({ database: { db }, client }: Platform, name: string): Promise<ApiClient> {
-  const email = `${name}@example.test`;
-  const { workspace } = await db.transaction((trx) => createWorkspace(trx, { name, owner: email }));
-  const key = { workspaceId: workspace.id, email, scope: 'write' as const, name: 'attack', expiresAt: null };
-  return new ApiClient(client.baseUrl, workspace.id, (await createKey(db, key)).key);
 }
 
 /** A behaviour that was interrupted may have left its service. */

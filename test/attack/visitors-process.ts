@@ -1,6 +1,6 @@
 import { setMaxListeners } from 'node:events';
 import { ApiClient, visit } from '../support/client.js';
-import { deliver } from './hook-delivery.js';
+import { deliver } from '../support/hook-delivery.js';
 import { type RequestKind, type RequestTargets, repeat, type Sample } from './work-loop.js';
 
 /** A process that makes the single requests of ordinary work. It sends each sample to its parent, and ends with it. */

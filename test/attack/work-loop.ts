@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { withTimeLimit } from '../../shared/core/time-limit.js';
-import type { Hook } from './hook-delivery.js';
+import type { Hook } from '../support/hook-delivery.js';
 
 /**
  * Kinds of ordinary work: the pause after each, and the time in which it must succeed on a quiet machine, in

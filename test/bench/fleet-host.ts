@@ -1,6 +1,5 @@
 import { randomBytes } from 'node:crypto';
 import { setInterval as every } from 'node:timers/promises';
-import type { ImageManifest } from '../../shared/images/model.js';
 import type { LogLine } from '../../shared/logs/model.js';
 import type { FaultWatch } from '../../workers/deploy/fault-watch.js';
 import { loadReleaseSpec } from '../../workers/releases/release-spec.js';
@@ -10,17 +9,8 @@ import { recordReady, recordStopped, replicasOfHost } from '../../workers/replic
 import type { ReplicaController, ReplicaHost } from '../../workers/runtime/replica-host.js';
 import { ReplicaRuntime } from '../../workers/runtime/replica-runtime.js';
 import type { WorkerCore, WorkerHost } from '../../workers/start-worker.js';
+import { MANIFEST } from '../support/fixtures.js';
 import { COMMIT } from '../support/workshop.js';
-
-/** The manifest of every image of the bench. */
-export const MANIFEST: ImageManifest = {
-  type: 'process',
-  runtime: 'node',
-  startCommand: 'node .',
-  workingDirectory: '',
-  publishDirectory: '',
-  environment: {},
-};
 
 const LINE = 'GET /products/1234 200 in 12 ms '.padEnd(130, 'x');
 const FLUSH_MS = 1000;

@@ -2,7 +2,8 @@ import type { Db } from '../../shared/core/database/database-client.js';
 import { createKey } from '../../shared/identity/commands.js';
 import { upsertMembership } from '../../shared/identity/store.js';
 import { DEFAULT_CONFIGURATION } from '../../shared/services/configuration.js';
-import { FIRST_PORT, MANIFEST } from './fleet-host.js';
+import { MANIFEST } from '../support/fixtures.js';
+import { FIRST_PORT } from './fleet-host.js';
 
 /** Adds workspaces with live services, each with a release of one ready replica, which has no host yet. */
 export async function addServices(db: Db, workspaces: number, services: number): Promise<void> {

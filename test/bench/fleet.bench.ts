@@ -83,6 +83,8 @@ export async function benchFleet(engine: EngineName): Promise<void> {
 /** Statements and processor time of a time span. */
 interface Use {
   statements: Map<string, number>;
+  /** How long the statements took together, in milliseconds. */
+  times: Map<string, number>;
   postgresMs: number;
   seconds: number;
 }
@@ -142,7 +144,7 @@ class Fleet {
     print(
       `    at rest, each second: ${perSecond(rest)}; of one ${before.workers > 0 ? 'more ' : ''}worker ${idle.toFixed(2)} statements`,
     );
-    await this.#printTop(rest);
+    this.#printTop(rest);
     print(`    connections: ${await this.#connections()}`);
 
     if (this.#sizes.deploys === 0) return;
@@ -161,7 +163,7 @@ class Fleet {
     const ratio = each.statements / this.#smallest.statements;
     record('fleetDeployment', ratio, `${each.statements.toFixed(0)} with ${workers} workers`);
     print(`    under load, each second: ${perSecond(busy)}`);
-    await this.#printTop(busy);
+    this.#printTop(busy);
     print(
       `    ${deployed} deployments, each with its share of lines: ${each.statements.toFixed(0)} statements (ratio ${ratio.toFixed(2)}), ${each.postgresMs.toFixed(0)} ms of PostgreSQL (ratio ${(each.postgresMs / this.#smallest.postgresMs).toFixed(2)})`,
     );
@@ -218,11 +220,16 @@ class Fleet {
   async #use(work: () => Promise<unknown>): Promise<Use> {
     const before = await postgresMs();
     const begun = performance.now();
-    const statements = await countLogged(this.#platform.database.db, work, (application, text) => {
+    const { counts: statements, times } = await countLogged(this.#platform.database.db, work, (application, text) => {
       return `${application.replace(/^(ranvier\.host)\..*/, '$1')}\t${text.slice(0, 100)}`;
     });
     for (const key of statements.keys()) if (key.startsWith('test\t')) statements.delete(key);
-    return { statements, postgresMs: (await postgresMs()) - before, seconds: (performance.now() - begun) / 1000 };
+    return {
+      statements,
+      times,
+      postgresMs: (await postgresMs()) - before,
+      seconds: (performance.now() - begun) / 1000,
+    };
   }
 
   /** Deploys, changes routes and loses workers for the given time. Returns the number of deployments, all of which have ended. */
@@ -305,9 +312,11 @@ class Fleet {
     return `${rows.reduce((all, { n }) => all + n, 0)} (${rows.map(({ name, n }) => `${name} ${n}`).join(', ')})`;
   }
 
-  async #printTop({ statements, seconds }: Use): Promise<void> {
-    const most = [...statements].sort(([, a], [, b]) => b - a).slice(0, this.#sizes.top);
-    for (const [key, n] of most) print(`      ${(n / seconds).toFixed(1)}/s ${key.replace('\t', ': ')}`);
+  /** Prints the most frequent statements, and those that took most of the time. */
+  #printTop({ statements, times, seconds }: Use): void {
+    const most = (of: Map<string, number>) => [...of].sort(([, a], [, b]) => b - a).slice(0, this.#sizes.top);
+    for (const [key, n] of most(statements)) print(`      ${(n / seconds).toFixed(1)}/s ${key.replace('\t', ': ')}`);
+    for (const [key, ms] of most(times)) print(`      ${(ms / seconds).toFixed(1)} ms/s ${key.replace('\t', ': ')}`);
   }
 }
 

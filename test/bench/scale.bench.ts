@@ -83,7 +83,9 @@ class Scale {
   async measure(title: string): Promise<void> {
     await this.#deploy(3);
     const processor = await this.#costs((work) => this.#processor(work));
-    const statements = await this.#costs((work) => countLogged(this.#platform.database.db, work));
+    const statements = await this.#costs((work) =>
+      countLogged(this.#platform.database.db, work).then(({ counts }) => counts),
+    );
     const ms = median(processor.took);
     const figures = { ms, statements: sum(statements.each), processor: sum(processor.each) };
     this.#smallest ??= figures;

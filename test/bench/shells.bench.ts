@@ -4,6 +4,7 @@ import { connect } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { WebSocket } from 'ws';
+import { FLOOD } from '../support/apps.js';
 import { deploy, type Service } from '../support/deployments.js';
 import { type EngineName, type Platform, startPlatform } from '../support/platform.js';
 import { measure, median, print } from './measure.js';
@@ -15,26 +16,11 @@ const ROUNDS = 5;
 const TIMED_MS = 2_000;
 const WARM_MS = 500;
 
-/** Sends without an end to each connection that says something. */
-const FLOOD = {
-  'server.js': `
-    const chunk = Buffer.alloc(65536);
-    require('node:net').createServer((socket) => {
-      socket.on('error', () => {});
-      const send = () => { while (!socket.destroyed && socket.write(chunk)); };
-      socket.on('drain', send);
-      socket.once('data', (data) => {
-        if (/^(GET|HEAD)/.test(data.toString('latin1'))) socket.end('HTTP/1.1 200 OK\\r\\nContent-Length: 0\\r\\n\\r\\n');
-        else send();
-      });
-    }).listen(process.env.PORT);`,
-};
-
 /** The first byte of a shell, and what a tunnel carries against a direct connection to the same replica. */
 export async function benchShells(engine: EngineName): Promise<void> {
   const platform = await startPlatform({ engine });
   try {
-    const { service } = await platform.serviceOf('flood', FLOOD, { startCommand: 'node server.js' });
+    const { service } = await platform.serviceOf('flood', FLOOD);
     await deploy(platform.client, service.id);
     await benchFirstByte(platform, service);
     await benchTunnel(platform, service);

@@ -22,17 +22,25 @@ export function countStatements(): { stop(): number } {
   };
 }
 
+/** Statements of the server's log by key: how many there were, and how long they took together, in milliseconds. */
+export interface Logged {
+  counts: Map<string, number>;
+  times: Map<string, number>;
+}
+
 const PREFIX = 'application=';
-let logged: Map<string, number> | null = null;
+let logged: Logged | null = null;
 let keyOf = (application: string, _text: string): string => application;
 
 /** Receives each line of the server's log, for `countLogged` and `plansOf`. */
 export function noteLogLine(line: string): void {
   if (explained !== null) notePlanLine(explained, line);
-  const found = /^application=(\S*) LOG: +(?:execute [^:]*|statement): (.*)/.exec(line);
+  const found = /^application=(\S*) LOG: +duration: (\S+) ms +(parse|bind|execute|statement)[^:]*: (.*)/.exec(line);
   if (!found || logged === null) return;
-  const key = keyOf(found[1] ?? '', found[2] ?? '');
-  logged.set(key, (logged.get(key) ?? 0) + 1);
+  const [, application = '', ms, phase, text = ''] = found;
+  const key = keyOf(application, text);
+  logged.times.set(key, (logged.times.get(key) ?? 0) + Number(ms));
+  if (phase === 'execute' || phase === 'statement') logged.counts.set(key, (logged.counts.get(key) ?? 0) + 1);
 }
 
 /**
@@ -43,23 +51,23 @@ export async function countLogged(
   db: Db,
   work: () => Promise<unknown>,
   key: typeof keyOf = (application) => application,
-): Promise<Map<string, number>> {
-  const set = async (statements: string) => {
+): Promise<Logged> {
+  const set = async (minDuration: number) => {
     await db.raw(`alter system set log_line_prefix = '${PREFIX}%a '`);
-    await db.raw(`alter system set log_statement = '${statements}'`);
+    await db.raw(`alter system set log_min_duration_statement = ${minDuration}`);
     await db.raw('select pg_reload_conf()');
   };
-  const counts = new Map<string, number>();
-  await set('all');
+  const result: Logged = { counts: new Map(), times: new Map() };
+  await set(0);
   try {
-    logged = counts;
+    logged = result;
     keyOf = key;
     await work();
   } finally {
     logged = null;
-    await set('none');
+    await set(-1);
   }
-  return counts;
+  return result;
 }
 
 /** What one statement did. */

@@ -1,9 +1,9 @@
 import { execFile } from 'node:child_process';
-import { createHmac } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import type { ApiClient } from '../support/client.js';
 import { createService, type Service } from '../support/deployments.js';
+import { deliver, type Hook } from '../support/hook-delivery.js';
 import type { Platform } from '../support/platform.js';
 import { createPlatformRepository, type TestRepository } from '../support/repositories.js';
 import type { ChaosTarget } from './chaos-target.js';
@@ -14,11 +14,6 @@ const run = promisify(execFile);
 const RETRY_MS = 500;
 const GIVE_UP_MS = 180_000;
 const ENVIRONMENT = { PATH: process.env.PATH ?? '', HOME: '/nonexistent', GIT_TERMINAL_PROMPT: '0', LC_ALL: 'C' };
-
-interface Hook {
-  id: string;
-  secret: string;
-}
 
 interface Source {
   service: Service;
@@ -85,19 +80,8 @@ export class Commits {
   }
 
   async #deliver(commit: string): Promise<boolean> {
-    const { hook } = this.#hooked;
-    const body = JSON.stringify({ ref: 'refs/heads/main', before: '', after: commit });
-    const { origin } = new URL(this.#client.baseUrl);
-    const answer = await fetch(`${origin}/api/hooks/${hook.id}`, {
-      method: 'POST',
-      body,
-      headers: {
-        'X-GitHub-Event': 'push',
-        // A sender that gets no answer repeats the delivery with the same id.
-        'X-GitHub-Delivery': commit,
-        'X-Hub-Signature-256': `sha256=${createHmac('sha256', hook.secret).update(body).digest('hex')}`,
-      },
-    }).catch(() => null);
+    const payload = { ref: 'refs/heads/main', before: '', after: commit };
+    const answer = await deliver(this.#platform, this.#hooked.hook, 'push', payload, commit).catch(() => null);
     return answer?.ok === true;
   }
 

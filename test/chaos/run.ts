@@ -1,7 +1,7 @@
-import { createKey, createWorkspace } from '../../shared/identity/commands.js';
-import { ApiClient } from '../support/client.js';
+import type { ApiClient } from '../support/client.js';
 import { createService, deploy } from '../support/deployments.js';
 import type { EngineName, Platform } from '../support/platform.js';
+import { newTenant } from '../support/platform.js';
 import type { PostgresPair } from '../support/postgres-pair.js';
 import { eventually } from '../support/processes.js';
 import { hasRedis } from '../support/redis.js';
@@ -219,18 +219,10 @@ async function makeTenants(target: ChaosTarget, repository: TestRepository, opti
   const tenants: Tenant[] = [];
   for (let number = 1; number <= options.workspaces; number++) {
     const owner = `tenant${number}@example.test`;
-    const { workspace } = await db.transaction((trx) => createWorkspace(trx, { name: `Tenant ${number}`, owner }));
+    const client = await newTenant(platform, `Tenant ${number}`, owner);
     // Half of the workspaces cancel overlapping deployments, half let them wait.
     const configuration = { buildConcurrency: 3, overlappingDeploys: number % 2 === 0 ? 'cancel' : 'wait' };
-    await db('workspaces').where({ id: workspace.id }).update({ configuration });
-    const { key } = await createKey(db, {
-      workspaceId: workspace.id,
-      email: owner,
-      scope: 'write',
-      name: 'chaos',
-      expiresAt: null,
-    });
-    const client = new ApiClient(platform.client.baseUrl, workspace.id, key);
+    await db('workspaces').where({ id: client.workspaceId }).update({ configuration });
     const services = [];
     for (let i = 0; i < options.services / options.workspaces; i++) {
       services.push(

@@ -23,6 +23,21 @@ export function nodeServer(word: string): TextFiles {
   };
 }
 
+/** A server that sends without an end to each connection that does not speak HTTP. */
+export const FLOOD: TextFiles = {
+  Procfile: 'web: exec node server.js\n',
+  'server.js': `const chunk = Buffer.alloc(65536);
+    require('node:net').createServer((socket) => {
+      socket.on('error', () => {});
+      const send = () => { while (!socket.destroyed && socket.write(chunk)); };
+      socket.on('drain', send);
+      socket.once('data', (data) => {
+        if (/^(GET|HEAD)/.test(data.toString('latin1'))) socket.end('HTTP/1.1 200 OK\\r\\nContent-Length: 0\\r\\n\\r\\n');
+        else send();
+      });
+    }).listen(process.env.PORT);`,
+};
+
 /** An npm application with a lock file and a dependency from the registry. */
 export function npmApp(word: string): TextFiles {
   return {

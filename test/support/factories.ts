@@ -1,15 +1,20 @@
 import { randomBytes, scryptSync } from 'node:crypto';
 import { v7 as uuidv7 } from 'uuid';
 import type { Db } from '../../shared/core/database/database-client.js';
+import type { DataServerRow } from '../../shared/data/store.js';
 import type { DeploymentRow } from '../../shared/deployments/rows.js';
 import { insertDeployment } from '../../shared/deployments/store.js';
 import type { UserRow } from '../../shared/identity/rows.js';
 import { insertUser } from '../../shared/identity/store.js';
+import type { OperationKind, OperationRow } from '../../shared/operations/model.js';
+import { insertOperation } from '../../shared/operations/store.js';
+import type { RunRow } from '../../shared/runs/model.js';
 import { DEFAULT_CONFIGURATION, type PartialServiceConfiguration } from '../../shared/services/configuration.js';
 import type { ServiceKind } from '../../shared/services/model.js';
 import type { ServiceRow } from '../../shared/services/rows.js';
 import { recordHeartbeat } from '../../shared/workers/store.js';
 import type { WorkspaceConfiguration, WorkspaceRow } from '../../shared/workspaces/model.js';
+import type { ReplicaRow } from '../../workers/replicas/rows.js';
 
 /** Creates records for tests. Each function also creates the parent records that it needs. */
 
@@ -84,6 +89,59 @@ export async function makeDeployment(db: Db, service: ServiceRow): Promise<Deplo
       configuration: service.configuration,
     }),
   );
+}
+
+/** Queues an operation on a service. */
+export function makeOperation(
+  db: Db,
+  { id: serviceId, workspace_id: workspaceId }: ServiceRow,
+  kind: OperationKind,
+  backupId?: string,
+): Promise<OperationRow> {
+  return db.transaction((trx) => insertOperation(trx, { workspaceId, serviceId, kind, actor: 'test', backupId }));
+}
+
+/** Creates a manual run, which is not admitted. */
+export async function makeRun(
+  db: Db,
+  { id, workspace_id }: ServiceRow,
+  deploymentId: string,
+  fields: Partial<RunRow> = {},
+): Promise<RunRow> {
+  const of = { id: uuidv7(), workspace_id, service_id: id, deployment_id: deploymentId };
+  const limits = { max_retries: 0, timeout_seconds: 60, scheduled_at: new Date() };
+  const [row] = await db<RunRow>('runs')
+    .insert({ ...of, ...limits, trigger: 'manual', ...fields })
+    .returning('*');
+  if (!row) throw new Error('no run');
+  return row;
+}
+
+/** Creates the first replica of a release. Returns its id. */
+export async function makeReplica(
+  db: Db,
+  serviceId: string,
+  deploymentId: string,
+  fields: Partial<ReplicaRow> = {},
+): Promise<string> {
+  const id = uuidv7();
+  const of = { id, service_id: serviceId, deployment_id: deploymentId };
+  await db<ReplicaRow>('replicas').insert({ ...of, host_id: uuidv7(), generation: 1, position: 1, ...fields });
+  return id;
+}
+
+/** Creates the server of a Redis. */
+export async function makeDataServer(
+  db: Db,
+  serviceId: string,
+  fields: Partial<DataServerRow> = {},
+): Promise<DataServerRow> {
+  const names = { kind: 'redis' as const, version: '', database_name: '', user_name: 'default' };
+  const [row] = await db<DataServerRow>('data_servers')
+    .insert({ id: serviceId, ...names, ...fields })
+    .returning('*');
+  if (!row) throw new Error('no server');
+  return row;
 }
 
 /** Creates an online worker with this number of deployment slots. */

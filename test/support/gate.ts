@@ -1,5 +1,5 @@
-import { once } from 'node:events';
 import { createServer, type Server, type ServerResponse } from 'node:http';
+import { listen } from './http.js';
 
 /** An HTTP server at which builds and applications wait until the test opens it, so that the test can act meanwhile. */
 export class Gate {
@@ -16,9 +16,7 @@ export class Gate {
 
   /** Starts the server and returns its URL. */
   async start(): Promise<string> {
-    this.#server.listen(0, '127.0.0.1');
-    await once(this.#server, 'listening');
-    return `http://127.0.0.1:${(this.#server.address() as { port: number }).port}`;
+    return `http://127.0.0.1:${await listen(this.#server)}`;
   }
 
   /** Lets all callers pass, those that wait and those that arrive later. */

@@ -1,4 +1,6 @@
+import { once } from 'node:events';
 import { request } from 'node:http';
+import type { AddressInfo, Server } from 'node:net';
 
 export interface RawAnswer {
   status: number;
@@ -36,4 +38,11 @@ export function rawRequest(
     outgoing.on('error', reject);
     outgoing.end(body);
   });
+}
+
+/** Lets a server listen on a free port of 127.0.0.1, and returns the port. */
+export async function listen(server: Server): Promise<number> {
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return (server.address() as AddressInfo).port;
 }

@@ -1,10 +1,10 @@
 import { generateKeyPairSync, type KeyObject, randomUUID, sign } from 'node:crypto';
 import { createServer, type RequestListener } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import Provider, { type Configuration } from 'oidc-provider';
 import type { Config } from '../../shared/core/config.js';
 import { Sensitive } from '../../shared/core/sensitive.js';
 import { Browser } from './browser.js';
+import { listen } from './http.js';
 
 const CLIENT = { id: 'ranvier', secret: 'secret-of-the-client' };
 
@@ -48,8 +48,7 @@ export function oidcOf(issuer: string): NonNullable<Config['oidc']> {
 export async function startProvider(publicUrl: string): Promise<TestProvider> {
   let listener: RequestListener = (_, response) => response.writeHead(503).end();
   const server = createServer((request, response) => listener(request, response));
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const issuer = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const issuer = `http://127.0.0.1:${await listen(server)}`;
   let key = newKey();
   let browser = new Browser(issuer);
 

@@ -1,10 +1,9 @@
-import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { fileURLToPath } from 'node:url';
 import protobuf from 'protobufjs';
 import type { Json } from './api.js';
+import { listen } from './http.js';
 
 /**
  * The messages of OTLP 1.11.0, made by protobufjs from the .proto files of github.com/open-telemetry/opentelemetry-proto (Apache License
@@ -107,10 +106,9 @@ export async function startCollector(): Promise<Collector> {
       collector.faults.push(String(error));
       response.writeHead(400).end();
     }
-  }).listen(0, '127.0.0.1');
-  await once(server, 'listening');
+  });
   const collector: Collector = {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    url: `http://127.0.0.1:${await listen(server)}`,
     requests: [],
     stored: [],
     faults: [],

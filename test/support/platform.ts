@@ -4,6 +4,7 @@ import { chmod, mkdtemp, readdir, realpath, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import type { Db } from '../../shared/core/database/database-client.js';
 import { createKey, createWorkspace } from '../../shared/identity/commands.js';
 import { parseProcfile } from '../../shared/launcher/procfile.js';
 import { onlineWorkers } from '../../shared/workers/store.js';
@@ -292,15 +293,20 @@ function inherited(): Record<string, string> {
 async function seed({ db }: TestDatabase): Promise<{ workspace: string; key: string }> {
   const email = 'owner@example.test';
   await makeUser(db, { email });
-  const { workspace } = await db.transaction((trx) => createWorkspace(trx, { name: 'Test', owner: email }));
-  const { key } = await createKey(db, {
-    workspaceId: workspace.id,
-    email,
-    scope: 'write',
-    name: 'test',
-    expiresAt: null,
-  });
-  return { workspace: workspace.id, key };
+  return makeTenant(db, 'Test', email);
+}
+
+/** Creates a workspace with an API key of its owner. */
+async function makeTenant(db: Db, name: string, owner: string): Promise<{ workspace: string; key: string }> {
+  const { workspace } = await db.transaction((trx) => createWorkspace(trx, { name, owner }));
+  const key = { workspaceId: workspace.id, email: owner, scope: 'write' as const, name: 'test', expiresAt: null };
+  return { workspace: workspace.id, key: (await createKey(db, key)).key };
+}
+
+/** Creates another workspace on the platform. Returns a client of its owner. */
+export async function newTenant({ database, client }: Platform, name: string, owner: string): Promise<ApiClient> {
+  const { workspace, key } = await makeTenant(database.db, name, owner);
+  return new ApiClient(client.baseUrl, workspace, key);
 }
 
 /** Runs the same tests with each queue engine. The half with Redis is skipped if Redis is not installed. */

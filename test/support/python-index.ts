@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { promisify } from 'node:util';
+import { listen } from './http.js';
 
 const run = promisify(execFile);
 
@@ -46,9 +46,8 @@ export async function startPythonIndex(versions: readonly string[]): Promise<Pyt
       response.writeHead(404).end();
     }
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/simple/`,
+    url: `http://127.0.0.1:${await listen(server)}/simple/`,
     downloads: () => downloads,
     stop: async () => {
       server.closeAllConnections();

@@ -16,6 +16,7 @@ import type { Keyring } from '../../shared/secrets/keyring.js';
 import { getSnapshot } from '../../shared/variables/snapshot-store.js';
 import { openSnapshot } from '../../shared/variables/snapshots.js';
 import { changeOf, type HeldDeployment } from '../../workers/deploy/deployment-changes.js';
+import { MANIFEST } from './fixtures.js';
 
 /** Creates records that workers would create, for tests of the API without workers. */
 
@@ -64,6 +65,18 @@ export async function newEnvironment(
       };
     },
   };
+}
+
+/** Reads the row of a table that has these values. Rejects if there is none. */
+export async function readRow<Row extends object>(db: Db, table: string, where: object): Promise<Row> {
+  const row = await db(table).where(where).first();
+  if (!row) throw new Error(`no row of ${table} has ${JSON.stringify(where)}`);
+  return row as Row;
+}
+
+/** Changes fields of the row with this id. */
+export async function updateRow(db: Db, table: string, id: string | null | undefined, fields: object): Promise<void> {
+  await db(table).where({ id }).update(fields);
 }
 
 /** Creates a deployment in this state, as the engine would leave it. Returns its id. */
@@ -154,15 +167,7 @@ export async function insertImage(
 /** Creates a live deployment with a retained image, and makes it the service's live one. Returns its id. */
 export async function pretendLive(db: Db, serviceId: string, fields: Record<string, unknown> = {}): Promise<string> {
   const { workspace_id: workspaceId } = await db('services').where({ id: serviceId }).first();
-  const manifest = {
-    type: 'process' as const,
-    runtime: 'node',
-    startCommand: 'node .',
-    workingDirectory: '',
-    publishDirectory: '',
-    environment: {},
-  };
-  const image = await insertImage(db, { workspaceId, serviceId, digest: uuidv7(), manifest, sizeBytes: 1 });
+  const image = await insertImage(db, { workspaceId, serviceId, digest: uuidv7(), manifest: MANIFEST, sizeBytes: 1 });
   const now = new Date();
   const id = await newDeployment(db, serviceId, {
     status: 'live',

@@ -1,8 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import { once } from 'node:events';
 import { createServer, type IncomingMessage } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { buffer } from 'node:stream/consumers';
+import { listen } from './http.js';
 
 const BUCKET = 'backups';
 export const ACCESS_KEY = 'stub';
@@ -40,9 +39,7 @@ export class S3Server {
 
   /** Listens on a free port of 127.0.0.1 with one bucket, and returns the URL. */
   async listen(): Promise<string> {
-    this.#server.listen(0, '127.0.0.1');
-    await once(this.#server, 'listening');
-    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
+    return `http://127.0.0.1:${await listen(this.#server)}`;
   }
 
   async close(): Promise<void> {

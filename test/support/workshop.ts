@@ -3,6 +3,7 @@ import { mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { loadConfig } from '../../shared/core/config.js';
+import type { Db } from '../../shared/core/database/database-client.js';
 import { Listener } from '../../shared/core/database/listener.js';
 import { createLogger } from '../../shared/core/log.js';
 import { Sensitive } from '../../shared/core/sensitive.js';
@@ -20,7 +21,9 @@ import type { Origin } from '../../workers/sources/deployment-origin.js';
 import type { JobDeps } from '../../workers/worker-deps.js';
 import { makeDeployment, makeService, makeWorker } from './factories.js';
 import { FakeRuntime } from './fake-runtime.js';
+import { MANIFEST } from './fixtures.js';
 import { createTestDatabase, type TestDatabase } from './postgres.js';
+import { readRow } from './records.js';
 
 export const COMMIT = 'c'.repeat(40);
 /** The value of a variable of each deployment, which no log and no error may contain. */
@@ -149,16 +152,12 @@ export class TestWorkshop {
     noteFaults(folder, [`${id}.${fence}`]);
   }
 
-  async read(id: string): Promise<DeploymentRow> {
-    const row = await this.database.db<DeploymentRow>('deployments').where({ id }).first();
-    if (!row) throw new Error('no such deployment');
-    return row;
+  read(id: string): Promise<DeploymentRow> {
+    return readRow(this.database.db, 'deployments', { id });
   }
 
-  async service(id: string): Promise<ServiceRow> {
-    const row = await this.database.db<ServiceRow>('services').where({ id }).first();
-    if (!row) throw new Error('no such service');
-    return row;
+  service(id: string): Promise<ServiceRow> {
+    return readRow(this.database.db, 'services', { id });
   }
 
   async messages(deploymentId: string): Promise<string[]> {
@@ -184,13 +183,22 @@ export class TestWorkshop {
     await this.builds.get(request.serviceId)?.(signal);
     const digest = randomBytes(32).toString('hex');
     this.images.add(digest);
-    const folder = { workingDirectory: '', publishDirectory: '', environment: {} };
     return {
       digest,
       sizeBytes: 2048,
-      manifest: { type: this.imageType, runtime: 'node', startCommand: 'node .', ...folder, ...this.imageParts },
+      manifest: { ...MANIFEST, type: this.imageType, ...this.imageParts },
     };
   }
+}
+
+/** Opens a workshop with a worker before a suite's tests, and closes it after them. */
+export function useTestWorkshop(given: (opened: { workshop: TestWorkshop; db: Db; worker: JobDeps }) => unknown): void {
+  let workshop: TestWorkshop | undefined;
+  before(async () => {
+    workshop = await TestWorkshop.open();
+    await given({ workshop, db: workshop.database.db, worker: await workshop.worker() });
+  });
+  after(() => workshop?.close());
 }
 
 /** Returns the helpers that a job handler receives in its first attempt. */

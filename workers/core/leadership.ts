@@ -7,6 +7,8 @@ import type { Logger } from '../../shared/core/log.js';
 const RETRY_MS = 1000;
 /** After this time without a query, a leader counts as hung, and the next candidate ends its connection. */
 const MAX_SILENCE_MS = 30_000;
+/** How long to wait until the connection of a silent leader has ended, in milliseconds. Its lock is free then. */
+const TERMINATION_MS = 5_000;
 /** The leader shows that it is running by a query each time this share of `MAX_SILENCE_MS` has passed. */
 const SIGN_SHARE = 1 / 3;
 
@@ -108,7 +110,7 @@ export class Leadership {
     if (locked && !this.#closed) this.#set(true);
     if (locked || silent === null) return retryPauseMs(candidates - 1, Math.random());
     this.#log.warn({ lock: this.#name, backend: silent }, 'the leader is silent, so its connection is ended');
-    await client.query('select pg_terminate_backend($1)', [silent]);
+    await client.query('select pg_terminate_backend($1, $2)', [silent, TERMINATION_MS]);
     return 0;
   }
 

@@ -14,6 +14,7 @@ import {
 import type { Edge } from './edge.js';
 import { addRoutes, hostsByService, type Route, updateTable } from './route-table.js';
 import { KnownRules } from './rules/known-rules.js';
+import { SettledVersion } from './settled-version.js';
 
 /** How often the edge asks PostgreSQL which routes have changed, in milliseconds: it may miss a notification. */
 const CATCH_UP_MS = 5_000;
@@ -68,6 +69,7 @@ export class RouteSync {
   #table = new Map<string, Route>();
   /** Service id → the hosts of its routes. */
   #hosts = new Map<string, readonly string[]>();
+  #settled = new SettledVersion(0, 0, 0);
   #next: Batch | null = null;
   #running: Promise<void> | null = null;
   #timers: NodeJS.Timeout[] = [];
@@ -84,6 +86,8 @@ export class RouteSync {
   async start(): Promise<void> {
     await this.#report();
     await this.reload(null);
+    const newest = this.#newest();
+    this.#settled = new SettledVersion(newest - VERSION_OVERLAP, newest, performance.now());
     this.#timers = [
       setInterval(() => this.wake(null), CATCH_UP_MS),
       setInterval(() => void this.reload(null).catch((error) => this.#failed(error)), RELOAD_MS),
@@ -116,7 +120,7 @@ export class RouteSync {
 
   async #catchUp(): Promise<void> {
     if (this.#closed) return;
-    const versions = await routeVersionsSince(this.#options.db, this.#newest());
+    const versions = await routeVersionsSince(this.#options.db, this.#settled.at(this.#newest(), performance.now()));
     const changed = versions.filter(({ serviceId, version }) => this.#loaded.get(serviceId) !== version);
     await Promise.all(changed.map(({ serviceId }) => this.reload(serviceId)));
   }

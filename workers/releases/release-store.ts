@@ -4,10 +4,9 @@ import { ASLEEP } from '../../shared/services/wanted-replicas.js';
 
 /** SQL: the replicas `r` of releases that neither serve nor are being deployed. */
 const STALE = `replicas r
-       join services s on s.id = r.service_id
        join deployments d on d.id = r.deployment_id
       where r.state <> 'stopped' and r.run_id is null
-        and s.live_deployment_id is distinct from r.deployment_id
+        and not exists (select from services s where s.live_deployment_id = r.deployment_id)
         and d.finished_at is not null`;
 
 /** Returns releases that have replicas and should have none: they are neither live nor being deployed. */
@@ -73,14 +72,10 @@ export async function runningReleases(db: Db, serviceId: string): Promise<string
 }
 
 /**
- * Returns live releases without a replica whose desired state is `running`. No supervisor would start such a release.
- * Leaves out a service with a volume while it is being deployed or an operation works on its volume.
+ * SQL: live releases `d` of services `s` without a replica whose desired state is `running`. No supervisor would start
+ * such a release. Leaves out a service with a volume while it is being deployed or an operation works on its volume.
  */
-export async function releasesWithoutReplicas(db: Db): Promise<{ deploymentId: string; serviceId: string }[]> {
-  return rowsOf(
-    db,
-    `select s.live_deployment_id as "deploymentId", s.id as "serviceId"
-       from services s
+const WITHOUT_REPLICAS = `services s
        join deployments d on d.id = s.live_deployment_id
        join images i on i.id = d.image_id
       where s.lifecycle_status = 'active' and s.deleted_at is null and i.manifest ->> 'type' = 'process' and s.kind <> 'cron' and not ${ASLEEP}
@@ -95,6 +90,27 @@ export async function releasesWithoutReplicas(db: Db): Promise<{ deploymentId: s
                                 or exists (select 1 from replicas r where r.volume_id = v.id and r.state <> 'stopped')))
         and not (exists (select from volumes v where v.service_id = s.id and v.removed_at is null)
                  and (exists (select from deployments n where n.service_id = s.id and n.finished_at is null and n.admitted_at is not null)
-                      or exists (select from replicas r where r.volume_id = s.id and r.state <> 'stopped')))`,
+                      or exists (select from replicas r where r.volume_id = s.id and r.state <> 'stopped')))`;
+
+/** Records which live releases have no replicas, for the hosts that may start them (`releasesToStart`). */
+export async function recordReleasesToStart(db: Db): Promise<void> {
+  await db.raw(
+    // The first step reads only indexes and the small rows of replicas.
+    `with bare as materialized (
+       select s.live_deployment_id as id from services s
+        where s.live_deployment_id is not null and not exists (select from replicas r
+          where r.deployment_id = s.live_deployment_id and r.run_id is null and r.desired = 'running' and r.state <> 'stopped')),
+          found as materialized (select d.id from bare cross join ${WITHOUT_REPLICAS} and s.live_deployment_id = bare.id),
+          started as (delete from releases_to_start where deployment_id not in (select id from found))
+     insert into releases_to_start select id from found on conflict do nothing`,
+  );
+}
+
+/** Returns the recorded releases that still have no replicas. */
+export async function releasesToStart(db: Db): Promise<{ deploymentId: string; serviceId: string }[]> {
+  return rowsOf(
+    db,
+    `select s.live_deployment_id as "deploymentId", s.id as "serviceId"
+       from ${WITHOUT_REPLICAS} and d.id = any(array(select deployment_id from releases_to_start))`,
   );
 }

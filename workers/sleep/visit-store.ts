@@ -47,9 +47,14 @@ const FACTS = `select s.id, s.workspace_id, s.live_deployment_id, ${FROZEN} as f
  where s.lifecycle_status = 'active' and s.deleted_at is null and s.live_deployment_id is not null
    and not ${ASLEEP} and (${MAY_SLEEP} or ${FROZEN})`;
 
+/** SQL: the ids of services that may sleep or be frozen, found by two indexes. */
+const CANDIDATES = `array(
+  select id from services where configuration ->> 'scaling' = 'auto' and deleted_at is null
+  union select id from services where asleep_since is not null)`;
+
 /** Returns the facts about every service that may sleep or is frozen, except those without replicas. */
 export function sleepFacts(db: Db): Promise<(SleepingService & SleepFacts)[]> {
-  return rowsOf(db, `${FACTS} order by s.id`);
+  return rowsOf(db, `${FACTS} and s.id = any(${CANDIDATES}) order by s.id`);
 }
 
 /** Locks a service and its replicas, and returns the facts about it; null if it may no longer sleep. */

@@ -2,7 +2,7 @@ import { findDataServer } from '../../shared/data/store.js';
 import { isDataKind } from '../../shared/services/model.js';
 import { sweepEach } from '../core/sweep-each.js';
 import { loadReleaseSpec } from '../releases/release-spec.js';
-import { releasesWithoutReplicas } from '../releases/release-store.js';
+import { releasesToStart } from '../releases/release-store.js';
 import { hostOfVolumes } from '../volumes/volume-store.js';
 import type { JobDeps } from '../worker-deps.js';
 
@@ -17,7 +17,7 @@ export async function reviveReleases(deps: JobDeps): Promise<string[]> {
   const failure = 'a live release does not start';
   const facts = ({ deploymentId }: { deploymentId: string }) => ({ deploymentId });
   return sweepEach(
-    await releasesWithoutReplicas(deps.db),
+    await releasesToStart(deps.db),
     { ...deps, atOnce: AT_ONCE, failure, facts },
     async ({ deploymentId }) => {
       const spec = await loadReleaseSpec(deps.db, deps.keyring, deploymentId);

@@ -35,7 +35,7 @@ import { DrainSender } from '../drains/send-drains.js';
 import { deleteOldReports } from '../forge/store.js';
 import { collectMetrics, keepMetrics } from '../metrics/collect-metrics.js';
 import { sendDeploymentMails } from '../notifications/deployment-mails.js';
-import { staleReleases } from '../releases/release-store.js';
+import { recordReleasesToStart, staleReleases } from '../releases/release-store.js';
 import { deleteOldReplicas } from '../replicas/store.js';
 import { tickSchedules } from '../runs/tick-schedules.js';
 import { usersInUse } from '../sandbox/users-in-use.js';
@@ -54,8 +54,13 @@ import type { SweepDefinition } from './sweeps.js';
 import { watchVolumes } from './watch-volumes.js';
 
 function sweepOf(scope: SweepDefinition['scope']) {
-  return (name: string, schedule: string, sweep: SweepDefinition['sweep']): SweepDefinition => {
-    return { name, schedule, sweep, scope };
+  return (
+    name: string,
+    schedule: string,
+    sweep: SweepDefinition['sweep'],
+    of?: SweepDefinition['of'],
+  ): SweepDefinition => {
+    return { name, schedule, sweep, scope, of };
   };
 }
 
@@ -88,7 +93,12 @@ export function sweepDefinitions(deps: JobDeps, engine: Pick<Engine, 'removeOldJ
       withoutRepairs(() => settleCanaries(deps)),
     ),
     ofPlatform('releases', '*/10 * * * * *', () => stopStaleReleases(deps)),
-    ofHost('replicas', '*/15 * * * * *', () => reviveReleases(deps)),
+    ofPlatform(
+      'idle-releases',
+      '*/15 * * * * *',
+      withoutRepairs(() => recordReleasesToStart(db)),
+    ),
+    ofHost('replicas', '*/15 * * * * *', () => reviveReleases(deps), 'releasesToStart'),
     ofPlatform('scaling', `*/${config.metricsSeconds} * * * * *`, async () => {
       await collectMetrics(deps);
       await scaleServices(deps);
@@ -111,8 +121,8 @@ export function sweepDefinitions(deps: JobDeps, engine: Pick<Engine, 'removeOldJ
       '*/10 * * * * *',
       withoutRepairs(() => sendAlertMails(deps)),
     ),
-    ofHost('storage', '*/20 * * * * *', () => watchStorage(deps)),
-    ofHost('service-volumes', '*/10 * * * * *', () => watchVolumes(deps)),
+    ofHost('storage', '*/20 * * * * *', () => watchStorage(deps), 'databases'),
+    ofHost('service-volumes', '*/10 * * * * *', () => watchVolumes(deps), 'volumes'),
     ofHost('volumes', '25 * * * * *', () => removeVolumes(deps)),
     // Runs rarely, because it examines many files. Rarely is enough: the Linux user ID of a deleted service is not
     // reused for hours.

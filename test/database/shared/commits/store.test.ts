@@ -19,7 +19,7 @@ import type { Db } from '../../../../shared/core/database/database-client.js';
 import type { ServiceRow } from '../../../../shared/services/rows.js';
 import { makeService } from '../../../support/factories.js';
 import { useTestDatabase } from '../../../support/postgres.js';
-import { newDeployment, pretendLive } from '../../../support/records.js';
+import { newDeployment, pretendLive, updateRow } from '../../../support/records.js';
 
 const SHA = 'a'.repeat(40);
 const OTHER = 'b'.repeat(40);
@@ -66,12 +66,8 @@ describe('Reported commits', () => {
 
     it('is deleted a week after its end', async () => {
       const [old, recent, open] = [await event(), await event(), await event()] as string[];
-      await db('commit_events')
-        .where({ id: old })
-        .update({ finished_at: db.raw(`now() - interval '8 days'`) });
-      await db('commit_events')
-        .where({ id: recent })
-        .update({ finished_at: db.raw(`now() - interval '6 days'`) });
+      await updateRow(db, 'commit_events', old, { finished_at: db.raw(`now() - interval '8 days'`) });
+      await updateRow(db, 'commit_events', recent, { finished_at: db.raw(`now() - interval '6 days'`) });
       expect(await deleteOldCommitEvents(db)).to.equal(1);
       expect(await db('commit_events').orderBy('created_at').pluck('id')).to.have.members([recent, open]);
     });

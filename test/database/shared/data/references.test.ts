@@ -8,6 +8,7 @@ import { markHostsAway, recordInitialized, settleHost, volumesToRemove } from '.
 import { Keyring } from '../../../../shared/secrets/keyring.js';
 import type { ServiceRow } from '../../../../shared/services/rows.js';
 import { makeService, makeWorker } from '../../../support/factories.js';
+import { messageOf } from '../../../support/outcomes.js';
 import { useTestDatabase } from '../../../support/postgres.js';
 import { newEnvironment, pretendLive } from '../../../support/records.js';
 
@@ -26,15 +27,9 @@ describe('The data of a data service', () => {
     await settleHost(db, service.id, host);
   });
   const change = (fields: object) => db('services').where({ id: service.id }).update(fields);
-  const message = async (work: Promise<unknown>) =>
-    work.then(
-      () => '',
-      (error: Error) => error.message,
-    );
-
   it('binds the version and the names once it is there', async () => {
     const fits = (changes: object) =>
-      message(db.transaction((trx) => assertFitsData(trx, service, { ...service.configuration, ...changes })));
+      messageOf(db.transaction((trx) => assertFitsData(trx, service, { ...service.configuration, ...changes })));
     expect(await fits({ databaseVersion: '17' }), 'without data').to.equal('');
     await recordInitialized(db, service.id);
     expect(await fits({})).to.equal('');
@@ -45,7 +40,7 @@ describe('The data of a data service', () => {
   });
 
   it('cannot be deleted while other services refer to it, themselves, by a group, or in what they run', async () => {
-    const unreferenced = () => message(db.transaction((trx) => assertUnreferenced(trx, service)));
+    const unreferenced = () => messageOf(db.transaction((trx) => assertUnreferenced(trx, service)));
     const [own, grouped, running] = [await makeService(db), await makeService(db), await makeService(db)];
     for (const [one, name] of [
       [own, 'own'],

@@ -21,11 +21,18 @@ import type { CommandDeps } from '../../../../shared/secrets/command-deps.js';
 import { Keyring } from '../../../../shared/secrets/keyring.js';
 import type { ServiceRow } from '../../../../shared/services/rows.js';
 import type { WorkspaceRow } from '../../../../shared/workspaces/model.js';
-import { isCurrentRelease, isReleasing, releasesWithoutReplicas } from '../../../../workers/releases/release-store.js';
+import {
+  isCurrentRelease,
+  isReleasing,
+  recordReleasesToStart,
+  releasesToStart,
+} from '../../../../workers/releases/release-store.js';
 import { wantReplicas } from '../../../../workers/replicas/desire-store.js';
 import { isHeld, releaseHold, renewHold, takeHold } from '../../../../workers/volumes/holds.js';
 import { makeDeployment, makeService, makeWorker, makeWorkspace } from '../../../support/factories.js';
+import { messageOf } from '../../../support/outcomes.js';
 import { useTestDatabase } from '../../../support/postgres.js';
+import { updateRow } from '../../../support/records.js';
 
 describe('The server of a data service', () => {
   const database = useTestDatabase();
@@ -42,12 +49,6 @@ describe('The server of a data service', () => {
     if (!found) throw new Error('no server');
     return found;
   };
-  const message = async (work: Promise<unknown>) =>
-    work.then(
-      () => '',
-      (error: Error) => error.message,
-    );
-
   beforeEach(async () => {
     await database.db.raw('truncate workspaces, workers cascade');
     workspace = await makeWorkspace(database.db);
@@ -80,10 +81,7 @@ describe('The server of a data service', () => {
     expect(await hostFor(database.db, 'postgres', randomUUID())).to.equal(null);
     const worker = await makeWorker(database.db, 1);
     expect(await hostFor(database.db, 'postgres', randomUUID()), 'it runs no databases').to.equal(null);
-    await database
-      .db('workers')
-      .where({ id: worker })
-      .update({ data_kinds: ['postgres'] });
+    await updateRow(database.db, 'workers', worker, { data_kinds: ['postgres'] });
     const [{ host_id }] = await database.db('workers').select('host_id');
     expect(await hostFor(database.db, 'postgres', randomUUID())).to.equal(host_id);
     expect(await hostFor(database.db, 'redis', host_id)).to.equal(null);
@@ -99,10 +97,10 @@ describe('The server of a data service', () => {
         false,
       );
     await want(0);
-    expect(await message(want(1))).to.include('replicas_volume');
+    expect(await messageOf(want(1))).to.include('replicas_volume');
     await database.db('replicas').update({ state: 'stopped' });
     await want(1);
-    expect(await message(want(0))).to.include('replicas_volume');
+    expect(await messageOf(want(0))).to.include('replicas_volume');
   });
 
   it('is held by one holder at a time, who renews the hold', async () => {
@@ -122,7 +120,7 @@ describe('The server of a data service', () => {
 
   it('is not deployed where no host can run it, nor with a plan that is too small for the data', async () => {
     const check = (plan: 'free' | 'starter', runtime: 'process' | 'swarm' = 'process') =>
-      message(
+      messageOf(
         database.db.transaction((trx) =>
           assertDataService(trx, { config: { runtime } } as CommandDeps, service, { ...service.configuration, plan }),
         ),
@@ -131,10 +129,7 @@ describe('The server of a data service', () => {
     const worker = await makeWorker(database.db, 1);
     expect(await check('free')).to.match(/^No host of this installation can run PostgreSQL/);
     expect(await check('free', 'swarm')).to.match(/finds an image of PostgreSQL.*POSTGRES_IMAGE/);
-    await database
-      .db('workers')
-      .where({ id: worker })
-      .update({ data_kinds: ['postgres'] });
+    await updateRow(database.db, 'workers', worker, { data_kinds: ['postgres'] });
     const used = 3 * 1024 ** 3;
     expect(await recordUsage(database.db, service.id, used, 'open'), 'the state is the same').to.equal(false);
     expect(await recordUsage(database.db, service.id, used, 'read_only')).to.equal(true);
@@ -147,7 +142,7 @@ describe('The server of a data service', () => {
   it('offers its values as they are now', async () => {
     const references = { DATABASE_URL: { serviceId: service.id, key: 'URL' } };
     const open = () => openDataReferences(database.db, keyring, references);
-    expect(await message(open())).to.include('was never started');
+    expect(await messageOf(open())).to.include('was never started');
     await recordReach(database.db, service.id, { host: '127.0.0.1', port: 21_000, hostPort: 21_000 });
     const { user } = openPasswords(keyring, await row());
     expect(await open()).to.deep.equal({ DATABASE_URL: `postgresql://shop:${user}@127.0.0.1:21000/shop` });
@@ -177,10 +172,7 @@ describe('The server of a data service', () => {
       'Waits for the database "Service" that its variables refer to: it does not run; deploy it',
     );
     const own = await makeDeployment(database.db, service);
-    await database
-      .db('services')
-      .where({ id: service.id })
-      .update({ live_deployment_id: own.id, lifecycle_status: 'active' });
+    await updateRow(database.db, 'services', service.id, { live_deployment_id: own.id, lifecycle_status: 'active' });
     await database.db('deployments').where({ id: own.id }).update({ status: 'live', finished_at: new Date() });
     expect(await admit()).to.equal(1);
   });
@@ -196,17 +188,20 @@ describe('The server of a data service', () => {
       manifest: JSON.stringify({ type: 'process' }),
       size_bytes: 0,
     });
-    await database
-      .db('deployments')
-      .where({ id: deployment.id })
-      .update({ image_id: image, status: 'live', finished_at: new Date() });
-    await database
-      .db('services')
-      .where({ id: service.id })
-      .update({ live_deployment_id: deployment.id, lifecycle_status: 'active' });
-    expect(await releasesWithoutReplicas(database.db)).to.have.length(1);
+    await updateRow(database.db, 'deployments', deployment.id, {
+      image_id: image,
+      status: 'live',
+      finished_at: new Date(),
+    });
+    await updateRow(database.db, 'services', service.id, {
+      live_deployment_id: deployment.id,
+      lifecycle_status: 'active',
+    });
+    await recordReleasesToStart(database.db);
+    expect(await releasesToStart(database.db)).to.have.length(1);
+    // A host looks again, because the leader's record may be old.
     await takeHold(database.db, service.id);
-    expect(await releasesWithoutReplicas(database.db)).to.deep.equal([]);
+    expect(await releasesToStart(database.db)).to.deep.equal([]);
   });
 
   it('belongs to the live release and to one that is being deployed', async () => {
@@ -225,10 +220,11 @@ describe('The server of a data service', () => {
 
   it('is unhealthy with the reason while its host is away', async () => {
     const deployment = await makeDeployment(database.db, service);
-    await database
-      .db('services')
-      .where({ id: service.id })
-      .update({ live_deployment_id: deployment.id, lifecycle_status: 'active', health_status: 'ready' });
+    await updateRow(database.db, 'services', service.id, {
+      live_deployment_id: deployment.id,
+      lifecycle_status: 'active',
+      health_status: 'ready',
+    });
     const host = randomUUID();
     await settleHost(database.db, service.id, host);
     await recordInitialized(database.db, service.id);

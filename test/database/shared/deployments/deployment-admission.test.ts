@@ -5,7 +5,7 @@ import type { DeploymentRow } from '../../../../shared/deployments/rows.js';
 import type { WorkspaceRow } from '../../../../shared/workspaces/model.js';
 import { makeDeployment, makeService, makeWorker, makeWorkspace } from '../../../support/factories.js';
 import { useTestDatabase } from '../../../support/postgres.js';
-import { claimDeployment } from '../../../support/records.js';
+import { claimDeployment, readRow, updateRow } from '../../../support/records.js';
 
 describe('Admission', () => {
   const database = useTestDatabase();
@@ -18,11 +18,7 @@ describe('Admission', () => {
   const admit = async () => (await admitDeployments(database.db)).length;
   const queued = async (of = workspace) => makeDeployment(database.db, await makeService(database.db, of));
 
-  async function read(id: string): Promise<DeploymentRow> {
-    const row = await database.db<DeploymentRow>('deployments').where({ id }).first();
-    if (!row) throw new Error('no such deployment');
-    return row;
-  }
+  const read = (id: string) => readRow<DeploymentRow>(database.db, 'deployments', { id });
 
   const line = (workspaceId: string) => database.db('admission_lines').where({ workspace_id: workspaceId }).first();
 
@@ -154,10 +150,7 @@ describe('Admission', () => {
     for (let i = 0; i < 3; i++) await queued();
     expect(await admit()).to.equal(2);
     expect(await admit()).to.equal(0);
-    await database
-      .db('workspaces')
-      .where({ id: workspace.id })
-      .update({ configuration: { buildConcurrency: 3 } });
+    await updateRow(database.db, 'workspaces', workspace.id, { configuration: { buildConcurrency: 3 } });
     await database.db.raw(`update admission_lines set blocked_at = blocked_at - interval '6 seconds'`);
     expect(await admit()).to.equal(1);
   });

@@ -5,14 +5,10 @@ import {
   stepDurations,
 } from '../../../../shared/deployments/deployment-statistics.js';
 import { makeDeployment, makeService } from '../../../support/factories.js';
-import { createTestDatabase, type TestDatabase } from '../../../support/postgres.js';
+import { useTestDatabase } from '../../../support/postgres.js';
 
 describe('Statistics of deployments', () => {
-  let database: TestDatabase;
-  before(async () => {
-    database = await createTestDatabase();
-  });
-  after(() => database.drop());
+  const database = useTestDatabase();
 
   const counts = async () => Object.fromEntries(await countDeployments(database.db));
   const end = (id: string, status: string) =>

@@ -5,7 +5,7 @@ import { cancelOpenDeployments, findDeployment, listDeployments } from '../../..
 import type { ServiceRow } from '../../../../shared/services/rows.js';
 import { makeDeployment, makeService, makeWorker } from '../../../support/factories.js';
 import { useTestDatabase } from '../../../support/postgres.js';
-import { claimDeployment, newDeployment, pretendLive } from '../../../support/records.js';
+import { claimDeployment, newDeployment, pretendLive, readRow, updateRow } from '../../../support/records.js';
 
 const PAGE: PageRequest = { limit: 10, after: null };
 
@@ -16,11 +16,7 @@ describe('A deployment in the database', () => {
     service = await makeService(database.db);
   });
 
-  async function read(id: string): Promise<DeploymentRow> {
-    const row = await database.db<DeploymentRow>('deployments').where({ id }).first();
-    if (!row) throw new Error('no such deployment');
-    return row;
-  }
+  const read = (id: string) => readRow<DeploymentRow>(database.db, 'deployments', { id });
 
   async function admitted(): Promise<DeploymentRow> {
     const { id } = await makeDeployment(database.db, service);
@@ -37,10 +33,7 @@ describe('A deployment in the database', () => {
   it('keeps the moment at which the first worker claimed it', async () => {
     const { id } = await admitted();
     await claimDeployment(database.db, id, await makeWorker(database.db, 1));
-    await database
-      .db('deployments')
-      .where({ id })
-      .update({ started_at: new Date(0) });
+    await updateRow(database.db, 'deployments', id, { started_at: new Date(0) });
     await claimDeployment(database.db, id, await makeWorker(database.db, 1));
     expect((await read(id)).started_at?.getTime()).to.equal(0);
   });

@@ -7,11 +7,13 @@ import type { DeploymentRow } from '../../../../shared/deployments/rows.js';
 import { cancelOpenDeployments } from '../../../../shared/deployments/store.js';
 import { type Lease, renewLeases } from '../../../../shared/engine/leases.js';
 import { claim, transition } from '../../../../shared/engine/transition.js';
+import type { ImageManifest } from '../../../../shared/images/model.js';
 import { deploymentParts } from '../../../../workers/releases/deployment-parts.js';
 import { makeDeployment, makeService, makeWorker } from '../../../support/factories.js';
+import { MANIFEST } from '../../../support/fixtures.js';
 import { useTestDatabase } from '../../../support/postgres.js';
 import { eventually } from '../../../support/processes.js';
-import { applyEvent, claimDeployment } from '../../../support/records.js';
+import { applyEvent, claimDeployment, readRow, updateRow } from '../../../support/records.js';
 
 /** Active state → one event that is allowed in it. */
 const NEXT: Record<Exclude<ActiveState, 'canary' | 'withdrawn'>, DeploymentEvent> = {
@@ -35,19 +37,13 @@ describe('The records of deployments', () => {
   async function held(state: ActiveState = 'queued'): Promise<Lease & { serviceId: string }> {
     const { id, service_id: serviceId } = await makeDeployment(db, await makeService(db));
     const switchedAt = state === 'switched' ? { went_live_at: db.fn.now() } : {};
-    await db('deployments')
-      .where({ id })
-      .update({ admitted_at: db.fn.now(), status: state, ...switchedAt });
+    await updateRow(db, 'deployments', id, { admitted_at: db.fn.now(), status: state, ...switchedAt });
     const row = await claimDeployment(db, id, await makeWorker(db, 1));
     if (!row) throw new Error('not claimed');
     return { id, fence: row.fence, serviceId };
   }
 
-  async function read(id: string): Promise<DeploymentRow> {
-    const row = await db<DeploymentRow>('deployments').where({ id }).first();
-    if (!row) throw new Error('no such deployment');
-    return row;
-  }
+  const read = (id: string) => readRow<DeploymentRow>(db, 'deployments', { id });
 
   const cancel = (serviceId: string) => db.transaction((trx) => cancelOpenDeployments(trx, { serviceId }));
 
@@ -207,14 +203,7 @@ describe('The records of deployments', () => {
 
   it('an image that was built is stored with the state that follows it', async () => {
     const lease = await held('building');
-    const manifest = {
-      type: 'static' as const,
-      runtime: 'static',
-      startCommand: '',
-      workingDirectory: '',
-      publishDirectory: '',
-      environment: {},
-    };
+    const manifest: ImageManifest = { ...MANIFEST, type: 'static', runtime: 'static' };
     const image = { digest: 'd'.repeat(64), manifest, sizeBytes: 5 };
     const stale = { ...lease, fence: 0 };
     expect(await applyEvent(db, stale, 'building', { type: 'built', image })).to.equal(undefined);

@@ -12,8 +12,10 @@ import {
 } from '../../../../shared/domains/store.js';
 import type { ServiceRow } from '../../../../shared/services/rows.js';
 import { makeService } from '../../../support/factories.js';
+import { codeOf } from '../../../support/outcomes.js';
 import { useTestDatabase } from '../../../support/postgres.js';
 import { eventually } from '../../../support/processes.js';
+import { updateRow } from '../../../support/records.js';
 
 const HOST = 'shop.example.com';
 const FOUND: Observation = { proof: 'found', leadsHere: true, addresses: [] };
@@ -35,11 +37,6 @@ describe('Domains of services', () => {
     db.transaction((trx) => addDomain(trx, { service, hostname, own: ['platform.example'] }));
   const observe = (domain: DomainRow, seen = FOUND) => applyObservation(db, domain, seen, new Date());
   const version = async ({ id }: ServiceRow) => (await db('services').where({ id }).first()).route_version as number;
-  const codeOf = (work: Promise<unknown>) =>
-    work.then(
-      () => 'done',
-      (error: { code?: string }) => error.code,
-    );
   const released = (days: number) =>
     db('domains').update({ released_at: db.raw('now() - make_interval(days => ?)', [days]) });
 
@@ -121,9 +118,7 @@ describe('Domains of services', () => {
     expect(await observe(again)).to.include({ status: 'active' });
     await db.transaction((trx) => removeDomain(trx, sibling.id, again.id));
 
-    await db('domains')
-      .where({ id: proven.id })
-      .update({ released_at: db.raw(`now() - interval '8 days'`) });
+    await updateRow(db, 'domains', proven.id, { released_at: db.raw(`now() - interval '8 days'`) });
     expect(await observe(wanted)).to.include({ status: 'active' });
     expect(await deleteReleasedDomains(db)).to.equal(1);
   });
@@ -137,9 +132,7 @@ describe('Domains of services', () => {
     const claims = await Promise.all([claimDueDomains(db, 10), claimDueDomains(db, 10)]);
     expect(claims.flat().map(({ id }) => id)).to.deep.equal([domain.id]);
     expect(await claimDueDomains(db, 10)).to.deep.equal([]);
-    await db('domains')
-      .where({ id: domain.id })
-      .update({ next_check_at: db.raw(`next_check_at - interval '10 minutes'`) });
+    await updateRow(db, 'domains', domain.id, { next_check_at: db.raw(`next_check_at - interval '10 minutes'`) });
     expect((await claimDueDomains(db, 10)).map(({ id }) => id)).to.deep.equal([domain.id]);
   });
 });

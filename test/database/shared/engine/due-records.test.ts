@@ -2,13 +2,13 @@ import { expect } from 'chai';
 import { createLogger } from '../../../../shared/core/log.js';
 import { findAbandoned, takeDue } from '../../../../shared/engine/due-records.js';
 import { OPERATIONS } from '../../../../shared/operations/kind.js';
-import { insertOperation } from '../../../../shared/operations/store.js';
 import { Dispatcher } from '../../../../shared/queues/dispatcher.js';
 import type { Engine } from '../../../../shared/queues/queue-engine.js';
 import { KINDS, type NewJob } from '../../../../shared/queues/work-catalog.js';
 import type { ServiceRow } from '../../../../shared/services/rows.js';
-import { makeDeployment, makeService } from '../../../support/factories.js';
+import { makeDeployment, makeOperation, makeService } from '../../../support/factories.js';
 import { useTestDatabase } from '../../../support/postgres.js';
+import { updateRow } from '../../../support/records.js';
 
 describe('Records that are due', () => {
   const database = useTestDatabase();
@@ -18,15 +18,7 @@ describe('Records that are due', () => {
     service = await makeService(database.db);
   });
 
-  const operation = () =>
-    database.db.transaction((trx) =>
-      insertOperation(trx, {
-        workspaceId: service.workspace_id,
-        serviceId: service.id,
-        kind: 'restart',
-        actor: 'test',
-      }),
-    );
+  const operation = () => makeOperation(database.db, service, 'restart');
   const age = (table: string, fields: object) =>
     database.db(table).update({ updated_at: database.db.raw(`now() - interval '1 minute'`), due_at: null, ...fields });
   const abandoned = async () => (await findAbandoned(database.db, KINDS, 5)).map(({ id }) => id);
@@ -46,10 +38,7 @@ describe('Records that are due', () => {
 
   it('now are taken, and not those that are due later', async () => {
     const [now, later] = [await operation(), await operation()];
-    await database
-      .db('operations')
-      .where({ id: later.id })
-      .update({ due_at: database.db.raw(`now() + interval '1 minute'`) });
+    await updateRow(database.db, 'operations', later.id, { due_at: database.db.raw(`now() + interval '1 minute'`) });
     const taken = await database.db.transaction((trx) => takeDue(trx, OPERATIONS, 10));
     expect(taken.map(({ id }) => id)).to.deep.equal([now.id]);
   });

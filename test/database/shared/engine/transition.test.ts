@@ -3,17 +3,15 @@ import { LEASE_SECONDS } from '../../../../shared/engine/leases.js';
 import { claim as claimRecord, transition } from '../../../../shared/engine/transition.js';
 import { OPERATIONS } from '../../../../shared/operations/kind.js';
 import type { OperationRow } from '../../../../shared/operations/model.js';
-import { insertOperation } from '../../../../shared/operations/store.js';
-import { makeService, makeWorker, makeWorkspace } from '../../../support/factories.js';
+import type { ServiceRow } from '../../../../shared/services/rows.js';
+import { makeOperation, makeService, makeWorker, makeWorkspace } from '../../../support/factories.js';
 import { useTestDatabase } from '../../../support/postgres.js';
 
 describe('A record that the engine changes', () => {
   const database = useTestDatabase();
 
   async function queued(): Promise<string> {
-    const service = await makeService(database.db);
-    const input = { workspaceId: service.workspace_id, serviceId: service.id, kind: 'restart' as const, actor: 'test' };
-    return (await database.db.transaction((trx) => insertOperation(trx, input))).id;
+    return (await makeOperation(database.db, await makeService(database.db), 'restart')).id;
   }
   const claim = async (id: string) =>
     claimRecord<OperationRow>(database.db, OPERATIONS, id, await makeWorker(database.db, 1));
@@ -48,17 +46,10 @@ describe('A record that the engine changes', () => {
   it('that restores waits while another one of its workspace does', async () => {
     const workspace = await makeWorkspace(database.db);
     const service = await makeService(database.db, workspace);
-    const restore = async (workspaceId: string, serviceId: string) => {
-      const input = { workspaceId, serviceId, kind: 'restore' as const, actor: 'test' };
-      return (await database.db.transaction((trx) => insertOperation(trx, input))).id;
-    };
+    const restore = async (of: ServiceRow) => (await makeOperation(database.db, of, 'restore')).id;
     const neighbour = await makeService(database.db, workspace);
     const stranger = await makeService(database.db);
-    const [first, second, other] = [
-      await restore(service.workspace_id, service.id),
-      await restore(service.workspace_id, neighbour.id),
-      await restore(stranger.workspace_id, stranger.id),
-    ];
+    const [first, second, other] = [await restore(service), await restore(neighbour), await restore(stranger)];
     const take = async (id: string) => claim(id);
     expect(await take(first)).to.not.equal(null);
     expect(await take(second)).to.equal(null);

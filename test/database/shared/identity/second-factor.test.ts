@@ -16,6 +16,7 @@ import { setPasswordHash } from '../../../../shared/identity/store.js';
 import { Keyring } from '../../../../shared/secrets/keyring.js';
 import { hashToken } from '../../../../shared/secrets/random-token.js';
 import { cheapHash, makeUser } from '../../../support/factories.js';
+import { codeOf } from '../../../support/outcomes.js';
 import { useTestDatabase } from '../../../support/postgres.js';
 import { eventually } from '../../../support/processes.js';
 
@@ -33,11 +34,6 @@ describe('A user', () => {
 
   const code = (secret: string, steps = 0) =>
     new TOTP({ secret: Secret.fromBase32(secret) }).generate({ timestamp: Date.now() + steps * 30_000 });
-  const codeOf = (work: Promise<unknown>) =>
-    work.then(
-      () => 'done',
-      (error: { code?: string }) => error.code ?? String(error),
-    );
   const counted: string[] = [];
   const attempt = (fields: object = {}) =>
     signIn(database.db, deps, {

@@ -4,8 +4,9 @@ import { findDeployment } from '../../../../shared/deployments/store.js';
 import { retireImages, wantedDigests } from '../../../../shared/images/store.js';
 import type { ServiceRow } from '../../../../shared/services/rows.js';
 import { makeDeployment, makeService } from '../../../support/factories.js';
+import { MANIFEST } from '../../../support/fixtures.js';
 import { useTestDatabase } from '../../../support/postgres.js';
-import { insertImage } from '../../../support/records.js';
+import { insertImage, updateRow } from '../../../support/records.js';
 
 describe('Images of a service', () => {
   const database = useTestDatabase();
@@ -22,21 +23,16 @@ describe('Images of a service', () => {
       workspaceId: service.workspace_id,
       serviceId: service.id,
       digest: id.replaceAll('-', ''),
-      manifest: {
-        type: 'process',
-        runtime: 'node',
-        startCommand: 'node server.js',
-        workingDirectory: '',
-        publishDirectory: '',
-        environment: {},
-      },
+      manifest: MANIFEST,
       sizeBytes: 1,
     });
     const went_live_at = status === 'live' ? new Date(Date.UTC(2026, 0, 1, 0, minute)) : null;
-    await database
-      .db('deployments')
-      .where({ id })
-      .update({ status, image_id: image.id, went_live_at, finished_at: new Date() });
+    await updateRow(database.db, 'deployments', id, {
+      status,
+      image_id: image.id,
+      went_live_at,
+      finished_at: new Date(),
+    });
     return id;
   }
 

@@ -1,7 +1,6 @@
 import { expect } from 'chai';
-import { v7 as uuidv7 } from 'uuid';
 import { hasInfrastructure } from '../../../../shared/lifecycle/store.js';
-import { makeDeployment, makeService } from '../../../support/factories.js';
+import { makeDeployment, makeReplica, makeService } from '../../../support/factories.js';
 import { useTestDatabase } from '../../../support/postgres.js';
 import { pretendLive } from '../../../support/records.js';
 
@@ -22,8 +21,7 @@ describe('What a service has outside the database', () => {
     expect(await has(live.id), 'a release').to.equal(true);
     await database.db('services').where({ id: live.id }).update({ live_deployment_id: null });
     expect(await has(live.id)).to.equal(false);
-    const replica = { id: uuidv7(), service_id: live.id, deployment_id: deploymentId, host_id: uuidv7(), position: 1 };
-    await database.db('replicas').insert(replica);
+    await makeReplica(database.db, live.id, deploymentId);
     expect(await has(live.id), 'a replica').to.equal(true);
     await database.db('replicas').update({ state: 'stopped' });
     await database.db('images').where({ service_id: live.id }).update({ removed_at: null });

@@ -1,11 +1,11 @@
-import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
 import { dropExpiredLogs, ensureLogDays } from '../../../../shared/logs/log-retention.js';
 import { PLANS } from '../../../../shared/services/plan-catalog.js';
 import type { ServiceRow } from '../../../../shared/services/rows.js';
 import { storeLines } from '../../../../workers/logs/store-lines.js';
+import type { ReplicaRow } from '../../../../workers/replicas/rows.js';
 import { deleteOldReplicas } from '../../../../workers/replicas/store.js';
-import { makeDeployment, makeService } from '../../../support/factories.js';
+import { makeDeployment, makeReplica, makeService } from '../../../support/factories.js';
 import { useTestDatabase } from '../../../support/postgres.js';
 
 const HOUR = 60 * 60_000;
@@ -110,10 +110,9 @@ describe('Retention', () => {
     const service = await makeService(database.db);
     const deployment = await makeDeployment(database.db, service);
     const add = async (position: number, state: string, stoppedAgo: number | null) => {
-      const replica = { id: randomUUID(), service_id: service.id, deployment_id: deployment.id, host_id: randomUUID() };
       const stopped_at = stoppedAgo === null ? null : new Date(Date.now() - stoppedAgo);
-      await database.db('replicas').insert({ ...replica, position, state, stopped_at });
-      return replica.id;
+      const row = { position, state: state as ReplicaRow['state'], stopped_at };
+      return makeReplica(database.db, service.id, deployment.id, row);
     };
     await add(0, 'stopped', DAY + HOUR);
     const kept = [await add(1, 'stopped', DAY - HOUR), await add(2, 'ready', null), await add(3, 'ready', 2 * DAY)];

@@ -6,7 +6,7 @@ import type { ServiceRow } from '../../../../shared/services/rows.js';
 import { recordTraffic, type Traffic } from '../../../../workers/edge/traffic-store.js';
 import type { ReplicaRow } from '../../../../workers/replicas/rows.js';
 import { foldUsage, measurableReplicas, recordSamples } from '../../../../workers/runtime/usage-store.js';
-import { makeService } from '../../../support/factories.js';
+import { makeReplica, makeService } from '../../../support/factories.js';
 import { useTestDatabase } from '../../../support/postgres.js';
 import { pretendLive } from '../../../support/records.js';
 
@@ -57,10 +57,8 @@ describe('The stored figures of services', () => {
     const deploymentId = await pretendLive(database.db, service.id);
     const hostId = uuidv7();
     const replica = async (position: number, state: string, restarts = 0) => {
-      const id = uuidv7();
-      const place = { service_id: service.id, deployment_id: deploymentId, host_id: hostId, generation: 1, position };
-      await database.db<ReplicaRow>('replicas').insert({ id, ...place, state: state as ReplicaRow['state'], restarts });
-      return id;
+      const row = { host_id: hostId, position, state: state as ReplicaRow['state'], restarts };
+      return makeReplica(database.db, service.id, deploymentId, row);
     };
     const [one, two, three] = [await replica(1, 'ready'), await replica(2, 'ready', 4), await replica(3, 'unhealthy')];
     expect(

@@ -1,7 +1,6 @@
 import { expect } from 'chai';
 import type { Db } from '../../../../shared/core/database/database-client.js';
 import { COMPLETE } from '../../../../shared/core/database/page.js';
-import { insertOperation } from '../../../../shared/operations/store.js';
 import {
   endingPreviews,
   findPreview,
@@ -13,7 +12,7 @@ import {
   touchPreview,
 } from '../../../../shared/previews/store.js';
 import type { ServiceRow } from '../../../../shared/services/rows.js';
-import { makeService } from '../../../support/factories.js';
+import { makeOperation, makeService } from '../../../support/factories.js';
 import { useTestDatabase } from '../../../support/postgres.js';
 import { newEnvironment } from '../../../support/records.js';
 
@@ -65,14 +64,7 @@ describe('Previews of services', () => {
     await change(preview, { lifecycle_status: 'deleting' });
     const open = async () => (await endingPreviews(db))[0]?.facts;
     expect(await open()).to.include({ deletionOpen: false, deletionEndedAt: null });
-    const { id } = await db.transaction((trx) =>
-      insertOperation(trx, {
-        workspaceId: preview.workspace_id,
-        serviceId: preview.id,
-        kind: 'delete',
-        actor: '',
-      }),
-    );
+    const { id } = await makeOperation(db, preview, 'delete');
     expect(await open()).to.include({ deletionOpen: true, deletionEndedAt: null });
     await db('operations').where({ id }).update({ status: 'failed', finished_at: new Date() });
     expect(await open()).to.include({ deletionOpen: false });

@@ -19,7 +19,7 @@ import {
 import type { ServiceRow } from '../../../../shared/services/rows.js';
 import { makeService } from '../../../support/factories.js';
 import { useTestDatabase } from '../../../support/postgres.js';
-import { newDeployment, pretendLive } from '../../../support/records.js';
+import { newDeployment, pretendLive, updateRow } from '../../../support/records.js';
 
 const [A, B] = ['a'.repeat(40), 'b'.repeat(40)];
 const MAIN = 'refs/heads/main';
@@ -58,9 +58,7 @@ describe('Pushed commits', () => {
     expect(await open({ serviceId: uuidv7() })).to.equal(null);
     await db('deployments').where({ id }).update({ cancel_requested_at: new Date() });
     expect(await open()).to.equal(null);
-    await db('deployments')
-      .where({ id })
-      .update({ cancel_requested_at: null, status: 'failed', finished_at: new Date() });
+    await updateRow(db, 'deployments', id, { cancel_requested_at: null, status: 'failed', finished_at: new Date() });
     expect(await open()).to.equal(null);
   });
 

@@ -6,12 +6,11 @@ import type { DeploymentRow } from '../../../../shared/deployments/rows.js';
 import { makeDue } from '../../../../shared/engine/due-records.js';
 import { claim } from '../../../../shared/engine/transition.js';
 import { OPERATIONS } from '../../../../shared/operations/kind.js';
-import { insertOperation } from '../../../../shared/operations/store.js';
 import { Dispatcher } from '../../../../shared/queues/dispatcher.js';
 import { createEngine, type Engine } from '../../../../shared/queues/queue-engine.js';
 import { jobId } from '../../../../shared/queues/work-catalog.js';
 import type { ServiceRow } from '../../../../shared/services/rows.js';
-import { makeDeployment, makeService, makeWorker, makeWorkspace } from '../../../support/factories.js';
+import { makeDeployment, makeOperation, makeService, makeWorker, makeWorkspace } from '../../../support/factories.js';
 import { describeEngines } from '../../../support/platform.js';
 import { createTestDatabase, type TestDatabase } from '../../../support/postgres.js';
 import { eventually } from '../../../support/processes.js';
@@ -172,9 +171,7 @@ describeEngines('Admission and dispatch', (name) => {
   });
 
   async function newOperation(kind: 'delete' | 'restart' = 'delete') {
-    const service = await makeService(database.db);
-    const input = { workspaceId: service.workspace_id, serviceId: service.id, kind, actor: 'test' };
-    return database.db.transaction((trx) => insertOperation(trx, input));
+    return makeOperation(database.db, await makeService(database.db), kind);
   }
 
   it('a record that a crash left due after its job was added gets no second job', async () => {

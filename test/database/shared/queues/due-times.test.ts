@@ -1,12 +1,8 @@
 import { expect } from 'chai';
-import { createTestDatabase, type TestDatabase } from '../../../support/postgres.js';
+import { useTestDatabase } from '../../../support/postgres.js';
 
 describe('A time at which a record is due', () => {
-  let database: TestDatabase;
-  before(async () => {
-    database = await createTestDatabase();
-  });
-  after(() => database.drop());
+  const database = useTestDatabase();
 
   it('is never rounded into the future, where a round that starts at once would pass the record over', async () => {
     const columns = await database

@@ -147,12 +147,12 @@ describe('The records of routes', () => {
     const { db } = database;
     const one = await db('services').where({ id: service.id }).first('route_version');
     expect(one.route_version).to.be.greaterThan(0);
-    const versions = await routeVersionsSince(db, one.route_version);
+    const versions = await routeVersionsSince(db, one.route_version - 1);
     expect(versions).to.deep.include({ serviceId: service.id, version: one.route_version });
     await db.raw(`select setval('route_versions', nextval('route_versions') + 10000)`);
     const newer = await makeService(db);
     const two = await db('services').where({ id: newer.id }).first('route_version');
-    expect(await routeVersionsSince(db, two.route_version)).to.deep.equal([
+    expect(await routeVersionsSince(db, two.route_version - 1)).to.deep.equal([
       { serviceId: newer.id, version: two.route_version },
     ]);
   });

@@ -8,21 +8,17 @@ import { deleteOldRuns } from '../../../../shared/runs/store.js';
 import type { ServiceRow } from '../../../../shared/services/rows.js';
 import { tickSchedules } from '../../../../workers/runs/tick-schedules.js';
 import { makeService } from '../../../support/factories.js';
-import { createTestDatabase, type TestDatabase } from '../../../support/postgres.js';
-import { pretendLive } from '../../../support/records.js';
+import { useTestDatabase } from '../../../support/postgres.js';
+import { pretendLive, updateRow } from '../../../support/records.js';
 
 const MINUTE = 60_000;
 const log = createLogger('test', 'silent');
 
 describe('Schedules in the database', () => {
-  let database: TestDatabase;
+  const database = useTestDatabase();
   let service: ServiceRow;
   let woken = 0;
 
-  before(async () => {
-    database = await createTestDatabase();
-  });
-  after(() => database.drop());
   beforeEach(async () => {
     await database.db.raw('truncate workspaces cascade');
     service = await makeService(database.db, undefined, { schedule: '* * * * *', timezone: 'UTC' }, 'cron');
@@ -34,10 +30,7 @@ describe('Schedules in the database', () => {
   const runs = () => database.db<RunRow>('runs').where({ service_id: service.id }).orderBy('scheduled_at');
   const planned = async () => (await database.db('schedules').where({ service_id: service.id }).first())?.next_run_at;
   const configure = (configuration: object) =>
-    database
-      .db('services')
-      .where({ id: service.id })
-      .update({ configuration: { ...service.configuration, ...configuration } });
+    updateRow(database.db, 'services', service.id, { configuration: { ...service.configuration, ...configuration } });
   /** A schedule without a tick during the test, even if a minute ends meanwhile. */
   const yearly = () => configure({ schedule: '0 0 1 1 *' });
   /** Moves the next tick into the past, as if no worker had run since. */

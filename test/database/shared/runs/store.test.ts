@@ -12,7 +12,8 @@ import { admitRuns } from '../../../../shared/runs/run-admission.js';
 import { cancelOpenRuns, deleteOldRuns, retrySql } from '../../../../shared/runs/store.js';
 import type { CommandDeps } from '../../../../shared/secrets/command-deps.js';
 import type { ServiceRow } from '../../../../shared/services/rows.js';
-import { makeService, makeWorker } from '../../../support/factories.js';
+import { makeReplica, makeRun, makeService, makeWorker } from '../../../support/factories.js';
+import { codeOf } from '../../../support/outcomes.js';
 import { useTestDatabase } from '../../../support/postgres.js';
 import { pretendLive } from '../../../support/records.js';
 
@@ -29,19 +30,7 @@ describe('Runs in the database', () => {
   });
 
   async function run(changes: Partial<RunRow> = {}): Promise<string> {
-    const id = uuidv7();
-    await db<RunRow>('runs').insert({
-      id,
-      workspace_id: service.workspace_id,
-      service_id: service.id,
-      deployment_id: deploymentId,
-      trigger: 'manual',
-      max_retries: 1,
-      timeout_seconds: 60,
-      scheduled_at: new Date(),
-      ...changes,
-    });
-    return id;
+    return (await makeRun(db, service, deploymentId, { max_retries: 1, ...changes })).id;
   }
   const read = async (id: string) => (await db<RunRow>('runs').where({ id }).first()) as RunRow;
   const admitted = () => run({ admitted_at: new Date() });
@@ -74,8 +63,7 @@ describe('Runs in the database', () => {
 
   it('an attempt that has not begun is one of the live release, another stays with its own', async () => {
     const [begun, waiting] = [await admitted(), await admitted()];
-    const place = { service_id: service.id, deployment_id: deploymentId, host_id: uuidv7(), position: 1 };
-    await db('replicas').insert({ id: uuidv7(), ...place, run_id: begun, run_attempt: 1 });
+    await makeReplica(db, service.id, deploymentId, { run_id: begun, run_attempt: 1 });
     const next = await pretendLive(db, service.id);
     expect(await claim(begun)).to.include({ deployment_id: deploymentId });
     expect(await claim(waiting)).to.include({ deployment_id: next });
@@ -131,8 +119,7 @@ describe('Runs in the database', () => {
     const finished_at = new Date(Date.now() - 31 * 86_400_000);
     const [old, left] = [await run({ status: 'failed', finished_at }), await run({ status: 'failed', finished_at })];
     const recent = await run({ status: 'failed', finished_at: new Date(Date.now() - 29 * 86_400_000) });
-    const place = { service_id: service.id, deployment_id: deploymentId, host_id: uuidv7(), position: 1 };
-    await db('replicas').insert({ id: uuidv7(), ...place, run_id: left, run_attempt: 1 });
+    await makeReplica(db, service.id, deploymentId, { run_id: left, run_attempt: 1 });
     expect(await deleteOldRuns(db)).to.equal(1);
     expect(await db('runs').pluck('id')).to.have.members([left, recent]);
     expect(await read(old)).to.equal(undefined);
@@ -143,11 +130,6 @@ describe('Runs in the database', () => {
     const queue = (changes = {}) =>
       db.transaction((trx) =>
         queueRun(trx, deps(changes), { service, actor: 'me', body: {}, authorize: () => undefined }),
-      );
-    const codeOf = async (work: Promise<unknown>) =>
-      work.then(
-        () => 'done',
-        ({ code }) => code,
       );
     const change = (fields: object) => db('services').where({ id: service.id }).update(fields);
 

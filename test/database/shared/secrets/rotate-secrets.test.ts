@@ -8,8 +8,9 @@ import { assertKeysFit, rotateSecrets } from '../../../../shared/secrets/rotate-
 import { openFrom, SEALED, SEALED_COLUMNS, sealIn } from '../../../../shared/secrets/sealed-columns.js';
 import { replaceSealed } from '../../../../shared/secrets/sealed-values.js';
 import { makeDeployment, makeService } from '../../../support/factories.js';
+import { failureOf } from '../../../support/outcomes.js';
 import { useTestDatabase } from '../../../support/postgres.js';
-import { newEnvironment } from '../../../support/records.js';
+import { newEnvironment, updateRow } from '../../../support/records.js';
 
 const key = (byte: number) => new Sensitive(Buffer.alloc(32, byte).toString('base64'));
 const OLD = new Keyring(key(1));
@@ -36,9 +37,7 @@ describe('Sealed values in the database', () => {
       const id = ids.get(SEALED[name].binding) ?? '';
       return { id, sealed: sealIn(OLD, SEALED[name], id, `value of ${name}`) };
     };
-    await db('services')
-      .where({ id: service.id })
-      .update({ sealed_repository: value('repository').sealed });
+    await updateRow(db, 'services', service.id, { sealed_repository: value('repository').sealed });
     const { sealed: sealed_repository } = value('deploymentRepository');
     await db('deployments').where({ id: deployment.id }).update({ sealed_repository });
     await db('variables').insert({ ...value('variable'), workspace_id, service_id, key: 'KEY' });
@@ -108,7 +107,7 @@ describe('Sealed values in the database', () => {
   it('are all sealed with the new key by a rotation, and then need the old key no more', async () => {
     const { ids } = await fill();
     await assertKeysFit(database.db, OLD);
-    await refused(() => assertKeysFit(database.db, NEW));
+    expect(await failureOf(assertKeysFit(database.db, NEW))).to.be.instanceOf(SealError);
     const rotation = await rotateSecrets(database.db, BOTH);
     expect(rotation.unopenable).to.deep.equal([]);
     await assertKeysFit(database.db, NEW);
@@ -123,13 +122,10 @@ describe('Sealed values in the database', () => {
     const { ids } = await fill();
     await assertKeysFit(database.db, OLD);
     const id = ids.get(SEALED.variable.binding) ?? '';
-    await database
-      .db('variables')
-      .where({ id })
-      .update({ sealed: sealIn(OLD, SEALED.variable, uuidv7(), 'x') });
+    await updateRow(database.db, 'variables', id, { sealed: sealIn(OLD, SEALED.variable, uuidv7(), 'x') });
     const rotation = await rotateSecrets(database.db, BOTH);
     expect(rotation.unopenable.map((value) => value.id)).to.deep.equal([id]);
-    await refused(() => assertKeysFit(database.db, NEW));
+    expect(await failureOf(assertKeysFit(database.db, NEW))).to.be.instanceOf(SealError);
   });
 
   it('are replaced only if they are the ones that were opened', async () => {
@@ -152,12 +148,4 @@ describe('Sealed values in the database', () => {
       else expect(row?.[column] ?? null, binding).to.equal(null);
     }
   });
-
-  async function refused(action: () => Promise<unknown>): Promise<void> {
-    const error = await action().then(
-      () => null,
-      (reason: unknown) => reason,
-    );
-    expect(error).to.be.instanceOf(SealError);
-  }
 });

@@ -9,7 +9,7 @@ import {
 } from '../../../../shared/services/store.js';
 import { makeService } from '../../../support/factories.js';
 import { useTestDatabase } from '../../../support/postgres.js';
-import { pretendLive } from '../../../support/records.js';
+import { pretendLive, updateRow } from '../../../support/records.js';
 
 describe('A change of a service in one statement', () => {
   const database = useTestDatabase();
@@ -73,10 +73,7 @@ describe('A change of a service in one statement', () => {
   });
 
   it('is not hindered by what workers write meanwhile', async () => {
-    await database
-      .db('services')
-      .where({ id: service.id })
-      .update({ health_status: 'ready', health_checked_at: new Date() });
+    await updateRow(database.db, 'services', service.id, { health_status: 'ready', health_checked_at: new Date() });
     expect((await replace())?.name).to.equal('new');
   });
 });

@@ -10,7 +10,7 @@ import {
   MAX_USERS_OF_WORKSPACE,
   recordUsersInUse,
 } from '../../../../shared/services/user-numbers.js';
-import { makeService, makeWorkspace } from '../../../support/factories.js';
+import { makeDataServer, makeService, makeWorkspace } from '../../../support/factories.js';
 import { useTestDatabase } from '../../../support/postgres.js';
 import { pretendLive } from '../../../support/records.js';
 
@@ -31,9 +31,7 @@ describe('The user of a service', () => {
   it('does not return while a host has the volume of its service', async () => {
     const { db } = database;
     const { id, user_number } = await rested();
-    await db('data_servers').insert({
-      ...{ id, kind: 'redis', version: '', database_name: '', user_name: 'app', host_id: uuidv7() },
-    });
+    await makeDataServer(db, id, { host_id: uuidv7() });
     expect(await numberOf()).to.not.equal(user_number);
     await db('data_servers').where({ id }).delete();
     expect(await numberOf()).to.equal(user_number);

@@ -9,8 +9,9 @@ import { createVariable } from '../../../../shared/variables/commands.js';
 import { type DeploymentScope, MAX_VARIABLES, VARIABLES_BYTES } from '../../../../shared/variables/model.js';
 import { resolveVariables } from '../../../../shared/variables/resolve-variables.js';
 import { makeService, makeWorkspace } from '../../../support/factories.js';
+import { codeOf } from '../../../support/outcomes.js';
 import { useTestDatabase } from '../../../support/postgres.js';
-import { newEnvironment } from '../../../support/records.js';
+import { newEnvironment, updateRow } from '../../../support/records.js';
 
 describe('Variables of a deployment', () => {
   const config = loadConfig({
@@ -78,10 +79,7 @@ describe('Variables of a deployment', () => {
 
   it("a service's own value wins over that of a group, and the group linked last over the others", async () => {
     const { projectId, environmentId, group } = await newEnvironment(database.db, consumer.workspace_id);
-    await database
-      .db('services')
-      .where({ id: consumer.id })
-      .update({ project_id: projectId, environment_id: environmentId });
+    await updateRow(database.db, 'services', consumer.id, { project_id: projectId, environment_id: environmentId });
     const [one, two] = [await group('one'), await group('two')];
     for (const { id, link } of [two, one]) {
       await set({ group_id: id }, 'SHARED', id);
@@ -133,8 +131,8 @@ describe('Variables of a deployment', () => {
 
   describe('are bounded', () => {
     const create = (key: string, value: string) =>
-      database.db
-        .transaction((trx) =>
+      codeOf(
+        database.db.transaction((trx) =>
           createVariable(trx, deps, {
             workspaceId: consumer.workspace_id,
             owner: { serviceId: consumer.id },
@@ -142,11 +140,9 @@ describe('Variables of a deployment', () => {
             content: { value },
             authorize: () => undefined,
           }),
-        )
-        .then(
-          () => 'stored',
-          (error: AppError) => error.code,
-        );
+        ),
+        'stored',
+      );
 
     it('in their bytes together, keys included', async () => {
       for (const key of ['A', 'B', 'C']) expect(await create(key, 'x'.repeat(65_536))).to.equal('stored');

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { v7 as uuidv7 } from 'uuid';
 import type { ServiceRow } from '../../../../shared/services/rows.js';
 import { eraseUnusedSnapshots, insertSnapshot } from '../../../../shared/variables/snapshot-store.js';
-import { makeService } from '../../../support/factories.js';
+import { makeReplica, makeService } from '../../../support/factories.js';
 import { useTestDatabase } from '../../../support/postgres.js';
 import { newDeployment, pretendLive } from '../../../support/records.js';
 
@@ -55,10 +55,9 @@ describe('Snapshots of variables', () => {
     await database.db('images').where({ service_id: service.id }).update({ removed_at: new Date() });
     expect(await left()).to.deep.equal([id]);
     await database.db('services').where({ id: service.id }).update({ live_deployment_id: null });
-    const replica = { id: uuidv7(), service_id: service.id, deployment_id: live, host_id: uuidv7(), position: 1 };
-    await database.db('replicas').insert({ ...replica, state: 'ready' });
+    const replicaId = await makeReplica(database.db, service.id, live, { state: 'ready' });
     expect(await left()).to.deep.equal([id]);
-    await database.db('replicas').where({ id: replica.id }).update({ state: 'stopped' });
+    await database.db('replicas').where({ id: replicaId }).update({ state: 'stopped' });
     expect(await left()).to.deep.equal([]);
   });
 });

@@ -13,7 +13,7 @@ import {
   volumesOfHost,
   volumesToRemove,
 } from '../../../../workers/volumes/volume-store.js';
-import { makeService } from '../../../support/factories.js';
+import { makeReplica, makeService } from '../../../support/factories.js';
 import { useTestDatabase } from '../../../support/postgres.js';
 import { newDeployment } from '../../../support/records.js';
 
@@ -36,10 +36,7 @@ describe('Volumes of services', () => {
   }
   async function replica(fields: Record<string, unknown>): Promise<string> {
     const deployment_id = await newDeployment(db, service.id, { status: 'live' });
-    const id = uuidv7();
-    const row = { id, service_id: service.id, deployment_id, host_id: host, generation: 1, position: 1, ...fields };
-    await db('replicas').insert(row);
-    return id;
+    return makeReplica(db, service.id, deployment_id, { host_id: host, ...fields });
   }
   async function remove(id: string): Promise<void> {
     const row = await findVolume(db, service.id, id);

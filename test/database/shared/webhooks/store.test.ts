@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import { v7 as uuidv7 } from 'uuid';
 import type { Db } from '../../../../shared/core/database/database-client.js';
+import type { RunRow } from '../../../../shared/runs/model.js';
 import type { ServiceRow } from '../../../../shared/services/rows.js';
 import { MAX_WAITING, type WebhookEvent } from '../../../../shared/webhooks/model.js';
 import {
@@ -11,7 +12,7 @@ import {
   takeDeliveries,
   workspacesWithBudgetWebhooks,
 } from '../../../../shared/webhooks/store.js';
-import { makeService, makeWorkspace } from '../../../support/factories.js';
+import { makeRun, makeService, makeWorkspace } from '../../../support/factories.js';
 import { useTestDatabase } from '../../../support/postgres.js';
 import { newDeployment } from '../../../support/records.js';
 
@@ -41,21 +42,8 @@ describe('Deliveries of webhooks', () => {
   }
   const deliveries = () =>
     db('webhook_deliveries').orderBy('event').select('id', 'webhook_id', 'event', 'subject', 'tries', 'due_at');
-  const run = (status: string) => {
-    const ids = { id: uuidv7(), workspace_id: service.workspace_id, service_id: service.id };
-    return newDeployment(db, service.id, { finished_at: null }).then((deployment_id) =>
-      db('runs').insert({
-        ...ids,
-        deployment_id,
-        trigger: 'manual',
-        status,
-        scheduled_at: new Date(),
-        max_retries: 0,
-        timeout_seconds: 1,
-        finished_at: new Date(),
-      }),
-    );
-  };
+  const run = async (status: RunRow['status']) =>
+    makeRun(db, service, await newDeployment(db, service.id), { status, finished_at: new Date() });
   const backup = (status: string) =>
     db('backups').insert({
       id: uuidv7(),
@@ -74,7 +62,7 @@ describe('Deliveries of webhooks', () => {
     await webhook(['deployment.live'], (await makeWorkspace(db)).id);
     const deployed = await newDeployment(db, service.id, { status: 'live' });
     for (const status of ['failed', 'cancelled', 'queued']) await newDeployment(db, service.id, { status });
-    for (const status of ['failed', 'succeeded']) await run(status);
+    for (const status of ['failed', 'succeeded'] as const) await run(status);
     for (const status of ['failed', 'succeeded']) await backup(status);
     await Promise.all([storeDeliveries(db), storeDeliveries(db)]);
     await storeDeliveries(db);

@@ -1,5 +1,4 @@
 import { expect } from 'chai';
-import { AppError } from '../../../../shared/core/error-registry.js';
 import { estimatedMonthly, PLANS } from '../../../../shared/services/plan-catalog.js';
 import type { WorkspaceRow } from '../../../../shared/workspaces/model.js';
 import { buildMinutes } from '../../../../shared/workspaces/plan-usage.js';
@@ -10,21 +9,15 @@ import {
   assertWithinBudget,
 } from '../../../../shared/workspaces/workspace-limits.js';
 import { makeService, makeWorkspace } from '../../../support/factories.js';
+import { codeOf } from '../../../support/outcomes.js';
 import { useTestDatabase } from '../../../support/postgres.js';
-import { endedBuild } from '../../../support/records.js';
+import { endedBuild, updateRow } from '../../../support/records.js';
 
 const [FREE] = PLANS;
 const PAID = PLANS.find((plan) => estimatedMonthly('web', plan.id, 1).usd > 0);
 
 describe('The limits of a workspace', () => {
   const database = useTestDatabase();
-
-  async function codeOf(check: Promise<void>): Promise<string> {
-    return check.then(
-      () => 'allowed',
-      (error: unknown) => (error instanceof AppError ? error.code : String(error)),
-    );
-  }
 
   it('a plan holds exactly as many services as it names', async () => {
     const workspace = await makeWorkspace(database.db);
@@ -37,11 +30,11 @@ describe('The limits of a workspace', () => {
        select gen_random_uuid(), ?, 'x', 'bulk-' || n, 'web', ? from generate_series(3, ?) n`,
       [workspace.id, configuration, limit],
     );
-    expect(await check()).to.equal('allowed');
+    expect(await check()).to.equal('done');
     const last = await makeService(database.db, workspace);
     expect(await check()).to.equal('capacity_exceeded');
     await database.db('services').where({ id: last.id }).update({ deleted_at: new Date() });
-    expect(await check()).to.equal('allowed');
+    expect(await check()).to.equal('done');
   });
 
   /** Creates a deployment whose build took this many minutes, this month or earlier. */
@@ -64,15 +57,12 @@ describe('The limits of a workspace', () => {
     await built(workspace, limit, 'earlier');
     expect(await buildMinutes(database.db, workspace.id)).to.equal(0);
     await built(workspace, limit - 1, 'this');
-    expect(await check()).to.equal('allowed');
+    expect(await check()).to.equal('done');
     await built(workspace, 1, 'this');
     expect(await buildMinutes(database.db, workspace.id)).to.equal(limit);
     expect(await check()).to.equal('capacity_exceeded');
-    await database
-      .db('workspaces')
-      .where({ id: workspace.id })
-      .update({ configuration: { allowOverages: true } });
-    expect(await check()).to.equal('allowed');
+    await updateRow(database.db, 'workspaces', workspace.id, { configuration: { allowOverages: true } });
+    expect(await check()).to.equal('done');
   });
 
   it('the costs may reach the budget and not pass it', async () => {
@@ -84,9 +74,9 @@ describe('The limits of a workspace', () => {
       const service = await makeService(database.db, workspace, { plan: PAID.id });
       return codeOf(database.db.transaction((trx) => assertWithinBudget(trx, service, { plan: PAID.id, replicas: 1 })));
     };
-    expect(await check(2 * price)).to.equal('allowed');
+    expect(await check(2 * price)).to.equal('done');
     expect(await check(2 * price - 1)).to.equal('billing_required');
-    expect(await check(2 * price - 1, true)).to.equal('allowed');
-    expect(await check(0), 'no budget').to.equal('allowed');
+    expect(await check(2 * price - 1, true)).to.equal('done');
+    expect(await check(0), 'no budget').to.equal('done');
   });
 });

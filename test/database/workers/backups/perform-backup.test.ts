@@ -7,9 +7,10 @@ import type { ServiceRow } from '../../../../shared/services/rows.js';
 import type { BackupStore } from '../../../../workers/backups/backup-store.js';
 import { backupJob } from '../../../../workers/backups/perform-backup.js';
 import type { JobDeps } from '../../../../workers/worker-deps.js';
-import { makeService, makeWorkspace } from '../../../support/factories.js';
+import { makeDataServer, makeService, makeWorkspace } from '../../../support/factories.js';
+import { messageOf } from '../../../support/outcomes.js';
 import { pretendLive } from '../../../support/records.js';
-import { jobHelpers, TestWorkshop } from '../../../support/workshop.js';
+import { jobHelpers, type TestWorkshop, useTestWorkshop } from '../../../support/workshop.js';
 
 const HERE = '01a20226-de96-73e7-b4c7-183e263599aa';
 const THERE = '01a20226-de96-73e7-b4c7-183e263599bb';
@@ -20,10 +21,7 @@ describe('The job of a backup', () => {
   let deploymentId: string;
   let mails: Mail[];
 
-  before(async () => {
-    workshop = await TestWorkshop.open();
-  });
-  after(() => workshop.close());
+  useTestWorkshop((opened) => ({ workshop } = opened));
   beforeEach(async () => {
     const { db } = workshop.database;
     await db.raw('truncate workers, workspaces cascade');
@@ -35,15 +33,7 @@ describe('The job of a backup', () => {
 
   /** Records that the service's volume is on this host. */
   const volumeOn = (hostId: string) =>
-    workshop.database.db('data_servers').insert({
-      id: service.id,
-      kind: 'redis',
-      version: '',
-      database_name: '',
-      user_name: 'default',
-      host_id: hostId,
-      initialized_at: new Date(),
-    });
+    makeDataServer(workshop.database.db, service.id, { host_id: hostId, initialized_at: new Date() });
   async function make(): Promise<string> {
     const input = { service, trigger: 'manual', actor: '', scheduledFor: null } as const;
     const row = await workshop.database.db.transaction((trx) => insertBackup(trx, input));
@@ -94,11 +84,7 @@ describe('The job of a backup', () => {
   it('tries again while the server does not run, and says so at last', async () => {
     await volumeOn(HERE);
     const id = await make();
-    const error = await run(id).then(
-      () => null,
-      (reason: Error) => reason,
-    );
-    expect(error?.message).to.equal('its server does not run');
+    expect(await messageOf(run(id))).to.equal('its server does not run');
     expect(await read(id)).to.include({ status: 'queued', worker_id: null });
     expect(await run(id, true)).to.equal('failed');
     expect(await read(id)).to.include({ status: 'failed', error: 'its server does not run' });

@@ -12,7 +12,7 @@ import { canaryKey } from '../../../../workers/edge/canary/live-canary.js';
 import { recordCanaries } from '../../../../workers/edge/traffic-store.js';
 import type { JobDeps } from '../../../../workers/worker-deps.js';
 import { makeService } from '../../../support/factories.js';
-import { jobHelpers, TestWorkshop } from '../../../support/workshop.js';
+import { jobHelpers, type TestWorkshop, useTestWorkshop } from '../../../support/workshop.js';
 
 describe('A deployment with a canary', () => {
   let workshop: TestWorkshop;
@@ -22,13 +22,10 @@ describe('A deployment with a canary', () => {
   let service: ServiceRow;
   let previous: DeploymentRow;
 
-  before(async () => {
-    workshop = await TestWorkshop.open();
-    ({ db } = workshop.database);
-    worker = await workshop.worker();
+  useTestWorkshop(async (opened) => {
+    ({ workshop, db, worker } = opened);
     other = await workshop.worker();
   });
-  after(() => workshop.close());
 
   beforeEach(async () => {
     service = await makeService(db);

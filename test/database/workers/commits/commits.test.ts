@@ -10,8 +10,8 @@ import { pollRepositories } from '../../../../workers/commits/poll-repositories.
 import { SourceError } from '../../../../workers/failures/explained-errors.js';
 import type { JobDeps } from '../../../../workers/worker-deps.js';
 import { makeService } from '../../../support/factories.js';
-import { newDeployment, pretendLive } from '../../../support/records.js';
-import { TestWorkshop } from '../../../support/workshop.js';
+import { newDeployment, pretendLive, updateRow } from '../../../support/records.js';
+import { type TestWorkshop, useTestWorkshop } from '../../../support/workshop.js';
 
 const [A, B] = ['a'.repeat(40), 'b'.repeat(40)];
 const REPOSITORY = { repository: 'https://git.example/shop.git', autoDeploy: 'commit' } as const;
@@ -28,10 +28,7 @@ describe('New commits', () => {
   /** The calls to the fake repository. */
   let asked: string[];
 
-  before(async () => {
-    workshop = await TestWorkshop.open();
-  });
-  after(() => workshop.close());
+  useTestWorkshop((opened) => ({ workshop } = opened));
   beforeEach(async () => {
     const { db } = workshop.database;
     await db.raw('truncate workers, workspaces, polled_repositories cascade');
@@ -54,10 +51,7 @@ describe('New commits', () => {
   });
 
   const configure = (configuration: PartialServiceConfiguration) =>
-    deps
-      .db('services')
-      .where({ id: service.id })
-      .update({ configuration: { ...service.configuration, ...configuration } });
+    updateRow(deps.db, 'services', service.id, { configuration: { ...service.configuration, ...configuration } });
   const deployments = () => deps.db<DeploymentRow>('deployments').where({ service_id: service.id }).orderBy('number');
   async function consider(fields: Partial<NewCommitEvent> = {}, last = false): Promise<string> {
     const id = await insertCommitEvent(deps.db, {

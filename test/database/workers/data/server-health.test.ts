@@ -1,12 +1,12 @@
-import { once } from 'node:events';
-import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
+import { createServer, type Server, type Socket } from 'node:net';
 import { expect } from 'chai';
 import { Sensitive } from '../../../../shared/core/sensitive.js';
 import { storageBytes } from '../../../../shared/data/model.js';
 import { Keyring } from '../../../../shared/secrets/keyring.js';
 import { ServerHealth } from '../../../../workers/data/server-health.js';
 import type { ReleaseSpec } from '../../../../workers/runtime/runtime-driver.js';
-import { makeService } from '../../../support/factories.js';
+import { makeDataServer, makeService } from '../../../support/factories.js';
+import { listen } from '../../../support/http.js';
 import { useTestDatabase } from '../../../support/postgres.js';
 import { eventually } from '../../../support/processes.js';
 
@@ -14,6 +14,7 @@ describe('The health of a data server', () => {
   const database = useTestDatabase();
   const keyring = new Keyring(new Sensitive(Buffer.alloc(32, 1).toString('base64')));
   let redis: Server;
+  let port: number;
   /** The answer of the fake Redis; null for none. */
   let answer: string | null;
   let spec: ReleaseSpec;
@@ -24,11 +25,10 @@ describe('The health of a data server', () => {
     redis = createServer((socket) => {
       sockets.add(socket);
       socket.on('error', () => undefined).on('data', () => answer !== null && socket.end(answer));
-    }).listen(0, '127.0.0.1');
-    await once(redis, 'listening');
+    });
+    port = await listen(redis);
     const { id, configuration } = await makeService(database.db, undefined, { plan: 'starter' }, 'redis');
-    const names = { kind: 'redis', version: '', database_name: '', user_name: 'default' };
-    await database.db('data_servers').insert({ id, ...names });
+    await makeDataServer(database.db, id);
     spec = { serviceId: id, kind: 'redis', configuration } as unknown as ReleaseSpec;
   });
   after(() => {
@@ -41,7 +41,6 @@ describe('The health of a data server', () => {
   });
 
   const probe = () => {
-    const { port } = redis.address() as AddressInfo;
     return health.probe({ id: 'replica', restarts: 0, task_id: '', address: '127.0.0.1', port }, spec);
   };
 

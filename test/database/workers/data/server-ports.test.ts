@@ -3,7 +3,8 @@ import { createServer, type Server } from 'node:net';
 import { expect } from 'chai';
 import type { DataServerRow } from '../../../../shared/data/store.js';
 import { ServerPorts } from '../../../../workers/data/server-ports.js';
-import { makeService } from '../../../support/factories.js';
+import { makeDataServer, makeService } from '../../../support/factories.js';
+import { messageOf } from '../../../support/outcomes.js';
 import { useTestDatabase } from '../../../support/postgres.js';
 import { freePorts } from '../../../support/processes.js';
 
@@ -38,12 +39,7 @@ describe('The ports of data servers', () => {
 
   async function makeServer(changes: Partial<DataServerRow> = {}): Promise<DataServerRow> {
     const { id } = await makeService(database.db, undefined, { plan: 'starter' }, 'redis');
-    const names = { kind: 'redis', version: '', database_name: '', user_name: 'default', host_id: hostId };
-    const [row] = await database
-      .db('data_servers')
-      .insert({ id, ...names, ...changes })
-      .returning('*');
-    return row;
+    return makeDataServer(database.db, id, { host_id: hostId, ...changes });
   }
   const read = ({ id }: DataServerRow) => database.db<DataServerRow>('data_servers').where({ id }).first();
   const FREE = { inUse: [], resting: [] };
@@ -83,9 +79,7 @@ describe('The ports of data servers', () => {
       expect(await ports().claim(row, '', FREE)).to.equal(last);
       await database.db('data_servers').where({ id: row.id }).delete();
     }
-    const refused = await ports()
-      .claim(await makeServer(), '', { inUse: [], resting: [last] })
-      .catch((error: Error) => error.message);
-    expect(refused).to.match(/no port from \d+ to \d+ is free/);
+    const claim = ports().claim(await makeServer(), '', { inUse: [], resting: [last] });
+    expect(await messageOf(claim)).to.match(/no port from \d+ to \d+ is free/);
   });
 });

@@ -4,9 +4,9 @@ import { storageBytes } from '../../../../shared/data/model.js';
 import { type DataServerRow, findDataServer } from '../../../../shared/data/store.js';
 import { watchStorage } from '../../../../workers/data/storage-watch.js';
 import type { JobDeps } from '../../../../workers/worker-deps.js';
-import { makeService } from '../../../support/factories.js';
+import { makeDataServer, makeService } from '../../../support/factories.js';
 import { pretendLive } from '../../../support/records.js';
-import { TestWorkshop } from '../../../support/workshop.js';
+import { type TestWorkshop, useTestWorkshop } from '../../../support/workshop.js';
 
 /**
  * Tests of the decisions, with made-up measurements. test/workers/data/storage-bound.test.ts tests them with a real
@@ -21,27 +21,18 @@ describe('The watch of data servers', () => {
   let used: () => Promise<number | null>;
   const bound = storageBytes('starter');
 
-  before(async () => {
-    workshop = await TestWorkshop.open();
+  useTestWorkshop((opened) => {
+    ({ workshop } = opened);
     const data = { hostId, measure: () => used() };
-    deps = { ...(await workshop.worker()), data: data as unknown as JobDeps['data'] };
+    deps = { ...opened.worker, data: data as unknown as JobDeps['data'] };
   });
-  after(() => workshop.close());
   beforeEach(async () => {
     const { db } = workshop.database;
     await db.raw('truncate workspaces cascade');
     const service = await makeService(db, undefined, { plan: 'starter' }, 'redis');
     serviceId = service.id;
     deploymentId = await pretendLive(db, service.id, { configuration: service.configuration });
-    await db('data_servers').insert({
-      id: service.id,
-      kind: 'redis',
-      version: '',
-      database_name: '',
-      user_name: 'default',
-      host_id: hostId,
-      initialized_at: new Date(),
-    });
+    await makeDataServer(db, service.id, { host_id: hostId, initialized_at: new Date() });
   });
 
   const server = async () => (await findDataServer(workshop.database.db, serviceId)) as DataServerRow;

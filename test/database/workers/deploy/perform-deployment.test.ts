@@ -7,39 +7,30 @@ import { BuildError, SourceError } from '../../../../workers/failures/explained-
 import { Interrupted, JobFailed } from '../../../../workers/failures/interruption-errors.js';
 import type { JobDeps } from '../../../../workers/worker-deps.js';
 import { makeService } from '../../../support/factories.js';
-import { claimDeployment, insertImage } from '../../../support/records.js';
-import { COMMIT, jobHelpers, SECRET, TestWorkshop, untilAborted } from '../../../support/workshop.js';
-
-const MANIFEST = {
-  type: 'process' as const,
-  runtime: 'node',
-  startCommand: 'node .',
-  workingDirectory: '',
-  publishDirectory: '',
-  environment: {},
-};
+import { MANIFEST } from '../../../support/fixtures.js';
+import { failureOf } from '../../../support/outcomes.js';
+import { claimDeployment, insertImage, updateRow } from '../../../support/records.js';
+import {
+  COMMIT,
+  jobHelpers,
+  SECRET,
+  type TestWorkshop,
+  untilAborted,
+  useTestWorkshop,
+} from '../../../support/workshop.js';
 
 describe('The work on deployments', () => {
   let workshop: TestWorkshop;
   let worker: JobDeps;
   let deaf: JobDeps;
 
-  before(async () => {
-    workshop = await TestWorkshop.open();
-    worker = await workshop.worker();
+  useTestWorkshop(async (opened) => {
+    ({ workshop, worker } = opened);
     deaf = await workshop.deafWorker();
   });
-  after(() => workshop.close());
 
   function run({ id }: { id: string }, helpers: Partial<JobHelpers> = {}, deps = worker): Promise<string | undefined> {
     return performDeployment(deps, id, jobHelpers(helpers)).then(({ ran, status }) => (ran ? status : undefined));
-  }
-
-  async function rejection(work: Promise<unknown>): Promise<Error> {
-    return work.then(
-      (value) => expect.fail(`expected a rejection, got ${value}`),
-      (error: Error) => error,
-    );
   }
 
   /** Expects that the deployment failed, that nothing of it runs, and that the service runs the release of before. */
@@ -155,7 +146,7 @@ describe('The work on deployments', () => {
       workshop.sources.set(deployment.service_id, async () => {
         throw new SourceError('branch main does not exist');
       });
-      expect(await rejection(run(deployment))).to.be.instanceOf(JobFailed);
+      expect(await failureOf(run(deployment))).to.be.instanceOf(JobFailed);
       await expectFailed(deployment, 'queued: branch main does not exist');
       expect(workshop.buildRequests.map(({ serviceId }) => serviceId)).to.not.include(deployment.service_id);
     });
@@ -165,7 +156,7 @@ describe('The work on deployments', () => {
       workshop.builds.set(deployment.service_id, async () => {
         throw new BuildError(`npm ci with ${SECRET}: exit code 1`);
       });
-      expect((await rejection(run(deployment))).message).to.not.include(SECRET);
+      expect((await failureOf(run(deployment))).message).to.not.include(SECRET);
       const { error } = await workshop.read(deployment.id);
       await expectFailed(deployment, error);
       expect(error)
@@ -177,7 +168,7 @@ describe('The work on deployments', () => {
     it('release: a replica ends before it is healthy', async () => {
       const deployment = await workshop.deployment();
       workshop.runtime.script(deployment.service_id, { fail: 'exited with code 1' });
-      expect(await rejection(run(deployment))).to.be.instanceOf(JobFailed);
+      expect(await failureOf(run(deployment))).to.be.instanceOf(JobFailed);
       await expectFailed(deployment, 'release: replica 1 exited with code 1 before it was healthy');
       expect(workshop.runtime.calls).to.include(`stop ${deployment.id}`);
     });
@@ -188,7 +179,7 @@ describe('The work on deployments', () => {
       expect(await run(first)).to.equal('live');
       const second = await workshop.deployment({}, service);
       workshop.runtime.script(service.id, { fail: 'exited with code 1' });
-      await rejection(run(second));
+      await failureOf(run(second));
       expect((await workshop.read(second.id)).status).to.equal('failed');
       expect((await workshop.service(service.id)).live_deployment_id).to.equal(first.id);
       expect((await workshop.runtime.inspect(first.id)).map(({ state }) => state)).to.deep.equal(['ready']);
@@ -278,17 +269,17 @@ describe('The work on deployments', () => {
       workshop.builds.set(deployment.service_id, async () => {
         throw new Error(`no space left on device (${SECRET})`);
       });
-      const first = await rejection(run(deployment));
+      const first = await failureOf(run(deployment));
       expect(first).to.not.be.instanceOf(JobFailed);
       expect(first.message)
         .to.match(/^no space left/)
         .and.not.include(SECRET);
       expect(await workshop.read(deployment.id)).to.include({ status: 'building', worker_id: null, takeovers: 0 });
-      await rejection(run(deployment, { firstAttempt: false }));
+      await failureOf(run(deployment, { firstAttempt: false }));
       const retried = (await workshop.messages(deployment.id)).filter((line) => line.includes('which is tried again'));
       expect(retried).to.have.length(1);
 
-      const last = await rejection(run(deployment, { firstAttempt: false, lastAttempt: true }));
+      const last = await failureOf(run(deployment, { firstAttempt: false, lastAttempt: true }));
       expect(last).to.be.instanceOf(JobFailed);
       const { error } = await workshop.read(deployment.id);
       expect(error)
@@ -307,7 +298,7 @@ describe('The work on deployments', () => {
       workshop.sources.set(deployment.service_id, async () => {
         resolved += 1;
       });
-      await rejection(run(deployment));
+      await failureOf(run(deployment));
       fails = false;
       expect(await run(deployment, { firstAttempt: false })).to.equal('live');
       expect(resolved).to.equal(1);
@@ -351,13 +342,13 @@ describe('The work on deployments', () => {
       it('fails if it is no longer retained', async () => {
         const deployment = await rollback();
         await workshop.database.db('images').where({ id: deployment.image_id }).update({ removed_at: new Date() });
-        await rejection(run(deployment));
+        await failureOf(run(deployment));
         await expectFailed(deployment, 'queued: the image to roll back to is no longer retained');
       });
 
       it('fails if it is not on this host: it cannot be built again', async () => {
         const deployment = await rollback(false);
-        await rejection(run(deployment));
+        await failureOf(run(deployment));
         await expectFailed(deployment, 'release: the image to roll back to is not on this host any more');
       });
     });
@@ -399,7 +390,7 @@ describe('The work on deployments', () => {
         deployment.service_id,
         untilAborted(() => shutdown.abort(new Interrupted('shutdown'))),
       );
-      const error = await rejection(run(deployment, { signal: shutdown.signal }));
+      const error = await failureOf(run(deployment, { signal: shutdown.signal }));
       expect(error).to.be.instanceOf(Interrupted).and.to.have.property('why', 'shutdown');
       expect(await workshop.read(deployment.id)).to.include({ status: 'building', worker_id: null });
 
@@ -416,7 +407,7 @@ describe('The work on deployments', () => {
   describe('whose workers hang, crash or die', () => {
     it('gives up after two that hung or crashed in the same step', async () => {
       const deployment = await releasing(true, { worker_faults: 2, fence: 2 });
-      await rejection(run(deployment));
+      await failureOf(run(deployment));
       const { error } = await workshop.read(deployment.id);
       expect(error).to.match(/^release: 2 workers hung or crashed in this step/);
       await expectFailed(deployment, error);
@@ -427,7 +418,7 @@ describe('The work on deployments', () => {
       expect(await run(deployment)).to.equal('live');
       const noted = await releasing(true, { worker_faults: 1, fence: 1 });
       await workshop.noteFault(noted);
-      await rejection(run(noted));
+      await failureOf(run(noted));
       expect((await workshop.read(noted.id)).error).to.match(/^release: 2 workers hung or crashed/);
     });
 
@@ -435,7 +426,7 @@ describe('The work on deployments', () => {
       const held = { worker_id: worker.workerId, fence: 8 };
       expect(await run(await releasing(true, { ...held, takeovers: 7 }))).to.equal('live');
       const deployment = await releasing(true, { ...held, takeovers: 8 });
-      await rejection(run(deployment));
+      await failureOf(run(deployment));
       const { error } = await workshop.read(deployment.id);
       expect(error).to.match(/^release: 9 workers took this step and none came to its end/);
       await expectFailed(deployment, error);
@@ -450,11 +441,8 @@ describe('The work on deployments', () => {
   describe('whose variables cannot be opened', () => {
     it('fails at once, without a step', async () => {
       const deployment = await workshop.deployment();
-      await workshop.database
-        .db('snapshots')
-        .where({ id: deployment.snapshot_id })
-        .update({ sealed: Buffer.alloc(64) });
-      expect(await rejection(run(deployment))).to.be.instanceOf(JobFailed);
+      await updateRow(workshop.database.db, 'snapshots', deployment.snapshot_id, { sealed: Buffer.alloc(64) });
+      expect(await failureOf(run(deployment))).to.be.instanceOf(JobFailed);
       const { error } = await workshop.read(deployment.id);
       expect(error).to.match(/^queued: what this deployment was queued with cannot be opened: /);
       await expectFailed(deployment, error);

@@ -10,7 +10,7 @@ import { runJob } from '../../../../workers/runs/perform-run.js';
 import type { JobDeps } from '../../../../workers/worker-deps.js';
 import { makeService } from '../../../support/factories.js';
 import { eventually } from '../../../support/processes.js';
-import { jobHelpers, TestWorkshop } from '../../../support/workshop.js';
+import { jobHelpers, type TestWorkshop, useTestWorkshop } from '../../../support/workshop.js';
 
 const COMMAND = 'npm run migrate';
 
@@ -19,10 +19,7 @@ describe('The pre-deploy command of a deployment', () => {
   let deployment: DeploymentRow;
   let finish: () => void;
 
-  before(async () => {
-    workshop = await TestWorkshop.open();
-  });
-  after(() => workshop.close());
+  useTestWorkshop((opened) => ({ workshop } = opened));
   beforeEach(async () => {
     const service = await makeService(workshop.database.db, undefined, { preDeployCommand: COMMAND });
     deployment = await workshop.deployment({}, service);

@@ -3,25 +3,20 @@ import { v7 as uuidv7 } from 'uuid';
 import { acknowledgeRoutes, reportEdge } from '../../../../shared/routing/store.js';
 import { retireOldReleases } from '../../../../workers/deploy/retire-releases.js';
 import type { JobDeps } from '../../../../workers/worker-deps.js';
-import { makeService } from '../../../support/factories.js';
+import { makeReplica, makeService } from '../../../support/factories.js';
 import { NO_EDGE_FIGURES, pretendLive } from '../../../support/records.js';
-import { TestWorkshop } from '../../../support/workshop.js';
+import { type TestWorkshop, useTestWorkshop } from '../../../support/workshop.js';
 
 describe('Old releases', () => {
   let workshop: TestWorkshop;
   let worker: JobDeps;
-  before(async () => {
-    workshop = await TestWorkshop.open();
-    worker = await workshop.worker();
-  });
-  after(() => workshop.close());
+  useTestWorkshop((opened) => ({ workshop, worker } = opened));
 
   it('stop when every edge serves the new release, and not before', async () => {
     const { db } = workshop.database;
     const service = await makeService(db);
     const old = await pretendLive(db, service.id);
-    const replica = { id: uuidv7(), service_id: service.id, deployment_id: old, host_id: uuidv7() };
-    await db('replicas').insert({ ...replica, position: 1, port: 20_000, state: 'ready' });
+    await makeReplica(db, service.id, old, { port: 20_000, state: 'ready' });
     await pretendLive(db, service.id);
     const { route_version: version } = await workshop.service(service.id);
     const edgeId = uuidv7();

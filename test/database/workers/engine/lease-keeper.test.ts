@@ -6,10 +6,9 @@ import type { WorkKind } from '../../../../shared/engine/kind.js';
 import type { Lease } from '../../../../shared/engine/leases.js';
 import { claim } from '../../../../shared/engine/transition.js';
 import { OPERATIONS } from '../../../../shared/operations/kind.js';
-import { insertOperation } from '../../../../shared/operations/store.js';
 import { LeaseKeeper } from '../../../../workers/engine/lease-keeper.js';
 import { Interrupted } from '../../../../workers/failures/interruption-errors.js';
-import { makeDeployment, makeService, makeWorker } from '../../../support/factories.js';
+import { makeDeployment, makeOperation, makeService, makeWorker } from '../../../support/factories.js';
 import { useTestDatabase } from '../../../support/postgres.js';
 import { eventually } from '../../../support/processes.js';
 import { claimDeployment } from '../../../support/records.js';
@@ -37,8 +36,7 @@ describe('The keeper of leases', () => {
       await database.db('deployments').where({ id }).update({ admitted_at: new Date() });
       return { id, fence: (await claimDeployment(database.db, id, worker))?.fence ?? 0 };
     }
-    const input = { workspaceId: service.workspace_id, serviceId: service.id, kind: 'restart' as const, actor: 'test' };
-    const { id } = await database.db.transaction((trx) => insertOperation(trx, input));
+    const { id } = await makeOperation(database.db, service, 'restart');
     return { id, fence: (await claim(database.db, OPERATIONS, id, worker))?.fence ?? 0 };
   }
 

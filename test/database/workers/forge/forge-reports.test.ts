@@ -14,8 +14,9 @@ import { deleteOldReports } from '../../../../workers/forge/store.js';
 import type { SenderDeps } from '../../../../workers/webhooks/post-json.js';
 import { makeDeployment, makeService, makeWorkspace } from '../../../support/factories.js';
 import { FakeForge, type ForgeKind } from '../../../support/fake-forge.js';
-import { createTestDatabase, type TestDatabase } from '../../../support/postgres.js';
+import { useTestDatabase } from '../../../support/postgres.js';
 import { eventually } from '../../../support/processes.js';
+import { updateRow } from '../../../support/records.js';
 
 const SECRETS_KEY = Buffer.alloc(32, 3).toString('base64');
 const TOKEN = 'ghp_16C7e42F292c6912E7710c838347Ae178B4a';
@@ -23,19 +24,17 @@ const [A, B] = ['a'.repeat(40), 'b'.repeat(40)];
 const KINDS: readonly ForgeKind[] = ['github', 'gitlab', 'gitea'];
 
 describe('Reports to git hosts', () => {
-  let database: TestDatabase;
+  const database = useTestDatabase();
   let deps: SenderDeps;
   let forge: FakeForge;
   let base: ServiceRow;
   let hookId: string;
 
-  before(async () => {
-    database = await createTestDatabase();
+  before(() => {
     const config = loadConfig({ DATABASE_URL: database.url, SECRETS_KEY, ALLOW_LOCAL_REPOSITORIES: 'true' });
     const keyring = new Keyring(new Sensitive(SECRETS_KEY));
     deps = { db: database.db, keyring, config, log: createLogger('test', 'silent') };
   });
-  after(() => database.drop());
   afterEach('every request is one that the git host describes', async () => {
     forge.stop();
     expect(forge.problems).to.deep.equal([]);
@@ -78,10 +77,7 @@ describe('Reports to git hosts', () => {
 
   async function become(id: string, status: DeploymentState, fields: object = {}): Promise<void> {
     const ended = ['live', 'failed', 'cancelled'].includes(status) ? { finished_at: database.db.fn.now() } : {};
-    await database
-      .db('deployments')
-      .where({ id })
-      .update({ status, ...ended, ...fields });
+    await updateRow(database.db, 'deployments', id, { status, ...ended, ...fields });
   }
 
   async function goLive(id: string): Promise<void> {

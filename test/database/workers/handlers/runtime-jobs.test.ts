@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
 import type { OperationKind } from '../../../../shared/operations/model.js';
-import { insertOperation } from '../../../../shared/operations/store.js';
 import { acknowledgeRoutes } from '../../../../shared/routing/store.js';
 import type { ServiceRow } from '../../../../shared/services/rows.js';
 import { deployJob } from '../../../../workers/deploy/deploy-job.js';
@@ -10,19 +9,16 @@ import { routingJob } from '../../../../workers/operations/routing-job.js';
 import { runtimeActionJob } from '../../../../workers/operations/runtime-action-job.js';
 import type { RuntimeDriver } from '../../../../workers/runtime/runtime-driver.js';
 import type { JobDeps } from '../../../../workers/worker-deps.js';
-import { makeService } from '../../../support/factories.js';
+import { makeOperation, makeService } from '../../../support/factories.js';
 import { eventually } from '../../../support/processes.js';
-import { jobHelpers, TestWorkshop } from '../../../support/workshop.js';
+import { updateRow } from '../../../support/records.js';
+import { jobHelpers, type TestWorkshop, useTestWorkshop } from '../../../support/workshop.js';
 
 describe('Jobs that change what runs', () => {
   let workshop: TestWorkshop;
   let worker: JobDeps;
 
-  before(async () => {
-    workshop = await TestWorkshop.open();
-    worker = await workshop.worker();
-  });
-  after(() => workshop.close());
+  useTestWorkshop((opened) => ({ workshop, worker } = opened));
 
   async function deploy(service: ServiceRow): Promise<string> {
     const { id } = await workshop.deployment({}, service);
@@ -37,8 +33,7 @@ describe('Jobs that change what runs', () => {
 
   /** Runs an operation of the service, and returns how it ended. */
   async function operate(service: ServiceRow, kind: OperationKind, job = runtimeActionJob) {
-    const input = { workspaceId: service.workspace_id, serviceId: service.id, kind, actor: 'test' };
-    const { id } = await workshop.database.db.transaction((trx) => insertOperation(trx, input));
+    const { id } = await makeOperation(workshop.database.db, service, kind);
     await job(worker, { operationId: id }, jobHelpers()).catch((error: unknown) => {
       if (!(error instanceof JobFailed)) throw error;
     });
@@ -47,10 +42,7 @@ describe('Jobs that change what runs', () => {
 
   /** Changes the number of replicas without an operation. */
   const configure = (service: ServiceRow, replicas: number) =>
-    workshop.database
-      .db('services')
-      .where({ id: service.id })
-      .update({ configuration: { ...service.configuration, replicas } });
+    updateRow(workshop.database.db, 'services', service.id, { configuration: { ...service.configuration, replicas } });
 
   const running = async (deploymentId: string) => (await workshop.runtime.inspect(deploymentId)).map(({ id }) => id);
 

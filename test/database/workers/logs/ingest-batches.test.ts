@@ -4,6 +4,7 @@ import { insertLogBatches, oldestBatch } from '../../../../workers/logs/batch-st
 import { ingestLogs, ingestTurn } from '../../../../workers/logs/ingest-batches.js';
 import { makeService } from '../../../support/factories.js';
 import { useTestDatabase } from '../../../support/postgres.js';
+import { updateRow } from '../../../support/records.js';
 
 const NOW = '2026-11-21T12:00:00.000Z';
 
@@ -101,10 +102,7 @@ describe('Log batches', () => {
 
   it('that are no lists are left out as a whole', async () => {
     const id = await insert(['x']);
-    await database
-      .db('log_batches')
-      .where({ id })
-      .update({ lines: JSON.stringify({ no: 'list' }) });
+    await updateRow(database.db, 'log_batches', id, { lines: JSON.stringify({ no: 'list' }) });
     await insert(['after']);
     await ingestAll();
     expect((await stored()).map((line) => line.message)).to.deep.equal([

@@ -6,15 +6,11 @@ import { insertLogBatches } from '../../../../workers/logs/batch-store.js';
 import { ingestLogs } from '../../../../workers/logs/ingest-batches.js';
 import { storeLines } from '../../../../workers/logs/store-lines.js';
 import { makeService } from '../../../support/factories.js';
-import { createTestDatabase, type TestDatabase } from '../../../support/postgres.js';
+import { useTestDatabase } from '../../../support/postgres.js';
 
 describe('Lines that are stored at once', () => {
-  let database: TestDatabase;
+  const database = useTestDatabase();
   let service: ServiceRow;
-  before(async () => {
-    database = await createTestDatabase();
-  });
-  after(() => database.drop());
   beforeEach(async () => {
     service = await makeService(database.db);
   });

@@ -1,26 +1,19 @@
 import { expect } from 'chai';
-import { insertOperation } from '../../../../shared/operations/store.js';
 import type { Outcome } from '../../../../workers/engine/perform-record.js';
 import { Interrupted, JobFailed } from '../../../../workers/failures/interruption-errors.js';
 import { DONE, runOperation } from '../../../../workers/operations/run-operation.js';
 import type { JobDeps } from '../../../../workers/worker-deps.js';
-import { makeService } from '../../../support/factories.js';
-import { jobHelpers, TestWorkshop } from '../../../support/workshop.js';
+import { makeOperation, makeService } from '../../../support/factories.js';
+import { jobHelpers, type TestWorkshop, useTestWorkshop } from '../../../support/workshop.js';
 
 describe('An operation that a worker runs', () => {
   let workshop: TestWorkshop;
   let worker: JobDeps;
-  before(async () => {
-    workshop = await TestWorkshop.open();
-    worker = await workshop.worker();
-  });
-  after(() => workshop.close());
+  useTestWorkshop((opened) => ({ workshop, worker } = opened));
 
   async function queued(): Promise<string> {
     const { db } = workshop.database;
-    const service = await makeService(db);
-    const input = { workspaceId: service.workspace_id, serviceId: service.id, kind: 'restart' as const, actor: 'test' };
-    return (await db.transaction((trx) => insertOperation(trx, input))).id;
+    return (await makeOperation(db, await makeService(db), 'restart')).id;
   }
   const read = (id: string) => workshop.database.db('operations').where({ id }).first();
   const run = (id: string, work: () => Promise<Outcome>, helpers = {}) =>

@@ -1,13 +1,16 @@
 import { expect } from 'chai';
-import { v7 as uuidv7 } from 'uuid';
-import { insertOperation } from '../../../../shared/operations/store.js';
 import type { ServiceRow } from '../../../../shared/services/rows.js';
-import { leftBehind, releasesWithoutReplicas, staleReleases } from '../../../../workers/releases/release-store.js';
+import {
+  leftBehind,
+  recordReleasesToStart,
+  releasesToStart,
+  staleReleases,
+} from '../../../../workers/releases/release-store.js';
 import { wantAttempt } from '../../../../workers/replicas/attempt-store.js';
 import { wantReplicas } from '../../../../workers/replicas/desire-store.js';
-import { makeService } from '../../../support/factories.js';
+import { makeOperation, makeRun, makeService } from '../../../support/factories.js';
 import { useTestDatabase } from '../../../support/postgres.js';
-import { newDeployment, pretendLive } from '../../../support/records.js';
+import { newDeployment, pretendLive, updateRow } from '../../../support/records.js';
 
 const HOST = '00000000-0000-7000-8000-000000000001';
 
@@ -21,10 +24,13 @@ describe('Releases and their replicas', () => {
   const start = (deploymentId: string) =>
     wantReplicas(database.db, { serviceId: service.id, deploymentId, hostId: HOST }, 1, false);
   const stale = async () => (await leftBehind(database.db, service.id)).stale;
-  const idle = async () =>
-    (await releasesWithoutReplicas(database.db))
-      .filter((release) => release.serviceId === service.id)
-      .map((release) => release.deploymentId);
+  const idle = async () => {
+    await recordReleasesToStart(database.db);
+    const recorded = await database.db('releases_to_start').pluck('deployment_id');
+    const releases = await releasesToStart(database.db);
+    expect(releases.map((release) => release.deploymentId)).to.have.members(recorded);
+    return releases.filter((release) => release.serviceId === service.id).map((release) => release.deploymentId);
+  };
 
   const staleAnywhere = async () =>
     (await staleReleases(database.db))
@@ -49,20 +55,13 @@ describe('Releases and their replicas', () => {
     const live = await pretendLive(database.db, service.id);
     expect(await idle()).to.deep.equal([live]);
     // The attempt of a run beside them is none.
-    const run = { id: uuidv7(), service_id: service.id, workspace_id: service.workspace_id, deployment_id: live };
-    const limits = { max_retries: 0, timeout_seconds: 60, scheduled_at: new Date() };
-    await database.db('runs').insert({ ...run, ...limits, trigger: 'manual', command: 'true' });
-    const [{ number }] = await database.db('runs').where({ id: run.id });
+    const run = await makeRun(database.db, service, live);
     const place = { serviceId: service.id, deploymentId: live, hostId: HOST };
-    await wantAttempt(database.db, { ...place, runId: run.id, runNumber: number, attempt: 1 });
+    await wantAttempt(database.db, { ...place, runId: run.id, runNumber: run.number, attempt: 1 });
     expect(await idle()).to.deep.equal([live]);
-    const input = { workspaceId: service.workspace_id, serviceId: service.id, kind: 'restart' as const, actor: 'test' };
-    const operation = await database.db.transaction((trx) => insertOperation(trx, input));
+    const operation = await makeOperation(database.db, service, 'restart');
     expect(await idle()).to.deep.equal([]);
-    await database
-      .db('operations')
-      .where({ id: operation.id })
-      .update({ status: 'succeeded', finished_at: new Date() });
+    await updateRow(database.db, 'operations', operation.id, { status: 'succeeded', finished_at: new Date() });
     expect(await idle()).to.deep.equal([live]);
     await database.db('services').where({ id: service.id }).update({ lifecycle_status: 'suspended' });
     expect(await idle()).to.deep.equal([]);

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { v7 as uuidv7 } from 'uuid';
 import { findAttempt, wantAttempt } from '../../../../workers/replicas/attempt-store.js';
-import { makeService } from '../../../support/factories.js';
+import { makeRun, makeService } from '../../../support/factories.js';
 import { useTestDatabase } from '../../../support/postgres.js';
 import { pretendLive } from '../../../support/records.js';
 
@@ -16,18 +16,7 @@ describe('An attempt of a run', () => {
     const service = await makeService(db, undefined, {}, 'cron');
     const deploymentId = await pretendLive(db, service.id);
     for (let round = 0; round < ROUNDS; round++) {
-      const [run] = await db('runs')
-        .insert({
-          id: uuidv7(),
-          workspace_id: service.workspace_id,
-          service_id: service.id,
-          deployment_id: deploymentId,
-          trigger: 'manual',
-          max_retries: 0,
-          timeout_seconds: 60,
-          scheduled_at: new Date(),
-        })
-        .returning(['id', 'number']);
+      const run = await makeRun(db, service, deploymentId);
       const wanted = {
         runId: run.id,
         runNumber: run.number,

@@ -24,7 +24,7 @@ import {
 } from '../../../../workers/replicas/store.js';
 import { makeService } from '../../../support/factories.js';
 import { useTestDatabase } from '../../../support/postgres.js';
-import { NO_EDGE_FIGURES, pretendLive } from '../../../support/records.js';
+import { NO_EDGE_FIGURES, pretendLive, readRow } from '../../../support/records.js';
 
 describe('The records of replicas', () => {
   const database = useTestDatabase();
@@ -40,11 +40,7 @@ describe('The records of replicas', () => {
   const want = (count: number, fresh = false) =>
     wantReplicas(database.db, { serviceId: service.id, deploymentId, hostId }, count, fresh);
 
-  async function read(id: string): Promise<ReplicaRow> {
-    const row = await database.db<ReplicaRow>('replicas').where({ id }).first();
-    if (!row) throw new Error('no such replica');
-    return row;
-  }
+  const read = (id: string) => readRow<ReplicaRow>(database.db, 'replicas', { id });
 
   async function first(): Promise<ReplicaRow> {
     const [row] = await replicasOf(database.db, deploymentId);

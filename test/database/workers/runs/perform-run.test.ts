@@ -11,20 +11,17 @@ import { insertLogBatches } from '../../../../workers/logs/batch-store.js';
 import { findAttempt, wantAttempt } from '../../../../workers/replicas/attempt-store.js';
 import { claimReplica, releaseReplica } from '../../../../workers/replicas/start-store.js';
 import { runJob } from '../../../../workers/runs/perform-run.js';
-import { makeService, makeWorker } from '../../../support/factories.js';
+import { makeRun, makeService, makeWorker } from '../../../support/factories.js';
 import { eventually } from '../../../support/processes.js';
-import { pretendLive } from '../../../support/records.js';
-import { jobHelpers, SECRET, TestWorkshop } from '../../../support/workshop.js';
+import { pretendLive, readRow } from '../../../support/records.js';
+import { jobHelpers, SECRET, type TestWorkshop, useTestWorkshop } from '../../../support/workshop.js';
 
 describe('A run', () => {
   let workshop: TestWorkshop;
   let service: ServiceRow;
   let deploymentId: string;
 
-  before(async () => {
-    workshop = await TestWorkshop.open();
-  });
-  after(() => workshop.close());
+  useTestWorkshop((opened) => ({ workshop } = opened));
   beforeEach(async () => {
     await workshop.database.db.raw('truncate workers, workspaces cascade');
     service = await makeService(workshop.database.db, undefined, {}, 'cron');
@@ -45,34 +42,17 @@ describe('A run', () => {
     return id;
   }
 
-  async function makeRun(changes: Partial<RunRow> = {}, of = service, deployment = deploymentId): Promise<string> {
-    const id = uuidv7();
-    await workshop.database.db('runs').insert({
-      id,
-      workspace_id: of.workspace_id,
-      service_id: of.id,
-      deployment_id: deployment,
-      trigger: 'manual',
-      max_retries: 1,
-      timeout_seconds: 60,
-      scheduled_at: new Date(),
-      ...changes,
-    });
-    return id;
-  }
+  const queueRun = async (changes: Partial<RunRow> = {}, of = service, deployment = deploymentId) =>
+    (await makeRun(workshop.database.db, of, deployment, { max_retries: 1, ...changes })).id;
   const admit = () => workshop.database.db.transaction((trx) => admitRuns(trx));
-  async function read(id: string): Promise<RunRow> {
-    const row = await workshop.database.db<RunRow>('runs').where({ id }).first();
-    if (!row) throw new Error('no such run');
-    return row;
-  }
+  const read = (id: string) => readRow<RunRow>(workshop.database.db, 'runs', { id });
   const cancel = (runId: string) =>
     workshop.database.db.transaction((trx) => cancelOpenRuns(trx, { serviceId: service.id, runId }));
   const failing = { attemptEnds: () => ({ type: 'exited', exitCode: 3, detail: 'exited with code 3' }) as const };
 
   it('succeeds with its exit code, and its log says so', async () => {
     const deps = await workshop.worker();
-    const id = await makeRun();
+    const id = await queueRun();
     expect(await admit()).to.equal(1);
     expect(await runJob(deps, { runId: id }, jobHelpers())).to.equal('succeeded');
     expect(await read(id)).to.include({ status: 'succeeded', exit_code: 0, error: '', lease_expires_at: null });
@@ -86,7 +66,7 @@ describe('A run', () => {
   it('that fails is queued again after a back-off, without a slot, and fails for good after its last attempt', async () => {
     const deps = await workshop.worker();
     workshop.runtime.script(service.id, failing);
-    const id = await makeRun();
+    const id = await queueRun();
     await admit();
     expect(await runJob(deps, { runId: id }, jobHelpers())).to.equal('tried again');
     const waiting = await read(id);
@@ -106,7 +86,7 @@ describe('A run', () => {
   it('goes on with another worker if its worker shuts down, in the same attempt', async () => {
     let finish: () => void = () => undefined;
     workshop.runtime.script(service.id, { until: () => new Promise<void>((resolve) => (finish = resolve)) });
-    const id = await makeRun();
+    const id = await queueRun();
     await makeWorker(workshop.database.db, 2);
     await admit();
     const shutdown = new AbortController();
@@ -127,7 +107,7 @@ describe('A run', () => {
 
   it('that is cancelled while it runs ends when everything of it has ended', async () => {
     workshop.runtime.script(service.id, { until: () => new Promise(() => undefined) });
-    const id = await makeRun();
+    const id = await queueRun();
     const deps = await workshop.worker();
     await admit();
     const running = runJob(deps, { runId: id }, jobHelpers());
@@ -141,7 +121,7 @@ describe('A run', () => {
   });
 
   it('that waits ends at once when it is cancelled, and never runs', async () => {
-    const id = await makeRun();
+    const id = await queueRun();
     await cancel(id);
     expect((await read(id)).status).to.equal('cancelled');
     await workshop.worker();
@@ -150,7 +130,7 @@ describe('A run', () => {
 
   it('is left to a worker that has the image', async () => {
     workshop.images.clear();
-    const id = await makeRun();
+    const id = await queueRun();
     const deps = await workshop.worker();
     await admit();
     expect(await runJob(deps, { runId: id }, jobHelpers())).to.equal('left to a worker that has the image');
@@ -168,7 +148,7 @@ describe('A run', () => {
 
     it('runs it in place of the command of the service, and each line of its log names the run', async () => {
       const deps = await workshop.worker();
-      const id = await makeRun(given);
+      const id = await queueRun(given);
       await admit();
       expect(await runJob(deps, { runId: id }, jobHelpers())).to.equal('succeeded');
       expect(workshop.runtime.calls).to.include(`command ${deploymentId} ${COMMAND}`);
@@ -178,7 +158,7 @@ describe('A run', () => {
 
     it('that fails is not tried again, and its error has its last output, masked', async () => {
       const deps = await workshop.worker();
-      const id = await makeRun(given);
+      const id = await queueRun(given);
       workshop.runtime.script(service.id, {
         ...failing,
         until: async () => {
@@ -209,7 +189,7 @@ describe('A run', () => {
         [{}, 'pending'],
         [{ ...given, trigger: 'deployment' }, 'pending'],
       ] as const) {
-        const id = await makeRun(changes);
+        const id = await queueRun(changes);
         const { number } = await read(id);
         const place = { serviceId: service.id, deploymentId, hostId: uuidv7() };
         await wantAttempt(db, { ...place, runId: id, runNumber: number, attempt: 1 });
@@ -225,8 +205,8 @@ describe('A run', () => {
       await makeWorker(workshop.database.db, 1);
       const admitted_at = new Date();
       const next = await workshop.deployment({}, service);
-      const own = await makeRun({ ...given, trigger: 'deployment', admitted_at }, service, next.id);
-      await makeRun();
+      const own = await queueRun({ ...given, trigger: 'deployment', admitted_at }, service, next.id);
+      await queueRun();
       expect(await admit()).to.equal(1);
       const [row] = await workshop.database.db('runs').where({ id: own });
       expect((await claim<RunRow>(workshop.database.db, RUNS, row.id, uuidv7()))?.deployment_id).to.equal(next.id);
@@ -235,9 +215,9 @@ describe('A run', () => {
 
   it('gets a slot in turn, and no workspace takes more than half of them', async () => {
     await makeWorker(workshop.database.db, 4);
-    for (let i = 0; i < 5; i++) await makeRun();
+    for (let i = 0; i < 5; i++) await queueRun();
     const other = await makeService(workshop.database.db, undefined, {}, 'cron');
-    const theirs = await makeRun({}, other, await goLive(other));
+    const theirs = await queueRun({}, other, await goLive(other));
     expect(await admit()).to.equal(3);
     expect((await read(theirs)).admitted_at).to.not.equal(null);
     expect(await admit()).to.equal(0);

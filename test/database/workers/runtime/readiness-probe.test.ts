@@ -1,6 +1,4 @@
-import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { mock } from 'node:test';
 import { expect } from 'chai';
 import { wantReplicas } from '../../../../workers/replicas/desire-store.js';
@@ -8,12 +6,15 @@ import type { ReplicaRow } from '../../../../workers/replicas/rows.js';
 import { claimReplica } from '../../../../workers/replicas/start-store.js';
 import { ReadinessProbe } from '../../../../workers/runtime/readiness-probe.js';
 import type { ReleaseSpec } from '../../../../workers/runtime/runtime-driver.js';
+import { listen } from '../../../support/http.js';
 import { useTestDatabase } from '../../../support/postgres.js';
+import { readRow } from '../../../support/records.js';
 import { goLive, storeRelease } from '../../../workers/runtime/release-record.js';
 
 describe('The readiness probe of a replica', () => {
   const database = useTestDatabase();
   let server: Server;
+  let port: number;
   let status: number;
   let asked: number;
   let spec: ReleaseSpec;
@@ -26,8 +27,8 @@ describe('The readiness probe of a replica', () => {
     server = createServer((_request, response) => {
       asked++;
       response.writeHead(status).end();
-    }).listen(0, '127.0.0.1');
-    await once(server, 'listening');
+    });
+    port = await listen(server);
   });
   after(() => server.close());
   beforeEach(async () => {
@@ -36,11 +37,10 @@ describe('The readiness probe of a replica', () => {
     await goLive(db, spec);
     const hostId = spec.deploymentId;
     await wantReplicas(db, { serviceId: spec.serviceId, deploymentId: spec.deploymentId, hostId }, 1, false);
-    const row = await db<ReplicaRow>('replicas').where({ deployment_id: spec.deploymentId }).first();
-    if (!row) throw new Error('no replica');
+    const row = await readRow<ReplicaRow>(db, 'replicas', { deployment_id: spec.deploymentId });
     id = row.id;
     await db('replicas').where({ id }).update({ address: '127.0.0.1' });
-    expect(await claimReplica(db, row, (server.address() as AddressInfo).port)).to.equal('claimed');
+    expect(await claimReplica(db, row, port)).to.equal('claimed');
     [status, asked] = [200, 0];
     now = Date.now();
     mock.timers.enable({ apis: ['Date'], now });
@@ -50,11 +50,7 @@ describe('The readiness probe of a replica', () => {
   });
   afterEach(() => mock.timers.reset());
 
-  async function read(): Promise<ReplicaRow> {
-    const row = await database.db<ReplicaRow>('replicas').where({ id }).first();
-    if (!row) throw new Error('no replica');
-    return row;
-  }
+  const read = () => readRow<ReplicaRow>(database.db, 'replicas', { id });
 
   /** Moves the clock to the next check, runs it, and returns the replica's state after it. */
   async function check(answer = 200, ownsPort = true): Promise<string> {

@@ -9,6 +9,7 @@ import type { SupervisedHost } from '../../../../workers/runtime/replica-host.js
 import { Supervisor } from '../../../../workers/runtime/supervisor.js';
 import { useTestDatabase } from '../../../support/postgres.js';
 import { eventually } from '../../../support/processes.js';
+import { readRow, updateRow } from '../../../support/records.js';
 import { goLive, storeRelease } from '../../../workers/runtime/release-record.js';
 
 const [SLOW, ODD, BUSY, SETTLED] = [randomUUID(), randomUUID(), randomUUID(), randomUUID()];
@@ -54,8 +55,7 @@ describe('The supervisor of a host', () => {
     const spec = await storeRelease(db, { manifest: { startCommand: 'node .' } });
     await goLive(db, spec);
     await wantReplicas(db, { serviceId: spec.serviceId, deploymentId: spec.deploymentId, hostId }, 1, false);
-    const row = await db<ReplicaRow>('replicas').where({ deployment_id: spec.deploymentId }).first();
-    if (!row) throw new Error('no replica');
+    const row = await readRow<ReplicaRow>(db, 'replicas', { deployment_id: spec.deploymentId });
     return row.id;
   }
 
@@ -79,9 +79,12 @@ describe('The supervisor of a host', () => {
   it('a replica of which nobody knows whether there is room beside it does not hold the others', async () => {
     const { db } = database;
     const [sick, other] = [await replicaOn(ODD), await replicaOn(ODD)];
-    await db('replicas')
-      .where({ id: sick })
-      .update({ state: 'unhealthy', pid: 1, ready_at: new Date(0), replace_at: new Date(0) });
+    await updateRow(db, 'replicas', sick, {
+      state: 'unhealthy',
+      pid: 1,
+      ready_at: new Date(0),
+      replace_at: new Date(0),
+    });
     await supervise(ODD, {
       hasRoom: async () => {
         throw new Error('its variables cannot be opened');

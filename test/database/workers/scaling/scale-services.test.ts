@@ -1,5 +1,4 @@
 import { expect } from 'chai';
-import { v7 as uuidv7 } from 'uuid';
 import { createLogger } from '../../../../shared/core/log.js';
 import type { PartialServiceConfiguration } from '../../../../shared/services/configuration.js';
 import type { ServiceRow } from '../../../../shared/services/rows.js';
@@ -7,12 +6,11 @@ import { wantedReplicas } from '../../../../shared/services/wanted-replicas.js';
 import type { WorkspaceConfiguration } from '../../../../shared/workspaces/model.js';
 import { pricedServices } from '../../../../shared/workspaces/plan-usage.js';
 import { LogSink } from '../../../../workers/logs/log-sink.js';
-import type { ReplicaRow } from '../../../../workers/replicas/rows.js';
 import { recordSamples } from '../../../../workers/runtime/usage-store.js';
 import { scaleServices } from '../../../../workers/scaling/scale-services.js';
-import { makeService, makeWorkspace } from '../../../support/factories.js';
+import { makeReplica, makeService, makeWorkspace } from '../../../support/factories.js';
 import { useTestDatabase } from '../../../support/postgres.js';
-import { newDeployment, pretendLive } from '../../../support/records.js';
+import { newDeployment, pretendLive, readRow } from '../../../support/records.js';
 
 describe('Automatic scaling of services', () => {
   const database = useTestDatabase();
@@ -31,18 +29,8 @@ describe('Automatic scaling of services', () => {
     const deploymentId = await pretendLive(database.db, service.id);
     replicas = [];
     for (let position = 1; position <= count; position++) {
-      const id = uuidv7();
-      await database.db<ReplicaRow>('replicas').insert({
-        id,
-        service_id: service.id,
-        deployment_id: deploymentId,
-        host_id: uuidv7(),
-        generation: 1,
-        position,
-        state: 'ready',
-        ready_at: new Date(Date.now() - 60_000),
-      });
-      replicas.push(id);
+      const ready_at = new Date(Date.now() - 60_000);
+      replicas.push(await makeReplica(database.db, service.id, deploymentId, { position, state: 'ready', ready_at }));
     }
   }
 
@@ -65,9 +53,7 @@ describe('Automatic scaling of services', () => {
     } as unknown as Parameters<typeof scaleServices>[0]);
 
   async function wanted(): Promise<number> {
-    const row = await database.db<ServiceRow>('services').where({ id: service.id }).first();
-    if (!row) throw new Error('no service');
-    return wantedReplicas(row);
+    return wantedReplicas(await readRow<ServiceRow>(database.db, 'services', { id: service.id }));
   }
   const operations = () => database.db('operations').where({ service_id: service.id });
   const lines = async (): Promise<string[]> =>

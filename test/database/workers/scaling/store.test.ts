@@ -1,5 +1,4 @@
 import { expect } from 'chai';
-import { v7 as uuidv7 } from 'uuid';
 import type { Db } from '../../../../shared/core/database/database-client.js';
 import type { ServiceRow } from '../../../../shared/services/rows.js';
 import type { ReplicaRow } from '../../../../workers/replicas/rows.js';
@@ -12,7 +11,7 @@ import {
   rememberAll,
   storeDecision,
 } from '../../../../workers/scaling/store.js';
-import { makeService } from '../../../support/factories.js';
+import { makeReplica, makeRun, makeService } from '../../../support/factories.js';
 import { useTestDatabase } from '../../../support/postgres.js';
 import { newDeployment, pretendLive } from '../../../support/records.js';
 
@@ -31,20 +30,13 @@ describe('What automatic scaling observes', () => {
   });
 
   async function replica(changes: Partial<ReplicaRow> = {}): Promise<string> {
-    const id = uuidv7();
     const count = await db('replicas').count('id as count').first();
-    await db<ReplicaRow>('replicas').insert({
-      id,
-      service_id: service.id,
-      deployment_id: deploymentId,
-      host_id: uuidv7(),
-      generation: 1,
+    const row = {
       position: Number(count?.count) + 1,
       state: 'ready',
       ready_at: new Date(Date.now() - 60_000),
-      ...changes,
-    });
-    return id;
+    } as const;
+    return makeReplica(db, service.id, deploymentId, { ...row, ...changes });
   }
   const sample = (replicaId: string, attempt = 0) =>
     recordSamples(db, [{ serviceId: service.id, replicaId, attempt, cpu: 50, memory: 10 }]);
@@ -77,17 +69,7 @@ describe('What automatic scaling observes', () => {
     await replica({ state: 'stopped' });
     await replica({ replaces: await replica() });
     await replica({ deployment_id: await newDeployment(db, service.id, { status: 'failed' }) });
-    const runId = uuidv7();
-    await db('runs').insert({
-      id: runId,
-      workspace_id: service.workspace_id,
-      service_id: service.id,
-      deployment_id: deploymentId,
-      trigger: 'manual',
-      max_retries: 0,
-      timeout_seconds: 1,
-      scheduled_at: new Date(),
-    });
+    const { id: runId } = await makeRun(db, service, deploymentId);
     await replica({ run_id: runId, run_attempt: 1 });
     expect(await observed()).to.include({ replicas: 2 });
   });

@@ -15,9 +15,9 @@ import {
   sleepFacts,
   wakeService,
 } from '../../../../workers/sleep/visit-store.js';
-import { makeService } from '../../../support/factories.js';
+import { makeReplica, makeService } from '../../../support/factories.js';
 import { useTestDatabase } from '../../../support/postgres.js';
-import { pretendLive } from '../../../support/records.js';
+import { pretendLive, readRow } from '../../../support/records.js';
 
 describe('The records of a sleeping service', () => {
   const database = useTestDatabase();
@@ -30,24 +30,11 @@ describe('The records of a sleeping service', () => {
     await db.raw('truncate workspaces cascade');
     service = await makeService(db, undefined, { scaling: 'auto', minReplicas: 0 });
     deploymentId = await pretendLive(db, service.id);
-    await db<ReplicaRow>('replicas').insert({
-      id: uuidv7(),
-      service_id: service.id,
-      deployment_id: deploymentId,
-      host_id: hostId,
-      generation: 1,
-      position: 1,
-      state: 'ready',
-      port: 4000,
-      ready_at: new Date(Date.now() - 60_000),
-    });
+    const ready_at = new Date(Date.now() - 60_000);
+    await makeReplica(db, service.id, deploymentId, { host_id: hostId, state: 'ready', port: 4000, ready_at });
   });
 
-  async function replica(): Promise<ReplicaRow> {
-    const row = await db<ReplicaRow>('replicas').where({ service_id: service.id }).first();
-    if (!row) throw new Error('there is no replica');
-    return row;
-  }
+  const replica = () => readRow<ReplicaRow>(db, 'replicas', { service_id: service.id });
   const act = (action: typeof freezeReplicas | typeof markEnded) =>
     db.transaction(async (trx) => {
       const [found] = await sleepFacts(trx);

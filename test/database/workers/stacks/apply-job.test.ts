@@ -11,8 +11,8 @@ import { Interrupted } from '../../../../workers/failures/interruption-errors.js
 import { applyJob } from '../../../../workers/stacks/apply-job.js';
 import type { JobDeps } from '../../../../workers/worker-deps.js';
 import { makeService, makeWorkspace } from '../../../support/factories.js';
-import { newEnvironment } from '../../../support/records.js';
-import { jobHelpers, TestWorkshop } from '../../../support/workshop.js';
+import { newEnvironment, updateRow } from '../../../support/records.js';
+import { jobHelpers, type TestWorkshop, useTestWorkshop } from '../../../support/workshop.js';
 
 const SHOP = {
   services: {
@@ -41,11 +41,7 @@ describe('An apply of a stack', () => {
   let db: Db;
   let place: { workspaceId: string; environmentId: string };
 
-  before(async () => {
-    workshop = await TestWorkshop.open();
-    ({ db } = workshop.database);
-  });
-  after(() => workshop.close());
+  useTestWorkshop((opened) => ({ workshop, db } = opened));
   beforeEach(async () => {
     const { id: workspaceId } = await makeWorkspace(db);
     place = { workspaceId, environmentId: (await newEnvironment(db, workspaceId)).environmentId };
@@ -132,11 +128,7 @@ describe('An apply of a stack', () => {
     services: ['api private', 'web web'],
     groups: ['one', 'two'],
     variables: [
-      'one.A 1',
-      'two.A 2',
-      'web.KEY generated',
-      'web.LOG info',
-      'web.OTHER api.HOST',
+      ...['one.A 1', 'two.A 2', 'web.KEY generated', 'web.LOG info', 'web.OTHER api.HOST'],
       'web.TOKEN given-token',
     ],
     volumes: ['web.data'],
@@ -338,9 +330,7 @@ describe('An apply of a stack', () => {
     await db('services').where({ id: web.id }).update({ deleted_at: db.fn.now(), lifecycle_status: 'deleted' });
     await db('domains').where({ service_id: web.id }).update({ released_at: db.fn.now() });
     const other = await newEnvironment(db, place.workspaceId);
-    await db('services')
-      .where({ id: api.id })
-      .update({ project_id: other.projectId, environment_id: other.environmentId });
+    await updateRow(db, 'services', api.id, { project_id: other.projectId, environment_id: other.environmentId });
     await db('environment_groups').where({ environment_id: place.environmentId, name: 'two' }).delete();
     await db('variables').where({ service_id: web.id }).delete();
     await carriedOut(SHOP, VALUES);
@@ -376,9 +366,11 @@ describe('An apply of a stack', () => {
     const workspace = await db('workspaces').where({ id: place.workspaceId }).first();
     const service = await makeService(db, workspace);
     const environment = await db('environments').where({ id: environmentId }).first();
-    await db('services')
-      .where({ id: service.id })
-      .update({ environment_id: environmentId, project_id: environment.project_id, name: 'holder' });
+    await updateRow(db, 'services', service.id, {
+      environment_id: environmentId,
+      project_id: environment.project_id,
+      name: 'holder',
+    });
     return service.id;
   }
 });

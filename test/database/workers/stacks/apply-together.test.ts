@@ -11,7 +11,7 @@ import { applyJob } from '../../../../workers/stacks/apply-job.js';
 import type { JobDeps } from '../../../../workers/worker-deps.js';
 import { makeWorkspace } from '../../../support/factories.js';
 import { newEnvironment, pretendLive } from '../../../support/records.js';
-import { jobHelpers, TestWorkshop } from '../../../support/workshop.js';
+import { jobHelpers, type TestWorkshop, useTestWorkshop } from '../../../support/workshop.js';
 
 const REPOSITORY = 'https://git.example.com/shop.git';
 
@@ -22,12 +22,7 @@ describe('An apply with release: together', () => {
   let place: { workspaceId: string; environmentId: string };
   const asked = { actor: 'a@example.com', authorize: () => undefined, needEngine: () => undefined };
 
-  before(async () => {
-    workshop = await TestWorkshop.open();
-    ({ db } = workshop.database);
-    worker = await workshop.worker();
-  });
-  after(() => workshop.close());
+  useTestWorkshop((opened) => ({ workshop, db, worker } = opened));
   beforeEach(async () => {
     const { id: workspaceId } = await makeWorkspace(db);
     place = { workspaceId, environmentId: (await newEnvironment(db, workspaceId)).environmentId };

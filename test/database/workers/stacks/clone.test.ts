@@ -9,7 +9,7 @@ import { readEnvironmentState } from '../../../../shared/stacks/environment-stor
 import { applyJob } from '../../../../workers/stacks/apply-job.js';
 import { makeWorkspace } from '../../../support/factories.js';
 import { newEnvironment } from '../../../support/records.js';
-import { jobHelpers, TestWorkshop } from '../../../support/workshop.js';
+import { jobHelpers, type TestWorkshop, useTestWorkshop } from '../../../support/workshop.js';
 
 const SHOP = {
   services: {
@@ -38,11 +38,7 @@ describe('A clone of an environment', () => {
   let workshop: TestWorkshop;
   let db: Db;
 
-  before(async () => {
-    workshop = await TestWorkshop.open();
-    ({ db } = workshop.database);
-  });
-  after(() => workshop.close());
+  useTestWorkshop((opened) => ({ workshop, db } = opened));
 
   const asked = { actor: 'a@example.com', needEngine: () => undefined, authorize: () => undefined };
   const job = async (applyId: string) => applyJob(await workshop.worker(), { applyId }, jobHelpers()).catch(String);

@@ -5,23 +5,19 @@ import { alertsOfMonth } from '../../../../shared/workspaces/budget-alert-store.
 import type { WorkspaceConfiguration, WorkspaceRow } from '../../../../shared/workspaces/model.js';
 import { sendBudgetAlerts } from '../../../../workers/sweeps/budget-alerts.js';
 import { makeService, makeWorkspace } from '../../../support/factories.js';
-import { createTestDatabase, type TestDatabase } from '../../../support/postgres.js';
+import { useTestDatabase } from '../../../support/postgres.js';
 
 describe('Budget alerts', () => {
-  let database: TestDatabase;
+  const database = useTestDatabase();
   let mails: Mail[];
   /** How the mail server treats the next mails. */
   let server: 'takes' | 'refuses' | 'is not configured';
 
-  before(async () => {
-    database = await createTestDatabase();
-  });
   beforeEach(async () => {
     mails = [];
     server = 'takes';
     await database.db('workspaces').delete();
   });
-  after(() => database.drop());
 
   const mailer = {
     async send(mail: Mail) {

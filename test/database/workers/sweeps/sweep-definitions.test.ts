@@ -4,18 +4,14 @@ import { dropExpiredLogs } from '../../../../shared/logs/log-retention.js';
 import { deployJob } from '../../../../workers/deploy/deploy-job.js';
 import { sweepDefinitions } from '../../../../workers/sweeps/sweep-definitions.js';
 import type { JobDeps } from '../../../../workers/worker-deps.js';
-import { makeService, makeUser, makeWorker } from '../../../support/factories.js';
+import { makeReplica, makeService, makeUser, makeWorker } from '../../../support/factories.js';
 import { pretendLive } from '../../../support/records.js';
-import { jobHelpers, TestWorkshop } from '../../../support/workshop.js';
+import { jobHelpers, type TestWorkshop, useTestWorkshop } from '../../../support/workshop.js';
 
 describe('The sweep of', () => {
   let workshop: TestWorkshop;
   let worker: JobDeps;
-  before(async () => {
-    workshop = await TestWorkshop.open();
-    worker = await workshop.worker();
-  });
-  after(() => workshop.close());
+  useTestWorkshop((opened) => ({ workshop, worker } = opened));
 
   async function sweep(name: string, deps = worker): Promise<string[]> {
     const definition = sweepDefinitions(deps, { removeOldJobs: async () => 0 }).find((each) => each.name === name);
@@ -40,16 +36,7 @@ describe('The sweep of', () => {
       logged_at: old,
       expires_on: old,
     });
-    await db('replicas').insert({
-      id: uuidv7(),
-      service_id: service.id,
-      deployment_id: deploymentId,
-      host_id: uuidv7(),
-      position: 1,
-      state: 'stopped',
-      desired: 'stopped',
-      stopped_at: old,
-    });
+    await makeReplica(db, service.id, deploymentId, { state: 'stopped', desired: 'stopped', stopped_at: old as never });
     await db('receipts').insert({ scope: 's', key: 'k', payload_hash: 'h', status: 200, body: '', expires_at: old });
     await db('sessions').insert({ id: uuidv7(), user_id: userId, token_hash: Buffer.from('t'), expires_at: old });
     const silent = await makeWorker(db, 1);

@@ -9,8 +9,8 @@ import { performDeployment } from '../../../../workers/deploy/perform-deployment
 import { settleTogether } from '../../../../workers/together/settle-together.js';
 import type { JobDeps } from '../../../../workers/worker-deps.js';
 import { makeService } from '../../../support/factories.js';
-import { claimDeployment, newEnvironment } from '../../../support/records.js';
-import { jobHelpers, TestWorkshop } from '../../../support/workshop.js';
+import { claimDeployment, newEnvironment, updateRow } from '../../../support/records.js';
+import { jobHelpers, type TestWorkshop, useTestWorkshop } from '../../../support/workshop.js';
 
 describe('Deployments that go live together', () => {
   let workshop: TestWorkshop;
@@ -18,13 +18,10 @@ describe('Deployments that go live together', () => {
   let worker: JobDeps;
   let other: JobDeps;
 
-  before(async () => {
-    workshop = await TestWorkshop.open();
-    ({ db } = workshop.database);
-    worker = await workshop.worker();
+  useTestWorkshop(async (opened) => {
+    ({ workshop, db, worker } = opened);
     other = await workshop.worker();
   });
-  after(() => workshop.close());
 
   interface TestGroup {
     applyId: string;
@@ -49,9 +46,7 @@ describe('Deployments that go live together', () => {
     );
     await db('stack_applies').where({ id: applyId }).update({ status: 'running' });
     for (const [position, service] of services.entries()) {
-      await db('services')
-        .where({ id: service.id })
-        .update({ name: nameOf(position) });
+      await updateRow(db, 'services', service.id, { name: nameOf(position) });
       const member = await workshop.deployment({ together_id: applyId, ...changes }, service);
       members.push(member);
       const done = { status: 'done', deployment_id: member.id };

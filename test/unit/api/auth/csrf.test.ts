@@ -3,6 +3,7 @@ import { csrf, signInCsrf } from '../../../../api/auth/csrf.js';
 import { CsrfTokens } from '../../../../api/auth/csrf-token.js';
 import type { ApiDeps } from '../../../../api/http/api-deps.js';
 import type { ApiStep } from '../../../../api/http/request-state.js';
+import { codeOf } from '../../../support/outcomes.js';
 
 const COOKIE = 'c'.repeat(43);
 
@@ -23,12 +24,7 @@ describe('A write with a session', () => {
       secure: false,
       req: { headers: { host: 'ranvier.test', cookie: `ranvier_session=${cookie}` } },
     };
-    try {
-      await step(ctx as never);
-      return 'passed';
-    } catch (error) {
-      return (error as { code?: string }).code ?? String(error);
-    }
+    return codeOf((async () => step(ctx as never))(), 'passed');
   }
   const right = { 'X-CSRFToken': tokens.tokenFor(COOKIE) };
 

@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import { HashGate } from '../../../../api/auth/hash-gate.js';
 import { AppError } from '../../../../shared/core/error-registry.js';
+import { codeOf } from '../../../support/outcomes.js';
 
 describe('The gate of password hashing', () => {
   /** Work that ends on demand, and a counter of what runs. */
@@ -25,12 +26,7 @@ describe('The gate of password hashing', () => {
   it('lets two run at once, eight of one client wait, and refuses more with rate_limited', async () => {
     const gate = new HashGate();
     const { work, running, most } = works();
-    const outcomes = Array.from({ length: 15 }, () =>
-      gate.run(stranger('one'), work).then(
-        () => 'done',
-        (error: unknown) => (error as AppError).code,
-      ),
-    );
+    const outcomes = Array.from({ length: 15 }, () => codeOf(gate.run(stranger('one'), work)));
     const other = gate.run(stranger('another'), work).then(() => 'done');
     for (let left = 11; left > 0; left--) {
       await settled();
@@ -45,12 +41,7 @@ describe('The gate of password hashing', () => {
   it('has a bounded queue for all clients together', async () => {
     const gate = new HashGate();
     const { work, running } = works();
-    const outcomes = Array.from({ length: 70 }, (_, i) =>
-      gate.run(stranger(`client ${i}`), work).then(
-        () => 'done',
-        (error: unknown) => (error as AppError).code,
-      ),
-    );
+    const outcomes = Array.from({ length: 70 }, (_, i) => codeOf(gate.run(stranger(`client ${i}`), work)));
     await settled();
     while (running.size > 0) {
       for (const end of [...running]) end();

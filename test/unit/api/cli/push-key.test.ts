@@ -1,11 +1,11 @@
 import { execFileSync } from 'node:child_process';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { WorkTree } from '../../../../api/cli/work-tree.js';
+import { listen } from '../../../support/http.js';
 
 describe('The key of a push', () => {
   const servers: Server[] = [];
@@ -23,8 +23,7 @@ describe('The key of a push', () => {
       response.writeHead(401, { 'WWW-Authenticate': 'Basic realm="x"' }).end();
     });
     servers.push(server);
-    await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
-    return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/`, given };
+    return { url: `http://127.0.0.1:${await listen(server)}/`, given };
   }
 
   it('goes to the host of the platform only, whatever the user lets git replace', async () => {

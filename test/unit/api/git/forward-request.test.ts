@@ -1,10 +1,10 @@
 import { once } from 'node:events';
 import { createServer, request, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { expect } from 'chai';
 import Koa from 'koa';
 import { forwardTo } from '../../../../api/git/forward-request.js';
 import type { ApiContext } from '../../../../api/http/request-state.js';
+import { listen } from '../../../support/http.js';
 
 describe('A request of git that is forwarded', () => {
   const seen: string[] = [];
@@ -12,10 +12,9 @@ describe('A request of git that is forwarded', () => {
   let api: number;
   let stranger: number;
 
-  async function listen(server: Server): Promise<number> {
-    servers.push(server.listen(0, '127.0.0.1'));
-    await once(server, 'listening');
-    return (server.address() as AddressInfo).port;
+  function opened(server: Server): Promise<number> {
+    servers.push(server);
+    return listen(server);
   }
   const noting = (name: string) =>
     createServer(({ url }, response) => {
@@ -24,11 +23,11 @@ describe('A request of git that is forwarded', () => {
     });
 
   before(async () => {
-    const owner = await listen(noting('owner'));
-    stranger = await listen(noting('stranger'));
+    const owner = await opened(noting('owner'));
+    stranger = await opened(noting('stranger'));
     const app = new Koa();
     app.use((ctx) => forwardTo(ctx as ApiContext, [`http://127.0.0.1:${owner}`], 'proof'));
-    api = await listen(createServer(app.callback()));
+    api = await opened(createServer(app.callback()));
   });
   after(() => {
     for (const server of servers) server.close();

@@ -1,23 +1,20 @@
 import { spawn } from 'node:child_process';
-import { mkdtemp, rm, stat } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { stat } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { expect } from 'chai';
 import { endChild, spawnLimited } from '../../../../shared/core/limited-child.js';
 import { type CommandFailed, resultOf, runLimited } from '../../../../shared/core/run-limited.js';
+import { useFolders } from '../../../support/folders.js';
+import { failureOf } from '../../../support/outcomes.js';
 import { eventually, processesWith } from '../../../support/processes.js';
 
 const MIB = 1024 ** 2;
 const sh = (script: string, ...args: string[]) => ['-c', script, 'sh', ...args];
-const failed = (running: Promise<unknown>) =>
-  running.then(
-    () => expect.fail('it succeeded'),
-    (error: unknown) => error as CommandFailed,
-  );
 /** Returns a text that no other process has on its command line. */
 const unique = () => `mark-${process.pid}-${Math.random().toString(36).slice(2)}`;
 
 describe('A child process with limits', function () {
+  const newFolder = useFolders();
   // Two tests use up seconds of processor time, which a busy machine gives slowly.
   this.timeout(240_000);
 
@@ -39,19 +36,15 @@ describe('A child process with limits', function () {
   });
 
   it('is bounded in files, output and time', async () => {
-    const folder = await mkdtemp(join(tmpdir(), 'ranvier-limits-'));
-    try {
-      const large = join(folder, 'large');
-      const limits = { fileBytes: MIB };
-      await failed(runLimited('dd', ['if=/dev/zero', `of=${large}`, 'bs=1M', 'count=5'], { limits }));
-      expect((await stat(large)).size).to.equal(MIB);
-    } finally {
-      await rm(folder, { recursive: true });
-    }
+    const folder = await newFolder();
+    const large = join(folder, 'large');
+    const limits = { fileBytes: MIB };
+    await failureOf(runLimited('dd', ['if=/dev/zero', `of=${large}`, 'bs=1M', 'count=5'], { limits }));
+    expect((await stat(large)).size).to.equal(MIB);
     const { stdout } = await runLimited('sh', sh('ulimit -n; ulimit -c'), { limits: { openFiles: 50 } });
     expect(stdout).to.equal('50\n0\n');
     expect(await resultOf('yes', [], { maxBuffer: 1000 })).to.include({ cut: 'output' });
-    const late = await failed(runLimited('sleep', ['600'], { timeout: 50 }));
+    const late = await failureOf<CommandFailed>(runLimited('sleep', ['600'], { timeout: 50 }));
     expect(late).to.include({ killed: true });
   });
 
@@ -59,15 +52,15 @@ describe('A child process with limits', function () {
     process.env.RANVIER_TEST_SECRET = 'secret';
     expect((await runLimited('env', [])).stdout).to.not.contain('secret');
     delete process.env.RANVIER_TEST_SECRET;
-    expect(await failed(runLimited('sh', sh('echo no >&2; exit 3')))).to.include({
+    expect(await failureOf(runLimited('sh', sh('echo no >&2; exit 3')))).to.include({
       code: 3,
       stderr: 'no\n',
       killed: false,
     });
-    expect(await failed(runLimited('no-such-command', []))).to.include({ code: 'ENOENT' });
+    expect(await failureOf(runLimited('no-such-command', []))).to.include({ code: 'ENOENT' });
     const controller = new AbortController();
     const reason = new Error('cancelled');
-    const running = failed(runLimited('sleep', ['600'], { signal: controller.signal }));
+    const running = failureOf(runLimited('sleep', ['600'], { signal: controller.signal }));
     controller.abort(reason);
     expect(await running).to.equal(reason);
   });

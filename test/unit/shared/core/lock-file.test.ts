@@ -1,19 +1,19 @@
 import { createHash } from 'node:crypto';
-import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { tryLockFile } from '../../../../shared/core/lock-file.js';
+import { useFolders } from '../../../support/folders.js';
 
 describe('A lock file', () => {
+  const newFolder = useFolders();
   let folder: string;
   let path: string;
 
   beforeEach(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'ranvier-lock-'));
+    folder = await newFolder();
     path = join(folder, 'lock');
   });
-  afterEach(() => rm(folder, { recursive: true, force: true }));
 
   /** Tries to take the lock as `name`. Holders are alive if their name is in `living`. */
   async function attempt(name: string, living: readonly string[]) {

@@ -1,24 +1,24 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { expect } from 'chai';
 import { mapStackTraces } from '../../../../shared/core/stack-traces.js';
+import { useFolders } from '../../../support/folders.js';
 
 /** One segment: line 1, column 1 of the module is line 3, column 5 of its source. */
 const MAP = { version: 3, sources: ['../made.ts'], names: [], mappings: 'AAEI' };
 
 describe('mapStackTraces', () => {
+  const newFolder = useFolders();
   const before = Error.prepareStackTrace;
   let folder: string;
 
   beforeEach(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'ranvier-traces-'));
+    folder = await newFolder();
     mapStackTraces();
   });
   afterEach(async () => {
     Error.prepareStackTrace = before;
-    await rm(folder, { recursive: true, force: true });
   });
 
   async function errorOf(code: string): Promise<Error> {

@@ -19,14 +19,7 @@ import { DATABASE_PLANS, estimatedMonthly, limitsOf } from '../../../../shared/s
 describe('Names of databases and their users', () => {
   it('that PostgreSQL or the platform reserves are refused', () => {
     for (const name of [
-      'postgres',
-      'Template0',
-      'template1',
-      'pg_monitor',
-      'PG_x',
-      'ranvier_admin',
-      'public',
-      'none',
+      ...['postgres', 'Template0', 'template1', 'pg_monitor', 'PG_x', 'ranvier_admin', 'public', 'none'],
     ]) {
       expect(nameProblem(name), name).to.be.a('string');
     }

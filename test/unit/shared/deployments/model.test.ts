@@ -11,17 +11,8 @@ import {
 } from '../../../../shared/deployments/model.js';
 
 const EVENTS = [
-  'resolved',
-  'imageFound',
-  'built',
-  'imageMissing',
-  'prepared',
-  'canaryBegun',
-  'canaryWithdrawn',
-  'routeSwitched',
-  'edgesConfirmed',
-  'failed',
-  'cancelled',
+  ...['resolved', 'imageFound', 'built', 'imageMissing', 'prepared', 'canaryBegun', 'canaryWithdrawn'],
+  ...['routeSwitched', 'edgesConfirmed', 'failed', 'cancelled'],
 ];
 const next = (state: DeploymentState, event: string): string | undefined =>
   (TRANSITIONS[state] as Partial<Record<string, DeploymentState>>)[event];
@@ -78,16 +69,8 @@ describe('The states of a deployment', () => {
 
   it('callers see six statuses, and four steps', () => {
     expect(DEPLOYMENT_STATES.map(statusOf)).to.deep.equal([
-      'queued',
-      'building',
-      'releasing',
-      'releasing',
-      'releasing',
-      'releasing',
-      'releasing',
-      'live',
-      'failed',
-      'cancelled',
+      ...['queued', 'building', 'releasing', 'releasing', 'releasing', 'releasing', 'releasing', 'live'],
+      ...['failed', 'cancelled'],
     ]);
     expect(STEP_OF).to.deep.equal({
       queued: 'queued',

@@ -1,11 +1,11 @@
-import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { freeName } from '../../../../shared/operator/install/copy-package.js';
 import { keepSettings, parseSettings, settingsText } from '../../../../shared/operator/install/settings-file.js';
 import { unitFiles } from '../../../../shared/operator/install/units.js';
 import { reasonAgainst } from '../../../../shared/operator/install/upgrade.js';
+import { useFolders } from '../../../support/folders.js';
 
 const PROCESSES = ['api', 'worker', 'edge'].map((name) => ({ name, command: `node --flag dist/${name}.js` }));
 const INSTALLATION = {
@@ -14,6 +14,7 @@ const INSTALLATION = {
 };
 
 describe('Installing the platform', () => {
+  const newFolder = useFolders();
   it('makes a unit of each process, sockets for two, and one of PostgreSQL if it comes along', () => {
     const embedded = unitFiles(INSTALLATION, PROCESSES);
     expect(Object.keys(embedded)).to.have.members([
@@ -37,23 +38,19 @@ describe('Installing the platform', () => {
   });
 
   it('keeps the settings that exist, and makes a key once', async () => {
-    const folder = await mkdtemp(join(tmpdir(), 'ranvier-settings-'));
+    const folder = await newFolder();
     const path = join(folder, 'etc/ranvier.env');
-    try {
-      const first = await keepSettings(path, { PORT: '3000' });
-      expect(first).to.include({ PORT: '3000' });
-      expect(Buffer.from(first.SECRETS_KEY ?? '', 'base64')).to.have.length(32);
-      expect((await stat(path)).mode & 0o777).to.equal(0o600);
-      await writeFile(path, `${await readFile(path, 'utf8')}EDGE=caddy`);
-      expect(await keepSettings(path, { PORT: '1', DATA_DIR: '/a b' })).to.deep.equal({
-        ...first,
-        EDGE: 'caddy',
-        DATA_DIR: '/a b',
-      });
-      expect(parseSettings(await readFile(path, 'utf8'))).to.include({ PORT: '3000', EDGE: 'caddy', DATA_DIR: '/a b' });
-    } finally {
-      await rm(folder, { recursive: true });
-    }
+    const first = await keepSettings(path, { PORT: '3000' });
+    expect(first).to.include({ PORT: '3000' });
+    expect(Buffer.from(first.SECRETS_KEY ?? '', 'base64')).to.have.length(32);
+    expect((await stat(path)).mode & 0o777).to.equal(0o600);
+    await writeFile(path, `${await readFile(path, 'utf8')}EDGE=caddy`);
+    expect(await keepSettings(path, { PORT: '1', DATA_DIR: '/a b' })).to.deep.equal({
+      ...first,
+      EDGE: 'caddy',
+      DATA_DIR: '/a b',
+    });
+    expect(parseSettings(await readFile(path, 'utf8'))).to.include({ PORT: '3000', EDGE: 'caddy', DATA_DIR: '/a b' });
     expect(() => settingsText({ DATABASE_URL: "a'b" })).to.throw("DATABASE_URL must not contain ' or a line break");
   });
 

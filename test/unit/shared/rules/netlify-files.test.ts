@@ -1,5 +1,4 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { compileMove, matchMove } from '../../../../shared/rules/moves.js';
@@ -7,6 +6,7 @@ import { matchPath, rulePath } from '../../../../shared/rules/path-pattern.js';
 import { readSiteRules } from '../../../../workers/builders/result/site-rules.js';
 import { changedHeaders } from '../../../../workers/edge/rules/header-changes.js';
 import { compileRules } from '../../../../workers/edge/rules/rule-set.js';
+import { useFolders } from '../../../support/folders.js';
 
 /** The text of `_redirects`, a request, and the answer: status, `!` and target, or null if no rule matches. */
 const REDIRECTS: [string, string, string | null][] = [
@@ -150,11 +150,11 @@ const HEADERS: [string, string, Record<string, string>][] = [
 ];
 
 describe("a site's rules, as Netlify documents them", () => {
+  const newFolder = useFolders();
   let folder: string;
   before(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'ranvier-rules-'));
+    folder = await newFolder();
   });
-  after(() => rm(folder, { recursive: true, force: true }));
 
   async function read(redirects: string, headers: string) {
     await writeFile(join(folder, '_redirects'), redirects);

@@ -33,18 +33,9 @@ describe('An SSH address', () => {
 
   it('has no password, no option and nothing for a shell', () => {
     const refused = [
-      'ssh://-oProxyCommand=touch%20x/x',
-      'ssh://git@-oProxyCommand=x/x',
-      '-oProxyCommand=x@host:x',
-      'git@-x:y',
-      'ssh://git:secret@host/x',
-      'ssh://host/x',
-      'ssh://git@host/',
-      'ssh://git@host/-x',
-      'ssh://git@host/$(x)',
-      "ssh://git@host/'x'",
-      'ssh://git@host/`x`',
-      'git@host:x y',
+      ...['ssh://-oProxyCommand=touch%20x/x', 'ssh://git@-oProxyCommand=x/x', '-oProxyCommand=x@host:x'],
+      ...['git@-x:y', 'ssh://git:secret@host/x', 'ssh://host/x', 'ssh://git@host/', 'ssh://git@host/-x'],
+      ...['ssh://git@host/$(x)', "ssh://git@host/'x'", 'ssh://git@host/`x`', 'git@host:x y'],
       'ssh://git@host/x?y',
     ];
     for (const address of refused) {

@@ -5,29 +5,11 @@ import { mountPathProblem } from '../../../../shared/volumes/model.js';
 describe('Paths of volumes', () => {
   it('are absolute, have no . and .., and hide neither the system nor the platform', () => {
     const bad = [
-      '',
-      'data',
-      './data',
-      '/',
-      '//data',
-      '/data/',
-      '/data//x',
-      '/a/../b',
-      '/a/./b',
-      '/..',
-      '/etc',
+      ...['', 'data', './data', '/', '//data', '/data/', '/data//x', '/a/../b', '/a/./b', '/..', '/etc'],
       '/etc/x',
     ];
     const system = [
-      '/usr/local',
-      '/lib64',
-      '/boot/x',
-      '/run/x',
-      '/var/run/x',
-      '/dev/sda',
-      '/proc/1',
-      '/sys/fs',
-      '/bin',
+      ...['/usr/local', '/lib64', '/boot/x', '/run/x', '/var/run/x', '/dev/sda', '/proc/1', '/sys/fs', '/bin'],
       '/sbin',
     ];
     const own = ['/mnt', '/mnt/app', '/mnt/home', '/mnt/home/x', '/mnt/tools/x', '/mnt/node', '/mnt/node1/x', '/.init'];
@@ -36,14 +18,7 @@ describe('Paths of volumes', () => {
 
   it('may be anywhere else', () => {
     for (const path of [
-      '/data',
-      '/srv/x',
-      '/opt/x',
-      '/var/lib/x',
-      '/home/x',
-      '/mnt/app/storage',
-      '/etcetera',
-      '/library',
+      ...['/data', '/srv/x', '/opt/x', '/var/lib/x', '/home/x', '/mnt/app/storage', '/etcetera', '/library'],
     ]) {
       expect(mountPathProblem(path, []), path).to.equal(null);
     }

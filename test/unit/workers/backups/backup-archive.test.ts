@@ -1,6 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto';
-import { mkdir, mkdtemp, open, readdir, readFile, rm, truncate, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { mkdir, open, readdir, readFile, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
@@ -10,6 +9,7 @@ import { pack } from 'tar-stream';
 import { EncryptArchive, newArchiveKey } from '../../../../workers/backups/archive-cipher.js';
 import { ArchiveWriter, type Manifest } from '../../../../workers/backups/backup-archive.js';
 import { unpackArchive } from '../../../../workers/backups/read-archive.js';
+import { useFolders } from '../../../support/folders.js';
 
 const NEVER = new AbortController().signal;
 const SEALED = Buffer.from('the sealed key');
@@ -23,6 +23,7 @@ const ABOUT = {
 } as const satisfies Omit<Manifest, 'format' | 'folders' | 'files'>;
 
 describe('An archive', () => {
+  const newFolder = useFolders();
   let folder: string;
   const key = newArchiveKey();
   const large = randomBytes(1_000_003);
@@ -30,7 +31,7 @@ describe('An archive', () => {
   let targets = 0;
 
   before(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'ranvier-archive-'));
+    folder = await newFolder();
     await writeFile(join(folder, 'large'), large);
     await writeFile(join(folder, 'empty'), '');
     archive = await write(async (writer) => {
@@ -41,7 +42,6 @@ describe('An archive', () => {
       await writer.finish(ABOUT);
     });
   });
-  after(() => rm(folder, { recursive: true, force: true }));
 
   async function write(work: (writer: ArchiveWriter) => Promise<void>): Promise<Buffer> {
     const writer = new ArchiveWriter();
@@ -134,38 +134,19 @@ describe('An archive', () => {
 
   it('is refused if its files are not exactly those of its manifest', async () => {
     const sha256 = createHash('sha256').update('text').digest('hex');
-    const manifest = JSON.stringify({ format: 1, ...ABOUT, folders: [], files: [{ name: 'a', size: 4, sha256 }] });
-    const whole: [string, string][] = [
-      ['a', 'text'],
-      ['manifest.json', manifest],
+    const manifest: [string, string] = [
+      'manifest.json',
+      JSON.stringify({ format: 1, ...ABOUT, folders: [], files: [{ name: 'a', size: 4, sha256 }] }),
     ];
+    const whole = [['a', 'text'], manifest] as [string, string][];
     expect(await problem(unpack(await crafted(whole)))).to.equal('no problem');
     for (const [entries, said] of [
       [[['a', 'text']], /has no manifest/],
-      [[['manifest.json', manifest]], /a is missing/],
-      [
-        [
-          ['a', 'next'],
-          ['manifest.json', manifest],
-        ],
-        /a is not what the manifest says/,
-      ],
-      [
-        [
-          ['a', 'text'],
-          ['b', 'text'],
-          ['manifest.json', manifest],
-        ],
-        /files that the manifest does not name/,
-      ],
+      [[manifest], /a is missing/],
+      [[['a', 'next'], manifest], /a is not what the manifest says/],
+      [[['a', 'text'], ['b', 'text'], manifest], /files that the manifest does not name/],
       [[...whole, ['b', 'text']], /goes on after its manifest/],
-      [
-        [
-          ['a', '/etc/passwd', 'symlink'],
-          ['manifest.json', manifest],
-        ],
-        /holds a, which is no plain file/,
-      ],
+      [[['a', '/etc/passwd', 'symlink'], manifest], /holds a, which is no plain file/],
     ] as [[string, string, 'symlink'?][], RegExp][]) {
       expect(await problem(unpack(await crafted(entries)))).to.match(said);
     }

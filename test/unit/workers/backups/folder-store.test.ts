@@ -1,31 +1,27 @@
-import { mkdtemp, readdir, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { expect } from 'chai';
 import { FolderStore } from '../../../../workers/backups/folder-store.js';
 import { assertRoom, checkFolder } from '../../../../workers/backups/work-folders.js';
+import { useFolders } from '../../../support/folders.js';
+import { messageOf } from '../../../support/outcomes.js';
 
 const NEVER = new AbortController().signal;
 
 describe('The folder of archives', () => {
+  const newFolder = useFolders();
   let dataDir: string;
   let store: FolderStore;
 
   beforeEach(async () => {
-    dataDir = await mkdtemp(join(tmpdir(), 'ranvier-folder-store-'));
+    dataDir = await newFolder();
     store = new FolderStore(dataDir, 'host');
   });
-  afterEach(() => rm(dataDir, { recursive: true, force: true }));
 
   const write = (name: string, content: string, signal = NEVER) => store.write(name, Readable.from([content]), signal);
   const names = async (prefix: string) => (await store.list(prefix)).map(({ name }) => name).sort();
-  const failure = (work: Promise<unknown>) =>
-    work.then(
-      () => 'no failure',
-      (error: Error) => error.message,
-    );
 
   it('belongs to its host, returns the size, and reads an archive before and after it is published', async () => {
     expect(store.id).to.equal('folder:host');
@@ -38,7 +34,7 @@ describe('The folder of archives', () => {
   });
 
   it('keeps nothing of a write that was given up', async () => {
-    expect(await failure(write('service/backup-1', 'content', AbortSignal.abort(new Error('given up'))))).to.equal(
+    expect(await messageOf(write('service/backup-1', 'content', AbortSignal.abort(new Error('given up'))))).to.equal(
       'given up',
     );
     expect(await readdir(join(dataDir, 'backups/service'))).to.deep.equal([]);
@@ -53,12 +49,12 @@ describe('The folder of archives', () => {
     for (const name of await names('one')) await store.remove(name);
     expect(await readdir(join(dataDir, 'backups'))).to.deep.equal(['two']);
     await store.remove('one/a-1');
-    expect(await failure(store.read('one/a-1'))).to.match(/not in the backup store any more/);
+    expect(await messageOf(store.read('one/a-1'))).to.match(/not in the backup store any more/);
   });
 
   it('is not filled by a backup for which the disk has no room', async () => {
     await assertRoom(dataDir, 0, 'a test');
-    expect(await failure(assertRoom(dataDir, 2 ** 60, 'a test'))).to.match(
+    expect(await messageOf(assertRoom(dataDir, 2 ** 60, 'a test'))).to.match(
       /too full: a test needs up to 1099511627776.0 MB/,
     );
   });

@@ -1,6 +1,5 @@
-import { link, mkdir, mkdtemp, readFile, rename, rm, symlink, truncate, writeFile } from 'node:fs/promises';
-import { type AddressInfo, createServer, type Server } from 'node:net';
-import { tmpdir } from 'node:os';
+import { link, mkdir, readFile, rename, rm, symlink, truncate, writeFile } from 'node:fs/promises';
+import { createServer, type Server } from 'node:net';
 import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { gunzipSync } from 'node:zlib';
@@ -9,18 +8,22 @@ import { DecryptArchive, newArchiveKey } from '../../../../workers/backups/archi
 import { ArchiveWriter } from '../../../../workers/backups/backup-archive.js';
 import { copyRedis } from '../../../../workers/backups/redis-source.js';
 import { localFiles } from '../../../../workers/backups/server-files.js';
+import { useFolders } from '../../../support/folders.js';
+import { listen } from '../../../support/http.js';
+import { messageOf } from '../../../support/outcomes.js';
 
 const KEY = newArchiveKey();
 const NEVER = new AbortController().signal;
 const SECRET = 'SECRETS_KEY=abc';
 
 describe('The backup of a volume that its tenant has prepared', () => {
+  const newFolder = useFolders();
   let dataDir: string;
   let data: string;
   let victim: string;
 
   beforeEach(async () => {
-    dataDir = await mkdtemp(join(tmpdir(), 'ranvier-hostile-'));
+    dataDir = await newFolder();
     data = join(dataDir, 'data');
     victim = join(dataDir, 'victim');
     await mkdir(join(data, 'base'), { recursive: true });
@@ -28,15 +31,11 @@ describe('The backup of a volume that its tenant has prepared', () => {
     await mkdir(victim);
     await writeFile(join(victim, 'file'), SECRET);
   });
-  afterEach(() => rm(dataDir, { recursive: true, force: true }));
 
   /** Returns the content of the archive that `fill` writes, and the error of `fill`. */
   async function archived(fill: (archive: ArchiveWriter) => Promise<unknown>, archive = new ArchiveWriter()) {
     const content = buffer(archive.stream(KEY, Buffer.from('sealed'))).catch(() => null);
-    const error = await fill(archive).then(
-      () => '',
-      (reason: Error) => reason.message,
-    );
+    const error = await messageOf(fill(archive));
     if (error !== '') archive.fail(new Error(error));
     else await archive.finish({ kind: 'redis', version: '', serviceId: 's', backupId: 'b', createdAt: '', facts: {} });
     const whole = await content;
@@ -102,10 +101,7 @@ describe('The backup of a volume that its tenant has prepared', () => {
   it('ends if a folder has more entries than an archive, while it is listed', async () => {
     const files = await localFiles(data, 10);
     for (let n = 0; n < 20; n++) await writeFile(join(data, `more-${n}`), '');
-    const error = await files.list('').then(
-      () => '',
-      (reason: Error) => reason.message,
-    );
+    const error = await messageOf(files.list(''));
     await files.close();
     expect(error).to.contain('10 files');
   });
@@ -120,8 +116,7 @@ describe('The backup of a volume that its tenant has prepared', () => {
           for (const command of chunk.toString().split(/^\*/m).slice(1)) peer.write(answerTo(command));
         });
       });
-      await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-      ({ port } = server.address() as AddressInfo);
+      port = await listen(server);
     });
     after(() => server.close());
 

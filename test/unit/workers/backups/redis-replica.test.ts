@@ -1,7 +1,8 @@
-import { once } from 'node:events';
-import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
+import { createServer, type Server, type Socket } from 'node:net';
 import { expect } from 'chai';
 import { RedisReplica } from '../../../../workers/backups/redis-replica.js';
+import { listen } from '../../../support/http.js';
+import { failureOf, messageOf } from '../../../support/outcomes.js';
 
 const USER = { user: 'platform', password: 'the password' };
 const AUTH = '*3\r\n$4\r\nAUTH\r\n$8\r\nplatform\r\n$12\r\nthe password\r\n';
@@ -10,6 +11,7 @@ const SYNC = '*1\r\n$4\r\nSYNC\r\n';
 /** A Redis server as a replica sees it. It sends the next answer for each request. */
 describe('A connection for a snapshot of redis', () => {
   let server: Server;
+  let port: number;
   let received: string;
   let answers: string[];
   const sockets: Socket[] = [];
@@ -23,8 +25,8 @@ describe('A connection for a snapshot of redis', () => {
         received += chunk.toString();
         socket.write(answers.shift() ?? '');
       });
-    }).listen(0, '127.0.0.1');
-    await once(server, 'listening');
+    });
+    port = await listen(server);
   });
   afterEach(() => {
     for (const socket of sockets.splice(0)) socket.destroy();
@@ -32,12 +34,7 @@ describe('A connection for a snapshot of redis', () => {
   });
 
   const connect = (signal = new AbortController().signal) =>
-    RedisReplica.connect({ host: '127.0.0.1', port: (server.address() as AddressInfo).port, ...USER }, signal);
-  const failure = (work: Promise<unknown>) =>
-    work.then(
-      () => 'no failure',
-      (error: Error) => `${error.name}: ${error.message}`,
-    );
+    RedisReplica.connect({ host: '127.0.0.1', port, ...USER }, signal);
 
   it('signs in, and reads the size after empty lines, then the snapshot', async () => {
     answers = ['+OK\r\n', '\n\n$11\r\nREDIS'];
@@ -53,7 +50,7 @@ describe('A connection for a snapshot of redis', () => {
 
   it('is refused if the server does not take the user', async () => {
     answers = ['-WRONGPASS invalid username\r\n'];
-    expect(await failure(connect())).to.match(/refuses the platform's user: -WRONGPASS/);
+    expect(await messageOf(connect())).to.match(/refuses the platform's user: -WRONGPASS/);
   });
 
   it('fails if the server sends something else than a size, or a line without end', async () => {
@@ -65,7 +62,7 @@ describe('A connection for a snapshot of redis', () => {
       answers = ['+OK\r\n', answer];
       const replica = await connect();
       replica.sync();
-      expect(await failure(replica.size()), answer.slice(0, 20)).to.match(said);
+      expect(String(await failureOf(replica.size())), answer.slice(0, 20)).to.match(said);
       replica.close();
     }
   });
@@ -74,11 +71,11 @@ describe('A connection for a snapshot of redis', () => {
     answers = ['+OK\r\n'];
     const closed = await connect();
     sockets[0]?.end();
-    expect(await failure(closed.size())).to.match(/closed the connection/);
+    expect(await messageOf(closed.size())).to.match(/closed the connection/);
     answers = ['+OK\r\n'];
     const copy = new AbortController();
     const given = await connect(copy.signal);
     copy.abort();
-    expect(await failure(given.size())).to.match(/the copy was given up/);
+    expect(await messageOf(given.size())).to.match(/the copy was given up/);
   });
 });

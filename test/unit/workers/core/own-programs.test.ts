@@ -1,20 +1,20 @@
-import { chmod, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { chmod, mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { ownFolders } from '../../../../workers/core/own-programs.js';
+import { useFolders } from '../../../support/folders.js';
 
 describe("The platform's own programs", () => {
+  const newFolder = useFolders();
   let root: string;
   before(async () => {
-    root = await mkdtemp(join(tmpdir(), 'ranvier-own-'));
+    root = await newFolder();
     for (const program of ['carried/bin/node', 'machine/bin/node', 'machine/bin/npm', 'only-npm/npm']) {
       await mkdir(join(root, program, '..'), { recursive: true });
       await writeFile(join(root, program), '');
       await chmod(join(root, program), 0o755);
     }
   });
-  after(() => rm(root, { recursive: true }));
 
   const folders = (node: string, path: string[], home = '/home/ada') =>
     ownFolders(join(root, node), path.map((name) => join(root, name)).join(':'), home).map((path) =>

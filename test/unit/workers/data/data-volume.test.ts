@@ -1,21 +1,21 @@
 import { execFileSync } from 'node:child_process';
-import { chown, link, mkdir, mkdtemp, readdir, rename, rm, stat, symlink, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { chown, link, mkdir, readdir, rename, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { DataVolume } from '../../../../workers/data/data-volume.js';
+import { useFolders } from '../../../support/folders.js';
 
 const SERVICE = '01a20226-de96-73e7-b4c7-183e263599aa';
 
 describe('The volume of a data service', () => {
+  const newFolder = useFolders();
   let dataDir: string;
   let volume: DataVolume;
 
   beforeEach(async () => {
-    dataDir = await mkdtemp(join(tmpdir(), 'ranvier-volume-'));
+    dataDir = await newFolder();
     volume = new DataVolume({ dataDir, log: { warn: () => undefined } as never }, SERVICE);
   });
-  afterEach(() => rm(dataDir, { recursive: true, force: true }));
 
   /** Fills a folder as the server would: with files of the folder's owner. */
   const fill = (version: string) => async (folder: string) => {

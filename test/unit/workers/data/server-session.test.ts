@@ -1,12 +1,15 @@
-import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
+import { createServer, type Server, type Socket } from 'node:net';
 import { expect } from 'chai';
 import { withSession } from '../../../../workers/data/server-session.js';
 import { asAdmin } from '../../../../workers/data/settle-postgres.js';
+import { listen } from '../../../support/http.js';
+import { messageOf } from '../../../support/outcomes.js';
 
 const PASSWORD = 'the password of the platform';
 
 describe('A session on a server that is not PostgreSQL', () => {
   let server: Server;
+  let port: number;
   let received: string;
   let serve: (peer: Socket) => void;
 
@@ -19,17 +22,16 @@ describe('A session on a server that is not PostgreSQL', () => {
       });
       peer.once('data', () => serve(peer));
     });
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    port = await listen(server);
   });
   afterEach(() => server.close());
 
-  const address = () => ({ host: '127.0.0.1', port: (server.address() as AddressInfo).port, password: PASSWORD });
+  const address = () => ({ host: '127.0.0.1', port, password: PASSWORD });
   const ask = (signal = new AbortController().signal) =>
-    withSession({ ...address(), user: 'admin', database: 'postgres' }, { signal }, (client) =>
-      client.query('select 1'),
-    ).then(
-      () => 'no problem',
-      (error: Error) => error.message,
+    messageOf(
+      withSession({ ...address(), user: 'admin', database: 'postgres' }, { signal }, (client) =>
+        client.query('select 1'),
+      ),
     );
   /** Builds a message of PostgreSQL's protocol. */
   const message = (type: string, ...content: (number | string)[]) => {

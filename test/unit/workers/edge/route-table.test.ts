@@ -8,15 +8,7 @@ import {
   routesOf,
   updateTable,
 } from '../../../../workers/edge/route-table.js';
-
-const MANIFEST: ImageManifest = {
-  type: 'process',
-  runtime: 'node',
-  startCommand: 'node server.js',
-  workingDirectory: '',
-  publishDirectory: '',
-  environment: {},
-};
+import { MANIFEST } from '../../../support/fixtures.js';
 
 function facts(overrides: Partial<RouteFacts> = {}): RouteFacts {
   return {

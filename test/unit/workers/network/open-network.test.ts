@@ -1,18 +1,16 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { Writable } from 'node:stream';
 import { expect } from 'chai';
 import { pino } from 'pino';
 import { loadConfig } from '../../../../shared/core/config.js';
 import { openNetwork } from '../../../../workers/network/open-network.js';
+import { useFolders } from '../../../support/folders.js';
 
 describe('The network of a host that gives no namespaces', () => {
+  const newFolder = useFolders();
   let dataDir: string;
   before(async () => {
-    dataDir = await mkdtemp(join(tmpdir(), 'ranvier-open-network-'));
+    dataDir = await newFolder();
   });
-  after(() => rm(dataDir, { recursive: true }));
 
   const open = async (network: string | undefined) => {
     const lines: string[] = [];

@@ -1,20 +1,20 @@
-import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { REST_MS } from '../../../../workers/network/network-model.js';
 import { SlotFiles } from '../../../../workers/network/slot-files.js';
+import { useFolders } from '../../../support/folders.js';
 
 describe('The slots of a host', () => {
+  const newFolder = useFolders();
   let folder: string;
   let slots: SlotFiles;
 
   beforeEach(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'ranvier-slots-'));
+    folder = await newFolder();
     slots = new SlotFiles(folder);
     await slots.prepare();
   });
-  afterEach(() => rm(folder, { recursive: true }));
 
   const claim = (id: string, use: 'application' | 'build' = 'application') =>
     slots.claim({ id, name: `rv${id}`, scope: 'environment-e', use, hostName: id });

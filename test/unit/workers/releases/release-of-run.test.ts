@@ -2,34 +2,14 @@ import { expect } from 'chai';
 import { DEFAULT_CONFIGURATION } from '../../../../shared/services/configuration.js';
 import { releaseOfRun, withoutSearchPath } from '../../../../workers/releases/release-of-run.js';
 import type { ReleaseSpec } from '../../../../workers/runtime/runtime-driver.js';
+import { releaseSpec } from '../../../support/fixtures.js';
 
 const PATH = 'export PATH="$PWD/node_modules/.bin:$PATH"; ';
 
 function release(startCommand: string, releaseCommand?: string): ReleaseSpec {
-  const folders = { workingDirectory: '', publishDirectory: '', environment: {} };
-  return {
-    deploymentId: 'deployment',
-    serviceId: 'service',
-    workspaceId: 'workspace',
-    userNumber: 1,
-    kind: 'web',
-    slug: 'shop',
-    environmentId: null,
-    configuration: { ...DEFAULT_CONFIGURATION, plan: 'starter' },
-    image: {
-      id: 'image',
-      digest: 'd',
-      manifest: {
-        type: 'process',
-        runtime: 'node',
-        startCommand,
-        shownCommand: 'next start',
-        ...(releaseCommand === undefined ? {} : { releaseCommand }),
-        ...folders,
-      },
-    },
-    environment: {},
-  };
+  const configuration = { ...DEFAULT_CONFIGURATION, plan: 'starter' } as const;
+  const commands = { startCommand, shownCommand: 'next start' };
+  return releaseSpec({ configuration }, releaseCommand === undefined ? commands : { ...commands, releaseCommand });
 }
 
 describe('The release of a run', () => {

@@ -1,22 +1,10 @@
 import { expect } from 'chai';
 import { describeRuntime, type ReplicaFacts, restartDelayMs } from '../../../../workers/replicas/model.js';
+import { replicaRow } from '../../../support/fixtures.js';
 
 const NOW = new Date('2026-01-01T00:00:00Z');
 
-function replica(changes: Partial<ReplicaFacts> = {}): ReplicaFacts {
-  return {
-    generation: 1,
-    position: 1,
-    desired: 'running',
-    state: 'ready',
-    ready_at: NOW,
-    exit_detail: '',
-    health_answer: '',
-    next_start_at: null,
-    replaces: null,
-    ...changes,
-  };
-}
+const replica = (changes: Partial<ReplicaFacts> = {}): ReplicaFacts => replicaRow(NOW, changes);
 
 describe('The summary of a release', () => {
   it('counts what is ready', () => {

@@ -1,8 +1,8 @@
-import { once } from 'node:events';
 import { createServer as createHttpServer } from 'node:http';
-import { type AddressInfo, createServer, type Server } from 'node:net';
+import { createServer, type Server } from 'node:net';
 import { expect } from 'chai';
 import { HangDetector } from '../../../../workers/runtime/hang-detector.js';
+import { listen } from '../../../support/http.js';
 import { eventually } from '../../../support/processes.js';
 
 describe('The liveness of an application without a health check path', () => {
@@ -13,9 +13,7 @@ describe('The liveness of an application without a health check path', () => {
 
   async function target(server: Server) {
     open.push(server);
-    server.listen(0, '127.0.0.1');
-    await once(server, 'listening');
-    return { address: '127.0.0.1', port: (server.address() as AddressInfo).port, host: 'shop.localhost' };
+    return { address: '127.0.0.1', port: await listen(server), host: 'shop.localhost' };
   }
 
   it('is lost if the port accepts and nothing ever answers, and found again with the next answer', async () => {

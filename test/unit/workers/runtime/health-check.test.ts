@@ -1,12 +1,14 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server } from 'node:http';
-import { type AddressInfo, createServer as createTcpServer } from 'node:net';
+import { createServer as createTcpServer } from 'node:net';
 import { mock } from 'node:test';
 import { expect } from 'chai';
 import { checkHealth } from '../../../../workers/runtime/health-check.js';
+import { listen } from '../../../support/http.js';
 
 describe('A health check', () => {
   let server: Server;
+  let serverPort: number;
   let status = 200;
   let asked: IncomingMessage[] = [];
 
@@ -15,15 +17,14 @@ describe('A health check', () => {
       asked.push(request);
       response.writeHead(status, { location: '/elsewhere' }).end('body');
     });
-    server.listen(0, '127.0.0.1');
-    await once(server, 'listening');
+    serverPort = await listen(server);
   });
   beforeEach(() => {
     asked = [];
   });
   after(() => server.close());
 
-  function check(path = '/healthz', port = (server.address() as AddressInfo).port) {
+  function check(path = '/healthz', port = serverPort) {
     return checkHealth({ address: '127.0.0.1', port, path, host: 'shop.localhost' });
   }
 
@@ -57,9 +58,8 @@ describe('A health check', () => {
   });
 
   it('fails when nothing listens, with a path and without', async () => {
-    const free = createServer().listen(0, '127.0.0.1');
-    await once(free, 'listening');
-    const { port } = free.address() as AddressInfo;
+    const free = createServer();
+    const port = await listen(free);
     free.close();
     await once(free, 'close');
     for (const path of ['/healthz', '']) {
@@ -72,11 +72,11 @@ describe('A health check', () => {
   });
 
   it('fails after two seconds without an answer', async () => {
-    const silent = createTcpServer().listen(0, '127.0.0.1');
-    await once(silent, 'listening');
+    const silent = createTcpServer();
+    const port = await listen(silent);
     mock.timers.enable({ apis: ['setTimeout'] });
     try {
-      const late = check('/healthz', (silent.address() as AddressInfo).port);
+      const late = check('/healthz', port);
       mock.timers.tick(2_000);
       const answer = 'GET /healthz got no answer within 2 s';
       expect(await late).to.deep.equal({ healthy: false, kind: 'no-answer', answer });

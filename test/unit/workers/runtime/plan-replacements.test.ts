@@ -8,33 +8,14 @@ import {
   replacementDelayMs,
   replacementMessage,
 } from '../../../../workers/runtime/plan-replacements.js';
+import { replicaRow } from '../../../support/fixtures.js';
 
 const NOW = Date.parse('2026-01-01T12:00:00Z');
 const ago = (seconds: number) => new Date(NOW - seconds * 1000);
 const START_MS = 60_000;
 
-function replica(changes: Partial<ReplicaRow> = {}): ReplicaRow {
-  return {
-    id: 'a',
-    deployment_id: 'release',
-    generation: 1,
-    position: 1,
-    desired: 'running',
-    state: 'ready',
-    exit_detail: '',
-    next_start_at: null,
-    ready_at: ago(3000),
-    started_at: ago(3000),
-    created_at: ago(3000),
-    failing_since: null,
-    health_answer: '',
-    replace_at: null,
-    replacements: 0,
-    surge_failed: false,
-    replaces: null,
-    ...changes,
-  } as ReplicaRow;
-}
+const replica = (changes: Partial<ReplicaRow> = {}) =>
+  replicaRow(ago(3000), { id: 'a', deployment_id: 'release', created_at: ago(3000), ...changes });
 
 /** Builds a replica that has failed for too long. */
 const failing = (changes: Partial<ReplicaRow> = {}) =>

@@ -1,14 +1,15 @@
-import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { mkdir, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { assertMountPaths } from '../../../../workers/sandbox/mount-paths.js';
 import type { Mount } from '../../../../workers/sandbox/sandbox-plan.js';
+import { useFolders } from '../../../support/folders.js';
 
 describe('The mount path of a volume', () => {
+  const newFolder = useFolders();
   let folder: string;
   before(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'ranvier-mount-paths-'));
+    folder = await newFolder();
     for (const name of ['root/var/real', 'upper/data', 'lower/data/inner', 'other']) {
       await mkdir(join(folder, name), { recursive: true });
     }
@@ -16,7 +17,6 @@ describe('The mount path of a volume', () => {
     await symlink('real', join(folder, 'root/var/link'));
     await writeFile(join(folder, 'init'), '');
   });
-  after(() => rm(folder, { recursive: true }));
 
   async function problem(...paths: string[]): Promise<string | null> {
     const layers = [`lowerdir=${join(folder, 'other')}:${join(folder, 'lower')}`, `upperdir=${join(folder, 'upper')}`];

@@ -1,10 +1,11 @@
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { freeRange, idRanges, protectLinks } from '../../../../workers/sandbox/service-users.js';
+import { useFolders } from '../../../support/folders.js';
 
 describe('Users of hosted services', () => {
+  const newFolder = useFolders();
   it('begin at 300000 if those are free', () => {
     expect(freeRange([])).to.equal(300_000);
     expect(freeRange(idRanges('root:100000:65536\ndockremap:165536:65536\n'))).to.equal(300_000);
@@ -19,14 +20,13 @@ describe('Users of hosted services', () => {
   });
 
   it('take no files of the host by hard links: the kernel refuses those, or the worker does not start', async () => {
-    const folder = await mkdtemp(join(tmpdir(), 'ranvier-links-'));
+    const folder = await newFolder();
     const setting = join(folder, 'protected_hardlinks');
     await writeFile(setting, '0\n');
     await protectLinks(setting);
     expect(await readFile(setting, 'utf8')).to.equal('1');
     const problem = await protectLinks(folder).catch(({ message }: Error) => message);
     expect(problem).to.contain('sysctl fs.protected_hardlinks=1');
-    await rm(folder, { recursive: true });
   });
 
   it('are refused if every range is taken, and lines that are none are left out', () => {

@@ -1,4 +1,5 @@
 import { expect } from 'chai';
+import type { HostContents } from '../../../../shared/workers/store.js';
 import { sweepDefinitions } from '../../../../workers/sweeps/sweep-definitions.js';
 import { type SweepDefinition, Sweeps } from '../../../../workers/sweeps/sweeps.js';
 import type { JobDeps } from '../../../../workers/worker-deps.js';
@@ -8,13 +9,15 @@ describe('Sweeps', () => {
   let lines: string[];
   let counted: [string, number][];
   const leadership = { leading: false };
+  let contents: HostContents | null;
   let sweeps: Sweeps;
 
   beforeEach(() => {
-    [runs, lines, counted] = [0, [], []];
+    [runs, lines, counted, contents] = [0, [], [], null];
     const write = (_: object, line: string) => void lines.push(line);
     sweeps = new Sweeps([], {
       leadership,
+      contents: () => contents,
       log: { info: write, warn: write } as never,
       countRepairs: async (name, repairs) => void counted.push([name, repairs]),
     });
@@ -46,6 +49,17 @@ describe('Sweeps', () => {
       leadership.leading = leading;
       await sweeps.run(definition({ scope: 'host' }));
     }
+    expect(runs).to.equal(2);
+  });
+
+  it('of what the host has not do not run, once a heartbeat has said so', async () => {
+    const mine = definition({ scope: 'host', of: 'volumes' });
+    await sweeps.run(mine);
+    contents = { volumes: false, databases: true, releasesToStart: true };
+    await sweeps.run(mine);
+    expect(runs).to.equal(1);
+    contents = { ...contents, volumes: true };
+    await sweeps.run(mine);
     expect(runs).to.equal(2);
   });
 
@@ -107,6 +121,7 @@ describe('Sweeps', () => {
       'service-volumes': 'host',
       'ended-jobs': 'platform',
       away: 'platform',
+      'idle-releases': 'platform',
     });
   });
 });

@@ -4,10 +4,10 @@ import { queueBackup, queueRestore, removeBackup } from '../../../../../api/reso
 import { type BackupRow, MAX_MANUAL_BACKUPS } from '../../../../../shared/backups/model.js';
 import { abandonBackups } from '../../../../../shared/backups/store.js';
 import type { Db, Transaction } from '../../../../../shared/core/database/database-client.js';
-import { insertOperation } from '../../../../../shared/operations/store.js';
 import type { CommandDeps } from '../../../../../shared/secrets/command-deps.js';
 import type { ServiceRow } from '../../../../../shared/services/rows.js';
-import { makeService } from '../../../../support/factories.js';
+import { makeOperation, makeRun, makeService } from '../../../../support/factories.js';
+import { codeOf } from '../../../../support/outcomes.js';
 import { useTestDatabase } from '../../../../support/postgres.js';
 import { newDeployment, pretendLive } from '../../../../support/records.js';
 
@@ -24,27 +24,14 @@ describe('Backups on demand', () => {
 
   const deps = (changes = {}) =>
     ({ config: { hostingEnabled: true, runtime: 'process', ...changes } }) as unknown as CommandDeps;
-  const done = async (work: (trx: Transaction) => Promise<unknown>): Promise<string> =>
-    db.transaction(work).then(
-      () => 'done',
-      ({ code }) => code,
-    );
+  const done = (work: (trx: Transaction) => Promise<unknown>) => codeOf(db.transaction(work));
   const queue = (changes = {}) => done((trx) => queueBackup(trx, deps(changes), { service, actor: '' }));
   const pausing = () => done((trx) => queueBackup(trx, deps(), { service, actor: '', pause: true }));
   const restore = (backupId: string) =>
     done((trx) => queueRestore(trx, deps(), { service, from: service, backupId, actor: '' }));
   const remove = (backupId: string) => done((trx) => removeBackup(trx, { serviceId: service.id, backupId }));
   const change = (fields: object) => db('services').where({ id: service.id }).update(fields);
-  const operation = (kind: 'restore' | 'restart', backupId?: string) =>
-    db.transaction((trx) =>
-      insertOperation(trx, {
-        workspaceId: service.workspace_id,
-        serviceId: service.id,
-        kind,
-        actor: '',
-        ...(backupId === undefined ? {} : { backupId }),
-      }),
-    );
+  const operation = (kind: 'restore' | 'restart', backupId?: string) => makeOperation(db, service, kind, backupId);
   async function backup(fields: Partial<BackupRow> = {}): Promise<string> {
     const id = uuidv7();
     const of = { workspace_id: service.workspace_id, service_id: service.id, trigger: 'manual' } as const;
@@ -81,17 +68,8 @@ describe('Backups on demand', () => {
     expect(await queue()).to.equal('conflict');
     await db('volumes').update({ host_id: uuidv7() });
     const id = await backup();
-    await db('runs').insert({
-      id: uuidv7(),
-      workspace_id: service.workspace_id,
-      service_id: service.id,
-      deployment_id: (await db('services').where({ id: service.id }).first()).live_deployment_id,
-      trigger: 'manual',
-      command: 'true',
-      max_retries: 0,
-      timeout_seconds: 60,
-      scheduled_at: new Date(),
-    });
+    const { live_deployment_id } = await db('services').where({ id: service.id }).first();
+    await makeRun(db, service, live_deployment_id);
     expect(await restore(id)).to.equal('conflict');
     expect(await pausing()).to.equal('done');
     expect(await db('backups').where({ service_id: service.id, pause: true })).to.have.lengthOf(1);

@@ -2,6 +2,7 @@ import { expect } from 'chai';
 import { createDatabase } from '../../../../../shared/core/database/database-client.js';
 import { assertMigrated, migrate } from '../../../../../shared/core/database/migrate.js';
 import { migrateQueues } from '../../../../../shared/queues/bull-pool.js';
+import { messageOf } from '../../../../support/outcomes.js';
 import { createEmptyDatabase, createTestDatabase, type TestDatabase } from '../../../../support/postgres.js';
 
 describe('migrating', () => {
@@ -12,11 +13,7 @@ describe('migrating', () => {
   after(() => empty.drop());
 
   it('an unmigrated database is refused with the command to run', async () => {
-    const refusal = await assertMigrated(empty.db).then(
-      () => null,
-      (error: Error) => error.message,
-    );
-    expect(refusal).to.match(/lacks \d+ migration.*npm run migrate/);
+    expect(await messageOf(assertMigrated(empty.db))).to.match(/lacks \d+ migration.*npm run migrate/);
   });
 
   it('several at once apply every migration exactly once', async () => {

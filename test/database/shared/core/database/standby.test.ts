@@ -3,6 +3,7 @@ import { createDatabase, type Db, isDatabaseAway } from '../../../../../shared/c
 import { CHANNELS, Listener } from '../../../../../shared/core/database/listener.js';
 import { createLogger } from '../../../../../shared/core/log.js';
 import { Leadership } from '../../../../../workers/core/leadership.js';
+import { failureOf } from '../../../../support/outcomes.js';
 import { PostgresPair, packagedPostgres } from '../../../../support/postgres-pair.js';
 import { eventually } from '../../../../support/processes.js';
 
@@ -48,12 +49,6 @@ describe('A standby of PostgreSQL', function () {
     });
     await eventually('there is a leader', () => leadership.leading);
   };
-
-  const failureOf = (query: PromiseLike<unknown>): Promise<Error> =>
-    Promise.resolve(query).then(
-      () => new Error('it did not fail'),
-      (error: Error) => error,
-    );
 
   it('is refused by pool, listener and leader while the address names it, and no connection to it is left', async () => {
     await works('before');

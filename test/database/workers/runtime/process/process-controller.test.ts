@@ -1,8 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import { mkdir, mkdtemp, rm } from 'node:fs/promises';
+import { mkdir } from 'node:fs/promises';
 import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
@@ -17,14 +15,18 @@ import { ProcessController } from '../../../../../workers/runtime/process/proces
 import type { ReleaseSpec } from '../../../../../workers/runtime/runtime-driver.js';
 import type { PortHolder, Sandbox } from '../../../../../workers/sandbox/sandbox.js';
 import { ServiceVolumes } from '../../../../../workers/volumes/service-volumes.js';
+import { useFolders } from '../../../../support/folders.js';
+import { listen } from '../../../../support/http.js';
 import { eventually } from '../../../../support/processes.js';
-import { TestWorkshop } from '../../../../support/workshop.js';
+import { readRow, updateRow } from '../../../../support/records.js';
+import { type TestWorkshop, useTestWorkshop } from '../../../../support/workshop.js';
 import { goLive, storeRelease } from '../../../../workers/runtime/release-record.js';
 
 describe('The controller of a replica that runs as a process', () => {
   let workshop: TestWorkshop;
   let dataDir: string;
   let server: Server;
+  let port: number;
   let status = 200;
   /** The processor limits that the controller has set, in order. */
   let cpus: number[];
@@ -33,16 +35,14 @@ describe('The controller of a replica that runs as a process', () => {
   let alive: boolean;
   let holder: PortHolder;
 
+  useTestWorkshop((opened) => ({ workshop } = opened));
+  const newFolder = useFolders();
   before(async () => {
-    workshop = await TestWorkshop.open();
-    dataDir = await mkdtemp(join(tmpdir(), 'ranvier-controller-'));
-    server = createServer((_, response) => response.writeHead(status).end()).listen(0, '127.0.0.1');
+    dataDir = await newFolder();
+    server = createServer((_, response) => response.writeHead(status).end());
+    port = await listen(server);
   });
-  after(async () => {
-    server.close();
-    await workshop.close();
-    await rm(dataDir, { recursive: true, force: true });
-  });
+  after(() => server.close());
   beforeEach(() => {
     [status, calls, cpus, alive, holder] = [200, [], [], true, 'own'];
   });
@@ -83,13 +83,9 @@ describe('The controller of a replica that runs as a process', () => {
     await mkdir(join(dataDir, 'images', spec.image.digest), { recursive: true });
     const hostId = randomUUID();
     await wantReplicas(db, { serviceId: spec.serviceId, deploymentId: spec.deploymentId, hostId }, 1, false);
-    const read = async (): Promise<ReplicaRow> => {
-      const row = await db<ReplicaRow>('replicas').where({ deployment_id: spec.deploymentId }).first();
-      if (!row) throw new Error('no replica');
-      return row;
-    };
+    const read = () => readRow<ReplicaRow>(db, 'replicas', { deployment_id: spec.deploymentId });
     if (state !== 'pending') {
-      await claimReplica(db, await read(), (server.address() as AddressInfo).port);
+      await claimReplica(db, await read(), port);
       await recordProcess(db, await read(), 7, 'now');
       if (state === 'ready') await recordReady(db, await read());
     }
@@ -226,10 +222,7 @@ describe('The controller of a replica that runs as a process', () => {
 
   it('ends what a dead worker may have started, and starts anew', async () => {
     const one = await replica('starting');
-    await workshop.database
-      .db('replicas')
-      .where({ id: (await one.read()).id })
-      .update({ pid: null });
+    await updateRow(workshop.database.db, 'replicas', (await one.read()).id, { pid: null });
     await one.reconcile();
     expect(calls).to.deep.equal(['stop']);
     expect(await one.read()).to.include({ state: 'pending', restarts: 1, port: null });

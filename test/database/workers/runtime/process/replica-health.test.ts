@@ -9,6 +9,7 @@ import { claimReplica } from '../../../../../workers/replicas/start-store.js';
 import { ReplicaHealth } from '../../../../../workers/runtime/process/replica-health.js';
 import type { Sandbox } from '../../../../../workers/sandbox/sandbox.js';
 import { useTestDatabase } from '../../../../support/postgres.js';
+import { readRow } from '../../../../support/records.js';
 import { goLive, storeRelease } from '../../../../workers/runtime/release-record.js';
 
 const listen = async (server: Server, port: number): Promise<number> => {
@@ -38,11 +39,7 @@ describe('The health of a replica in a rootless network', () => {
     const spec = await storeRelease(db, { manifest: { startCommand: 'node .' }, configuration: { port } });
     await goLive(db, spec);
     await wantReplicas(db, { ...spec, hostId: spec.deploymentId }, 1, false);
-    const read = async (): Promise<ReplicaRow> => {
-      const row = await db<ReplicaRow>('replicas').where({ deployment_id: spec.deploymentId }).first();
-      if (!row) throw new Error('no replica');
-      return row;
-    };
+    const read = () => readRow<ReplicaRow>(db, 'replicas', { deployment_id: spec.deploymentId });
     expect(await claimReplica(db, await read(), entryPort)).to.equal('claimed');
     await db('replicas')
       .where({ deployment_id: spec.deploymentId })

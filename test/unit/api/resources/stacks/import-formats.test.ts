@@ -414,15 +414,7 @@ describe('A file of another format', () => {
 
   it('of any form becomes a valid document', () => {
     const keys = fc.constantFrom(
-      'services',
-      'env',
-      'build',
-      'deploy',
-      'servers',
-      'addons',
-      'mounts',
-      'vm',
-      'processes',
+      ...['services', 'env', 'build', 'deploy', 'servers', 'addons', 'mounts', 'vm', 'processes'],
     );
     const values = fc.anything({ maxDepth: 3 }).map((value) => JSON.parse(JSON.stringify(value ?? null)) as unknown);
     fc.assert(

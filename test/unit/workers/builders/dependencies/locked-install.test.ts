@@ -1,5 +1,4 @@
-import { mkdir, mkdtemp, realpath, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { mkdir, realpath, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import {
@@ -8,11 +7,13 @@ import {
   isInstalled,
   lockedInstall,
 } from '../../../../../workers/builders/dependencies/locked-install.js';
+import { useFolders } from '../../../../support/folders.js';
 
 const PACKAGE = { version: '1.0.0', integrity: 'sha512-abc' };
 const LOCK = { lockfileVersion: 3, packages: { '': { name: 'app' }, 'node_modules/a': PACKAGE } };
 
 describe('An installation that its lock file decides', () => {
+  const newFolder = useFolders();
   it('has a checksum for each package and runs no script', () => {
     const exact = (entry: object, path = 'node_modules/a') => isExact({ '': {}, [path]: entry });
     expect(exact(PACKAGE)).to.equal(true);
@@ -32,7 +33,7 @@ describe('An installation that its lock file decides', () => {
   });
 
   it('has put there what this host needs', async () => {
-    const folder = await mkdtemp(join(tmpdir(), 'ranvier-installed-'));
+    const folder = await newFolder();
     const foreign = { optional: true, os: [`!${process.platform}`], dependencies: { helper: '1' } };
     const wanted = {
       '': { dependencies: { a: '1' } },
@@ -51,7 +52,6 @@ describe('An installation that its lock file decides', () => {
     expect(await isWhole('a', 'native'), 'the helper is one of the foreign package').to.equal(true);
     expect(await isWhole('a'), 'npm goes on without an optional package').to.equal(false);
     expect(await isWhole('native')).to.equal(false);
-    await rm(folder, { recursive: true });
   });
 
   it('may leave out packages for other platforms only', () => {
@@ -77,11 +77,10 @@ describe('An installation that its lock file decides', () => {
     };
     let folder: string;
     beforeEach(async () => {
-      folder = await mkdtemp(join(tmpdir(), 'ranvier-locked-'));
+      folder = await newFolder();
       await write('package.json', { name: 'app' });
       await write('package-lock.json', LOCK);
     });
-    afterEach(() => rm(folder, { recursive: true, force: true }));
 
     const write = (name: string, content: object) => writeFile(join(folder, name), JSON.stringify(content));
 

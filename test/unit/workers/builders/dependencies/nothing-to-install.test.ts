@@ -1,8 +1,8 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { hasNothingToInstall } from '../../../../../workers/builders/dependencies/nothing-to-install.js';
+import { useFolders } from '../../../../support/folders.js';
 
 const PLAN = {
   install: ['npm install'],
@@ -12,11 +12,11 @@ const PLAN = {
 const LOCKED = { ...PLAN, install: ['npm ci'], manifests: ['package.json', 'package-lock.json'] };
 
 describe('An installation that installs nothing', () => {
+  const newFolder = useFolders();
   let folder: string;
   beforeEach(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'ranvier-nothing-'));
+    folder = await newFolder();
   });
-  afterEach(() => rm(folder, { recursive: true, force: true }));
 
   const write = (name: string, content: object) => writeFile(join(folder, name), JSON.stringify(content));
 

@@ -28,152 +28,114 @@ function plan({ packages = [], scripts = {}, main, files = {}, kind = 'web', set
 const starts = (wanted: Wanted) => plan(wanted).starts.map(({ command }) => command);
 
 describe('Frameworks in production', () => {
-  const servers: [name: string, wanted: Wanted, first: string][] = [
-    ['Next.js', { packages: ['next'], scripts: { start: 'next start' } }, 'npm start'],
-    [
-      'Next.js whose start script is a development server',
+  /** Name → what the project has, and how it starts. */
+  const servers: Record<string, [wanted: Wanted, first: string]> = {
+    'Next.js': [{ packages: ['next'], scripts: { start: 'next start' } }, 'npm start'],
+    'Next.js whose start script is a development server': [
       { packages: ['next'], scripts: { start: 'next dev' } },
       'next start',
     ],
-    ['Next.js with a server of its own', { packages: ['next'], scripts: { start: 'node server.js' } }, 'npm start'],
-    ['Nuxt', { packages: { nuxt: '^4.0.0' } }, 'node .output/server/index.mjs'],
-    ['Nuxt 2', { packages: { nuxt: '^2.15.0' } }, 'nuxt start'],
-    [
-      'SolidStart',
+    'Next.js with a server of its own': [{ packages: ['next'], scripts: { start: 'node server.js' } }, 'npm start'],
+    Nuxt: [{ packages: { nuxt: '^4.0.0' } }, 'node .output/server/index.mjs'],
+    'Nuxt 2': [{ packages: { nuxt: '^2.15.0' } }, 'nuxt start'],
+    SolidStart: [
       { packages: ['@solidjs/start', 'solid-js', 'vinxi'], scripts: { build: 'vinxi build', start: 'vinxi start' } },
       'npm start',
     ],
-    ['TanStack Start', { packages: ['@tanstack/react-start', 'vite'] }, 'node .output/server/index.mjs'],
-    ['React Router', { packages: ['@react-router/dev', 'vite'] }, 'react-router-serve ./build/server/index.js'],
-    ['Remix', { packages: ['@remix-run/dev', '@remix-run/serve'] }, 'remix-serve ./build/server/index.js'],
-    [
-      'Astro with its Node adapter',
+    'TanStack Start': [{ packages: ['@tanstack/react-start', 'vite'] }, 'node .output/server/index.mjs'],
+    'React Router': [{ packages: ['@react-router/dev', 'vite'] }, 'react-router-serve ./build/server/index.js'],
+    Remix: [{ packages: ['@remix-run/dev', '@remix-run/serve'] }, 'remix-serve ./build/server/index.js'],
+    'Astro with its Node adapter': [
       { packages: ['astro', '@astrojs/node'], scripts: { start: 'astro dev' } },
       'node ./dist/server/entry.mjs',
     ],
-    ['SvelteKit with adapter-node', { packages: ['@sveltejs/kit', '@sveltejs/adapter-node', 'vite'] }, 'node build'],
-    ['SvelteKit with adapter-auto', { packages: ['@sveltejs/kit', '@sveltejs/adapter-auto', 'vite'] }, 'node build'],
-    [
-      'NestJS',
+    'SvelteKit with adapter-node': [{ packages: ['@sveltejs/kit', '@sveltejs/adapter-node', 'vite'] }, 'node build'],
+    'SvelteKit with adapter-auto': [{ packages: ['@sveltejs/kit', '@sveltejs/adapter-auto', 'vite'] }, 'node build'],
+    NestJS: [
       {
         packages: ['@nestjs/core'],
         scripts: { build: 'nest build', start: 'nest start', 'start:prod': 'node dist/main' },
       },
       'node dist/main',
     ],
-    [
-      'AdonisJS',
+    AdonisJS: [
       { packages: ['@adonisjs/core'], scripts: { build: 'node ace build', start: 'node bin/server.js' } },
       'node build/bin/server.js',
     ],
-    [
-      'Strapi',
-      { packages: ['@strapi/strapi'], scripts: { build: 'strapi build', start: 'strapi start' } },
-      'npm start',
-    ],
-    ['Strapi without a script', { packages: ['@strapi/strapi'], scripts: { start: 'strapi develop' } }, 'strapi start'],
-    ['Keystone', { packages: ['@keystone-6/core'], scripts: { start: 'keystone start' } }, 'npm start'],
-    ['Directus', { packages: ['directus'] }, 'directus bootstrap && directus start'],
-    ['RedwoodJS', { packages: ['@redwoodjs/core'] }, 'rw serve --port $' + '{PORT:-3000}'],
-    ['Express', { packages: ['express'], scripts: { start: 'node ./bin/www' } }, 'npm start'],
-    ['Express by main', { packages: ['express'], main: 'server.js', files: { 'server.js': '' } }, 'node server.js'],
-    ['Express by its entry file', { packages: ['express'], files: { 'src/app.js': '' } }, 'node src/app.js'],
-    ['Express with nodemon', { packages: ['express'], scripts: { start: 'nodemon app.js' } }, 'node app.js'],
-    [
-      'Hono with a dev script only',
+    Strapi: [{ packages: ['@strapi/strapi'], scripts: { build: 'strapi build', start: 'strapi start' } }, 'npm start'],
+    'Strapi without a script': [{ packages: ['@strapi/strapi'], scripts: { start: 'strapi develop' } }, 'strapi start'],
+    Keystone: [{ packages: ['@keystone-6/core'], scripts: { start: 'keystone start' } }, 'npm start'],
+    Directus: [{ packages: ['directus'] }, 'directus bootstrap && directus start'],
+    RedwoodJS: [{ packages: ['@redwoodjs/core'] }, 'rw serve --port $' + '{PORT:-3000}'],
+    Express: [{ packages: ['express'], scripts: { start: 'node ./bin/www' } }, 'npm start'],
+    'Express by main': [{ packages: ['express'], main: 'server.js', files: { 'server.js': '' } }, 'node server.js'],
+    'Express by its entry file': [{ packages: ['express'], files: { 'src/app.js': '' } }, 'node src/app.js'],
+    'Express with nodemon': [{ packages: ['express'], scripts: { start: 'nodemon app.js' } }, 'node app.js'],
+    'Hono with a dev script only': [
       { packages: ['hono'], scripts: { dev: 'tsx watch src/index.ts' } },
       'tsx src/index.ts',
     ],
-    ['Fastify', { packages: ['fastify'], scripts: { start: 'fastify start app.js' } }, 'npm start'],
-    [
-      'Express beside Vite',
+    Fastify: [{ packages: ['fastify'], scripts: { start: 'fastify start app.js' } }, 'npm start'],
+    'Express beside Vite': [
       { packages: ['express', 'vite'], scripts: { build: 'vite build', start: 'node server.js' } },
       'npm start',
     ],
-    [
-      'Qwik',
+    Qwik: [
       { packages: ['@builder.io/qwik', 'vite'], scripts: { build: 'qwik build', start: 'vite --open --mode ssr' } },
       'node server/entry.express',
     ],
-  ];
-  for (const [name, wanted, first] of servers) {
+  };
+  for (const [name, [wanted, first]] of Object.entries(servers)) {
     it(`starts ${name}`, () => {
       const found = plan(wanted);
       expect(found).to.include({ type: 'process', startCommand: first });
     });
   }
 
-  const sites: [name: string, wanted: Wanted, folder: string, build: string, singlePage: boolean][] = [
-    [
-      'Next.js with output: export',
+  /** Name → what the project has, and what is published of it: the folder, and the command that makes it. */
+  const sites: Record<string, [wanted: Wanted, published: string]> = {
+    'Next.js with output: export': [
       {
         packages: ['next'],
         scripts: { build: 'next build', start: 'next start' },
         files: { 'next.config.mjs': "export default { output: 'export' }" },
       },
-      'out',
-      'npm run build',
-      false,
+      'out, by npm run build',
     ],
-    [
-      'React Router without a server',
+    'React Router without a server': [
       { packages: ['@react-router/dev'], files: { 'react-router.config.ts': 'export default { ssr: false }' } },
-      'build/client',
-      'react-router build',
-      true,
+      'build/client, single page, by react-router build',
     ],
-    [
-      'Astro',
-      { packages: ['astro'], scripts: { build: 'astro build', start: 'astro dev' } },
-      'dist',
-      'npm run build',
-      false,
-    ],
-    [
-      'SvelteKit with adapter-static',
+    Astro: [{ packages: ['astro'], scripts: { build: 'astro build', start: 'astro dev' } }, 'dist, by npm run build'],
+    'SvelteKit with adapter-static': [
       {
         packages: ['@sveltejs/kit', '@sveltejs/adapter-static', 'vite'],
         scripts: { build: 'vite build', preview: 'vite preview' },
       },
-      'build',
-      'npm run build',
-      false,
+      'build, by npm run build',
     ],
-    [
-      'Vite',
+    Vite: [
       { packages: ['vite'], scripts: { dev: 'vite', build: 'vite build', preview: 'vite preview' } },
-      'dist',
-      'npm run build',
-      true,
+      'dist, single page, by npm run build',
     ],
-    [
-      'Vite with its own folder',
+    'Vite with its own folder': [
       {
         packages: ['vite'],
         scripts: { build: 'vite build' },
         files: { 'vite.config.ts': "export default { build: { outDir: 'public-build' } }" },
       },
-      'public-build',
-      'npm run build',
-      true,
+      'public-build, single page, by npm run build',
     ],
-    [
-      'Vite with a folder in its script',
+    'Vite with a folder in its script': [
       { packages: ['vite'], scripts: { build: 'vite build --outDir=www' } },
-      'www',
-      'npm run build',
-      true,
+      'www, single page, by npm run build',
     ],
-    ['Vite without a script', { packages: ['vite'] }, 'dist', 'vite build', true],
-    [
-      'Create React App',
+    'Vite without a script': [{ packages: ['vite'] }, 'dist, single page, by vite build'],
+    'Create React App': [
       { packages: ['react-scripts'], scripts: { start: 'react-scripts start', build: 'react-scripts build' } },
-      'build',
-      'npm run build',
-      true,
+      'build, single page, by npm run build',
     ],
-    [
-      'Angular',
+    Angular: [
       {
         packages: ['@angular/cli', '@angular/core'],
         scripts: { start: 'ng serve', build: 'ng build' },
@@ -182,80 +144,56 @@ describe('Frameworks in production', () => {
             '{"projects":{"shop":{"projectType":"application","architect":{"build":{"builder":"@angular/build:application"}}}}}',
         },
       },
-      'dist/shop/browser',
-      'npm run build',
-      true,
+      'dist/shop/browser, single page, by npm run build',
     ],
-    [
-      'Docusaurus',
+    Docusaurus: [
       {
         packages: ['@docusaurus/core'],
         scripts: { start: 'docusaurus start', build: 'docusaurus build', serve: 'docusaurus serve' },
       },
-      'build',
-      'npm run build',
-      false,
+      'build, by npm run build',
     ],
-    [
-      'VitePress',
+    VitePress: [
       { packages: ['vitepress'], scripts: { 'docs:build': 'vitepress build docs' }, files: { 'docs/.vitepress': '' } },
-      'docs/.vitepress/dist',
-      'vitepress build docs',
-      false,
+      'docs/.vitepress/dist, by vitepress build docs',
     ],
-    [
-      'Gatsby',
+    Gatsby: [
       { packages: ['gatsby'], scripts: { start: 'gatsby develop', build: 'gatsby build', serve: 'gatsby serve' } },
-      'public',
-      'npm run build',
-      false,
+      'public, by npm run build',
     ],
-    ['Eleventy', { packages: ['@11ty/eleventy'] }, '_site', 'eleventy', false],
-    [
-      'Eleventy with its own folder',
+    Eleventy: [{ packages: ['@11ty/eleventy'] }, '_site, by eleventy'],
+    'Eleventy with its own folder': [
       {
         packages: ['@11ty/eleventy'],
         scripts: { start: 'eleventy --serve', build: 'eleventy' },
         files: { 'eleventy.config.js': "export default () => ({ dir: { output: 'www' } })" },
       },
-      'www',
-      'npm run build',
-      false,
+      'www, by npm run build',
     ],
-    [
-      'Vue CLI',
+    'Vue CLI': [
       { packages: ['@vue/cli-service'], scripts: { serve: 'vue-cli-service serve', build: 'vue-cli-service build' } },
-      'dist',
-      'npm run build',
-      true,
+      'dist, single page, by npm run build',
     ],
-    [
-      'Parcel',
+    Parcel: [
       { packages: ['parcel'], scripts: { start: 'parcel index.html' }, files: { 'index.html': '' } },
-      'dist',
-      'parcel build index.html',
-      true,
+      'dist, single page, by parcel build index.html',
     ],
-    [
-      'webpack',
+    webpack: [
       {
         packages: ['webpack', 'webpack-cli', 'webpack-dev-server'],
         scripts: { start: 'webpack serve', build: 'webpack' },
       },
-      'dist',
-      'npm run build',
-      true,
+      'dist, single page, by npm run build',
     ],
-    ['Expo', { packages: ['expo'], scripts: { start: 'expo start' } }, 'dist', 'expo export -p web', true],
-  ];
-  for (const [name, wanted, folder, build, singlePage] of sites) {
+    Expo: [{ packages: ['expo'], scripts: { start: 'expo start' } }, 'dist, single page, by expo export -p web'],
+  };
+  for (const [name, [wanted, published]] of Object.entries(sites)) {
     it(`publishes ${name}, as a web service too`, () => {
       for (const kind of ['web', 'static'] as const) {
         const found = plan({ ...wanted, kind });
         expect(found.type).to.equal('static');
-        expect(found.build).to.deep.equal([build]);
-        expect(found.publish?.folders[0]).to.equal(folder);
-        expect(found.publish?.singlePage).to.equal(singlePage);
+        const page = found.publish?.singlePage ? ', single page' : '';
+        expect(`${found.publish?.folders[0]}${page}, by ${found.build.join(' and ')}`).to.equal(published);
         expect(found.install).to.deep.equal(['npm install']);
       }
     });

@@ -10,42 +10,15 @@ const use = (command: string, scripts: Record<string, string> = {}, main: string
 describe('What a start script is for', () => {
   it('knows servers for developers', () => {
     for (const command of [
-      'vite',
-      'vite --host',
-      'vite dev --port 3000',
-      'vite .',
-      'vite --open --mode ssr',
-      'react-scripts start',
-      'cross-env PORT=3000 react-scripts start',
-      'astro dev',
-      'astro',
-      'next dev --turbo',
-      'next',
-      'nuxt dev',
-      'nuxt',
-      'ng serve --open',
-      'gatsby develop',
-      'webpack serve --mode development',
-      'webpack-dev-server --hot',
-      'eleventy --serve',
-      'npx @11ty/eleventy --serve --quiet',
-      'npx eleventy --serve',
-      'parcel index.html',
-      'parcel src/index.html --open',
-      'docusaurus start',
-      'vitepress dev docs',
-      'expo start',
-      'nest start --watch',
-      'live-server',
-      'lite-server',
-      'browser-sync start --server',
-      'NODE_ENV=development npx vite',
-      'npm run build && vite',
-      './node_modules/.bin/vite',
-      'dotenv -e .env -- next dev',
-      'tsc --watch',
-      'wrangler dev',
-      'nodemon -x "node a.js" & vite',
+      ...['vite', 'vite --host', 'vite dev --port 3000', 'vite .', 'vite --open --mode ssr'],
+      ...['react-scripts start', 'cross-env PORT=3000 react-scripts start', 'astro dev', 'astro'],
+      ...['next dev --turbo', 'next', 'nuxt dev', 'nuxt', 'ng serve --open', 'gatsby develop'],
+      ...['webpack serve --mode development', 'webpack-dev-server --hot', 'eleventy --serve'],
+      ...['npx @11ty/eleventy --serve --quiet', 'npx eleventy --serve', 'parcel index.html'],
+      ...['parcel src/index.html --open', 'docusaurus start', 'vitepress dev docs', 'expo start'],
+      ...['nest start --watch', 'live-server', 'lite-server', 'browser-sync start --server'],
+      ...['NODE_ENV=development npx vite', 'npm run build && vite', './node_modules/.bin/vite'],
+      ...['dotenv -e .env -- next dev', 'tsc --watch', 'wrangler dev', 'nodemon -x "node a.js" & vite'],
     ]) {
       expect(use(command), command).to.equal('development');
     }
@@ -53,25 +26,11 @@ describe('What a start script is for', () => {
 
   it('lets commands of production pass', () => {
     for (const command of [
-      'node server.js',
-      'next start',
-      'next start -p $PORT',
-      'nuxt start',
-      'vite build && node server.js',
-      'serve -s build',
-      'http-server dist',
-      'react-router-serve ./build/server/index.js',
-      'NODE_ENV=production node ./bin/www',
-      'nest start',
-      'fastify start -l info app.js',
-      'gatsby build',
-      'parcel build index.html',
-      'ts-node src/index.ts',
-      'tsx src/index.ts',
-      'pm2-runtime app.js',
-      'strapi start',
-      'webpack --mode production && node dist',
-      'astro build',
+      ...['node server.js', 'next start', 'next start -p $PORT', 'nuxt start', 'vite build && node server.js'],
+      ...['serve -s build', 'http-server dist', 'react-router-serve ./build/server/index.js'],
+      ...['NODE_ENV=production node ./bin/www', 'nest start', 'fastify start -l info app.js', 'gatsby build'],
+      ...['parcel build index.html', 'ts-node src/index.ts', 'tsx src/index.ts', 'pm2-runtime app.js'],
+      ...['strapi start', 'webpack --mode production && node dist', 'astro build'],
     ]) {
       expect(use(command), command).to.equal('production');
     }
@@ -79,13 +38,8 @@ describe('What a start script is for', () => {
 
   it('knows servers that only show a build', () => {
     for (const command of [
-      'vite preview',
-      'astro preview --port 3',
-      'exec caddy run --config Caddyfile',
-      'nginx -g "daemon off;"',
-      'nuxt preview',
-      'gatsby serve',
-      'docusaurus serve',
+      ...['vite preview', 'astro preview --port 3', 'exec caddy run --config Caddyfile'],
+      ...['nginx -g "daemon off;"', 'nuxt preview', 'gatsby serve', 'docusaurus serve'],
     ]) {
       expect(use(command), command).to.equal('preview');
     }

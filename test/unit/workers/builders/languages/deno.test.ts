@@ -9,36 +9,32 @@ const plan = (texts: Record<string, string>) => deno.plan(filesOf(texts));
 const tasks = (all: Record<string, unknown>) => JSON.stringify({ tasks: all });
 
 describe('The plan of a Deno project', () => {
-  for (const [kind, texts, start] of [
-    ['its task', { 'deno.json': tasks({ start: 'deno run -A x.ts' }) }, 'deno task start'],
-    ['a task with a description', { 'deno.json': tasks({ start: { command: 'deno run x.ts' } }) }, 'deno task start'],
-    [
-      'what was built, for people watch',
+  const starts: Record<string, [texts: Record<string, string>, start: string | null]> = {
+    'its task': [{ 'deno.json': tasks({ start: 'deno run -A x.ts' }) }, 'deno task start'],
+    'a task with a description': [{ 'deno.json': tasks({ start: { command: 'deno run x.ts' } }) }, 'deno task start'],
+    'what was built, for people watch': [
       { 'deno.json': tasks({ start: 'deno run -A --watch dev.ts', preview: 'deno run main.ts' }) },
       'deno task preview',
     ],
-    [
-      'its file',
+    'its file': [
       { 'deno.json': '{}', 'main.ts': 'Deno.serve(x)' },
       'deno run --allow-net --allow-env --allow-read main.ts',
     ],
-    [
-      'its file instead of a watcher',
+    'its file instead of a watcher': [
       { 'deno.json': tasks({ start: 'deno run --watch main.ts' }), 'main.ts': '' },
       'deno run --allow-net --allow-env --allow-read main.ts',
     ],
-    [
-      'a handler',
+    'a handler': [
       { 'server.ts': 'import x from "jsr:@a/b";\nexport default { fetch() {} };' },
       'deno serve --host 0.0.0.0 --port $PORT --allow-net --allow-env --allow-read server.ts',
     ],
-    [
-      'a watcher, if there is nothing else',
+    'a watcher, if there is nothing else': [
       { 'deno.json': tasks({ start: 'deno run --watch x.ts' }) },
       'deno task start',
     ],
-    ['nothing', { 'deno.json': '{}' }, null],
-  ] as const) {
+    nothing: [{ 'deno.json': '{}' }, null],
+  };
+  for (const [kind, [texts, start]] of Object.entries(starts)) {
     it(`starts ${kind}`, () => expect(plan(texts).start).to.equal(start));
   }
 

@@ -28,14 +28,14 @@ describe('PHP projects', () => {
     expect(php.leads?.(files('package.json', 'composer.json'))).to.equal(false);
   });
 
-  const roots: readonly [name: string, names: string[], root: string | null][] = [
-    ['Laravel', ['artisan', 'composer.json'], 'public'],
-    ['Symfony', ['bin/console', 'public/index.php'], 'public'],
-    ['Drupal', ['composer.json', 'web/index.php'], 'web'],
-    ['WordPress', ['index.php', 'wp-admin/index.php'], '.'],
-    ['a library', ['composer.json'], null],
-  ];
-  for (const [name, names, root] of roots) {
+  const roots: Record<string, [names: string[], root: string | null]> = {
+    Laravel: [['artisan', 'composer.json'], 'public'],
+    Symfony: [['bin/console', 'public/index.php'], 'public'],
+    Drupal: [['composer.json', 'web/index.php'], 'web'],
+    WordPress: [['index.php', 'wp-admin/index.php'], '.'],
+    'a library': [['composer.json'], null],
+  };
+  for (const [name, [names, root]] of Object.entries(roots)) {
     it(`are served from the folder of their index.php: ${name}`, () => {
       const { start, startProgram, startAdvice } = plan(
         Object.fromEntries(names.map((file) => [file, file === 'composer.json' ? '{}' : ''])),
@@ -46,28 +46,24 @@ describe('PHP projects', () => {
     });
   }
 
-  const installs: readonly [name: string, texts: Texts, Partial<Record<string, unknown>>][] = [
-    ['nothing without a composer.json', { 'index.php': '' }, { install: [], dependencies: null, build: [] }],
-    ['nothing if packages are committed', composer({}, { 'vendor/autoload.php': '' }), { install: [], build: [] }],
-    ['locked packages', composer({}), { install: [INSTALL], manifests: LOCKED, dependencies: 'vendor', build: [] }],
-    ['packages without a lock file, anew', { 'composer.json': '{}' }, { install: [INSTALL], manifests: null }],
-    [
-      'with the Composer of the repository',
+  const installs: Record<string, [texts: Texts, expected: Record<string, unknown>]> = {
+    'nothing without a composer.json': [{ 'index.php': '' }, { install: [], dependencies: null, build: [] }],
+    'nothing if packages are committed': [composer({}, { 'vendor/autoload.php': '' }), { install: [], build: [] }],
+    'locked packages': [composer({}), { install: [INSTALL], manifests: LOCKED, dependencies: 'vendor', build: [] }],
+    'packages without a lock file, anew': [{ 'composer.json': '{}' }, { install: [INSTALL], manifests: null }],
+    'with the Composer of the repository': [
       composer({}, { 'composer.phar': '' }),
       { install: [`php composer.phar${INSTALL.slice(8)}`] },
     ],
-    [
-      'packages alone, and what depends on the project in each build',
+    'packages alone, and what depends on the project in each build': [
       composer({ scripts: { 'post-autoload-dump': ['@php artisan package:discover'] } }),
       { install: [WITHOUT_SCRIPTS], manifests: LOCKED, prepare: [DUMP] },
     ],
-    [
-      'the list of classes in each build',
+    'the list of classes in each build': [
       composer({ autoload: { classmap: ['src'] } }),
       { manifests: LOCKED, prepare: [DUMP] },
     ],
-    [
-      'the scripts of an installation in each build',
+    'the scripts of an installation in each build': [
       composer({
         scripts: { 'post-install-cmd': ['@auto-scripts'] },
         config: { 'allow-plugins': { 'symfony/flex': true } },
@@ -78,41 +74,36 @@ describe('PHP projects', () => {
         prepare: ['composer run-script --no-dev --no-interaction post-install-cmd'],
       },
     ],
-    [
-      'all at once if packages come from the project',
+    'all at once if packages come from the project': [
       composer({ repositories: [{ type: 'path', url: 'packages/*' }], scripts: { 'post-install-cmd': 'x' } }),
       { install: [INSTALL], manifests: null, build: [] },
     ],
-    [
-      'anew if plugins put packages elsewhere',
+    'anew if plugins put packages elsewhere': [
       composer({ config: { 'allow-plugins': { 'composer/installers': true } } }),
       { manifests: null },
     ],
-    [
-      'into a folder of its own',
+    'into a folder of its own': [
       composer({ config: { 'vendor-dir': 'lib' } }),
       { manifests: null, dependencies: null },
     ],
-  ];
-  for (const [name, texts, expected] of installs) {
+  };
+  for (const [name, [texts, expected]] of Object.entries(installs)) {
     it(`install ${name}`, () => expect(plan(texts)).to.deep.include(expected));
   }
 
-  const versions: readonly [name: string, texts: Texts, wish: object | null][] = [
-    ['none', { 'index.php': '' }, null],
-    ['.php-version', { '.php-version': '8.3\n' }, { range: '8.3', source: '.php-version' }],
-    [
-      '.tool-versions before a range',
+  const versions: Record<string, [texts: Texts, wish: object | null]> = {
+    none: [{ 'index.php': '' }, null],
+    '.php-version': [{ '.php-version': '8.3\n' }, { range: '8.3', source: '.php-version' }],
+    '.tool-versions before a range': [
       composer({ require: { php: '>=7' } }, { '.tool-versions': 'php 8.3.1' }),
       { range: '~8.3.1', source: '.tool-versions' },
     ],
-    [
-      'composer.json',
+    'composer.json': [
       composer({ require: { php: '^8.1|^8.3' } }),
       { range: '^8.1||^8.3', source: 'require.php in composer.json', optional: true },
     ],
-  ];
-  for (const [name, texts, wish] of versions) {
+  };
+  for (const [name, [texts, wish]] of Object.entries(versions)) {
     it(`read the version: ${name}`, () => expect(plan(texts).versions.languages?.[0]?.wish).to.deep.equal(wish));
   }
 

@@ -34,35 +34,31 @@ describe('Ruby projects', () => {
     expect(ruby.leads?.(files('bin/rails', 'package.json'))).to.equal(true);
   });
 
-  const starts: readonly [name: string, texts: Texts, start: string | null][] = [
-    ['a file without a Gemfile', { 'main.rb': '' }, 'ruby main.rb'],
-    ['a file with gems', project({ sinatra: '4.0' }, { 'app.rb': '' }), 'bundle exec ruby app.rb'],
-    ['Puma', project({ puma: '6.4' }, { 'config.ru': '' }), 'bundle exec puma -b tcp://0.0.0.0:$PORT'],
-    [
-      'Puma with its configuration',
+  const starts: Record<string, [texts: Texts, start: string | null]> = {
+    'a file without a Gemfile': [{ 'main.rb': '' }, 'ruby main.rb'],
+    'a file with gems': [project({ sinatra: '4.0' }, { 'app.rb': '' }), 'bundle exec ruby app.rb'],
+    Puma: [project({ puma: '6.4' }, { 'config.ru': '' }), 'bundle exec puma -b tcp://0.0.0.0:$PORT'],
+    'Puma with its configuration': [
       project({ puma: '6.4' }, { ...RAILS, 'config/puma.rb': '' }),
       'bundle exec puma -C config/puma.rb -p $PORT',
     ],
-    ['Rails without Puma', project({ rails: '7.1' }, RAILS), 'bundle exec rails server -b 0.0.0.0 -p $PORT'],
-    ['another server', project({ unicorn: '6' }, { 'config.ru': '' }), 'bundle exec unicorn -l 0.0.0.0:$PORT'],
-    [
-      'rackup of its own gem',
+    'Rails without Puma': [project({ rails: '7.1' }, RAILS), 'bundle exec rails server -b 0.0.0.0 -p $PORT'],
+    'another server': [project({ unicorn: '6' }, { 'config.ru': '' }), 'bundle exec unicorn -l 0.0.0.0:$PORT'],
+    'rackup of its own gem': [
       project({ rackup: '2.1', rack: '3.0' }, { 'config.ru': '' }),
       'bundle exec rackup --host 0.0.0.0 --port $PORT',
     ],
-    [
-      'rackup of Rack 2',
+    'rackup of Rack 2': [
       project({ rack: '2.2.9' }, { 'config.ru': '' }),
       'bundle exec rackup --host 0.0.0.0 --port $PORT',
     ],
-    ['Rack 3 alone', project({ rack: '3.1' }, { 'config.ru': '' }), null],
-    [
-      'Puma without a lock file',
+    'Rack 3 alone': [project({ rack: '3.1' }, { 'config.ru': '' }), null],
+    'Puma without a lock file': [
       { Gemfile: '#gem "thin"\ngem "puma", "~> 6"\n', 'config.ru': '' },
       'bundle exec puma -b tcp://0.0.0.0:$PORT',
     ],
-  ];
-  for (const [name, texts, start] of starts) {
+  };
+  for (const [name, [texts, start]] of Object.entries(starts)) {
     it(`start: ${name}`, () => expect(plan(texts).start).to.equal(start));
   }
 
@@ -71,37 +67,33 @@ describe('Ruby projects', () => {
     expect(plan({ 'lib.rb': '' }).startAdvice).to.contain('main.rb');
   });
 
-  const installs: readonly [name: string, texts: Texts, install: string[], manifests: string[] | null][] = [
-    ['nothing without a Gemfile', { 'main.rb': '' }, [], null],
-    ['nothing if it names no gem', { Gemfile: 'source "https://x"\nruby "~> 3.1"\n# gem "x"\n' }, [], null],
-    ['locked gems', project({ puma: '6' }), [`bundle install${CLEAN}`], ['Gemfile', 'Gemfile.lock']],
-    ['gems without a lock file, anew each time', { Gemfile: gemfile('puma') }, [`bundle install${CLEAN}`], null],
-    [
-      'vendored gems',
+  const installs: Record<string, [texts: Texts, install: string[], manifests: string[] | null]> = {
+    'nothing without a Gemfile': [{ 'main.rb': '' }, [], null],
+    'nothing if it names no gem': [{ Gemfile: 'source "https://x"\nruby "~> 3.1"\n# gem "x"\n' }, [], null],
+    'locked gems': [project({ puma: '6' }), [`bundle install${CLEAN}`], ['Gemfile', 'Gemfile.lock']],
+    'gems without a lock file, anew each time': [{ Gemfile: gemfile('puma') }, [`bundle install${CLEAN}`], null],
+    'vendored gems': [
       { ...project({ puma: '6' }), 'vendor/cache': '' },
       [`bundle install --local || bundle install${CLEAN}`],
       ['Gemfile', 'Gemfile.lock'],
     ],
-    [
-      'gems of a folder of the project',
+    'gems of a folder of the project': [
       { Gemfile: 'gem "a", path: "engines/a"\n', 'Gemfile.lock': lock({}) },
       [`bundle install${CLEAN}`],
       null,
     ],
-    [
-      'gems that are locked for another platform',
+    'gems that are locked for another platform': [
       { Gemfile: gemfile('a'), 'Gemfile.lock': lock({ a: '1' }, 'arm64-darwin-22') },
       [`BUNDLE_DEPLOYMENT=false bundle lock --add-platform ${PLATFORM}`, `bundle install${CLEAN}`],
       null,
     ],
-    [
-      'gems that are locked for this platform',
+    'gems that are locked for this platform': [
       { Gemfile: gemfile('a'), 'Gemfile.lock': lock({ a: '1' }, `arm64-darwin-22\n  ${PLATFORM}`) },
       [`bundle install${CLEAN}`],
       ['Gemfile', 'Gemfile.lock'],
     ],
-  ];
-  for (const [name, texts, install, manifests] of installs) {
+  };
+  for (const [name, [texts, install, manifests]] of Object.entries(installs)) {
     it(`install ${name}`, () => {
       const { environment, ...found } = plan(texts);
       expect({ install: found.install, manifests: found.manifests }).to.deep.equal({ install, manifests });
@@ -110,26 +102,24 @@ describe('Ruby projects', () => {
     });
   }
 
-  const versions: readonly [name: string, texts: Texts, range: string | undefined, source?: string][] = [
-    ['none', { 'main.rb': '' }, undefined],
-    ['.ruby-version', { '.ruby-version': 'ruby-3.2.2\n' }, '~3.2.2', '.ruby-version'],
-    ['.tool-versions', { '.tool-versions': 'ruby 3.3.1\n' }, '~3.3.1', '.tool-versions'],
-    [
-      'an exact one of the Gemfile',
+  const versions: Record<string, [texts: Texts, range: string | undefined, source?: string]> = {
+    none: [{ 'main.rb': '' }, undefined],
+    '.ruby-version': [{ '.ruby-version': 'ruby-3.2.2\n' }, '~3.2.2', '.ruby-version'],
+    '.tool-versions': [{ '.tool-versions': 'ruby 3.3.1\n' }, '~3.3.1', '.tool-versions'],
+    'an exact one of the Gemfile': [
       { Gemfile: "ruby '3.2.2'\n", '.ruby-version': '3.1' },
       '>=3.2.2 <=3.2.2',
       'Gemfile',
     ],
-    ['ranges of the Gemfile', { Gemfile: 'ruby ">= 3.0", "< 3.4"' }, '>= 3.0  < 3.4', 'Gemfile'],
-    ['one with an engine', { Gemfile: 'ruby "~> 3.1", engine: "ruby", engine_version: "9.9"' }, '>=3.1 <4', 'Gemfile'],
-    [
-      'the file that the Gemfile names',
+    'ranges of the Gemfile': [{ Gemfile: 'ruby ">= 3.0", "< 3.4"' }, '>= 3.0  < 3.4', 'Gemfile'],
+    'one with an engine': [{ Gemfile: 'ruby "~> 3.1", engine: "ruby", engine_version: "9.9"' }, '>=3.1 <4', 'Gemfile'],
+    'the file that the Gemfile names': [
       { Gemfile: 'ruby file: ".ruby-version"', '.ruby-version': '3.3.0' },
       '>=3.3.0 <=3.3.0',
     ],
-    ['a commented line', { Gemfile: '# ruby "2.0"\n' }, undefined],
-  ];
-  for (const [name, texts, range, source = 'Gemfile'] of versions) {
+    'a commented line': [{ Gemfile: '# ruby "2.0"\n' }, undefined],
+  };
+  for (const [name, [texts, range, source = 'Gemfile']] of Object.entries(versions)) {
     it(`read the version: ${name}`, () => {
       const wish = plan(texts).versions.languages?.[0]?.wish;
       expect(wish?.range).to.equal(range);

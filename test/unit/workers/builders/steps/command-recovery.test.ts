@@ -1,6 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { mkdir, mkdtemp, readdir, realpath, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { mkdir, readdir, realpath, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import {
@@ -10,8 +9,10 @@ import {
   nodeRecovery,
 } from '../../../../../workers/builders/steps/command-recovery.js';
 import { hasHeaders } from '../../../../../workers/builders/toolchains/node-headers.js';
+import { useFolders } from '../../../../support/folders.js';
 
 describe('A second attempt of an installation', () => {
+  const newFolder = useFolders();
   const instead = (command: string, line: string) => installRecovery(command, ['before', line, 'after'])?.command;
 
   it('ignores conflicts of peer dependencies', () => {
@@ -42,38 +43,30 @@ describe('A second attempt of an installation', () => {
   });
 
   it('finds the headers beside the Node.js that a build uses, and takes no others', async () => {
-    const folder = await mkdtemp(join(tmpdir(), 'ranvier-headers-'));
+    const folder = await newFolder();
     const place = await realpath(folder);
-    try {
-      for (const name of ['own', 'tool', 'bare']) {
-        await mkdir(join(place, name, 'bin'), { recursive: true });
-        await writeFile(join(place, name, 'bin/node'), '');
-        if (name === 'bare') continue;
-        await mkdir(join(place, name, 'include/node'), { recursive: true });
-        await writeFile(join(place, name, 'include/node/node.h'), '');
-      }
-      const own = join(place, 'own/bin/node');
-      expect(await hasHeaders([], own)).to.equal(true);
-      expect(await hasHeaders([join(place, 'npm'), join(place, 'tool')], join(place, 'bare/bin/node'))).to.equal(true);
-      expect(await hasHeaders([join(place, 'bare')], own)).to.equal(false);
-    } finally {
-      await rm(folder, { recursive: true, force: true });
+    for (const name of ['own', 'tool', 'bare']) {
+      await mkdir(join(place, name, 'bin'), { recursive: true });
+      await writeFile(join(place, name, 'bin/node'), '');
+      if (name === 'bare') continue;
+      await mkdir(join(place, name, 'include/node'), { recursive: true });
+      await writeFile(join(place, name, 'include/node/node.h'), '');
     }
+    const own = join(place, 'own/bin/node');
+    expect(await hasHeaders([], own)).to.equal(true);
+    expect(await hasHeaders([join(place, 'npm'), join(place, 'tool')], join(place, 'bare/bin/node'))).to.equal(true);
+    expect(await hasHeaders([join(place, 'bare')], own)).to.equal(false);
   });
 
   it('hides packages of a workspace until the command ends, whatever their names and its end', async () => {
-    const place = await mkdtemp(join(tmpdir(), 'ranvier-hidden-'));
+    const place = await newFolder();
     const names = ['-a', "it's $(touch made)", 'b'];
-    try {
-      for (const name of names) await mkdir(join(place, name));
-      for (const name of names.slice(0, 2)) await writeFile(join(place, name, 'package.json'), '{}');
-      const { status, stdout } = spawnSync('sh', ['-c', `${hidePackages(names)}ls ./*/*; exit 3`], { cwd: place });
-      expect([status, stdout.toString()]).to.deep.equal([3, '']);
-      for (const name of names.slice(0, 2)) expect(await readdir(join(place, name))).to.deep.equal(['package.json']);
-      expect((await readdir(place)).sort()).to.deep.equal([...names].sort());
-    } finally {
-      await rm(place, { recursive: true, force: true });
-    }
+    for (const name of names) await mkdir(join(place, name));
+    for (const name of names.slice(0, 2)) await writeFile(join(place, name, 'package.json'), '{}');
+    const { status, stdout } = spawnSync('sh', ['-c', `${hidePackages(names)}ls ./*/*; exit 3`], { cwd: place });
+    expect([status, stdout.toString()]).to.deep.equal([3, '']);
+    for (const name of names.slice(0, 2)) expect(await readdir(join(place, name))).to.deep.equal(['package.json']);
+    expect((await readdir(place)).sort()).to.deep.equal([...names].sort());
   });
 
   it('is not made for other failures', () => {

@@ -10,6 +10,7 @@ import {
 } from '../../../../../workers/builders/toolchains/tool-packages.js';
 import { toolsToRemove } from '../../../../../workers/builders/toolchains/tool-sweep.js';
 import type { ManagerName, ToolWishes } from '../../../../../workers/builders/toolchains/version-wish.js';
+import { messageOf } from '../../../../support/outcomes.js';
 
 const OWN: OwnTools = { node: '20.18.0', npm: { version: '11.2.0', node: '^20.17.0 || >=22.9.0' } };
 const VERSIONS: Record<PackagedName, string[]> = {
@@ -30,13 +31,6 @@ function choose(node: string | null, manager: ManagerName | null = null, range: 
     manager: manager === null ? null : { name: manager, wish: range === null ? null : { range, source } },
   };
   return chooseTools(wishes, own, async (name) => VERSIONS[name]).then((tools) => tools.map(installedName).join(' '));
-}
-
-async function refusal(work: Promise<unknown>): Promise<string> {
-  return work.then(
-    () => 'nothing was refused',
-    (error: Error) => error.message,
-  );
 }
 
 describe('The choice of tools', () => {
@@ -92,11 +86,11 @@ describe('The choice of tools', () => {
   });
 
   it('refuses what no version satisfies, in two sentences', async () => {
-    expect(await refusal(choose('>=40'))).to.equal(
+    expect(await messageOf(choose('>=40'))).to.equal(
       'package.json asks for Node.js ">=40", and no version in the package registry satisfies that; the newest is 25.2.0. ' +
         'Change the range so that it contains a version that exists.',
     );
-    expect(await refusal(choose('99'))).to.equal(
+    expect(await messageOf(choose('99'))).to.equal(
       'package.json asks for Node.js 99, which the package registry does not have; the newest is 25.2.0. Name a version that exists.',
     );
   });
@@ -136,12 +130,7 @@ describe('The packages of tools', () => {
   it('are kept under names that tell tool and version', () => {
     expect(parseInstalledName('node-22.1.0')).to.deep.equal({ name: 'node', version: '22.1.0' });
     for (const text of [
-      'node-22',
-      'node-22.1.0.lock',
-      '../node-22.1.0',
-      'new-node-22.1.0',
-      'perl-3.1.0',
-      'node-v22.1.0',
+      ...['node-22', 'node-22.1.0.lock', '../node-22.1.0', 'new-node-22.1.0', 'perl-3.1.0', 'node-v22.1.0'],
     ]) {
       expect(parseInstalledName(text), text).to.equal(null);
     }

@@ -27,12 +27,7 @@ describe('A script of package.json without npm', () => {
   it('is left to npm if the command has arguments, is no script, or names none', () => {
     const scripts = { start: 'node server.js' };
     for (const command of [
-      'npm start -- --port 1',
-      'npm ci',
-      'node server.js',
-      'npm run',
-      'npm run other',
-      'yarn start',
+      ...['npm start -- --port 1', 'npm ci', 'node server.js', 'npm run', 'npm run other', 'yarn start'],
     ]) {
       expect(scriptCommand(command, pkg(scripts)), command).to.equal(null);
     }
@@ -65,13 +60,7 @@ describe('A script of package.json without npm', () => {
     expect(inPlace('node server.js --port $PORT')).to.equal('exec node server.js --port $PORT');
     expect(inPlace(' A=1 B= ./bin/run "a b"')).to.equal('A=1 B= exec ./bin/run "a b"');
     for (const script of [
-      'cd app && node x',
-      'cd app',
-      'node x; node y',
-      'node x | tee',
-      'a="b c" node x',
-      '"node" x',
-      'if x',
+      ...['cd app && node x', 'cd app', 'node x; node y', 'node x | tee', 'a="b c" node x', '"node" x', 'if x'],
       '',
     ]) {
       expect(inPlace(script), script).to.equal(script);

@@ -1,6 +1,5 @@
 import { execFile } from 'node:child_process';
-import { chmod, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { chmod, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect } from 'chai';
@@ -10,6 +9,8 @@ import { unpackNode } from '../../../../../workers/builders/toolchains/packed-no
 import { ToolchainStore } from '../../../../../workers/builders/toolchains/toolchain-store.js';
 import type { ToolWishes } from '../../../../../workers/builders/toolchains/version-wish.js';
 import { BuildError } from '../../../../../workers/failures/explained-errors.js';
+import { useFolders } from '../../../../support/folders.js';
+import { failureOf } from '../../../../support/outcomes.js';
 
 const log = createLogger('test', 'silent');
 const signal = new AbortController().signal;
@@ -37,32 +38,29 @@ class FakeRegistry {
 }
 
 describe('The package of an old Node.js', () => {
+  const newFolder = useFolders();
   it('is unpacked if it contains an archive instead of the program', async () => {
-    const folder = await mkdtemp(join(tmpdir(), 'ranvier-tools-'));
+    const folder = await newFolder();
     const place = join(folder, 'node-v4.0.0-linux-x64');
-    try {
-      await mkdir(join(place, 'bin'), { recursive: true });
-      await writeFile(join(place, 'bin/node'), 'the program');
-      await promisify(execFile)('tar', ['-czf', `${place}.tar.gz`, '-C', folder, basename(place)]);
-      await unpackNode(folder, signal);
-      expect(await readFile(join(folder, 'bin/node'), 'utf8')).to.equal('the program');
-      await rm(`${place}.tar.gz`);
-      await unpackNode(folder, signal);
-    } finally {
-      await rm(folder, { recursive: true, force: true });
-    }
+    await mkdir(join(place, 'bin'), { recursive: true });
+    await writeFile(join(place, 'bin/node'), 'the program');
+    await promisify(execFile)('tar', ['-czf', `${place}.tar.gz`, '-C', folder, basename(place)]);
+    await unpackNode(folder, signal);
+    expect(await readFile(join(folder, 'bin/node'), 'utf8')).to.equal('the program');
+    await rm(`${place}.tar.gz`);
+    await unpackNode(folder, signal);
   });
 });
 
 describe('The store of tools', () => {
+  const newFolder = useFolders();
   let dataDir: string;
   let registry: FakeRegistry;
 
   beforeEach(async () => {
-    dataDir = await mkdtemp(join(tmpdir(), 'ranvier-tools-'));
+    dataDir = await newFolder();
     registry = new FakeRegistry();
   });
-  afterEach(() => rm(dataDir, { recursive: true, force: true }));
 
   const open = () => new ToolchainStore({ dataDir, log, registry });
   const pnpm = (range: string): ToolWishes => ({
@@ -71,13 +69,6 @@ describe('The store of tools', () => {
   });
   const provide = (store: ToolchainStore, range: string) =>
     store.provide(pnpm(range), { signal, log: async () => undefined });
-
-  async function fault(work: Promise<unknown>): Promise<unknown> {
-    return work.then(
-      () => null,
-      (error: unknown) => error,
-    );
-  }
 
   it('installs a version once, also for several stores at a time, and links its programs', async () => {
     const stores = [open(), open(), open()];
@@ -93,12 +84,12 @@ describe('The store of tools', () => {
     registry.isAway = true;
     expect(await provide(open(), '9.0.0')).to.deep.equal(['pnpm-9.0.0']);
     expect(await provide(open(), '9.x')).to.deep.equal(['pnpm-9.0.0']);
-    expect(await fault(provide(open(), '10.x'))).to.be.instanceOf(RegistryFault);
-    expect(await fault(provide(open(), '9.1.0'))).to.be.instanceOf(RegistryFault);
+    expect(await failureOf(provide(open(), '10.x'))).to.be.instanceOf(RegistryFault);
+    expect(await failureOf(provide(open(), '9.1.0'))).to.be.instanceOf(RegistryFault);
   });
 
   it('leaves nothing of a version that does not exist', async () => {
-    const error = await fault(provide(open(), '9.2.0'));
+    const error = await failureOf(provide(open(), '9.2.0'));
     expect(error).to.be.instanceOf(BuildError);
     expect(String(error)).to.contain(
       'asks for pnpm 9.2.0, which the package registry does not have; the newest is 9.1.0',
@@ -108,7 +99,7 @@ describe('The store of tools', () => {
 
   it('restores what an image needs, and refuses names of no tool', async () => {
     expect(await open().restore(['pnpm-9.1.0'], signal)).to.deep.equal([join(dataDir, 'toolchains/pnpm-9.1.0')]);
-    expect(await fault(open().restore(['../x'], signal))).to.be.instanceOf(BuildError);
+    expect(await failureOf(open().restore(['../x'], signal))).to.be.instanceOf(BuildError);
     expect(() => open().pathOf('../x')).to.throw(/no name of a tool/);
   });
 

@@ -31,13 +31,7 @@ const names = (pairs: [string, string][]) => pairs.map(([name]) => name.toLowerC
 describe('The headers of a request', () => {
   it('that belong to one connection are not passed on', () => {
     const own = [
-      'Connection',
-      'Keep-Alive',
-      'Proxy-Authorization',
-      'TE',
-      'Trailer',
-      'Transfer-Encoding',
-      'Upgrade',
+      ...['Connection', 'Keep-Alive', 'Proxy-Authorization', 'TE', 'Trailer', 'Transfer-Encoding', 'Upgrade'],
       'Expect',
     ];
     const passed = names(passedOn(own.flatMap((name) => [name, 'x'])));
@@ -58,11 +52,7 @@ describe('The headers of a request', () => {
         ...['X-Forwarded-For', 'X_Forwarded_For', 'X-Real-IP', 'Forwarded', 'X-Forwarded-Proto', 'X-Request-ID'],
         ...['X-Forwarded-Ssl', 'X-Forwarded-Scheme', 'X-Forwarded-Prefix', 'X_Forwarded_Prefix', 'X-Forwarded-Port'],
         ...[
-          'X-Forwarded-Server',
-          'X-Forwarded',
-          'X-Original-URL',
-          'x_original_url',
-          'X-Original-Host',
+          ...['X-Forwarded-Server', 'X-Forwarded', 'X-Original-URL', 'x_original_url', 'X-Original-Host'],
           'X-Rewrite-URL',
         ],
         ...['X-Scheme', 'X-Url-Scheme', 'X-Script-Name', 'X-Client-IP', 'X-Host', 'Front-End-Https', 'Proxy'],

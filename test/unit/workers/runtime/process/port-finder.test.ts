@@ -1,10 +1,11 @@
 import { once } from 'node:events';
-import { type AddressInfo, createServer, type Server } from 'node:net';
+import { createServer, type Server } from 'node:net';
 import { expect } from 'chai';
 import type { ReplicaRow } from '../../../../../workers/replicas/rows.js';
 import { PortFinder } from '../../../../../workers/runtime/process/port-finder.js';
 import type { ReleaseSpec } from '../../../../../workers/runtime/runtime-driver.js';
 import type { Sandbox } from '../../../../../workers/sandbox/sandbox.js';
+import { listen } from '../../../../support/http.js';
 
 /** Larger than any process id, so that its network has no sockets. */
 const NO_PROCESS = 2 ** 30;
@@ -14,10 +15,8 @@ describe('The search for the port of an application', () => {
   let row: ReplicaRow;
   const spec = { configuration: { port: 1 } } as ReleaseSpec;
   beforeEach(async () => {
-    server = createServer().listen(0, '127.0.0.1');
-    await once(server, 'listening');
-    const { port } = server.address() as AddressInfo;
-    row = { pid: NO_PROCESS, address: '127.0.0.1', given_port: port } as ReplicaRow;
+    server = createServer();
+    row = { pid: NO_PROCESS, address: '127.0.0.1', given_port: await listen(server) } as ReplicaRow;
   });
   afterEach(() => {
     server.close();

@@ -11,51 +11,13 @@ import {
 } from '../../../../../workers/runtime/swarm/decide-swarm-replica.js';
 import { LABELS } from '../../../../../workers/runtime/swarm/service-spec.js';
 import { type SwarmNode, type SwarmTask, SwarmView } from '../../../../../workers/runtime/swarm/swarm-view.js';
+import { replicaRow } from '../../../../support/fixtures.js';
 
 const NOW = Date.parse('2026-01-01T00:00:00Z');
 const READY = new Date(NOW - 60_000);
 const PORT = DEFAULT_CONFIGURATION.port;
 
-const row = (changes: Partial<ReplicaRow> = {}): ReplicaRow => ({
-  id: 'replica',
-  service_id: 'service',
-  deployment_id: 'deployment',
-  host_id: 'swarm',
-  generation: 1,
-  position: 1,
-  desired: 'running',
-  state: 'ready',
-  address: '10.0.0.1',
-  port: 30_000,
-  given_port: null,
-  pid: null,
-  pid_started: null,
-  restarts: 0,
-  exit_detail: '',
-  next_start_at: null,
-  log_offset: 0,
-  task_id: 'task-1',
-  log_since: null,
-  ready_at: READY,
-  started_at: READY,
-  checked_at: READY,
-  stopped_at: null,
-  failing_since: null,
-  health_answer: '',
-  replace_at: null,
-  replacements: 0,
-  surge_failed: false,
-  replaces: null,
-  run_id: null,
-  run_attempt: null,
-  volume_id: null,
-  paused_until: null,
-  to_freeze: false,
-  exit_code: null,
-  created_at: READY,
-  updated_at: READY,
-  ...changes,
-});
+const row = (changes: Partial<ReplicaRow> = {}) => replicaRow(READY, changes);
 const coming = (changes: Partial<ReplicaRow> = {}) => row({ state: 'starting', ready_at: null, ...changes });
 const unstarted = () => coming({ task_id: null, port: null });
 const stopping = (changes: Partial<ReplicaRow> = {}) => row({ desired: 'stopped', ...changes });

@@ -10,34 +10,17 @@ import {
   serverService,
   volumeService,
 } from '../../../../../workers/runtime/swarm/server-service.js';
+import { releaseSpec } from '../../../../support/fixtures.js';
 
 const CONTEXT = { installation: 'ours', network: 'ranvier-staging', stopGraceSeconds: 7 };
 const PASSWORDS = { user: 'the-user-password', admin: 'the-admin-password' };
 
 function release(kind: 'postgres' | 'redis'): DataRelease {
+  const configuration = { ...DEFAULT_CONFIGURATION, region: 'local', plan: 'starter' } as const;
+  const manifest = { runtime: kind, reference: 'registry.test/postgres@sha256:1', startCommand: '' };
   return {
-    deploymentId: 'deployment',
-    serviceId: 'service',
-    workspaceId: 'workspace',
-    userNumber: 1,
+    ...releaseSpec({ slug: 'orders', configuration, environment: { SECRET: 'of the service' } }, manifest),
     kind,
-    slug: 'orders',
-    environmentId: 'staging',
-    configuration: { ...DEFAULT_CONFIGURATION, region: 'local', plan: 'starter' },
-    image: {
-      id: 'image',
-      digest: 'd',
-      manifest: {
-        type: 'process',
-        runtime: kind,
-        reference: 'registry.test/postgres@sha256:1',
-        startCommand: '',
-        workingDirectory: '',
-        publishDirectory: '',
-        environment: {},
-      },
-    },
-    environment: { SECRET: 'of the service' },
   };
 }
 

@@ -3,36 +3,15 @@ import { DEFAULT_CONFIGURATION } from '../../../../../shared/services/configurat
 import type { ReleaseSpec } from '../../../../../workers/runtime/runtime-driver.js';
 import { networkScope } from '../../../../../workers/runtime/swarm/release-network.js';
 import { attemptService, replicaService } from '../../../../../workers/runtime/swarm/service-spec.js';
+import { releaseSpec } from '../../../../support/fixtures.js';
 
 const CONTEXT = { installation: 'ours', network: 'ranvier-staging', stopGraceSeconds: 7 };
 const REPLICA = '01890000-0000-7000-8000-0123456789ab';
 
 function release(changes: Partial<ReleaseSpec> = {}): ReleaseSpec {
-  return {
-    deploymentId: 'deployment',
-    serviceId: 'service',
-    workspaceId: 'workspace',
-    userNumber: 1,
-    kind: 'web',
-    slug: 'shop',
-    environmentId: 'staging',
-    configuration: { ...DEFAULT_CONFIGURATION, plan: 'standard' },
-    image: {
-      id: 'image',
-      digest: 'd',
-      manifest: {
-        type: 'process',
-        runtime: 'node',
-        reference: 'registry.test/shop@sha256:1',
-        startCommand: 'npm start',
-        workingDirectory: '',
-        publishDirectory: '',
-        environment: {},
-      },
-    },
-    environment: { GREETING: 'hello' },
-    ...changes,
-  };
+  const configuration = { ...DEFAULT_CONFIGURATION, plan: 'standard' } as const;
+  const manifest = { reference: 'registry.test/shop@sha256:1', startCommand: 'npm start' };
+  return releaseSpec({ configuration, environment: { GREETING: 'hello' }, ...changes }, manifest);
 }
 
 describe('Swarm service of a replica', () => {

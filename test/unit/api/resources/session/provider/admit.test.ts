@@ -93,13 +93,7 @@ describe('The page to return to', () => {
   it('is a path of this installation', () => {
     for (const path of ['/', '/w/1?tab=2#x', '/account']) expect(localPath(path), path).to.equal(path);
     const others = [
-      '',
-      'w/1',
-      '//evil.example',
-      '/\\evil.example',
-      '/\t/evil.example',
-      'https://evil.example',
-      '/api',
+      ...['', 'w/1', '//evil.example', '/\\evil.example', '/\t/evil.example', 'https://evil.example', '/api'],
       '/api/x',
     ];
     for (const path of [...others, undefined, `/${'x'.repeat(500)}`]) expect(localPath(path), path).to.equal('/');

@@ -18,15 +18,7 @@ describe("The head of a replica's answer", () => {
 
   it('loses what belongs to one connection, and gets the request id of the edge', () => {
     const raw = [
-      'Connection',
-      'X-Hop',
-      'X-Hop',
-      '1',
-      'Keep-Alive',
-      'timeout=5',
-      'X-Request-ID',
-      'forged',
-      'X-Own',
+      ...['Connection', 'X-Hop', 'X-Hop', '1', 'Keep-Alive', 'timeout=5', 'X-Request-ID', 'forged', 'X-Own'],
       'yes',
     ];
     expect(passedOn(raw)).to.deep.equal(['X-Own', 'yes', 'X-Request-ID', 'id']);

@@ -1,27 +1,23 @@
-import { mkdir, mkdtemp, realpath, rm, symlink, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { mkdir, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { findSitePath } from '../../../../../../workers/edge/proxy/sites/site-path.js';
+import { useFolders } from '../../../../../support/folders.js';
 
 describe('The file that a path names in a site', () => {
+  const newFolder = useFolders();
   let folder: string;
   let root: string;
 
   before(async () => {
-    folder = await realpath(await mkdtemp(join(tmpdir(), 'ranvier-site-')));
+    folder = await newFolder();
     root = join(folder, 'site');
     await mkdir(join(root, 'docs/deep dir'), { recursive: true });
     await mkdir(join(root, '.well-known'));
     await mkdir(join(root, 'empty'));
     await mkdir(join(folder, 'site-secrets'));
     for (const name of [
-      'index.html',
-      'a.txt',
-      '.env',
-      '.well-known/x',
-      'docs/index.html',
-      'docs/deep dir/index.html',
+      ...['index.html', 'a.txt', '.env', '.well-known/x', 'docs/index.html', 'docs/deep dir/index.html'],
     ]) {
       await writeFile(join(root, name), name);
     }
@@ -31,7 +27,6 @@ describe('The file that a path names in a site', () => {
     await symlink('a.txt', join(root, 'b.txt'));
     await symlink('loop', join(root, 'loop'));
   });
-  after(() => rm(folder, { recursive: true, force: true }));
 
   const find = async (target: string) => {
     const found = await findSitePath(root, target);
@@ -57,14 +52,7 @@ describe('The file that a path names in a site', () => {
 
   it('is missing for dotfiles, a folder without an index, a file with a slash, and what is not there', async () => {
     for (const target of [
-      '/.env',
-      '/empty',
-      '/empty/',
-      '/a.txt/',
-      '/none',
-      '/a.txt/b',
-      '/loop',
-      `/${'x'.repeat(300)}`,
+      ...['/.env', '/empty', '/empty/', '/a.txt/', '/none', '/a.txt/b', '/loop', `/${'x'.repeat(300)}`],
     ]) {
       expect(await find(target), target).to.equal('missing');
     }

@@ -1,17 +1,17 @@
-import { createHmac } from 'node:crypto';
+import { createHmac, randomUUID } from 'node:crypto';
 
 export interface Hook {
   id: string;
   secret: string;
 }
 
-let deliveries = 0;
-/** Sends a signed delivery to an incoming webhook. */
+/** Sends a signed delivery to an incoming webhook. A sender that gets no answer repeats it with the same id. */
 export function deliver(
   { apiPort }: { apiPort: number },
   { id, secret }: Hook,
   event: string,
   payload: object,
+  delivery: string = randomUUID(),
 ): Promise<Response> {
   const body = JSON.stringify(payload);
   return fetch(`http://127.0.0.1:${apiPort}/api/hooks/${id}`, {
@@ -20,7 +20,7 @@ export function deliver(
     headers: {
       'content-type': 'application/json',
       'x-github-event': event,
-      'x-github-delivery': `attack-${++deliveries}`,
+      'x-github-delivery': delivery,
       'x-hub-signature-256': `sha256=${createHmac('sha256', secret).update(body).digest('hex')}`,
     },
   });

@@ -1,0 +1,29 @@
+/**
+ * Maximum time between taking a route's version from the sequence and committing it, in milliseconds. A lower version
+ * than the newest one appears only within this time.
+ */
+const COMMIT_MS = 60_000;
+
+/**
+ * Tells which versions of routes need not be read again. Versions come from a sequence, so a lower one may be committed
+ * after a higher one. A version is settled once `COMMIT_MS` have passed since the edge first knew a higher one.
+ */
+export class SettledVersion {
+  #settled: number;
+  #next: { version: number; at: number };
+
+  /** `settled` is a version below which none is missing. Times are in milliseconds. */
+  constructor(settled: number, newest: number, now: number) {
+    this.#settled = settled;
+    this.#next = { version: newest, at: now };
+  }
+
+  /** Returns the settled version. `newest` is the newest version that the edge knows. */
+  at(newest: number, now: number): number {
+    if (now - this.#next.at >= COMMIT_MS) {
+      this.#settled = this.#next.version;
+      this.#next = { version: newest, at: now };
+    }
+    return this.#settled;
+  }
+}
