@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { hasNothingToInstall } from '../../../../../workers/builders/dependencies/nothing-to-install.js';
+import { hasNothingToInstall } from '../../../../../workers/builders/dependencies/locked-install.js';
 
 const PLAN = {
   install: ['npm install'],
