@@ -1,29 +1,20 @@
 import type { Config } from '../../shared/core/config.js';
-import type { Logger } from '../../shared/core/log.js';
 import type { Engine } from '../docker/docker-engine.js';
 import { registryOf } from '../docker/registry-accounts.js';
-import type { Sandbox } from '../sandbox/sandbox.js';
 import { createOriginResolver, type DigestResolver, type OriginResolver } from '../sources/deployment-origin.js';
-import type { RepositorySource } from '../sources/repository-source.js';
 import type { Builder, ImageStore } from './builder.js';
-import type { FindAccount } from './dockerfile/requested-image.js';
-import type { Railpack } from './engine-images/railpack.js';
+import type { ContainerBuilderOptions } from './engine-images/container-build.js';
 import { RegistryClient } from './oci-images/registry-client.js';
 import { createRepositoryBuilder } from './repository-builder.js';
 import { FolderImageStore } from './result/folder-image-store.js';
 import type { ToolchainStore } from './toolchains/toolchain-store.js';
 
-export interface BuildersOptions {
+export interface BuildersOptions
+  extends Pick<ContainerBuilderOptions, 'log' | 'railpack' | 'sandbox' | 'source' | 'findAccount'> {
   config: Config;
-  log: Logger;
   installationId: string;
-  sandbox: Sandbox;
-  source: RepositorySource;
   /** The container engine; null if the runtime uses none. */
   engine: Engine | null;
-  /** Builds images from repositories without a Dockerfile; if it is null, the platform writes a Dockerfile for them. */
-  railpack: Railpack | null;
-  findAccount: FindAccount;
   toolchains: ToolchainStore;
 }
 
@@ -38,7 +29,7 @@ export interface Builders {
  * are folders on this host. With one, services are images in the engine, and static sites are folders.
  */
 export async function createBuilders(options: BuildersOptions): Promise<Builders> {
-  const { config, log, sandbox, source, engine, railpack, installationId, findAccount, toolchains } = options;
+  const { config, log, sandbox, source, engine, installationId, findAccount, toolchains } = options;
   const folders = new FolderImageStore({ dataDir: config.dataDir, log });
   const registryClient = new RegistryClient(config);
   const { allowLocalRepositories: allowLocal } = config;
@@ -61,18 +52,7 @@ export async function createBuilders(options: BuildersOptions): Promise<Builders
   const { EngineImageStore } = await import('./engine-images/engine-image-store.js');
   const images = new EngineImageStore({ engine, registry, installationId, log });
   return {
-    builder: createContainerBuilder({
-      config,
-      log,
-      engine,
-      railpack,
-      sandbox,
-      source,
-      images,
-      sites,
-      findAccount,
-      toolchains,
-    }),
+    builder: createContainerBuilder({ ...options, engine, images, sites }),
     images: joined(folders, images),
     origins,
   };

@@ -13,6 +13,6 @@ export async function changedFiles(
   commits: { url: string; before: string; after: string; signal: AbortSignal },
 ): Promise<Pick<CommitFacts, 'changed' | 'matters'>> {
   const isAsked = includePaths.length + ignorePaths.length > 0 && commits.before !== '';
-  const filter = createPathFilter(includePaths, ignorePaths);
-  return { changed: isAsked ? await source.changedPaths(commits) : null, matters: (path) => filter.keeps(path) };
+  const changed = isAsked ? await source.changedPaths(commits) : null;
+  return { changed, matters: createPathFilter(includePaths, ignorePaths) };
 }

@@ -6,6 +6,7 @@ import {
   knownCommits,
   liveCommit,
   recordHead,
+  type WatchedService,
 } from '../../shared/commits/store.js';
 import { AppError } from '../../shared/core/error-registry.js';
 import { SKIPPED, skipsDeployment } from '../../shared/hooks/model.js';
@@ -91,15 +92,15 @@ export async function considerEvent(
   }
 }
 
-function addressOf(
+/** Returns the URL of a service's repository, with its credentials. Throws `SealError`. */
+export function addressOf(
   keyring: JobDeps['keyring'],
-  { id, workspace_id, configuration, sealed_repository }: ServiceRow,
+  { id, workspace_id, configuration, sealed_repository }: Omit<WatchedService, 'updated_at'>,
 ): string {
   if (sealed_repository === null) return addressForWorkspace(configuration.repository, workspace_id);
   return openFrom(keyring, SEALED.repository, id, sealed_repository);
 }
 
-/** Creates or updates the preview of a branch that polling has found. Returns the outcome in words. */
 async function preview(
   deps: JobDeps,
   service: ServiceRow,

@@ -19,12 +19,11 @@ import {
 import { errorMessage } from '../../shared/core/error-registry.js';
 import { noteBranch } from '../../shared/previews/store.js';
 import { SealError } from '../../shared/secrets/keyring.js';
-import { openFrom, SEALED } from '../../shared/secrets/sealed-columns.js';
-import { addressForWorkspace } from '../../shared/ssh/model.js';
 import { concurrently } from '../core/concurrently.js';
 import { SourceError } from '../failures/explained-errors.js';
 import { TooManyBranches } from '../sources/repository-source.js';
 import type { JobDeps } from '../worker-deps.js';
+import { addressOf } from './consider-event.js';
 import { stackThatDeploys } from './stack-hooks.js';
 
 type PollDeps = Pick<JobDeps, 'db' | 'keyring' | 'source' | 'dispatcher' | 'log'>;
@@ -56,7 +55,7 @@ export async function pollRepositories(deps: PollDeps): Promise<string[]> {
 /** Starts polling for services that deploy on commit, and stops it for all other services. */
 async function syncWatches({ db, keyring, log }: PollDeps): Promise<void> {
   for (const service of await unsyncedServices(db, SYNCED)) {
-    const address = addressOf(keyring, service);
+    const address = openedAddress(keyring, service);
     if (address === null)
       log.warn({ serviceId: service.id }, "the address of a service's repository cannot be opened; it is not polled");
     const fingerprint = keyring.fingerprint(address ?? service.id, 'polled-repository');
@@ -65,12 +64,9 @@ async function syncWatches({ db, keyring, log }: PollDeps): Promise<void> {
   await endWatches(db);
 }
 
-function addressOf(keyring: PollDeps['keyring'], service: WatchedService): string | null {
-  if (service.sealed_repository === null) {
-    return addressForWorkspace(service.configuration.repository, service.workspace_id);
-  }
+function openedAddress(keyring: PollDeps['keyring'], service: WatchedService): string | null {
   try {
-    return openFrom(keyring, SEALED.repository, service.id, service.sealed_repository);
+    return addressOf(keyring, service);
   } catch (error) {
     if (error instanceof SealError) return null;
     throw error;
@@ -108,7 +104,7 @@ async function areReported({ db }: PollDeps, services: readonly PolledService[])
 
 async function look(deps: PollDeps, services: readonly PolledService[]): Promise<string[]> {
   const [first] = services;
-  const url = first && addressOf(deps.keyring, first);
+  const url = first && openedAddress(deps.keyring, first);
   if (!first || url === null || url === undefined) return [];
   const watching = services.filter(({ configuration }) => configuration.previewMode === 'automatic');
   const { heads, all } = await headsOf(deps, url, services, watching.length > 0);

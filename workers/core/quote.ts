@@ -2,3 +2,8 @@
 export function quote(text: string): string {
   return `'${text.replaceAll("'", `'\\''`)}'`;
 }
+
+/** Returns a text as one word of a shell. Quotes it only if necessary, so that commands stay readable. */
+export function quoteIfNeeded(text: string): string {
+  return /^[\w@./:=+-]+$/.test(text) ? text : quote(text);
+}

@@ -7,49 +7,38 @@ import type { DeployedService } from '../releases/deployment-parts.js';
 import type { JobDeps } from '../worker-deps.js';
 import type { HeldDeployment } from './deployment-changes.js';
 
-/** The state that the steps of a deployment share while one worker runs it. */
-export class DeploymentRun {
+interface RunParts {
   readonly deps: JobDeps;
   readonly service: DeployedService;
   readonly variables: Record<string, string>;
   readonly channel: LogChannel;
-  image: BuiltImage | null = null;
-  readonly #work: Work<HeldDeployment>;
-  readonly #repository: HeldDeployment['configuration']['repository'];
+}
 
-  constructor(init: {
-    deps: JobDeps;
-    work: Work<HeldDeployment>;
-    service: DeployedService;
-    variables: Record<string, string>;
-    /** The repository's URL at the time when the deployment was queued, unsealed. */
-    repository: HeldDeployment['configuration']['repository'];
-    channel: LogChannel;
-  }) {
-    this.deps = init.deps;
-    this.service = init.service;
-    this.variables = init.variables;
-    this.channel = init.channel;
-    this.#work = init.work;
-    this.#repository = init.repository;
-  }
-
+/** The state that the steps of a deployment share while one worker runs it. */
+export interface DeploymentRun extends RunParts {
+  image: BuiltImage | null;
   /** The deployment as of its most recent event. */
-  get deployment(): HeldDeployment {
-    const { record } = this.#work;
-    return { ...record, configuration: { ...record.configuration, repository: this.#repository } };
-  }
-
-  get signal(): AbortSignal {
-    return this.#work.signal;
-  }
-
-  get helpers(): JobHelpers {
-    return { ...this.#work.helpers, signal: this.signal };
-  }
-
+  readonly deployment: HeldDeployment;
+  readonly signal: AbortSignal;
+  readonly helpers: JobHelpers;
   /** Writes a line to the deployment's log, as output of the platform. */
-  async say(message: string, level: LogLevel = 'info'): Promise<void> {
-    await this.channel.write('system', message, level);
-  }
+  say(message: string, level?: LogLevel): Promise<void>;
+}
+
+/** Creates the state of a deployment. `repository` is its unsealed URL at the time when it was queued. */
+export function openRun(work: Work<HeldDeployment>, repository: string, parts: RunParts): DeploymentRun {
+  return {
+    ...parts,
+    image: null,
+    get deployment() {
+      return { ...work.record, configuration: { ...work.record.configuration, repository } };
+    },
+    get signal() {
+      return work.signal;
+    },
+    get helpers() {
+      return { ...work.helpers, signal: work.signal };
+    },
+    say: (message, level = 'info') => parts.channel.write('system', message, level),
+  };
 }

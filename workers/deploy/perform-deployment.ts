@@ -24,7 +24,7 @@ import type { LeftBehind } from '../releases/release-store.js';
 import { meetOthers } from '../together/meet-others.js';
 import type { JobDeps } from '../worker-deps.js';
 import { changeOf, type HeldDeployment } from './deployment-changes.js';
-import { DeploymentRun } from './deployment-run.js';
+import { type DeploymentRun, openRun } from './deployment-run.js';
 import { endPreDeploy } from './pre-deploy.js';
 import { build } from './steps/build-step.js';
 import { queued } from './steps/queued-step.js';
@@ -91,12 +91,8 @@ export async function performDeployment(
   // fault. This one waits for its turn before it is claimed: a crash during the wait must not count against it.
   const before = await getDeployment(db, deploymentId);
   if (!before) return { ran: false, status: 'no such deployment', serviceId: null, left: null };
-  const nothing: PerformedDeployment = {
-    ran: false,
-    status: before.status,
-    serviceId: before.service_id,
-    left: null,
-  };
+  const { status, service_id: serviceId } = before;
+  const nothing: PerformedDeployment = { ran: false, status, serviceId, left: null };
   if (isTerminal(before.status)) return nothing;
   const faulty = await faults.isNoted(before);
   const again = async () => (await attempt(faulty ? { sql: 'worker_faults = worker_faults + 1' } : {})) ?? nothing;
@@ -204,7 +200,7 @@ class DeploymentHandler implements Handler<HeldDeployment> {
     const repository = await openRepository(db, keyring, parts.deployment).catch(notOpened);
     this.#masker = new Masker([...Object.values(variables), ...credentialsOf(repository)]);
     const channel = deps.logs.open({ serviceId: parts.service.id, deploymentId: id, masker: this.#masker });
-    return new DeploymentRun({ deps, work, service: parts.service, variables, repository, channel });
+    return openRun(work, repository, { deps, service: parts.service, variables, channel });
   }
 }
 
@@ -214,7 +210,6 @@ function notOpened(error: unknown): never {
   throw new ReleaseError(`what this deployment was queued with cannot be opened: ${errorMessage(error)}`);
 }
 
-/** Throws a `ReleaseError` if too many workers failed to finish this step. */
 function assertNotGivenUp({ takeovers, worker_faults: faults }: HeldDeployment): void {
   if (faults >= MAX_FAULTS) {
     throw new ReleaseError(

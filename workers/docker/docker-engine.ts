@@ -124,6 +124,14 @@ export function engineMessage(error: unknown): string {
   return typeof said === 'string' ? said.trim() : errorMessage(error);
 }
 
+/** Sends a POST for which the engine's client has no suitable function. Returns the stream of the response. */
+export function postForStream<S>({ streams }: Pick<Engine, 'streams'>, request: Parameters<Dial>[0]): Promise<S> {
+  const options = { ...request, method: 'POST', statusCodes: { 200: true, 500: 'server error' } };
+  return new Promise((resolve, reject) => {
+    streams.modem.dial(options, (error: unknown, answer: unknown) => (error ? reject(error) : resolve(answer as S)));
+  });
+}
+
 /** Returns the HTTP status of the engine's response; undefined if the engine did not respond. */
 export function engineStatus(error: unknown): number | undefined {
   const status = (error as { statusCode?: unknown }).statusCode;

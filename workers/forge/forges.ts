@@ -29,6 +29,7 @@ const JSON_TYPE = { 'Content-Type': 'application/json', 'User-Agent': 'Ranvier' 
 /** Maximum number of comments to fetch when a pull request is searched for the platform's earlier comment. */
 const COMMENTS = 30;
 
+const post = (path: string, body: object): ForgeRequest => ({ method: 'POST', path, body });
 const ofRepository = (project: string) => `/repos/${project.split('/').map(encodeURIComponent).join('/')}`;
 
 /**
@@ -37,11 +38,7 @@ const ofRepository = (project: string) => `/repos/${project.split('/').map(encod
  */
 function issueComments(): Pick<Forge, 'createComment' | 'editComment'> {
   return {
-    createComment: (project, number, body) => ({
-      method: 'POST',
-      path: `${ofRepository(project)}/issues/${number}/comments`,
-      body: { body },
-    }),
+    createComment: (project, number, body) => post(`${ofRepository(project)}/issues/${number}/comments`, { body }),
     editComment: (project, _number, id, body) => ({
       method: 'PATCH',
       path: `${ofRepository(project)}/issues/comments/${id}`,
@@ -51,11 +48,8 @@ function issueComments(): Pick<Forge, 'createComment' | 'editComment'> {
 }
 
 function commitStatus(project: string, sha: string, { state, description, context, link }: StatusReport): ForgeRequest {
-  return {
-    method: 'POST',
-    path: `${ofRepository(project)}/statuses/${sha}`,
-    body: { state: state === 'running' ? 'pending' : state, description, context, target_url: link },
-  };
+  const shown = state === 'running' ? 'pending' : state;
+  return post(`${ofRepository(project)}/statuses/${sha}`, { state: shown, description, context, target_url: link });
 }
 
 const since = (from: Date) => `since=${encodeURIComponent(from.toISOString())}`;
@@ -74,29 +68,19 @@ const github: Forge = {
     path: `${ofRepository(project)}/issues/${number}/comments?per_page=${COMMENTS}&${since(from)}`,
   }),
   deployments: {
-    create: (project, sha, { environment, description, transient }) => ({
-      method: 'POST',
-      path: `${ofRepository(project)}/deployments`,
-      body: {
-        ref: sha,
-        environment,
-        description,
-        auto_merge: false,
+    create: (project, sha, { environment, description, transient }) =>
+      post(`${ofRepository(project)}/deployments`, {
+        ...{ ref: sha, environment, description, auto_merge: false },
         // Without this empty list, GitHub refuses the deployment while any status of the commit is pending. The
         // platform's own status is pending at this time.
         required_contexts: [],
-        transient_environment: transient,
-        production_environment: !transient,
-      },
-    }),
-    status: (project, id, { state, description, environment, link, url }) => ({
-      method: 'POST',
-      path: `${ofRepository(project)}/deployments/${id}/statuses`,
-      body: {
+        ...{ transient_environment: transient, production_environment: !transient },
+      }),
+    status: (project, id, { state, description, environment, link, url }) =>
+      post(`${ofRepository(project)}/deployments/${id}/statuses`, {
         ...{ state, description, environment, log_url: link, auto_inactive: false },
         ...(url === null ? {} : { environment_url: url }),
-      },
-    }),
+      }),
   },
 };
 
@@ -119,12 +103,14 @@ const notes = (project: string, number: string) => `${ofProject(project)}/merge_
 
 const gitlab: Forge = {
   headers: (token) => ({ ...JSON_TYPE, Accept: 'application/json', 'PRIVATE-TOKEN': token }),
-  status: (project, sha, { state, description, context, link }) => ({
-    method: 'POST',
-    path: `${ofProject(project)}/statuses/${sha}`,
-    body: { state: GITLAB_STATES[state], description, name: context, target_url: link },
-  }),
-  createComment: (project, number, body) => ({ method: 'POST', path: notes(project, number), body: { body } }),
+  status: (project, sha, { state, description, context, link }) =>
+    post(`${ofProject(project)}/statuses/${sha}`, {
+      state: GITLAB_STATES[state],
+      description,
+      name: context,
+      target_url: link,
+    }),
+  createComment: (project, number, body) => post(notes(project, number), { body }),
   editComment: (project, number, id, body) => ({
     method: 'PUT',
     path: `${notes(project, number)}/${id}`,

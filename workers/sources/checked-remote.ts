@@ -90,19 +90,7 @@ async function openSshRemote(
   const remote = parseSshAddress(address);
   if (problem !== null || remote === null || ssh === null)
     throw new SourceError(problem ?? 'the address is not one of SSH');
-  let found: string[];
-  try {
-    found = isIP(remote.host) === 0 ? await policy.resolve(remote.host) : [remote.host];
-  } catch (error) {
-    throw new SourceError(
-      `${remote.url} is not reachable: the host ${remote.host} cannot be found (${errorMessage(error)})`,
-    );
-  }
-  const secret = policy.allowLocal ? undefined : found.find(policy.isPrivate);
-  if (secret !== undefined) throw privateAddress(new URL(remote.url), secret);
-  const [first] = found;
-  if (first === undefined)
-    throw new SourceError(`${remote.url} is not reachable: the host ${remote.host} has no address; check its name`);
+  const [first = ''] = await addressesOf(remote.host, remote.url, policy);
   const command = await ssh.commandFor(workspaceId, remote, first);
   return {
     url: remote.url,
@@ -165,20 +153,35 @@ async function pinnedAddresses(
 ): Promise<Remote['config']> {
   const host = hostOf(url);
   if (isIP(host) !== 0) return [];
-  let addresses: string[];
-  try {
-    addresses = await policy.resolve(host);
-  } catch (error) {
-    // Behind a proxy, this host may be unable to resolve public names; the proxy resolves them.
-    if (usesProxy(url, network)) return [];
-    throw new SourceError(`${url.href} is not reachable: the host ${host} cannot be found (${errorMessage(error)})`);
-  }
-  for (const address of addresses) if (policy.isPrivate(address)) throw privateAddress(url, address);
-  if (addresses.length === 0)
-    throw new SourceError(`${url.href} is not reachable: the host ${host} has no address; check its name`);
+  const usesProxy = network[url.protocol === 'https:' ? 'https_proxy' : 'http_proxy'] !== undefined;
+  const addresses = await addressesOf(host, url.href, policy, usesProxy);
+  if (addresses.length === 0) return [];
   const port = url.port !== '' ? url.port : url.protocol === 'https:' ? '443' : '80';
   const list = addresses.map((address) => (isIP(address) === 6 ? `[${address}]` : address)).join(',');
   return [['http.curloptResolve', `${host}:${port}:${list}`]];
+}
+
+/**
+ * Returns the checked IP addresses of a host. Returns none if this host cannot resolve the name and a proxy does.
+ * Throws `SourceError` if there are none or one is private. `shown` is the repository's URL, for messages.
+ */
+async function addressesOf(
+  host: string,
+  shown: string,
+  { allowLocal, resolve, isPrivate }: AddressPolicy,
+  usesProxy = false,
+): Promise<string[]> {
+  let found: string[];
+  try {
+    found = isIP(host) === 0 ? await resolve(host) : [host];
+  } catch (error) {
+    if (usesProxy) return [];
+    throw new SourceError(`${shown} is not reachable: the host ${host} cannot be found (${errorMessage(error)})`);
+  }
+  const secret = allowLocal ? undefined : found.find(isPrivate);
+  if (secret !== undefined) throw privateAddress(shown, secret);
+  if (found.length > 0) return found;
+  throw new SourceError(`${shown} is not reachable: the host ${host} has no address; check its name`);
 }
 
 /**
@@ -191,15 +194,11 @@ export async function refusePrivateHost(place: string, policy: AddressPolicy): P
   const url = new URL(`https://${place}`);
   const found = await policy.resolve(hostOf(url)).catch(() => []);
   const secret = found.find(policy.isPrivate);
-  if (secret !== undefined) throw privateAddress(url, secret);
+  if (secret !== undefined) throw privateAddress(url.href, secret);
 }
 
-function privateAddress(url: URL, address: string): SourceError {
+function privateAddress(url: string, address: string): SourceError {
   return new SourceError(
-    `${url.href} is at the private address ${address}, which is not allowed on this installation (ALLOW_LOCAL_REPOSITORIES); use a public address`,
+    `${url} is at the private address ${address}, which is not allowed on this installation (ALLOW_LOCAL_REPOSITORIES); use a public address`,
   );
-}
-
-function usesProxy(url: URL, network: RemoteOptions['network']): boolean {
-  return network[url.protocol === 'https:' ? 'https_proxy' : 'http_proxy'] !== undefined;
 }

@@ -104,18 +104,11 @@ async function resolveImage({ images, policy, addresses }: OriginOptions, reques
   }
   const { name, tag, digest } = reference;
   const named = digest?.slice('sha256:'.length);
-  const sha =
-    request.sha ||
-    named ||
-    (await digestOf(images.resolveDigest, `${name}:${tag}`, account ?? undefined, request.signal));
+  const resolve = () =>
+    images.resolveDigest(`${name}:${tag}`, account ?? undefined, request.signal).catch((error: unknown) => {
+      throw error instanceof PullError ? new SourceError(error.message) : error;
+    });
+  const sha = request.sha || named || (await resolve());
   request.signal.throwIfAborted();
   return { sha, message: image, description: `Deploys image ${name}@sha256:${sha}` };
-}
-
-async function digestOf(resolve: DigestResolver, ...image: Parameters<DigestResolver>): Promise<string> {
-  try {
-    return await resolve(...image);
-  } catch (error) {
-    throw error instanceof PullError ? new SourceError(error.message) : error;
-  }
 }

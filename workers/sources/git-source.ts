@@ -10,14 +10,8 @@ import { Git, gitNetwork } from './git-command.js';
 import { missesBranch, refusesCommits } from './git-failure.js';
 import { JoinedRuns } from './joined-runs.js';
 import { Mirror, MirrorDamaged, mirrorPath, prepareMirrors } from './repository-mirror.js';
-import { type FoundRef, RepositoryServer } from './repository-server.js';
-import type {
-  FoundFile,
-  RepositoryRequest,
-  RepositorySource,
-  ResolvedCommit,
-  WantedFile,
-} from './repository-source.js';
+import { RepositoryServer } from './repository-server.js';
+import type { RepositoryRequest, RepositorySource, ResolvedCommit } from './repository-source.js';
 import type { SshAccess } from './ssh-access.js';
 
 export interface GitSourceOptions {
@@ -37,6 +31,13 @@ export interface GitSourceOptions {
 const MAX_PATHS = 5000;
 const HEADS = 'refs/heads/';
 const SHA = /^[0-9a-f]{40}$/;
+
+/** A repository that is being read, and this host's mirror of it. */
+interface Opened {
+  remote: Remote;
+  mirror: Mirror;
+  pullRef?: string | undefined;
+}
 
 /** Reads repositories with the git command line. Mirrors are in `<dataDir>/mirrors`. */
 export class GitSource implements RepositorySource {
@@ -60,128 +61,80 @@ export class GitSource implements RepositorySource {
     return join(this.#dataDir, 'mirrors');
   }
 
-  async resolve({ url, signal, ref, pullRef }: RepositoryRequest & { ref: string }): Promise<ResolvedCommit> {
+  resolve: RepositorySource['resolve'] = async ({ ref, ...request }) => {
     if (!isBranchName(ref)) throw new SourceError(`"${ref}" is not a name that a branch or tag can have`);
-    const remote = await this.#open(url);
-    const path = await mirrorPath(this.#mirrors, url);
-    if (!SHA.test(ref)) {
-      const found = await this.#resolved.join(`${path} ${ref}`, signal, (joint, begins) =>
-        this.#resolveBranch(remote, new Mirror(this.#git, path, joint), ref, joint, begins),
-      );
-      if (found !== null) return found;
-    }
-    const wanted: FoundRef = SHA.test(ref) ? { remote, sha: ref } : await this.#server.findRef(remote, ref, signal);
-    const { sha, defaultBranch } = wanted;
-    const commit = await this.#withCommit(
-      new Mirror(this.#git, path, signal),
-      wanted.remote,
-      sha,
-      signal,
-      describe,
-      pullRef,
+    const opened = await this.#open(request);
+    const { mirror, remote } = opened;
+    const { signal } = request;
+    if (SHA.test(ref)) return this.#withCommit(opened, ref, describe);
+    const found = await this.#resolved.join(`${mirror.path} ${ref}`, signal, (joint, begins) =>
+      this.#resolveBranch({ remote, mirror: mirror.until(joint) }, ref, begins),
     );
+    if (found !== null) return found;
+    const { sha, defaultBranch, remote: place } = await this.#server.findRef(remote, ref, signal);
+    const commit = await this.#withCommit({ ...opened, remote: place }, sha, describe);
     return defaultBranch === undefined ? commit : { ...commit, defaultBranch };
-  }
+  };
 
-  async checkout({
-    url,
-    signal,
-    sha,
-    directory,
-    pullRef,
-  }: RepositoryRequest & { sha: string; directory: string }): Promise<void> {
-    if (!SHA.test(sha)) throw new SourceError(`"${sha}" is not the number of a commit`);
-    const remote = await this.#open(url);
-    const mirror = new Mirror(this.#git, await mirrorPath(this.#mirrors, url), signal);
-    await this.#withCommit(mirror, remote, sha, signal, (copy, commit) => copy.checkout(commit, directory), pullRef);
-  }
+  checkout: RepositorySource['checkout'] = ({ sha, directory, ...request }) =>
+    this.#read(request, sha, (mirror, commit) => mirror.checkout(commit, directory));
 
-  async heads({
-    url,
-    signal,
-    branches,
-  }: RepositoryRequest & { branches: readonly string[] | 'all' }): Promise<Map<string, string>> {
-    const remote = await this.#open(url);
-    const names =
-      branches === 'all'
-        ? null
-        : branches.filter((branch) => isBranchName(branch)).map((branch) => `${HEADS}${branch}`);
-    const { commits } = await this.#server.refs(remote, names ?? 'branches', signal);
+  heads: RepositorySource['heads'] = async ({ branches, ...request }) => {
+    const { remote } = await this.#open(request);
+    const names = branches === 'all' ? 'branches' : branches.filter(isBranchName).map((branch) => `${HEADS}${branch}`);
+    const { commits } = await this.#server.refs(remote, names, request.signal);
     return new Map([...commits].map(([name, sha]) => [name.slice(HEADS.length), sha]));
-  }
+  };
 
-  async messageOf({ url, sha, signal }: RepositoryRequest & { sha: string }): Promise<string> {
-    return this.#read(url, sha, signal, (copy, commit) => copy.message(commit));
-  }
+  messageOf: RepositorySource['messageOf'] = ({ sha, ...request }) =>
+    this.#read(request, sha, (mirror, commit) => mirror.message(commit));
 
-  async fileOf({ url, sha, signal, path, maxBytes }: RepositoryRequest & WantedFile): Promise<FoundFile> {
-    return this.#read(url, sha, signal, (copy, commit) => copy.file(commit, path, maxBytes));
-  }
+  fileOf: RepositorySource['fileOf'] = ({ sha, path, maxBytes, ...request }) =>
+    this.#read(request, sha, (mirror, commit) => mirror.file(commit, path, maxBytes));
 
-  async changedPaths({
-    url,
-    before,
-    after,
-    signal,
-  }: RepositoryRequest & { before: string; after: string }): Promise<string[] | null> {
+  changedPaths: RepositorySource['changedPaths'] = async ({ before, after, ...request }) => {
     try {
-      await this.#read(url, before, signal, (copy, commit) => copy.subject(commit));
+      await this.#read(request, before, (mirror, commit) => mirror.subject(commit));
     } catch (error) {
       // The commit is gone, for example after a forced push, so there is nothing to compare.
       if (error instanceof SourceError) return null;
       throw error;
     }
-    const paths = await this.#read(url, after, signal, (copy, commit) => copy.changedPaths(before, commit));
+    const paths = await this.#read(request, after, (mirror, commit) => mirror.changedPaths(before, commit));
     return paths.length > MAX_PATHS ? null : paths;
-  }
+  };
 
   async #read<T>(
-    url: string,
+    request: RepositoryRequest,
     sha: string,
-    signal: AbortSignal,
-    work: (copy: Mirror, sha: string) => Promise<T>,
+    work: (mirror: Mirror, sha: string) => Promise<T>,
   ): Promise<T> {
     if (!SHA.test(sha)) throw new SourceError(`"${sha.slice(0, 100)}" is not the number of a commit`);
-    const remote = await this.#open(url);
-    return this.#withCommit(
-      new Mirror(this.#git, await mirrorPath(this.#mirrors, url), signal),
-      remote,
-      sha,
-      signal,
-      work,
-    );
+    return this.#withCommit(await this.#open(request), sha, work);
   }
 
   async sweep(): Promise<number> {
     return removeUnused({ dataDir: this.#dataDir, log: this.#log }, this.#mirrors);
   }
 
-  async #open(address: string): Promise<Remote> {
+  async #open({ url, signal, pullRef }: RepositoryRequest): Promise<Opened> {
     await prepareMirrors(this.#mirrors);
-    return this.#server.open(address);
+    const remote = await this.#server.open(url);
+    return { remote, mirror: new Mirror(this.#git, mirrorPath(this.#mirrors, url), signal), pullRef };
   }
 
   /**
    * Fetches the newest commit of a branch. Returns null if the repository has no such branch; the name may belong to a
    * tag.
    */
-  async #resolveBranch(
-    remote: Remote,
-    mirror: Mirror,
-    branch: string,
-    signal: AbortSignal,
-    begins: () => void,
-  ): Promise<ResolvedCommit | null> {
+  async #resolveBranch(opened: Opened, branch: string, begins: () => void): Promise<ResolvedCommit | null> {
+    const { remote, mirror } = opened;
     return mirror.alone(async () => {
       begins();
-      return this.#mended(remote, mirror, async () => {
+      return this.#mended(opened, async () => {
         await mirror.open();
-        const { result } = await this.#server.reach(
-          remote,
-          signal,
-          (to) => mirror.fetchBranch(to.url, to.config, branch),
-          missesBranch,
-        );
+        const fetch = (to: Remote) => mirror.fetchBranch(to, branch);
+        const { result } = await this.#server.reach(remote, mirror.signal, fetch, missesBranch);
         if (missesBranch(result)) return null;
         if (result.code !== 0) throw new MirrorDamaged(result);
         return describe(mirror, await mirror.newest(branch));
@@ -193,14 +146,8 @@ export class GitSource implements RepositorySource {
    * Runs `work`, which reads a commit from the mirror. If the mirror does not have the commit, fetches it and runs
    * `work` again. A damaged mirror is deleted and created again first.
    */
-  async #withCommit<T>(
-    mirror: Mirror,
-    remote: Remote,
-    sha: string,
-    signal: AbortSignal,
-    work: (mirror: Mirror, sha: string) => Promise<T>,
-    pullRef?: string,
-  ): Promise<T> {
+  async #withCommit<T>(opened: Opened, sha: string, work: (mirror: Mirror, sha: string) => Promise<T>): Promise<T> {
+    const { mirror } = opened;
     try {
       return await work(mirror, sha);
     } catch (error) {
@@ -214,14 +161,12 @@ export class GitSource implements RepositorySource {
         try {
           return await work(mirror, known);
         } catch (error) {
-          if (!(error instanceof MirrorDamaged)) throw error;
-          this.#log.warn({ repository: remote.url }, `the mirror is damaged and made again: ${error.message}`);
-          await mirror.discard();
+          await this.#discard(opened, error);
         }
       }
-      return this.#mended(remote, mirror, async () => {
+      return this.#mended(opened, async () => {
         await mirror.open();
-        return work(mirror, await this.#fetch(mirror, remote, sha, signal, pullRef));
+        return work(mirror, await this.#fetch(opened, sha));
       });
     });
   }
@@ -229,27 +174,32 @@ export class GitSource implements RepositorySource {
   /**
    * Runs `attempt` on a mirror that the caller has locked. If the mirror is damaged, deletes it and tries once more.
    */
-  async #mended<T>(remote: Remote, mirror: Mirror, attempt: () => Promise<T>): Promise<T> {
+  async #mended<T>(opened: Opened, attempt: () => Promise<T>): Promise<T> {
     try {
       return await attempt();
     } catch (error) {
-      if (!(error instanceof MirrorDamaged)) throw error;
-      this.#log.warn({ repository: remote.url }, `the mirror is damaged and made again: ${error.message}`);
-      await mirror.discard();
+      await this.#discard(opened, error);
     }
     try {
       return await attempt();
     } catch (error) {
       if (!(error instanceof MirrorDamaged)) throw error;
-      await mirror.discard();
-      throw new SourceError(`${remote.url} cannot be copied: ${error.message}`);
+      await opened.mirror.discard();
+      throw new SourceError(`${opened.remote.url} cannot be copied: ${error.message}`);
     }
   }
 
-  async #fetch(mirror: Mirror, remote: Remote, sha: string, signal: AbortSignal, pullRef?: string): Promise<string> {
-    const { result } = await this.#server.reach(remote, signal, async (to) => {
-      const fetched = await mirror.fetchCommit(to.url, to.config, sha);
-      return refusesCommits(fetched) ? mirror.fetchAll(to.url, to.config, pullRef) : fetched;
+  /** Deletes a mirror that `error` shows to be damaged. Rethrows any other error. */
+  async #discard({ remote, mirror }: Opened, error: unknown): Promise<void> {
+    if (!(error instanceof MirrorDamaged)) throw error;
+    this.#log.warn({ repository: remote.url }, `the mirror is damaged and made again: ${error.message}`);
+    await mirror.discard();
+  }
+
+  async #fetch({ remote, mirror, pullRef }: Opened, sha: string): Promise<string> {
+    const { result } = await this.#server.reach(remote, mirror.signal, async (to) => {
+      const fetched = await mirror.fetchCommit(to, sha);
+      return refusesCommits(fetched) ? mirror.fetchAll(to, pullRef) : fetched;
     });
     if (result.code !== 0) throw new MirrorDamaged(result);
     const commit = await mirror.find(sha);

@@ -15,10 +15,11 @@ import { newFetchToken, WORKER_NAME } from '../../shared/secrets/internal-token.
 import type { Keyring } from '../../shared/secrets/keyring.js';
 import { starterNode } from '../../shared/services/service-source.js';
 import { SourceError } from '../failures/explained-errors.js';
+import type { Remote } from './checked-remote.js';
 import { Git, gitNetwork } from './git-command.js';
 import { lastLine } from './git-failure.js';
 import { Mirror, MirrorDamaged, mirrorPath, prepareMirrors } from './repository-mirror.js';
-import type { RepositoryRequest, RepositorySource, ResolvedCommit } from './repository-source.js';
+import type { RepositorySource } from './repository-source.js';
 import { starterSource } from './starter-source.js';
 
 export interface PushedSourceOptions {
@@ -69,7 +70,7 @@ export class PushedSource implements PushedRepositorySource {
     return join(this.#options.config.dataDir, 'mirrors');
   }
 
-  async resolve({ url, ref: wanted, signal }: RepositoryRequest & { ref: string }): Promise<ResolvedCommit> {
+  resolve: RepositorySource['resolve'] = async ({ url, ref: wanted, signal }) => {
     const { serviceId } = parts(url);
     const arriving = SHA.test(wanted) ? null : await arrivingCommit(this.#options.db, serviceId, branchRef(wanted));
     const ref = arriving ?? wanted;
@@ -81,14 +82,9 @@ export class PushedSource implements PushedRepositorySource {
     }
     const sha = SHA.test(ref) ? ref : await this.#remoteHead(url, ref, signal);
     return this.#copied(url, sha, signal, async (mirror) => ({ sha, message: await mirror.subject(sha) }));
-  }
+  };
 
-  async checkout({
-    url,
-    sha,
-    directory,
-    signal,
-  }: RepositoryRequest & { sha: string; directory: string }): Promise<void> {
+  checkout: RepositorySource['checkout'] = async ({ url, sha, directory, signal }) => {
     const local = await this.#local(url, signal);
     if (local === null) return this.#copied(url, sha, signal, (mirror) => mirror.checkout(sha, directory));
     try {
@@ -97,7 +93,7 @@ export class PushedSource implements PushedRepositorySource {
       if (!(error instanceof MirrorDamaged)) throw error;
       throw (await local.find(sha)) === null ? missing(sha) : error;
     }
-  }
+  };
 
   /** Returns the repository itself, if it is in this host's DATA_DIR; null if another host has it. */
   async #local(url: string, signal: AbortSignal): Promise<Mirror | null> {
@@ -115,21 +111,21 @@ export class PushedSource implements PushedRepositorySource {
 
   /** Runs `work` on this host's mirror. Fetches the commit from the API first if the mirror does not have it. */
   async #copied<T>(url: string, sha: string, signal: AbortSignal, work: (mirror: Mirror) => Promise<T>): Promise<T> {
-    const mirror = new Mirror(this.#git, await mirrorPath(this.#mirrors, url), signal);
+    const mirror = new Mirror(this.#git, mirrorPath(this.#mirrors, url), signal);
     return mirror.alone(async () => {
       await mirror.open();
       if ((await mirror.find(sha)) === null) {
-        const { address, config } = this.#remote(url);
-        const fetched = await mirror.fetchCommit(address, config, sha);
+        const remote = this.#remote(url);
+        const fetched = await mirror.fetchCommit(remote, sha);
         if (/not our ref/.test(fetched.stderr)) throw missing(sha);
-        if (fetched.code !== 0) throw unreachable(address, lastLine(fetched));
+        if (fetched.code !== 0) throw unreachable(remote.url, lastLine(fetched));
       }
       return work(mirror);
     });
   }
 
   async #remoteHead(url: string, branch: string, signal: AbortSignal): Promise<string> {
-    const { address, config } = this.#remote(url);
+    const { url: address, config } = this.#remote(url);
     const args = ['ls-remote', '--', address, branchRef(branch)];
     const listed = await this.#git.run({ args, config, signal });
     if (listed.code !== 0) throw unreachable(address, lastLine(listed));
@@ -138,13 +134,13 @@ export class PushedSource implements PushedRepositorySource {
     return sha;
   }
 
-  #remote(url: string): { address: string; config: [string, string][] } {
+  #remote(url: string): Pick<Remote, 'url' | 'config'> {
     const { keyring, config } = this.#options;
     const { workspaceId, serviceId } = parts(url);
     const { origin } = new URL(config.publicUrl);
     const proof = Buffer.from(`${WORKER_NAME}:${newFetchToken(keyring, serviceId, Date.now())}`).toString('base64');
     return {
-      address: `${config.publicUrl}/git/${workspaceId}/${serviceId}.git`,
+      url: `${config.publicUrl}/git/${workspaceId}/${serviceId}.git`,
       config: [[`http.${origin}/.extraHeader`, `Authorization: Basic ${proof}`]],
     };
   }

@@ -1,9 +1,11 @@
 import { createHash, randomUUID } from 'node:crypto';
-import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { withFileLock } from '../core/file-lock.js';
 import { removeTree, touch } from '../core/remove-folders.js';
+import { replaceFile } from '../core/replace-file.js';
 import { SourceError } from '../failures/explained-errors.js';
+import type { Remote } from './checked-remote.js';
 import type { Git, GitResult } from './git-command.js';
 import { lastLine } from './git-failure.js';
 import { JoinedRuns } from './joined-runs.js';
@@ -27,7 +29,7 @@ const NO_ATTRIBUTES = '* -text -eol -ident -filter -working-tree-encoding\n';
 
 const MAX_MESSAGE_LENGTH = 64 * 1024;
 
-type Settings = readonly (readonly [string, string])[];
+type Place = Pick<Remote, 'url' | 'config'>;
 
 /**
  * This host's bare mirror of a repository. It has the commits that were fetched, each without its history. Any number
@@ -35,18 +37,23 @@ type Settings = readonly (readonly [string, string])[];
  */
 export class Mirror {
   readonly #git: Git;
-  readonly #path: string;
-  readonly #signal: AbortSignal;
+  readonly path: string;
+  readonly signal: AbortSignal;
 
   constructor(git: Git, path: string, signal: AbortSignal) {
     this.#git = git;
-    this.#path = path;
-    this.#signal = signal;
+    this.path = path;
+    this.signal = signal;
+  }
+
+  /** Returns an object for the same mirror, whose commands another signal interrupts. */
+  until(signal: AbortSignal): Mirror {
+    return new Mirror(this.#git, this.path, signal);
   }
 
   /** Runs `work` while no other caller on this host changes the mirror. Readers may continue. */
   alone<T>(work: () => Promise<T>): Promise<T> {
-    return withFileLock(`${this.#path}.lock`, this.#signal, work);
+    return withFileLock(`${this.path}.lock`, this.signal, work);
   }
 
   /** Creates the mirror if it is missing, and replaces one with too many packs. The caller must hold the lock. */
@@ -54,16 +61,15 @@ export class Mirror {
     const packs = await this.#packs();
     if (packs === null || packs > MAX_PACKS) {
       await this.discard();
-      await expectSuccess(
-        this.#git.run({ args: ['init', '-q', '--bare', '--template=', '--', this.#path], signal: this.#signal }),
-      );
+      const args = ['init', '-q', '--bare', '--template=', '--', this.path];
+      await expectSuccess(this.#git.run({ args, signal: this.signal }));
     }
-    await touch(this.#path);
+    await touch(this.path);
   }
 
   /** Deletes the mirror. The caller must hold the lock; concurrent readers fail with `MirrorDamaged`. */
   async discard(): Promise<void> {
-    await removeTree(this.#path, { signal: this.#signal });
+    await removeTree(this.path, { signal: this.signal });
   }
 
   /** Returns the full id of the commit with this id or ref; null if the mirror does not have it. */
@@ -76,18 +82,18 @@ export class Mirror {
    * Fetches one commit and returns git's result. The cause of a failure may be the server or this mirror. The caller
    * must hold the lock.
    */
-  async fetchCommit(url: string, config: Settings, sha: string): Promise<GitResult> {
-    return this.#fetch(['--depth=1'], url, config, [`+${sha}:refs/ranvier/${sha}`]);
+  fetchCommit(from: Place, sha: string): Promise<GitResult> {
+    return this.#fetch(['--depth=1'], from, [`+${sha}:refs/ranvier/${sha}`]);
   }
 
   /** Fetches the newest commit of a branch, which `newest` then returns. The caller must hold the lock. */
-  async fetchBranch(url: string, config: Settings, branch: string): Promise<GitResult> {
-    return this.#fetch(['--depth=1'], url, config, [`+refs/heads/${branch}:${nameOf(branch)}`]);
+  fetchBranch(from: Place, branch: string): Promise<GitResult> {
+    return this.#fetch(['--depth=1'], from, [`+refs/heads/${branch}:${nameOf(branch)}`]);
   }
 
   /** Returns the commit that `fetchBranch` fetched last. Throws `MirrorDamaged` if it is missing. */
   async newest(branch: string): Promise<string> {
-    const text = await readFile(join(this.#path, nameOf(branch)), 'utf8').catch(() => '');
+    const text = await readFile(join(this.path, nameOf(branch)), 'utf8').catch(() => '');
     const sha = text.trim();
     if (!/^[0-9a-f]{40}$/.test(sha)) throw new MirrorDamaged(`the copy has lost the branch ${branch}`);
     return sha;
@@ -97,21 +103,24 @@ export class Mirror {
    * Fetches all branches and tags, or the ref of a pull request, for servers that do not serve a commit by its id. The
    * caller must hold the lock.
    */
-  async fetchAll(url: string, config: Settings, pullRef?: string): Promise<GitResult> {
+  fetchAll(from: Place, pullRef?: string): Promise<GitResult> {
     const all = ['+refs/heads/*:refs/ranvier/heads/*', '+refs/tags/*:refs/ranvier/tags/*'];
-    return this.#fetch([], url, config, pullRef === undefined ? all : [`+${pullRef}:refs/ranvier/${pullRef}`]);
+    return this.#fetch([], from, pullRef === undefined ? all : [`+${pullRef}:refs/ranvier/${pullRef}`]);
   }
 
   /** Returns the subject line of a commit. Throws `MirrorDamaged` if this mirror does not have the commit. */
   async subject(sha: string): Promise<string> {
-    const { stdout } = await expectSuccess(this.#run(['log', '--no-walk', '--format=%s', '--end-of-options', sha]));
-    return stdout.trim();
+    return (await this.#logged(sha, '%s')).trim();
   }
 
   /** Returns the whole message of a commit, at most 64 KiB. Throws `MirrorDamaged` if this mirror lacks the commit. */
   async message(sha: string): Promise<string> {
-    const { stdout } = await expectSuccess(this.#run(['log', '--no-walk', '--format=%B', '--end-of-options', sha]));
-    return stdout.slice(0, MAX_MESSAGE_LENGTH);
+    return (await this.#logged(sha, '%B')).slice(0, MAX_MESSAGE_LENGTH);
+  }
+
+  async #logged(sha: string, format: string): Promise<string> {
+    const args = ['log', '--no-walk', `--format=${format}`, '--end-of-options', sha];
+    return (await expectSuccess(this.#run(args))).stdout;
   }
 
   /** Returns the content of a file in a commit. Throws `MirrorDamaged` if this mirror does not have the commit. */
@@ -139,10 +148,10 @@ export class Mirror {
 
   /** Writes the commit's files into a folder. Throws `SourceError` if they are too many or too large. */
   async checkout(sha: string, directory: string): Promise<void> {
-    await touch(this.#path);
+    await touch(this.path);
     await this.#measure(sha);
     await this.#ignoreAttributes();
-    const index = `${this.#path}.index.${randomUUID()}`;
+    const index = `${this.path}.index.${randomUUID()}`;
     const env = { GIT_INDEX_FILE: index };
     try {
       await expectSuccess(this.#run([`--work-tree=${directory}`, 'read-tree', '--reset', '-u', sha], env));
@@ -154,28 +163,23 @@ export class Mirror {
 
   /** Turns attributes off in `info/attributes`, which takes precedence over all other attribute files. */
   async #ignoreAttributes(): Promise<void> {
-    const info = join(this.#path, 'info');
+    const info = join(this.path, 'info');
     await mkdir(info, { recursive: true });
-    const own = join(info, `attributes.${randomUUID()}`);
-    await writeFile(own, NO_ATTRIBUTES);
-    await rename(own, join(info, 'attributes'));
+    await replaceFile(join(info, 'attributes'), NO_ATTRIBUTES, 0o644);
   }
 
-  /** Throws `SourceError` if a commit has too many files, or if they are too large. */
   #measure(sha: string): Promise<void> {
     if (measured.has(sha)) return Promise.resolve();
-    return measuring.join(`${this.#path} ${sha}`, this.#signal, (joint) =>
-      new Mirror(this.#git, this.#path, joint).#refuseBlowUp(sha),
-    );
+    return measuring.join(`${this.path} ${sha}`, this.signal, (joint) => this.until(joint).#refuseBlowUp(sha));
   }
 
   async #refuseBlowUp(sha: string): Promise<void> {
-    const args = [`--git-dir=${this.#path}`, 'ls-tree', '-r', '-z', '--format=%(objectsize)', sha];
+    const args = [`--git-dir=${this.path}`, 'ls-tree', '-r', '-z', '--format=%(objectsize)', sha];
     const { files: most } = MAX_CHECKOUT;
     // A few nested tree objects can expand to billions of files, so the listing stops at a limit.
     const problem = `the commit has more than ${most} files, which is the most that can be deployed`;
     const atMost = { bytes: most * 16, records: most, problem };
-    const { stdout } = await expectSuccess(this.#git.run({ args, signal: this.#signal, atMost }));
+    const { stdout } = await expectSuccess(this.#git.run({ args, signal: this.signal, atMost }));
     const bytes = stdout.split('\0').reduce((sum, size) => sum + (Number(size) || 0), 0);
     if (bytes > MAX_CHECKOUT.bytes) {
       const gib = (bytes / 1024 ** 3).toFixed(1);
@@ -190,28 +194,28 @@ export class Mirror {
   /** Returns the number of packs in the mirror; null if it is not a repository. */
   async #packs(): Promise<number | null> {
     try {
-      await readFile(join(this.#path, 'HEAD'));
-      const names = await readdir(join(this.#path, 'objects', 'pack'));
+      await readFile(join(this.path, 'HEAD'));
+      const names = await readdir(join(this.path, 'objects', 'pack'));
       return names.filter((name) => name.endsWith('.pack')).length;
     } catch {
       return null;
     }
   }
 
-  async #fetch(options: string[], url: string, config: Settings, refspecs: string[]): Promise<GitResult> {
+  async #fetch(options: string[], { url, config }: Place, refspecs: string[]): Promise<GitResult> {
     // A killed git process may have left this lock file, which would make the fetch fail. No running process uses it,
     // because this caller holds the mirror's lock.
-    await rm(join(this.#path, 'shallow.lock'), { force: true });
+    await rm(join(this.path, 'shallow.lock'), { force: true });
     const args = ['fetch', '-q', ...options, '--no-tags', '--no-write-fetch-head', '--no-auto-maintenance'];
     return this.#git.run({
-      args: [`--git-dir=${this.#path}`, ...args, '--', url, ...refspecs],
+      args: [`--git-dir=${this.path}`, ...args, '--', url, ...refspecs],
       config,
-      signal: this.#signal,
+      signal: this.signal,
     });
   }
 
   #run(args: string[], env: Record<string, string> = {}): Promise<GitResult> {
-    return this.#git.run({ args: [`--git-dir=${this.#path}`, ...args], env, signal: this.#signal });
+    return this.#git.run({ args: [`--git-dir=${this.path}`, ...args], env, signal: this.signal });
   }
 }
 
@@ -223,17 +227,14 @@ export async function prepareMirrors(mirrors: string): Promise<void> {
   const path = join(mirrors, 'gitconfig');
   if (await touch(path)) return;
   await mkdir(mirrors, { recursive: true, mode: 0o700 });
-  const own = `${path}.${randomUUID()}`;
-  await writeFile(own, '[safe]\n\tdirectory = *\n', { mode: 0o600 });
-  await rename(own, path);
+  await replaceFile(path, '[safe]\n\tdirectory = *\n');
 }
 
 /**
  * Returns the path of a repository's mirror. It is derived from the whole URL, so that a mirror fetched with one
  * password is not used with another one.
  */
-export async function mirrorPath(folder: string, address: string): Promise<string> {
-  await mkdir(folder, { recursive: true, mode: 0o700 });
+export function mirrorPath(folder: string, address: string): string {
   return join(folder, createHash('sha256').update(address).digest('hex'));
 }
 

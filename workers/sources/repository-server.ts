@@ -2,9 +2,9 @@ import { isBranchName } from '../../shared/core/string-formats.js';
 import { DEFAULT_CONFIGURATION } from '../../shared/services/configuration.js';
 import { SourceError } from '../failures/explained-errors.js';
 import { openRemote, type Remote, type RemoteOptions, redirectedAddress } from './checked-remote.js';
-import type { Git, GitResult } from './git-command.js';
+import type { Git, GitCommand, GitResult } from './git-command.js';
 import { explainRemote, isRedirect, lastLine } from './git-failure.js';
-import { TooManyBranches } from './repository-source.js';
+import { type ResolvedCommit, TooManyBranches } from './repository-source.js';
 
 const MAX_REDIRECTS = 3;
 const BRANCHES_NAMED = 10;
@@ -17,15 +17,7 @@ const MAX_LIST = {
 };
 const SHA = /^[0-9a-f]{40}$/;
 
-export interface FoundRef {
-  remote: Remote;
-  sha: string;
-  /**
-   * The repository's default branch. Set only if it was used because the repository lacks the branch that services use
-   * by default.
-   */
-  defaultBranch?: string;
-}
+type FoundRef = Pick<ResolvedCommit, 'sha' | 'defaultBranch'> & { remote: Remote };
 
 /** Queries git servers. Every URL, including the target of a redirect, is checked before git connects to it. */
 export class RepositoryServer {
@@ -52,9 +44,7 @@ export class RepositoryServer {
   ): Promise<{ remote: Remote; commits: Map<string, string> }> {
     const all = names === 'branches';
     const [options, wanted, bound] = all ? [['--heads'], [], { atMost: MAX_LIST }] : [[], names, {}];
-    const found = await this.reach(remote, signal, (to) =>
-      this.#git.run({ args: ['ls-remote', ...options, '--', to.url, ...wanted], config: to.config, signal, ...bound }),
-    );
+    const found = await this.reach(remote, signal, (to) => this.#list(to, signal, options, wanted, bound));
     if (found.result.code !== 0) throw new SourceError(`${remote.url} cannot be read: ${lastLine(found.result)}`);
     // git also returns refs whose longer names end with the requested one.
     const commits = [...parseRefs(found.result.stdout)].filter(
@@ -81,16 +71,14 @@ export class RepositoryServer {
 
   /** Returns the branch that a clone would check out; null if the repository has no default branch. */
   async #head(remote: Remote, signal: AbortSignal): Promise<FoundRef | null> {
-    const args = ['ls-remote', '--symref', '--', remote.url, 'HEAD'];
-    const { code, stdout } = await this.#git.run({ args, config: remote.config, signal });
+    const { code, stdout } = await this.#list(remote, signal, ['--symref'], ['HEAD']);
     const branch = /^ref: refs\/heads\/(\S+)\tHEAD$/m.exec(stdout)?.[1] ?? '';
     const sha = parseRefs(stdout).get('HEAD') ?? '';
     return code === 0 && isBranchName(branch) && SHA.test(sha) ? { remote, sha, defaultBranch: branch } : null;
   }
 
   async #missingRef(remote: Remote, ref: string, signal: AbortSignal): Promise<SourceError> {
-    const args = ['ls-remote', '--heads', '--', remote.url];
-    const { stdout } = await this.#git.run({ args, config: remote.config, signal });
+    const { stdout } = await this.#list(remote, signal, ['--heads']);
     const branches = [...parseRefs(stdout).keys()].map((name) => name.replace(/^refs\/heads\//, ''));
     const more = branches.length - BRANCHES_NAMED;
     const list = `${branches.slice(0, BRANCHES_NAMED).join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
@@ -128,16 +116,22 @@ export class RepositoryServer {
     }
   }
 
+  #list(
+    { url, config }: Remote,
+    signal: AbortSignal,
+    options: readonly string[],
+    refs: readonly string[] = [],
+    more: Pick<GitCommand, 'atMost' | 'env'> = {},
+  ): Promise<GitResult> {
+    return this.#git.run({ args: ['ls-remote', ...options, '--', url, ...refs], config, signal, ...more });
+  }
+
   /**
    * Returns the target of the server's redirect. Git shows it only in its trace, which masks secrets and is not kept.
    */
   async #locationOf(remote: Remote, signal: AbortSignal): Promise<string> {
-    const { stderr } = await this.#git.run({
-      args: ['ls-remote', '--', remote.url],
-      config: remote.config,
-      env: { GIT_TRACE_CURL: '1', GIT_TRACE_CURL_NO_DATA: '1' },
-      signal,
-    });
+    const env = { GIT_TRACE_CURL: '1', GIT_TRACE_CURL_NO_DATA: '1' };
+    const { stderr } = await this.#list(remote, signal, [], [], { env });
     const location = /<= Recv header: location: *(\S+)/i.exec(stderr)?.[1];
     if (location === undefined) throw new SourceError(`${remote.url} redirects and does not name the new address`);
     return location;

@@ -1,4 +1,5 @@
 import { SourceError } from '../failures/explained-errors.js';
+
 export interface ResolvedCommit {
   sha: string;
   /** The commit's subject line. */
@@ -16,12 +17,6 @@ export interface RepositoryRequest {
   /** The ref of a pull request that contains the commit, for servers that do not serve a commit by its id. */
   pullRef?: string;
   signal: AbortSignal;
-}
-
-export interface WantedFile {
-  sha: string;
-  path: string;
-  maxBytes: number;
 }
 
 export type FoundFile = { type: 'found'; text: string } | { type: 'missing' } | { type: 'tooLarge' };
@@ -54,7 +49,7 @@ export interface RepositorySource {
   /** Returns the files in which two commits differ; null if `before` is gone, or if more than 5000 files differ. */
   changedPaths(request: RepositoryRequest & { before: string; after: string }): Promise<string[] | null>;
   /** Returns the content of a file in a commit, as UTF-8 text. A symbolic link or a folder counts as missing. */
-  fileOf(request: RepositoryRequest & WantedFile): Promise<FoundFile>;
+  fileOf(request: RepositoryRequest & { sha: string; path: string; maxBytes: number }): Promise<FoundFile>;
   /** Removes this host's mirrors that were unused for 30 days. Returns their number. */
   sweep(): Promise<number>;
 }

@@ -1,13 +1,13 @@
 import { createHash } from 'node:crypto';
-import { mkdir, rename, writeFile } from 'node:fs/promises';
+import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Db } from '../../shared/core/database/database-client.js';
 import { runLimited } from '../../shared/core/run-limited.js';
 import type { Keyring } from '../../shared/secrets/keyring.js';
 import { knownHostName, type SshAddress, scannedKeys } from '../../shared/ssh/model.js';
 import { ensureDeployKey, findSshHost, openPrivateKey, pinSshHost } from '../../shared/ssh/store.js';
-import { SYSTEM_PATH } from '../core/command-wrappers.js';
 import { quote } from '../core/quote.js';
+import { replaceFile } from '../core/replace-file.js';
 import { SourceError } from '../failures/explained-errors.js';
 
 const SCAN_SECONDS = 10;
@@ -30,31 +30,21 @@ export function createSshAccess({ db, keyring, dataDir }: { db: Db; keyring: Key
       await mkdir(folder, { recursive: true, mode: 0o700 });
       const key = join(folder, 'key');
       const row = await ensureDeployKey(db, keyring, workspaceId);
-      await replace(key, openPrivateKey(keyring, row));
+      await replaceFile(key, openPrivateKey(keyring, row));
       const name = knownHostName(remote);
       const pinned =
         (await findSshHost(db, workspaceId, name)) ??
         (await pinSshHost(db, workspaceId, name, await scan(remote, address)));
       const lines = pinned.keys.split('\n').map((line) => `${name} ${line}\n`);
       const known = join(folder, `known-${createHash('sha256').update(name).digest('hex').slice(0, 24)}`);
-      await replace(known, lines.join(''));
+      await replaceFile(known, lines.join(''));
       return sshCommand({ key, known, name, address });
     },
   };
 }
 
 /** Returns an ssh command that ignores the host's ssh configuration, never prompts, and starts no other program. */
-function sshCommand({
-  key,
-  known,
-  name,
-  address,
-}: {
-  key: string;
-  known: string;
-  name: string;
-  address: string;
-}): string {
+function sshCommand({ key, known, name, address }: Record<'key' | 'known' | 'name' | 'address', string>): string {
   const options = [
     'BatchMode=yes',
     'IdentitiesOnly=yes',
@@ -78,21 +68,12 @@ function sshCommand({
 
 async function scan({ host, port }: SshAddress, address: string): Promise<string[]> {
   const args = ['-T', String(SCAN_SECONDS), '-p', String(port), '--', address];
-  const { stdout } = await runLimited('ssh-keyscan', args, {
-    env: { PATH: SYSTEM_PATH },
-    timeout: 3000 * SCAN_SECONDS,
-  }).catch((error: NodeJS.ErrnoException) => {
+  const options = { timeout: 3000 * SCAN_SECONDS };
+  const { stdout } = await runLimited('ssh-keyscan', args, options).catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') throw new SourceError('ssh is not installed on this host; install openssh-client');
     return { stdout: '' };
   });
   const keys = scannedKeys(stdout);
   if (keys.length === 0) throw new SourceError(`${host} does not answer as an SSH server on port ${port}`);
   return keys;
-}
-
-/** Replaces a file atomically, because other commands may be reading it. */
-async function replace(path: string, text: string): Promise<void> {
-  const own = `${path}.${process.pid}.${Math.random().toString(36).slice(2)}`;
-  await writeFile(own, text, { mode: 0o600 });
-  await rename(own, path);
 }

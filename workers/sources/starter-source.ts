@@ -21,7 +21,6 @@ export const starterSource: RepositorySource = {
   sweep: async () => 0,
 };
 
-/** Returns the package.json of an application without any code. */
 function manifestOf(url: string): string {
   const node = starterNode(url);
   const engines = node ? { engines: { node } } : {};

@@ -3,7 +3,6 @@ import { chown, lstat, mkdir, readdir, readFile, realpath, rename, writeFile } f
 import { basename, dirname, join } from 'node:path';
 import { unlessAbsent } from '../../../shared/core/exists.js';
 import { runLimited } from '../../../shared/core/run-limited.js';
-import { SYSTEM_PATH } from '../../core/command-wrappers.js';
 import { removeTree, touch } from '../../core/remove-folders.js';
 import { isRoot } from '../../sandbox/service-users.js';
 import { usedMb } from '../files/folder-size.js';
@@ -55,10 +54,7 @@ export class DependencyCopy {
     if (size === null || size > MAX_SIZE_MB) return this.forget();
     const fresh = this.#aside();
     await mkdir(fresh, { recursive: true, mode: 0o700 });
-    await runLimited('cp', ['-a', '--reflink=auto', '--', source, join(fresh, CONTENT)], {
-      signal,
-      env: { PATH: SYSTEM_PATH },
-    });
+    await runLimited('cp', ['-a', '--reflink=auto', '--', source, join(fresh, CONTENT)], { signal });
     await writeFile(join(fresh, KEY), key, { mode: 0o600 });
     await this.forget();
     await rename(fresh, this.#path);
@@ -75,7 +71,6 @@ export class DependencyCopy {
     return `${this.#path}-${randomUUID()}`;
   }
 
-  /** Removes unfinished copies that a killed worker left. */
   async #removeUnfinished(): Promise<void> {
     const parent = dirname(this.#path);
     const names = await readdir(parent).catch(() => []);

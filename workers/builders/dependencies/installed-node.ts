@@ -1,5 +1,5 @@
 import { posix } from 'node:path';
-import { isRecord, isText } from '../files/json-values.js';
+import { isText, recordOf } from '../files/json-values.js';
 import { parsePackage } from '../files/package-manifest.js';
 import { textInside } from '../files/project-files.js';
 import { frameworkNode, impliedNode } from '../toolchains/implied-node.js';
@@ -8,14 +8,14 @@ import type { VersionWish } from '../toolchains/version-wish.js';
 const MAX_PACKAGES = 300;
 const NAME = /^(?:@[\w.-]{1,100}\/)?[\w.-]{1,100}$/;
 
-export interface InstalledInput {
+interface InstalledInput {
   /** Real path of the folder with the repository's files. No command may run in it during the call. */
   app: string;
   /** The project's folder and the folder in which its packages are installed, relative to the repository. */
   folders: string[];
 }
 
-export interface InstalledNode {
+interface InstalledNode {
   needed: VersionWish | null;
   framework: VersionWish | null;
 }
@@ -42,15 +42,15 @@ export async function installedNode({ app, folders }: InstalledInput): Promise<I
 
 async function dependenciesOf(app: string, folder: string): Promise<Record<string, unknown>> {
   const text = await textInside(app, posix.join(folder, 'package.json'));
-  const { dependencies, devDependencies } = text === undefined ? {} : parsePackage(text);
-  return { ...(isRecord(dependencies) ? dependencies : {}), ...(isRecord(devDependencies) ? devDependencies : {}) };
+  const { dependencies, devDependencies } = parsePackage(text ?? '{}');
+  return { ...recordOf(dependencies), ...recordOf(devDependencies) };
 }
 
 async function engineOf(app: string, path: string): Promise<string | null> {
   const text = await textInside(app, path).catch(() => undefined);
   try {
-    const { engines } = text === undefined ? {} : parsePackage(text);
-    return isRecord(engines) && isText(engines.node) ? engines.node : null;
+    const { node } = recordOf(parsePackage(text ?? '{}').engines);
+    return isText(node) ? node : null;
   } catch {
     return null;
   }

@@ -1,9 +1,9 @@
-import { lstat, mkdir, readFile, realpath, rename, writeFile } from 'node:fs/promises';
+import { lstat, mkdir, readFile, realpath } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { exists } from '../../../shared/core/exists.js';
 import { runLimited } from '../../../shared/core/run-limited.js';
-import { SYSTEM_PATH } from '../../core/command-wrappers.js';
 import { type DiscardDeps, removeTree, touch } from '../../core/remove-folders.js';
+import { replaceFile } from '../../core/replace-file.js';
 import { isRecord } from '../files/json-values.js';
 import type { FolderImageStore } from '../result/folder-image-store.js';
 import { DependencyCopy } from './dependency-copy.js';
@@ -51,7 +51,7 @@ export class KeptDependencies {
     try {
       // The repository may contain a folder at this path. An installation would replace it too.
       await removeTree(target, { signal });
-      await runLimited('cp', ['-a', '--reflink=auto', '--', source, target], { signal, env: { PATH: SYSTEM_PATH } });
+      await runLimited('cp', ['-a', '--reflink=auto', '--', source, target], { signal });
       // A removal of the source begins with a rename. If the path still has the same inode number after the copy, the
       // copy is complete.
       if ((await numberOf(source)) === before) {
@@ -89,11 +89,9 @@ export class KeptDependencies {
    * next build installs again.
    */
   async remember(key: string, digest: string): Promise<void> {
-    const fresh = `${this.#file}.${process.pid}`;
     try {
       await mkdir(dependenciesFolder(this.#deps.dataDir), { recursive: true, mode: 0o700 });
-      await writeFile(fresh, JSON.stringify({ key, digest }), { mode: 0o600 });
-      await rename(fresh, this.#file);
+      await replaceFile(this.#file, JSON.stringify({ key, digest }));
     } catch (error) {
       this.#deps.log.warn({ err: error, digest }, 'the dependencies of an image could not be noted');
     }

@@ -1,12 +1,12 @@
 import { createHash } from 'node:crypto';
 import { lstat } from 'node:fs/promises';
 import { join, posix } from 'node:path';
-import { isRecord, isText, recordIn } from '../files/json-values.js';
+import { isRecord, isText, recordIn, recordOf } from '../files/json-values.js';
 import { resolveInside, wholeInside } from '../files/project-files.js';
 import type { BuildPlan } from '../plan/plan-model.js';
 
 /** npm's lock files. npm uses the first one that exists. */
-export const LOCKS = ['npm-shrinkwrap.json', 'package-lock.json'];
+const LOCKS = ['npm-shrinkwrap.json', 'package-lock.json'];
 const FOLDER = 'node_modules/';
 /** The file in which `npm ci` records the packages that it installed. */
 const INSTALLED = 'node_modules/.package-lock.json';
@@ -15,7 +15,7 @@ const INSTALLED = 'node_modules/.package-lock.json';
  * because a script can have any effect. Scripts such as `postinstall` are not listed: for a package.json with one of
  * these, `BuildPlan.manifests` is null, and then no build skips the installation either.
  */
-export const SCRIPTS = ['dependencies', 'preprepare', 'postprepare'];
+const SCRIPTS = ['dependencies', 'preprepare', 'postprepare'];
 
 type Packages = Readonly<Record<string, unknown>>;
 
@@ -40,12 +40,47 @@ export async function lockedInstall(
   }
   if (!isNode) return hash.digest('hex');
   const lock = LOCKS.map((name) => texts.get(name)).find((text) => text !== undefined);
-  const scripts = recordIn(texts.get('package.json'))?.scripts;
-  if (isRecord(scripts) && SCRIPTS.some((name) => scripts[name] !== undefined)) return null;
+  if (runsScripts(recordIn(texts.get('package.json')))) return null;
   return isExact(packagesOf(lock)) ? hash.digest('hex') : null;
 }
 
-export interface InstallationInput {
+function runsScripts(project: Record<string, unknown> | null): boolean {
+  const scripts = recordOf(project?.scripts);
+  return SCRIPTS.some((name) => scripts[name] !== undefined);
+}
+
+/**
+ * Returns true if package.json and the lock file list no packages, and no script would run. The build then skips npm,
+ * which would take half a second to find out that it has nothing to do.
+ */
+export async function hasNothingToInstall(
+  app: string,
+  { install, manifests, folders }: Pick<BuildPlan, 'install' | 'manifests' | 'folders'>,
+): Promise<boolean> {
+  // If `manifests` is null, the installation also reads other files of the project or runs its scripts, so npm must
+  // run.
+  if (!/^npm (ci|install)$/.test(install.join()) || manifests === null) return false;
+  const read = (name: string) => wholeInside(app, posix.join(folders.install, name));
+  const project = recordIn(await read('package.json'));
+  // npm installs packages from these fields of package.json.
+  const fields = [...DEPENDENCY_FIELDS, 'workspaces'];
+  if (project === null || fields.some((name) => !isEmpty(project[name])) || runsScripts(project)) return false;
+  for (const name of LOCKS.filter((lock) => manifests.includes(lock))) {
+    const lock = recordIn(await read(name));
+    if (lock === null || !isEmpty(lock.dependencies) || !namesOnlyItself(lock.packages)) return false;
+  }
+  return true;
+}
+
+function namesOnlyItself(packages: unknown): boolean {
+  return packages === undefined || (isRecord(packages) && Object.keys(packages).every((path) => path === ''));
+}
+
+function isEmpty(value: unknown): boolean {
+  return value === undefined || (typeof value === 'object' && Object.keys(value ?? {}).length === 0);
+}
+
+interface InstallationInput {
   /** Real path of the folder with the repository's files. */
   app: string;
   /** The folder in which the install command runs, relative to `app`. */
@@ -79,15 +114,13 @@ async function isFolder(app: string, path: string): Promise<boolean> {
 }
 
 /** Fields of package.json, and of a package in a lock file, that list dependencies. */
-export const DEPENDENCY_FIELDS = ['dependencies', 'devDependencies', 'optionalDependencies', 'peerDependencies'];
+const DEPENDENCY_FIELDS = ['dependencies', 'devDependencies', 'optionalDependencies', 'peerDependencies'];
 
-/** Returns the names of the packages that the project and its installed packages require. */
 function neededBy(entries: readonly unknown[]): ReadonlySet<string> {
   const groups = entries.filter(isRecord).flatMap((entry) => DEPENDENCY_FIELDS.map((kind) => entry[kind]));
   return new Set(groups.filter(isRecord).flatMap(Object.keys));
 }
 
-/** Returns true for an optional package that neither the project nor an installed package requires. */
 function isUnneeded(path: string, entry: unknown, needed: ReadonlySet<string>): boolean {
   const name = path.slice(path.lastIndexOf(FOLDER) + FOLDER.length);
   return isRecord(entry) && entry.optional === true && !needed.has(name);

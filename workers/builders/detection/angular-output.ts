@@ -1,4 +1,4 @@
-import { isRecord, recordIn } from '../files/json-values.js';
+import { isRecord, recordIn, recordOf } from '../files/json-values.js';
 
 export interface AngularOutput {
   /** The folder to which `ng build` writes, relative to the project: `dist/shop`. */
@@ -19,9 +19,8 @@ export function angularFolders(text: string | undefined): AngularOutput[] {
   );
   const found = named.flatMap(([name, project]) => {
     if (!isRecord(project) || project.projectType === 'library') return [];
-    const targets = isRecord(project.architect) ? project.architect : project.targets;
-    const build = isRecord(targets) && isRecord(targets.build) ? targets.build : {};
-    const options = isRecord(build.options) ? build.options : {};
+    const targets = isRecord(project.architect) ? project.architect : recordOf(project.targets);
+    const options = recordOf(recordOf(targets.build).options);
     const { outputPath } = options;
     const base = isRecord(outputPath) ? outputPath.base : outputPath;
     const folder = typeof base === 'string' ? base : `dist/${name}`;

@@ -32,6 +32,11 @@ function calledFramework({ framework, manifest }: Application): string | undefin
   return Object.entries(FRAMEWORKS).find(([, row]) => called(row))?.[0];
 }
 
+/** Returns the row of a framework in `FRAMEWORKS`; undefined if it has none. */
+export function rowOf(framework: FoundFramework | null): FrameworkRow | undefined {
+  return framework === null ? undefined : FRAMEWORKS[framework.id];
+}
+
 /** Returns true if the framework generates static pages and has no server. */
 export function onlyPages(app: Application, row: FrameworkRow | undefined): boolean {
   return row?.publish !== undefined && (row.starts?.(app).length ?? 0) === 0;

@@ -1,15 +1,15 @@
 import type { Detection } from '../../../shared/detections/model.js';
 import { DEFAULT_CONFIGURATION } from '../../../shared/services/configuration.js';
-import type { BuildPlan } from '../plan/plan-model.js';
-import { detectAndPlan, SeveralApplicationsError } from './detect-project.js';
+import type { BuildCapabilities, BuildPlan } from '../plan/plan-model.js';
+import { type DetectInput, detectAndPlan, SeveralApplicationsError } from './detect-project.js';
+
+type Described = Omit<Detection, 'branch' | 'commitSha'>;
 
 /** Describes what a service with default settings would deploy from this folder. Throws `BuildError`. */
-export async function describeDetection(input: {
-  app: string;
-  rootDirectory: string;
-  containers: boolean;
-}): Promise<Omit<Detection, 'branch' | 'commitSha'>> {
-  const { containers, ...place } = input;
+export async function describeDetection({
+  containers,
+  ...place
+}: Pick<DetectInput, 'app' | 'rootDirectory'> & BuildCapabilities): Promise<Described> {
   try {
     const wanted = { ...place, kind: 'web', settings: DEFAULT_CONFIGURATION } as const;
     const { plan, applications } = await detectAndPlan(wanted, { containers });
@@ -21,7 +21,7 @@ export async function describeDetection(input: {
 }
 
 /** The result for a repository with several applications, none of them clearly the main one. */
-const NOTHING: Omit<Detection, 'branch' | 'commitSha' | 'applications'> = {
+const NOTHING: Omit<Described, 'applications'> = {
   framework: null,
   runtime: 'auto',
   kind: 'web',
@@ -33,7 +33,7 @@ const NOTHING: Omit<Detection, 'branch' | 'commitSha' | 'applications'> = {
   publishDirectory: '',
 };
 
-function described(plan: BuildPlan): Omit<Detection, 'branch' | 'commitSha' | 'applications'> {
+function described(plan: BuildPlan): Omit<Described, 'applications'> {
   const { framework, install, build, type, runtime, startCommand, publish, versions } = plan;
   return {
     framework: framework?.name ?? null,

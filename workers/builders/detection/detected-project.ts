@@ -1,6 +1,6 @@
-import { join } from 'node:path';
+import { join, posix } from 'node:path';
 import { type PackageManifest, readManifest } from '../files/package-manifest.js';
-import { MISSING, OUTSIDE, type ProjectFiles, readProject, resolveInside, textInside } from '../files/project-files.js';
+import { type ProjectFiles, readProject, textInside } from '../files/project-files.js';
 import { READ_FILES } from '../languages/languages.js';
 import type { Application, FoundFramework } from './application.js';
 import { mayUseFramework } from './framework-packages.js';
@@ -8,7 +8,7 @@ import { FRAMEWORKS } from './frameworks.js';
 import { nxProject } from './nx-project.js';
 import { PLATFORM_FILES, type PlatformSettings } from './platform-files.js';
 import { inFolder, type RepositoryTree } from './repository-tree.js';
-import { ancestors, packageFolders, relativeTo, toolOf, type Workspace, workspacePatterns } from './workspace.js';
+import { ancestors, packageFolders, toolOf, type Workspace, workspacePatterns } from './workspace.js';
 
 /** A folder of a repository, with everything that determines how it is built. */
 export interface DetectedProject {
@@ -26,17 +26,6 @@ export interface DetectedProject {
   notes: string[];
 }
 
-/**
- * Returns a project that consists only of the given files. It has no workspace, no settings for other platforms, and no
- * pages in subfolders.
- */
-export function plainProject(files: ProjectFiles): DetectedProject {
-  const text = files.text('package.json');
-  const app = text === undefined ? null : { files, manifest: readManifest(text), framework: null, nx: null };
-  const pages = files.has('index.html') ? ['.'] : [];
-  return { folder: '', files, app, workspace: null, platforms: [], pages, notes: [] };
-}
-
 const SCRIPTS = ['ts', 'js', 'mjs', 'cjs', 'mts'];
 /**
  * Files whose content affects detection. Some are listed with several extensions, because a project may write them in
@@ -47,17 +36,8 @@ const CONFIGURATIONS = [
     SCRIPTS.map((extension) => `${name}.config.${extension}`),
   ),
   ...['.eleventy.js', '.eleventy.cjs', 'pages/+config.ts', 'pages/+config.js'],
-  ...[
-    'angular.json',
-    'nest-cli.json',
-    'nx.json',
-    'lerna.json',
-    'turbo.json',
-    'turbo.jsonc',
-    'pnpm-workspace.yaml',
-    'project.json',
-    'tsconfig.json',
-  ],
+  ...['angular.json', 'nest-cli.json', 'nx.json', 'lerna.json', 'turbo.json', 'turbo.jsonc'],
+  ...['pnpm-workspace.yaml', 'project.json', 'tsconfig.json'],
   ...PLATFORM_FILES,
 ];
 
@@ -119,31 +99,27 @@ function withConfigured(manifest: PackageManifest, files: ProjectFiles, workspac
 /** Reads the files of a repository that detection needs. Throws `BuildError` if one is too large or invalid. */
 export class ProjectReader {
   readonly #app: string;
-  readonly #tree: RepositoryTree;
+  readonly tree: RepositoryTree;
 
   /** `app` is the real path of the repository's files. */
   constructor(app: string, tree: RepositoryTree) {
     this.#app = app;
-    this.#tree = tree;
-  }
-
-  get tree(): RepositoryTree {
-    return this.#tree;
+    this.tree = tree;
   }
 
   async files(folder: string): Promise<ProjectFiles> {
     const base = await readProject(join(this.#app, folder));
     const texts = new Map<string, string>();
-    for (const name of [...CONFIGURATIONS, ...readFiles(this.#tree.entries(folder).keys())]) {
-      if (this.#tree.kind(inFolder(folder, name)) !== 'file') continue;
+    for (const name of [...CONFIGURATIONS, ...readFiles(this.tree.entries(folder).keys())]) {
+      if (this.tree.kind(inFolder(folder, name)) !== 'file') continue;
       const text = await textInside(join(this.#app, folder), name);
       if (text !== undefined) texts.set(name, text);
     }
     return {
-      has: (name) => base.has(name) || this.#tree.kind(inFolder(folder, name)) !== undefined,
+      has: (name) => base.has(name) || this.tree.kind(inFolder(folder, name)) !== undefined,
       text: (name) => texts.get(name) ?? base.text(name),
       names: () => base.names(),
-      below: (path) => [...this.#tree.entries(inFolder(folder, path)).keys()].sort(),
+      below: (path) => [...this.tree.entries(inFolder(folder, path)).keys()].sort(),
       engines: base.engines,
     };
   }
@@ -158,7 +134,7 @@ export class ProjectReader {
     workspace: Workspace | null = null,
   ): Promise<Application | null> {
     const text = files.text('package.json');
-    const nx = nxProject(files, workspace === null ? folder : relativeTo(workspace.folder, folder));
+    const nx = nxProject(files, workspace === null ? folder : posix.relative(workspace.folder, folder));
     if (text === undefined && (nx === null || workspace === null)) return null;
     const manifest =
       text === undefined
@@ -178,12 +154,12 @@ export class ProjectReader {
    */
   async workspaceOf(folder: string): Promise<Workspace | null> {
     for (const root of [folder, ...ancestors(folder)]) {
-      if (!['package.json', 'pnpm-workspace.yaml'].some((name) => this.#tree.kind(inFolder(root, name)) === 'file')) {
+      if (!['package.json', 'pnpm-workspace.yaml'].some((name) => this.tree.kind(inFolder(root, name)) === 'file')) {
         continue;
       }
       const files = await this.files(root);
       const patterns = workspacePatterns(files);
-      const folders = patterns === null ? [] : packageFolders(this.#tree, root, patterns);
+      const folders = patterns === null ? [] : packageFolders(this.tree, root, patterns);
       const nx = await this.#nxFolders(root, files);
       const all = [...new Set([...folders, ...nx])];
       if ((patterns === null && nx.length === 0) || (root !== folder && !all.includes(folder))) continue;
@@ -195,7 +171,7 @@ export class ProjectReader {
   /** Lists the folders of Nx projects. They may have no package.json, because the root installs their packages. */
   async #nxFolders(root: string, files: ProjectFiles): Promise<string[]> {
     if (!files.has('nx.json')) return [];
-    return this.#tree.foldersWith('project.json', root).filter((folder) => folder !== root);
+    return this.tree.foldersWith('project.json', root).filter((folder) => folder !== root);
   }
 
   async #workspace(folder: string, files: ProjectFiles, folders: readonly string[]): Promise<Workspace> {
@@ -212,20 +188,15 @@ export class ProjectReader {
   /** Returns folders with a page, relative to the project, the shallowest first. */
   pages(folder: string): string[] {
     const prefix = folder === '' ? 0 : folder.length + 1;
-    const found = this.#tree.foldersWith('index.html', folder).slice(0, MAX_PAGES);
+    const found = this.tree.foldersWith('index.html', folder).slice(0, MAX_PAGES);
     if (found.length > 0) return found.map((path) => path.slice(prefix) || '.');
     // A folder with pages but without an index.html is a site too.
-    return [...this.#tree.entries(folder).keys()].some((name) => name.endsWith('.html')) ? ['.'] : [];
+    return [...this.tree.entries(folder).keys()].some((name) => name.endsWith('.html')) ? ['.'] : [];
   }
 
   async #frameworks(folder: string): Promise<FoundFramework[]> {
-    const text = async (path: string): Promise<string | undefined> => {
-      const real = await resolveInside(this.#app, path);
-      if (real === OUTSIDE || real === MISSING) return undefined;
-      return textInside(this.#app, path);
-    };
     // Loading build-info takes time, so projects without a framework's package skip it.
     const { findFrameworks } = await import('./build-info.js');
-    return findFrameworks(this.#tree, text, folder);
+    return findFrameworks(this.tree, (path) => textInside(this.#app, path), folder);
   }
 }

@@ -1,6 +1,6 @@
 import { type Application, dependsOn, property, type Start, withoutComments } from './application.js';
 import { hasServer } from './choose-framework.js';
-import { plain } from './framework-row.js';
+import { plain, startFile } from './framework-row.js';
 import { exists } from './node-build.js';
 import { commandUse, fileOf } from './start-scripts.js';
 
@@ -47,7 +47,7 @@ export function entriesOf(app: Application, { builds, compiles, buildsPages, run
   const found = isPlain && maybe(main) && (exists({ files }, main) || builds) ? [main] : [];
   const entry = ENTRY_FILES.find((file) => files.has(file) && maybe(file));
   if (entry !== undefined && !found.some((file) => exists({ files }, file))) found.push(entry);
-  const starts = found.map((file) => ({ command: `node ${file}`, needs: file }));
+  const starts = found.map(startFile);
   if (isPage || buildsPages || starts.some(({ needs }) => exists({ files }, needs))) return starts;
   return [...starts, ...(compiles ? compiledEntries(app) : []), ...sourceEntry(app, run)];
 }
@@ -73,7 +73,6 @@ export function unbuiltEntries(app: Application): Start[] {
     : [{ command: `${runner} ${source}`, needs: source }];
 }
 
-/** Returns the TypeScript file that a package script runs, or the first with a usual name; null if there is none. */
 function sourceOf({ files, manifest: { scripts, main } }: Application): string | null {
   const texts = ['dev', 'start:dev', 'watch', 'start'].map((name) => scripts[name]?.slice(0, 4096));
   const named = [...texts, main].flatMap((text) => TYPESCRIPT.exec(text ?? '')?.[0] ?? []);
@@ -96,7 +95,7 @@ function compiledEntries(app: Application): Start[] {
     [inside, source].map((path) => (folder === '' ? path : `${folder}/${path}`)),
   );
   const programs = [...new Set(written)].map((path) => path.replace(/ts$/, 'js')).filter(plain);
-  return programs.map((file) => ({ command: `node ${file}`, needs: file }));
+  return programs.map(startFile);
 }
 
 const TYPESCRIPT = /[\w./@-]{1,200}\.[cm]?ts(?=\s|$|["'])/;

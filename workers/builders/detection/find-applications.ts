@@ -1,10 +1,9 @@
 import type { ServiceKind } from '../../../shared/services/model.js';
 import type { Application } from './application.js';
-import { chooseFramework, hasServer, onlyPages } from './choose-framework.js';
+import { chooseFramework, hasServer, onlyPages, rowOf } from './choose-framework.js';
 import type { DetectedProject, ProjectReader } from './detected-project.js';
 import { ENTRY_FILES } from './entry-files.js';
-import { PAGES } from './framework-row.js';
-import { FRAMEWORKS } from './frameworks.js';
+import { type FrameworkRow, PAGES } from './framework-row.js';
 import { exists } from './node-build.js';
 import { programsOf } from './script-words.js';
 import { commandUse, fileOf } from './start-scripts.js';
@@ -54,7 +53,7 @@ export async function findApplications(
 
 function makesOf(app: Application): FoundApplication['makes'] {
   const framework = chooseFramework(app);
-  const row = framework === null ? undefined : FRAMEWORKS[framework.id];
+  const row = rowOf(framework);
   // Nitro always builds a server, whatever other files it writes.
   if (row?.publish === undefined || framework?.id === 'nitro') return PAGES.some(app.files.has) ? 'pages' : null;
   return onlyPages(app, row) && !hasServer(app) ? 'files' : 'pages';
@@ -66,39 +65,31 @@ function makesOf(app: Application): FoundApplication['makes'] {
  */
 const CONFIGURATION = /^(next|nuxt|astro|svelte|react-router|docusaurus|gatsby)[.-]config\.[cm]?[jt]s$/;
 
+/** Frameworks on which a library may depend, too. Only an application has a page or starts a server. */
+const OF_LIBRARIES = 'vite webpack rollup rsbuild parcel solid-js tanstack-router rspack farm svelte'.split(' ');
+
 /** Returns true if a package is more than a library: it builds pages, or starts a server. */
 export function isApplication(app: Application): boolean {
   const { files, manifest } = app;
   const framework = chooseFramework(app);
-  const row = framework === null ? undefined : FRAMEWORKS[framework.id];
+  const row = rowOf(framework);
   const { start } = manifest.scripts;
   if (app.nx !== null) return true;
   if (row !== undefined && row.isLibrary !== true) {
-    // A library may depend on one of these frameworks, too. Only an application has a page or starts a server.
-    if (
-      [
-        'vite',
-        'webpack',
-        'rollup',
-        'rsbuild',
-        'parcel',
-        'solid-js',
-        'tanstack-router',
-        'rspack',
-        'farm',
-        'svelte',
-      ].includes(framework?.id ?? '')
-    ) {
-      return PAGES.some(files.has) || startsServer(app);
-    }
+    if (OF_LIBRARIES.includes(framework?.id ?? '')) return PAGES.some(files.has) || startsServer(app);
     // This framework has no output that can be deployed. The package is an application only if it starts a server of
     // its own.
     if (row.publish === undefined && row.starts?.(app).length === 0) return startsServer(app);
-    const tool = (typeof row.build === 'string' ? row.build : '').split(' ')[0] ?? '';
+    const tool = builderOf(row);
     const calls = Object.values(manifest.scripts).some((script) => script.split(/\s+/).some((word) => word === tool));
     return tool === '' || calls || start !== undefined || files.names().some((name) => CONFIGURATION.test(name));
   }
   return startsServer(app);
+}
+
+/** Returns the program that builds an application of a framework; '' if it depends on the application. */
+function builderOf(row: FrameworkRow | undefined): string {
+  return (typeof row?.build === 'string' ? row.build : '').split(' ')[0] ?? '';
 }
 
 function startsServer(app: Application): boolean {
@@ -115,19 +106,7 @@ function startsServer(app: Application): boolean {
 }
 
 /** Frameworks whose applications contain at least one of the files and folders in `SOURCES`. */
-const PLACED = [
-  'next',
-  'nuxt',
-  'angular',
-  'astro',
-  'vite',
-  'gatsby',
-  'remix',
-  'vue',
-  'svelte-kit',
-  'create-react-app',
-  'expo',
-];
+const PLACED = 'next nuxt angular astro vite gatsby remix vue svelte-kit create-react-app expo'.split(' ');
 const SOURCES = ['src', 'app', 'pages', 'index.html', 'public', 'static', 'content', 'app.vue', 'app.json'];
 
 /**
@@ -168,7 +147,5 @@ export function isOwnApplication({ app, files, platforms }: DetectedProject, kin
  */
 function handsOver(app: Application): boolean {
   const build = (app.manifest.scripts.build ?? '').slice(0, 4096);
-  const row = FRAMEWORKS[chooseFramework(app)?.id ?? ''];
-  const tool = (typeof row?.build === 'string' ? row.build : '').split(' ')[0] ?? '';
-  return DELEGATES.test(build) && !programsOf(build).includes(tool);
+  return DELEGATES.test(build) && !programsOf(build).includes(builderOf(rowOf(chooseFramework(app))));
 }

@@ -39,8 +39,12 @@ export const PAGES = ['index.html', 'public/index.html', 'src/index.html'];
 export const PORT = '$' + '{PORT:-3000}';
 export const yes = () => true;
 export const start = (command: string, needs: string | null = null): Start => ({ command, needs });
+/** Returns a way to start a file that the build writes. */
+export const startFile = (file: string) => ({ command: `node ${file}`, needs: file });
 export const preview = (command: string, needs: string | null = null): Start => ({ command, needs, isPreview: true });
 export const vitePreview = (needs: string | null) => preview(`vite preview --host 0.0.0.0 --port ${PORT}`, needs);
+/** Returns the field of a row for a framework that one command starts. */
+export const runs = (command: string) => ({ starts: () => [start(command)] });
 export const folder = (...folders: string[]) => ({ publish: () => folders });
 /** Returns the fields of a row for a single-page application, which serves one page for every path. */
 export const page = (...folders: string[]) => ({ publish: () => folders, singlePage: yes });

@@ -2,11 +2,10 @@ import type { ServiceConfiguration } from '../../../shared/services/configuratio
 import type { ServiceKind } from '../../../shared/services/model.js';
 import type { PackageManifest } from '../files/package-manifest.js';
 import { type Application, dependsOn, type FoundFramework, type Start } from './application.js';
-import { chooseFramework, hasServer, onlyPages } from './choose-framework.js';
+import { chooseFramework, hasServer, onlyPages, rowOf } from './choose-framework.js';
 import { developmentEntry, entriesOf, unbuiltEntries } from './entry-files.js';
 import { servedFolder } from './file-servers.js';
-import { type FrameworkRow, PAGES } from './framework-row.js';
-import { FRAMEWORKS } from './frameworks.js';
+import { type FrameworkRow, PAGES, startFile } from './framework-row.js';
 import { missingPrograms } from './missing-programs.js';
 import {
   buildOf,
@@ -58,7 +57,7 @@ export function decideNode(input: NodeInput): NodeDecision {
   const { app, settings, platforms, run } = input;
   const framework = chooseFramework(app);
   const known = { ...app, framework };
-  const row = framework === null ? undefined : FRAMEWORKS[framework.id];
+  const row = rowOf(framework);
   const notes: string[] = [];
   const explicit = settings.buildCommand.trim() !== '';
   const likely = buildOf(known, row, run);
@@ -109,35 +108,37 @@ export function decideNode(input: NodeInput): NodeDecision {
 function startsOf(input: NodeInput, row: FrameworkRow | undefined, builds: boolean, notes: string[]): Start[] {
   const { app, procfile, platforms, run } = input;
   const { scripts } = app.manifest;
+  const usual = row?.starts?.(app) ?? [];
   const starts: Start[] = [];
-  const take = (command: string, shown: string, from: string): Start | null => {
+  const take = (command: string, shown: string, from: string): Start[] => {
     const foreground = withoutDaemon(command, app);
     if (foreground !== null) {
       notes.push(`${from} leaves the application in the background; production runs "${foreground}"`);
-      return { command: foreground, needs: null };
+      return [{ command: foreground, needs: null }];
     }
     const served = servedFolder(command, app);
     if (served !== null) {
       notes.push(`${from} only serves files, with a program that is not among the packages: publishes them`);
-      return null;
+      return [];
     }
     const use = commandUse(command, scripts, app.manifest.main);
     const found = accepted(use, shown, command, app);
-    if (found === null) notes.push(refusal(from, use));
-    else if (use.use === 'watched')
+    if (use.use === 'watched' && found !== null)
       notes.push(`${from} is for development (${use.tool}); production runs "${found.command}"`);
-    return found;
+    if (found !== null) return [found];
+    notes.push(refusal(from, use));
+    return [];
   };
-  if (procfile !== null) starts.push(...list(take(procfile, procfile, 'The Procfile')));
+  if (procfile !== null) starts.push(...take(procfile, procfile, 'The Procfile'));
   for (const { startCommand, file, forSites } of platforms) {
-    if (startCommand !== null && !forSites) starts.push(...list(take(startCommand, startCommand, file)));
+    if (startCommand !== null && !forSites) starts.push(...take(startCommand, startCommand, file));
   }
   const replaced = row?.replaces?.(app, scripts.start ?? '') ?? false;
   if (scripts.start !== undefined && !replaced) {
     const installs = INSTALLS.test((scripts.prestart ?? '').trim());
     if (installs) notes.push('The script prestart installs packages, which the build has done: starts without it');
     const shown = installs ? scripts.start : `${run.replace(/ run$/, '')} start`;
-    starts.push(...list(take(scripts.start, shown, 'The start script')));
+    starts.push(...take(scripts.start, shown, 'The start script'));
   }
   const own = starts.length > 0;
   if (!own && servedFolder(scripts.start ?? '', app) !== null) return [];
@@ -147,17 +148,17 @@ function startsOf(input: NodeInput, row: FrameworkRow | undefined, builds: boole
   const isPage = buildsPages && !hasServer(app);
   const noProgram = app.nx === null || own || (isPage && PAGES.some(app.files.has));
   const programs = noProgram ? [] : [`${app.nx?.output ?? 'dist'}/main.js`, 'dist/main.js'];
-  starts.push(...programs.map((file) => ({ command: `node ${file}`, needs: file })));
-  starts.push(...(row?.starts?.(app).filter(({ isPreview }) => !isPreview) ?? []));
+  starts.push(...programs.map(startFile));
+  starts.push(...usual.filter(({ isPreview }) => !isPreview));
   const names = ['start:prod', 'start:production', 'start:server', 'serve:prod', ...FINAL_SCRIPTS];
   for (const name of names) {
     const script = scripts[name];
     // Skips a script that only serves the built pages: publishing them does the same.
     if (isPage && (script === undefined || fileOf(script, scripts) === null)) continue;
     if (starts.length === 0 && script !== undefined)
-      starts.push(...list(take(script, `${run} ${name}`, `The script ${name}`)));
+      starts.push(...take(script, `${run} ${name}`, `The script ${name}`));
   }
-  const isForeign = row?.isForeign === true && (row.starts?.(app).length ?? 0) > 0;
+  const isForeign = row?.isForeign === true && usual.length > 0;
   const isLoose = row?.starts === undefined && app.nx === null;
   if (!own && !isPage && !isForeign)
     starts.push(...entriesOf(app, { builds, compiles: builds && isLoose, buildsPages, run }));
@@ -167,7 +168,7 @@ function startsOf(input: NodeInput, row: FrameworkRow | undefined, builds: boole
   if ((starts.length === 0 || isExpected) && !isPage && !isForeign)
     starts.push(...developmentEntry(app, run, starts.length === 0 ? notes : []));
   if (starts.length === 0 && hasServer(app)) starts.push(...unbuiltEntries(app));
-  starts.push(...(row?.starts?.(app).filter(({ isPreview }) => isPreview) ?? []));
+  starts.push(...usual.filter(({ isPreview }) => isPreview));
   // A way to start that needs no file can always be used, so the ways after it would never be used.
   const last = starts.findIndex(({ needs }) => needs === null);
   return last < 0 ? starts : starts.slice(0, last + 1);
@@ -175,10 +176,6 @@ function startsOf(input: NodeInput, row: FrameworkRow | undefined, builds: boole
 
 /** Install commands, which are not run before a start: they need the network, and take longer than a start may. */
 const INSTALLS = /^(npm (i|install|ci)|yarn( install)?|pnpm (i|install)|bower install)$/;
-
-function list(found: Start | null): Start[] {
-  return found === null ? [] : [found];
-}
 
 /**
  * Packages with development servers for pages. In a project with one of them, a start script that runs a file such as

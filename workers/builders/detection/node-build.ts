@@ -1,4 +1,4 @@
-import { semver } from '../files/lazy-semver.js';
+import { semver } from '../files/lazy-packages.js';
 import type { ManagerName } from '../toolchains/version-wish.js';
 import { type Application, dependsOn, majorOf, type Start } from './application.js';
 import { hasServer, onlyPages } from './choose-framework.js';
@@ -7,15 +7,7 @@ import { programsOf } from './script-words.js';
 import { RUNNERS } from './start-scripts.js';
 
 /** Names of build scripts, in order of preference. Some are those that other hosting platforms run. */
-const BUILD_SCRIPTS = [
-  'build',
-  'heroku-postbuild',
-  'vercel-build',
-  'build:prod',
-  'build:production',
-  'build:all',
-  'generate',
-];
+const BUILD_SCRIPTS = 'build heroku-postbuild vercel-build build:prod build:production build:all generate'.split(' ');
 /** Scripts that build pages in a project that has only pages, and start a server in other projects. */
 export const FINAL_SCRIPTS = ['prod', 'production'];
 
@@ -84,17 +76,7 @@ export function legacyOpenssl({ manifest }: Application, node: string | null): R
 }
 
 /** Scripts that an installation, a build or a start always runs. */
-const RUN_ALWAYS = [
-  'preinstall',
-  'install',
-  'postinstall',
-  'prepare',
-  'prebuild',
-  'build',
-  'postbuild',
-  'prestart',
-  'start',
-];
+const RUN_ALWAYS = 'preinstall install postinstall prepare prebuild build postbuild prestart start'.split(' ');
 
 /** Returns true if Prisma's client must be generated and no script does that already. */
 export function generatesClient(app: Application): boolean {

@@ -1,4 +1,4 @@
-import { filled, isRecord, recordIn } from '../files/json-values.js';
+import { filled, isRecord, recordIn, recordOf } from '../files/json-values.js';
 import type { ProjectFiles } from '../files/project-files.js';
 import type { NxProject } from './application.js';
 
@@ -10,10 +10,8 @@ export function nxProject(files: ProjectFiles, folder: string): NxProject | null
   const value = recordIn(files.text('project.json')) ?? inPackage(recordIn(files.text('package.json')));
   const name = filled(value?.name) ?? folder.split('/').at(-1) ?? '';
   if (value === null || value.projectType === 'library' || name === '' || /(^|-)e2e$/.test(name)) return null;
-  const targets = isRecord(value.targets) ? value.targets : {};
-  const build = isRecord(targets.build) ? targets.build : {};
-  const options = isRecord(build.options) ? build.options : {};
-  const named = filled(options.outputPath)?.replace('{workspaceRoot}/', '') ?? null;
+  const { outputPath } = recordOf(recordOf(recordOf(value.targets).build).options);
+  const named = filled(outputPath)?.replace('{workspaceRoot}/', '') ?? null;
   const path = named ?? (folder === '' ? `dist/${name}` : `dist/${folder}`);
   const up = folder === '' ? [] : folder.split('/').map(() => '..');
   return { name, output: /^[\w./@-]{1,300}$/.test(path) ? [...up, path].join('/') : null };
@@ -22,7 +20,7 @@ export function nxProject(files: ProjectFiles, folder: string): NxProject | null
 /** Returns the Nx project that a package.json describes; null if it has no `build` or `serve` target. */
 function inPackage(manifest: Record<string, unknown> | null): Record<string, unknown> | null {
   const nx = manifest?.nx;
-  const targets = isRecord(nx) && isRecord(nx.targets) ? nx.targets : {};
+  const targets = recordOf(recordOf(nx).targets);
   if (!isRecord(nx) || !(isRecord(targets.build) || isRecord(targets.serve))) return null;
   return { name: manifest?.name, ...nx };
 }

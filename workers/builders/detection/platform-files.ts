@@ -1,9 +1,9 @@
 import { errorMessage } from '../../../shared/core/error-registry.js';
 import type { ServiceKind } from '../../../shared/services/model.js';
 import { BuildError } from '../../failures/explained-errors.js';
-import { filled, isRecord } from '../files/json-values.js';
+import { filled, isRecord, recordOf } from '../files/json-values.js';
+import { parseToml, parseYaml } from '../files/lazy-packages.js';
 import type { ProjectFiles } from '../files/project-files.js';
-import { parseToml, parseYaml } from '../files/yaml-and-toml.js';
 
 /** Settings in a repository for another hosting platform. The service's own configuration takes precedence. */
 export interface PlatformSettings {
@@ -32,17 +32,6 @@ type Reader = (
   about: { kind: ServiceKind; rootDirectory: string },
 ) => Partial<PlatformSettings>;
 
-/** Names of the other platforms' configuration files that are read. */
-export const PLATFORM_FILES = [
-  'render.yaml',
-  'railway.json',
-  'railway.toml',
-  'nixpacks.toml',
-  'netlify.toml',
-  'vercel.json',
-  'app.json',
-];
-
 const READERS: Readonly<Record<string, { forSites: boolean; read: Reader }>> = {
   'render.yaml': { forSites: false, read: readRender },
   'railway.json': { forSites: false, read: readRailway },
@@ -52,6 +41,9 @@ const READERS: Readonly<Record<string, { forSites: boolean; read: Reader }>> = {
   'vercel.json': { forSites: true, read: readVercel },
 };
 
+/** Names of the other platforms' configuration files that are read. */
+export const PLATFORM_FILES = [...Object.keys(READERS), 'app.json'];
+
 /**
  * Reads a folder's settings for other hosting platforms. `rootDirectory` is the application's folder, relative to that
  * folder. Throws `BuildError` if a file cannot be parsed. Commands in app.json are not used.
@@ -60,15 +52,13 @@ export function platformSettings(files: ProjectFiles, kind: ServiceKind, rootDir
   return Object.entries(READERS).flatMap(([file, { forSites, read }]) => {
     const text = files.text(file);
     if (text === undefined) return [];
-    const settings = { ...NOTHING, ...read(parsed(file, text), { kind, rootDirectory }), file, forSites };
-    return [settings];
+    return [{ ...NOTHING, ...read(parsed(file, text), { kind, rootDirectory }), file, forSites }];
   });
 }
 
 function parsed(file: string, text: string): Record<string, unknown> {
   try {
-    const value: unknown = parserOf(file)(text);
-    return isRecord(value) ? value : {};
+    return recordOf(parserOf(file)(text));
   } catch (error) {
     throw new BuildError(
       `${file} cannot be read: ${errorMessage(error).split('\n')[0]?.slice(0, 200)}; mend or remove it`,
@@ -105,24 +95,23 @@ function readRender({ services }: Record<string, unknown>, { kind, rootDirectory
 
 function readRailway({ build, deploy }: Record<string, unknown>) {
   return {
-    buildCommand: isRecord(build) ? filled(build.buildCommand) : null,
-    startCommand: isRecord(deploy) ? filled(deploy.startCommand) : null,
+    buildCommand: filled(recordOf(build).buildCommand),
+    startCommand: filled(recordOf(deploy).startCommand),
   };
 }
 
 function readNixpacks({ phases, start }: Record<string, unknown>) {
-  const build = isRecord(phases) && isRecord(phases.build) ? phases.build.cmds : null;
-  const commands = Array.isArray(build)
-    ? build.map(filled).filter((command) => command !== null && command !== '...')
-    : [];
+  const { cmds } = recordOf(recordOf(phases).build);
+  const given = Array.isArray(cmds) ? cmds.map(filled) : [];
+  const commands = given.filter((command) => command !== null && command !== '...');
   return {
     buildCommand: commands.length > 0 ? commands.join(' && ') : null,
-    startCommand: isRecord(start) ? filled(start.cmd) : null,
+    startCommand: filled(recordOf(start).cmd),
   };
 }
 
 function readNetlify({ build, redirects }: Record<string, unknown>, { rootDirectory }: Parameters<Reader>[1]) {
-  const about = isRecord(build) ? build : {};
+  const about = recordOf(build);
   const base = folderOf(about.base);
   return {
     buildCommand: filled(about.command),
@@ -151,7 +140,6 @@ function readVercel({ buildCommand, outputDirectory, rewrites, routes }: Record<
   };
 }
 
-/** Returns true if a rule serves the index page for every path. */
 function toIndex(rule: Record<string, unknown>): boolean {
   const target = rule.to ?? rule.destination ?? rule.dest;
   const from = rule.from ?? rule.source ?? rule.src;

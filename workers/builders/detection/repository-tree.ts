@@ -1,8 +1,6 @@
-import { lstat, readdir } from 'node:fs/promises';
+import { readdir } from 'node:fs/promises';
 import { join, posix } from 'node:path';
-import { resolveInside } from '../files/project-files.js';
-
-export type EntryKind = 'file' | 'directory';
+import { type EntryKind, kindInside, kindOf } from '../files/project-files.js';
 
 /**
  * Maximum number of files and folders in the tree, and maximum depth of its folders. Detection does not see files
@@ -79,7 +77,7 @@ export async function readTree(app: string): Promise<RepositoryTree> {
       for (const entry of await readdir(join(app, folder), { withFileTypes: true })) {
         seen += 1;
         const path = folder === '' ? entry.name : `${folder}/${entry.name}`;
-        const kind = entry.isSymbolicLink() ? await linkKind(app, path) : kindOf(entry);
+        const kind = entry.isSymbolicLink() ? await kindInside(app, path) : kindOf(entry);
         if (kind === undefined) continue;
         entries.set(entry.name, kind);
         if (entry.isDirectory() && !SKIPPED.has(entry.name)) next.push(path);
@@ -88,16 +86,6 @@ export async function readTree(app: string): Promise<RepositoryTree> {
     level = next;
   }
   return new RepositoryTree(folders);
-}
-
-async function linkKind(app: string, path: string): Promise<EntryKind | undefined> {
-  const real = await resolveInside(app, path);
-  return typeof real === 'string' ? kindOf(await lstat(real)) : undefined;
-}
-
-function kindOf(entry: { isFile(): boolean; isDirectory(): boolean }): EntryKind | undefined {
-  if (entry.isFile()) return 'file';
-  return entry.isDirectory() ? 'directory' : undefined;
 }
 
 /**

@@ -1,73 +1,47 @@
+interface FirstArguments {
+  development?: readonly string[];
+  preview?: readonly string[];
+}
+
 /**
  * Programs whose first argument decides what they do. `''` stands for a missing first argument or an option. `'*'`
  * stands for every first argument, and for a missing one.
  */
-export const PROGRAMS: Readonly<Record<string, { development?: readonly string[]; preview?: readonly string[] }>> = {
-  vite: { development: ['', 'dev', 'serve'], preview: ['preview'] },
-  'rolldown-vite': { development: ['', 'dev', 'serve'], preview: ['preview'] },
-  vinxi: { development: ['dev'] },
-  'react-scripts': { development: ['start'] },
-  'react-app-rewired': { development: ['start'] },
-  craco: { development: ['start'] },
+export const PROGRAMS: Readonly<Record<string, FirstArguments>> = {
+  ...each('vite rolldown-vite', { development: ['', 'dev', 'serve'], preview: ['preview'] }),
+  ...each('vinxi blitz vuepress quasar react-router qwik waku solid-start snowpack max', { development: ['dev'] }),
+  ...each('storybook netlify vercel keystone payload mastra', { development: ['dev'] }),
+  ...each('react-scripts react-app-rewired craco', { development: ['start'] }),
+  ...each('webpack-dev-server slidev start-storybook live-server lite-server browser-sync', { development: ['*'] }),
+  ...each('reload budo elm-live es-dev-server web-dev-server wds', { development: ['*'] }),
+  ...each('nuxi rsbuild nitro nitropack', { development: ['dev'], preview: ['preview'] }),
+  ...each('gridsome medusa', { development: ['develop'] }),
   'vue-cli-service': { development: ['serve', ''] },
   astro: { development: ['', 'dev', 'start'], preview: ['preview'] },
   next: { development: ['', 'dev'] },
-  blitz: { development: ['dev'] },
   nuxt: { development: ['', 'dev'], preview: ['preview'] },
-  nuxi: { development: ['dev'], preview: ['preview'] },
   ng: { development: ['serve', 's', 'dev'] },
   nx: { development: ['serve', 'dev'] },
   gatsby: { development: ['develop'], preview: ['serve'] },
   webpack: { development: ['serve', 's'] },
-  'webpack-dev-server': { development: ['*'] },
   rspack: { development: ['serve', 'dev'], preview: ['preview'] },
-  rsbuild: { development: ['dev'], preview: ['preview'] },
   parcel: { development: ['', 'serve', 'watch'] },
   docusaurus: { development: ['start'], preview: ['serve'] },
   vitepress: { development: ['', 'dev'], preview: ['preview', 'serve'] },
-  vuepress: { development: ['dev'] },
   hexo: { development: ['server', 's'] },
   'ember-cli': { development: ['serve', 's'] },
   ember: { development: ['serve', 's', 'server'] },
   expo: { development: ['start', ''] },
-  quasar: { development: ['dev'] },
-  gridsome: { development: ['develop'] },
   stencil: { development: ['--dev'] },
-  'react-router': { development: ['dev'] },
   remix: { development: ['dev', 'watch', 'vite:dev'] },
-  qwik: { development: ['dev'] },
-  waku: { development: ['dev'] },
   vike: { development: ['dev', ''], preview: ['preview'] },
-  'solid-start': { development: ['dev'] },
-  snowpack: { development: ['dev'] },
   wmr: { development: ['', 'start'], preview: ['serve'] },
   preact: { development: ['watch'] },
   umi: { development: ['dev', 'start'] },
-  max: { development: ['dev'] },
-  slidev: { development: ['*'] },
-  'start-storybook': { development: ['*'] },
-  storybook: { development: ['dev'] },
   observable: { development: ['preview'] },
-  nitro: { development: ['dev'], preview: ['preview'] },
-  nitropack: { development: ['dev'], preview: ['preview'] },
   wrangler: { development: ['dev', 'pages'] },
-  netlify: { development: ['dev'] },
-  vercel: { development: ['dev'] },
   strapi: { development: ['develop', 'dev'] },
-  keystone: { development: ['dev'] },
-  payload: { development: ['dev'] },
-  medusa: { development: ['develop'] },
-  mastra: { development: ['dev'] },
-  'live-server': { development: ['*'] },
-  'lite-server': { development: ['*'] },
-  'browser-sync': { development: ['*'] },
   five: { development: ['server'] },
-  reload: { development: ['*'] },
-  budo: { development: ['*'] },
-  'elm-live': { development: ['*'] },
-  'es-dev-server': { development: ['*'] },
-  'web-dev-server': { development: ['*'] },
-  wds: { development: ['*'] },
   farm: { development: ['', 'start', 'dev'], preview: ['preview'] },
   // File servers that no npm package contains.
   caddy: { preview: ['run', 'start', 'file-server'] },
@@ -76,19 +50,14 @@ export const PROGRAMS: Readonly<Record<string, { development?: readonly string[]
   grunt: { development: ['', 'default', 'serve', 'watch', 'server', 'dev'] },
 };
 
+function each(names: string, row: FirstArguments): Record<string, FirstArguments> {
+  return Object.fromEntries(names.split(' ').map((name) => [name, row]));
+}
+
 /** Options that make a program a development server, as in `nest start --watch`. */
 export const WATCHING = new Set(['--watch', '-w', '--serve', '--hot', '--live-reload', '--watchAll']);
 /** Programs that are development servers only with an option of `WATCHING`. */
-export const OPTION_DECIDES = new Set([
-  'eleventy',
-  '@11ty/eleventy',
-  'nest',
-  'rollup',
-  'tsc',
-  'tsup',
-  'fastify',
-  'adonis',
-]);
+export const OPTION_DECIDES = new Set('eleventy @11ty/eleventy nest rollup tsc tsup fastify adonis'.split(' '));
 export const WATCHERS = new Set(['nodemon', 'node-dev', 'ts-node-dev', 'tsnd', 'supervisor', 'pm2-dev', 'forever']);
 /** Options of watchers that take the next word as their value. */
 export const VALUED =

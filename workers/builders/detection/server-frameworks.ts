@@ -1,41 +1,38 @@
 import { angularFolders } from './angular-output.js';
 import { type Application, configText, dependsOn, majorOf, property, says } from './application.js';
-import { type FrameworkRow, folder, PORT, page, plain, preview, start, vitePreview, yes } from './framework-row.js';
+import {
+  type FrameworkRow,
+  folder,
+  PORT,
+  page,
+  plain,
+  preview,
+  runs,
+  start,
+  startFile,
+  vitePreview,
+  yes,
+} from './framework-row.js';
 
-const NITRO = [start('node .output/server/index.mjs', '.output/server/index.mjs')];
+const NITRO = [startFile('.output/server/index.mjs')];
 const NITRO_SITE = ['.output/public', 'dist'];
 
 /** Frameworks that have a server. The order matters: frameworks that contain others come first. */
 export const SERVER_FRAMEWORKS: Readonly<Record<string, FrameworkRow>> = {
   // Complete applications
-  strapi: {
-    name: 'Strapi',
-    packages: ['@strapi/strapi'],
-    build: 'strapi build',
-    starts: () => [start('strapi start')],
-  },
-  keystone: {
-    name: 'Keystone',
-    packages: ['@keystone-6/core'],
-    build: 'keystone build',
-    starts: () => [start('keystone start')],
-  },
+  strapi: { name: 'Strapi', packages: ['@strapi/strapi'], build: 'strapi build', ...runs('strapi start') },
+  keystone: { name: 'Keystone', packages: ['@keystone-6/core'], build: 'keystone build', ...runs('keystone start') },
   directus: {
     name: 'Directus',
     packages: ['directus'],
-    starts: () => [start('directus bootstrap && directus start')],
+    ...runs('directus bootstrap && directus start'),
     environment: { HOST: '0.0.0.0' },
   },
-  medusa: {
-    name: 'Medusa',
-    packages: ['@medusajs/medusa'],
-    build: 'medusa build',
-    starts: () => [start('medusa start')],
-  },
+  medusa: { name: 'Medusa', packages: ['@medusajs/medusa'], build: 'medusa build', ...runs('medusa start') },
   mastra: {
     name: 'Mastra',
     packages: ['mastra', '@mastra/core'],
-    starts: () => [start('node .mastra/output/index.mjs', '.mastra/output/index.mjs')],
+    starts: () => [startFile('.mastra/output/index.mjs')],
   },
   // Frameworks with a server of their own
   next: {
@@ -53,7 +50,7 @@ export const SERVER_FRAMEWORKS: Readonly<Record<string, FrameworkRow>> = {
     replaces: (app, script) => nextExports(app) && /\bnext start\b/.test(script),
     publish: (app) => [property(configText(app, 'next.config'), 'distDir') ?? 'out', 'out'],
   },
-  blitz: { name: 'Blitz', packages: ['blitz'], build: 'blitz build', starts: () => [start('blitz start')] },
+  blitz: { name: 'Blitz', packages: ['blitz'], build: 'blitz build', ...runs('blitz start') },
   nuxt: {
     name: 'Nuxt',
     packages: ['nuxt', 'nuxt3', 'nuxt-edge'],
@@ -77,7 +74,7 @@ export const SERVER_FRAMEWORKS: Readonly<Record<string, FrameworkRow>> = {
   analog: {
     name: 'Analog',
     packages: ['@analogjs/platform'],
-    starts: () => [start('node dist/analog/server/index.mjs', 'dist/analog/server/index.mjs')],
+    starts: () => [startFile('dist/analog/server/index.mjs')],
     ...folder('dist/analog/public'),
   },
   hydrogen: { name: 'Hydrogen', packages: ['@shopify/hydrogen'], starts: () => [vitePreview('dist/server')] },
@@ -137,7 +134,7 @@ export const SERVER_FRAMEWORKS: Readonly<Record<string, FrameworkRow>> = {
     packages: ['@builder.io/qwik-city', '@builder.io/qwik', '@qwik.dev/router'],
     // Without a server adapter, Qwik can only be built for its preview server. `npx` starts the program `qwik`, because
     // `qwik` runs further commands with the package manager that started it.
-    buildInstead: (app) => (hasScript(app, 'build.server') ? null : 'npx qwik build preview'),
+    buildInstead: (app) => (Object.hasOwn(app.manifest.scripts, 'build.server') ? null : 'npx qwik build preview'),
     starts: () => [
       start('node server/entry.express', 'server/entry.express.js'),
       start('node server/entry.fastify', 'server/entry.fastify.js'),
@@ -146,13 +143,7 @@ export const SERVER_FRAMEWORKS: Readonly<Record<string, FrameworkRow>> = {
     ],
     ...folder('dist'),
   },
-  waku: {
-    name: 'Waku',
-    packages: ['waku'],
-    build: 'waku build',
-    starts: () => [start('waku start')],
-    ...folder('dist/public'),
-  },
+  waku: { name: 'Waku', packages: ['waku'], build: 'waku build', ...runs('waku start'), ...folder('dist/public') },
   vike: {
     name: 'Vike',
     packages: ['vike'],
@@ -175,7 +166,7 @@ export const SERVER_FRAMEWORKS: Readonly<Record<string, FrameworkRow>> = {
     name: 'RedwoodJS',
     packages: ['@redwoodjs/core'],
     build: 'rw build',
-    starts: () => [start(`rw serve --port ${PORT}`)],
+    ...runs(`rw serve --port ${PORT}`),
     ...folder('web/dist'),
   },
   angular: {
@@ -185,7 +176,7 @@ export const SERVER_FRAMEWORKS: Readonly<Record<string, FrameworkRow>> = {
     starts: ({ files }) =>
       angularFolders(files.text('angular.json'))
         .filter(({ isServer }) => isServer)
-        .map(({ folder: out }) => start(`node ${out}/server/server.mjs`, `${out}/server/server.mjs`)),
+        .map(({ folder: out }) => startFile(`${out}/server/server.mjs`)),
     publish: ({ files }) =>
       angularFolders(files.text('angular.json')).flatMap(({ folder: out }) => [`${out}/browser`, out]),
     singlePage: yes,
@@ -202,10 +193,7 @@ export const SERVER_FRAMEWORKS: Readonly<Record<string, FrameworkRow>> = {
     name: 'AdonisJS',
     packages: ['@adonisjs/core'],
     build: 'node ace build',
-    starts: () => [
-      start('node build/bin/server.js', 'build/bin/server.js'),
-      start('node build/server.js', 'build/server.js'),
-    ],
+    starts: () => [startFile('build/bin/server.js'), startFile('build/server.js')],
     // AdonisJS's usual start script only works in the folder build/, which contains the compiled application. It is
     // replaced, because applications are started in the project's folder.
     replaces: (_, script) => /^node (bin\/)?server(\.js)?$/.test(script),
@@ -225,10 +213,6 @@ function isOldNuxt({ manifest }: Application): boolean {
 
 function svelteIsStatic(app: Application): boolean {
   return dependsOn(app, '@sveltejs/adapter-static') && !dependsOn(app, '@sveltejs/adapter-node');
-}
-
-function hasScript({ manifest }: Application, name: string): boolean {
-  return Object.hasOwn(manifest.scripts, name);
 }
 
 /**

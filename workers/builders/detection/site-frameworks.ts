@@ -86,13 +86,7 @@ export const SITE_FRAMEWORKS: Readonly<Record<string, FrameworkRow>> = {
     ...folder('storybook-static'),
     buildEnvironment: () => ({ STORYBOOK_DISABLE_TELEMETRY: '1' }),
   },
-  vite: {
-    name: 'Vite',
-    packages: ['vite', 'rolldown-vite'],
-    build: 'vite build',
-    publish: (app) => viteFolders(configText(app, 'vite.config')),
-    singlePage: yes,
-  },
+  vite: { name: 'Vite', packages: ['vite', 'rolldown-vite'], build: 'vite build', ...VITE },
   rsbuild: { name: 'Rsbuild', packages: ['@rsbuild/core'], build: 'rsbuild build', ...page('dist') },
   farm: { name: 'Farm', packages: ['@farmfe/core'], build: 'farm build', ...page('dist') },
   parcel: {

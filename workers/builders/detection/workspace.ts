@@ -1,11 +1,12 @@
+import { posix } from 'node:path';
 import { errorMessage } from '../../../shared/core/error-registry.js';
 import { linearPattern, literally } from '../../../shared/core/linear-pattern.js';
-import { quote } from '../../core/quote.js';
+import { quoteIfNeeded } from '../../core/quote.js';
 import { BuildError } from '../../failures/explained-errors.js';
-import { isRecord } from '../files/json-values.js';
+import { recordOf } from '../files/json-values.js';
+import { parseYaml } from '../files/lazy-packages.js';
 import { type PackageManifest, readManifest } from '../files/package-manifest.js';
 import type { ProjectFiles } from '../files/project-files.js';
-import { parseYaml } from '../files/yaml-and-toml.js';
 import { parentOf, type RepositoryTree } from './repository-tree.js';
 
 interface WorkspacePackage {
@@ -47,7 +48,7 @@ function patternsIn(parse: () => unknown, file: string): string[] | null {
   } catch (error) {
     throw new BuildError(`${file} cannot be read: ${errorMessage(error).split('\n')[0]?.slice(0, 200)}`);
   }
-  const list = isRecord(value) ? value.packages : null;
+  const list = recordOf(value).packages;
   return Array.isArray(list) ? list.filter((pattern) => typeof pattern === 'string').slice(0, MAX_PATTERNS) : null;
 }
 
@@ -141,7 +142,7 @@ export function unneededPackages({ folder: root, manifest, packages }: Workspace
   const own = [root, folder];
   const needed = neededPackages([...packages, { folder: root, manifest }], own);
   const others = packages.filter((one) => !own.includes(one.folder) && !needed.includes(one));
-  return others.map((one) => relativeTo(root, one.folder));
+  return others.map((one) => posix.relative(root, one.folder));
 }
 
 /**
@@ -154,11 +155,12 @@ export function workspaceBuild(workspace: Workspace, folder: string, own: string
   const name = packages.find((one) => one.folder === folder)?.manifest.name ?? null;
   const isScript = own === `${run} build`;
   if (name !== null && isScript) {
-    if (tool === 'turbo') return [`turbo run build --filter=${quoted(`${name}...`)}`];
-    if (tool === 'nx') return [`nx run ${quoted(`${name}:build`)}`];
-    if (tool === 'pnpm') return [`pnpm --filter ${quoted(`${name}...`)} run build`];
+    if (tool === 'turbo') return [`turbo run build --filter=${quoteIfNeeded(`${name}...`)}`];
+    if (tool === 'nx') return [`nx run ${quoteIfNeeded(`${name}:build`)}`];
+    if (tool === 'pnpm') return [`pnpm --filter ${quoteIfNeeded(`${name}...`)} run build`];
   }
-  const within = (path: string, command: string) => `cd ${quoted(relativeTo(workspace.folder, path))} && ${command}`;
+  const within = (path: string, command: string) =>
+    `cd ${quoteIfNeeded(posix.relative(workspace.folder, path))} && ${command}`;
   const needed = neededPackages(packages, [folder]).filter(({ manifest }) => manifest.scripts.build !== undefined);
   return [...needed.map((one) => within(one.folder, `${run} build`)), ...(own === null ? [] : [within(folder, own)])];
 }
@@ -171,14 +173,4 @@ export function toolOf(files: ProjectFiles, manifest: PackageManifest): Workspac
   if (installs('turbo') && /"(?:[^"\s]{1,200}#)?build"\s{0,20}:/.test(tasks)) return 'turbo';
   if (installs('nx') && files.has('nx.json')) return 'nx';
   return files.has('pnpm-workspace.yaml') ? 'pnpm' : null;
-}
-
-/** Returns the path of `folder` relative to `root`, which contains it. */
-export function relativeTo(root: string, folder: string): string {
-  return root === '' || root === folder ? (root === folder ? '' : folder) : folder.slice(root.length + 1);
-}
-
-/** Returns a text as one word of a shell. Quotes it only if necessary, so that commands stay readable. */
-export function quoted(text: string): string {
-  return /^[\w@./:=+-]+$/.test(text) ? text : quote(text);
 }

@@ -1,8 +1,8 @@
-import { join } from 'node:path';
+import { join, relative } from 'node:path';
 import { BuildError } from '../../failures/explained-errors.js';
 import { isBelow } from '../../sandbox/sandbox-plan.js';
 import type { PackedContent } from '../engine-images/pack-folders.js';
-import { below, fileInside, folderInside, textInside } from '../files/project-files.js';
+import { fileInside, folderInside, textInside } from '../files/project-files.js';
 import { declaredArguments, guardDockerfile, stagesOf } from './dockerfile-guard.js';
 
 export interface DockerfileInput {
@@ -49,7 +49,7 @@ const MAX_IGNORES_BYTES = 64 * 1024;
  */
 export async function readDockerfile(input: DockerfileInput): Promise<DockerfileBuild> {
   const { app, project, dockerContext, dockerfilePath, variables, ownPrefix } = input;
-  const context = await folderInside(app, join(below(app, project), dockerContext), 'dockerContext');
+  const context = await folderInside(app, join(relative(app, project), dockerContext), 'dockerContext');
   const { written, dockerfile, ignored } = input.dockerfileText
     ? { written: input.dockerfileText, dockerfile: OUTSIDE, ignored: undefined }
     : await dockerfileOf(app, project, context, dockerfilePath);
@@ -74,14 +74,13 @@ export async function readDockerfile(input: DockerfileInput): Promise<Dockerfile
  */
 async function dockerfileOf(app: string, project: string, context: string, dockerfilePath: string) {
   const beside = await textInside(context, dockerfilePath);
-  const path =
-    beside !== undefined && (await textInside(project, dockerfilePath)) === undefined
-      ? await fileInside(app, join(below(app, context), dockerfilePath), 'dockerfilePath')
-      : await fileInside(app, join(below(app, project), dockerfilePath), 'dockerfilePath');
+  const isBeside = beside !== undefined && (await textInside(project, dockerfilePath)) === undefined;
+  const folder = isBeside ? context : project;
+  const path = await fileInside(app, join(relative(app, folder), dockerfilePath), 'dockerfilePath');
   return {
-    written: (await textInside(app, below(app, path))) ?? '',
-    dockerfile: isBelow(path, context) ? below(context, path) : OUTSIDE,
-    ignored: await textInside(app, `${below(app, path)}.dockerignore`),
+    written: (await textInside(app, relative(app, path))) ?? '',
+    dockerfile: isBelow(path, context) ? relative(context, path) : OUTSIDE,
+    ignored: await textInside(app, `${relative(app, path)}.dockerignore`),
   };
 }
 

@@ -20,11 +20,6 @@ const ENTITLEMENT = /\b(?:network\.host|security\.insecure|device) is not allowe
 /** Maximum length of a matched message. The expressions above are slow on longer ones, which tenants can produce. */
 const MAX_MESSAGE_LENGTH = 8192;
 
-export interface ExplainedBuild {
-  /** The origin of the base images' names, for messages: `the Dockerfile`, `BASE_IMAGES` or `the service`. */
-  origin: string;
-}
-
 /**
  * Returns an error that explains to the user why a build failed. It contains the command, its exit code, `cause` (the
  * most significant line of output) and `advice` (what to do about a frequent failure), or the engine's message. If the
@@ -32,7 +27,7 @@ export interface ExplainedBuild {
  */
 export function explainBuild(
   error: unknown,
-  build: ExplainedBuild,
+  { origin }: { origin: string },
   cause: string,
   advice: string | null = null,
 ): unknown {
@@ -51,17 +46,17 @@ export function explainBuild(
   }
   if (ENTITLEMENT.test(message)) {
     return new BuildError(
-      `${build.origin} asks for --network=host or --security=insecure, which no build gets; remove the option`,
+      `${origin} asks for --network=host or --security=insecure, which no build gets; remove the option`,
     );
   }
   const secret = /secret (\S+) not found|secret (\S+): not found/.exec(message);
   if (secret) {
     return new BuildError(
-      `${build.origin} needs the secret "${secret[1] ?? secret[2]}", and the service has no such variable; add it, or remove the mount`,
+      `${origin} needs the secret "${secret[1] ?? secret[2]}", and the service has no such variable; add it, or remove the mount`,
     );
   }
   if (UNAVAILABLE.test(message)) {
-    return new BuildError(`an image that ${build.origin} names cannot be pulled: ${reason}`);
+    return new BuildError(`an image that ${origin} names cannot be pulled: ${reason}`);
   }
   return new BuildError(`the build failed: ${reason}`);
 }
@@ -81,7 +76,6 @@ function failedCommand(command: string, code: number, cause: string, advice: str
   return new BuildError(withAdvice(text, advice));
 }
 
-/** Removes the prefixes that the engine's components add to a message. */
 function withoutFrame(message: string): string {
   let reason = message.trim();
   while (FRAME.test(reason)) reason = reason.replace(FRAME, '');

@@ -1,3 +1,4 @@
+import { text } from '../../../shared/core/json-fields.js';
 import { readEvents } from '../../docker/engine-events.js';
 import { type LineCutter, LineSplitter } from '../../sandbox/line-splitter.js';
 import { Status, type Vertex } from './buildkit-messages.js';
@@ -9,32 +10,24 @@ export interface BuildEnd {
   error: string | null;
 }
 
-export interface StreamOptions {
-  /** Called with each line of output and progress, in order. The build waits for the promise. */
-  onLine: (line: string) => Promise<void>;
-  cutter?: LineCutter;
-}
-
-/** Reads the progress of a build until the build has finished. */
+/**
+ * Reads the progress of a build until the build has finished. Calls `onLine` with each line of output and progress, in
+ * order; the build waits for its promise.
+ */
 export async function followBuild(
   stream: AsyncIterable<Buffer | string>,
-  { onLine, cutter }: StreamOptions,
+  { onLine, cutter }: { onLine: (line: string) => Promise<void>; cutter?: LineCutter },
 ): Promise<BuildEnd> {
   const end: BuildEnd = { imageId: null, error: null };
   const traces = new TraceLines(cutter);
   for await (const event of readEvents(stream)) {
     if (event.error !== undefined) end.error = event.errorDetail?.message ?? event.error;
     else if (event.id === 'moby.buildkit.trace') for (const line of traces.read(event.aux)) await onLine(line);
-    else if (event.aux !== undefined) end.imageId = imageIdOf(event.aux) ?? end.imageId;
+    else if (event.aux !== undefined) end.imageId = text(event.aux, 'ID') || end.imageId;
     else if (event.status !== undefined && event.id === undefined) await onLine(event.status);
   }
   for (const line of traces.end()) await onLine(line);
   return end;
-}
-
-function imageIdOf(aux: unknown): string | null {
-  const id = typeof aux === 'object' && aux !== null && 'ID' in aux ? aux.ID : null;
-  return typeof id === 'string' ? id : null;
 }
 
 /** Turns BuildKit's traces into lines: the name of each step once, when the step starts, and the step's output. */

@@ -1,5 +1,5 @@
 import type { Readable } from 'node:stream';
-import { type Engine, EngineError, engineMessage } from '../../docker/docker-engine.js';
+import { type Engine, EngineError, engineMessage, postForStream } from '../../docker/docker-engine.js';
 import { readEvents } from '../../docker/engine-events.js';
 import { packContext } from './build-context.js';
 
@@ -13,11 +13,12 @@ const PATIENCE_MS = 30_000;
  * Verifies that the engine builds with BuildKit. Throws `EngineError`. The legacy builder must not build for tenants:
  * it accepts a few hex digits as an image's id, which may be the id of another tenant's image.
  */
-export async function assertBuildkit({ streams, host }: Engine): Promise<void> {
+export async function assertBuildkit(engine: Engine): Promise<void> {
+  const { host } = engine;
   for (let tries = 1; tries <= TRIES; tries++) {
     const context = packContext({ folders: [], files: { Dockerfile: DOCKERFILE } });
     const patience = AbortSignal.timeout(PATIENCE_MS);
-    const problem = await tryBuild(streams, context, patience).catch((error: unknown) => engineMessage(error));
+    const problem = await tryBuild(engine, context, patience).catch((error: unknown) => engineMessage(error));
     context.destroy();
     if (problem === null) return;
     if (patience.aborted) continue;
@@ -33,21 +34,10 @@ export async function assertBuildkit({ streams, host }: Engine): Promise<void> {
 }
 
 /** Returns null if BuildKit handles the build, otherwise the reason for the failure. */
-async function tryBuild(streams: Engine['streams'], context: Readable, signal: AbortSignal): Promise<string | null> {
-  const stream = await new Promise<Readable>((resolve, reject) => {
-    streams.modem.dial(
-      {
-        path: '/build?',
-        method: 'POST',
-        file: context,
-        options: { version: '2', dockerfile: 'Dockerfile' },
-        abortSignal: signal,
-        isStream: true,
-        statusCodes: { 200: true, 500: 'server error' },
-      },
-      (error: unknown, answer: unknown) => (error ? reject(error) : resolve(answer as Readable)),
-    );
-  });
+async function tryBuild(engine: Engine, context: Readable, signal: AbortSignal): Promise<string | null> {
+  const options = { version: '2', dockerfile: 'Dockerfile' };
+  const request = { path: '/build?', file: context, options, abortSignal: signal, isStream: true };
+  const stream = await postForStream<Readable>(engine, request);
   let said = 'it reports no build';
   for await (const event of readEvents(stream)) {
     if (event.id === 'moby.buildkit.trace') return null;

@@ -113,7 +113,6 @@ function refuse(call: ServerHttp2Stream, path: string): void {
   call.close(constants.NGHTTP2_NO_ERROR);
 }
 
-/** Forwards one call in both directions, with its trailers and the end of each stream. */
 function passOn(call: ServerHttp2Stream, headers: IncomingHttpHeaders, buildkit: ClientHttp2Session): void {
   if (buildkit.destroyed || buildkit.closed) {
     call.close(constants.NGHTTP2_CANCEL);

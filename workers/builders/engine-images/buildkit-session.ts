@@ -8,7 +8,7 @@ import {
   type sendUnaryData,
   status,
 } from '@grpc/grpc-js';
-import type { Engine } from '../../docker/docker-engine.js';
+import { type Engine, postForStream } from '../../docker/docker-engine.js';
 import type { Accounts } from '../../docker/registry-accounts.js';
 import {
   CredentialsRequest,
@@ -46,26 +46,19 @@ export interface SessionOffer {
  * health checks, and stays open after a build was cancelled.
  */
 export async function openBuildkitSession(
-  { streams }: Engine,
+  engine: Engine,
   { accounts, secrets }: SessionOffer,
 ): Promise<BuildkitSession> {
   const id = randomUUID();
-  const socket = await new Promise<Duplex>((resolve, reject) => {
-    streams.modem.dial(
-      {
-        path: '/session',
-        method: 'POST',
-        hijack: true,
-        headers: {
-          Upgrade: 'h2c',
-          'X-Docker-Expose-Session-Uuid': id,
-          'X-Docker-Expose-Session-Name': 'ranvier',
-          'X-Docker-Expose-Session-Grpc-Method': [CREDENTIALS, SECRET, HEALTH],
-        },
-        statusCodes: { 200: true, 500: 'server error' },
-      },
-      (error: unknown, opened: unknown) => (error ? reject(error) : resolve(opened as Duplex)),
-    );
+  const socket = await postForStream<Duplex>(engine, {
+    path: '/session',
+    hijack: true,
+    headers: {
+      Upgrade: 'h2c',
+      'X-Docker-Expose-Session-Uuid': id,
+      'X-Docker-Expose-Session-Name': 'ranvier',
+      'X-Docker-Expose-Session-Grpc-Method': [CREDENTIALS, SECRET, HEALTH],
+    },
   });
   // Ignored: if the engine closes the connection, the build's own stream reports it.
   socket.on('error', () => {});

@@ -1,4 +1,5 @@
 import { realpath } from 'node:fs/promises';
+import { relative } from 'node:path';
 import type { Config } from '../../../shared/core/config.js';
 import type { Logger } from '../../../shared/core/log.js';
 import type { BuiltImage } from '../../../shared/images/model.js';
@@ -12,7 +13,7 @@ import { explain } from '../detection/explain-detection.js';
 import { openDockerfile } from '../dockerfile/open-dockerfile.js';
 import { accountsOf, type FindAccount } from '../dockerfile/requested-image.js';
 import { checkOut } from '../files/check-out.js';
-import { below, projectOf } from '../files/project-files.js';
+import { projectOf } from '../files/project-files.js';
 import type { BuildPlan } from '../plan/plan-model.js';
 import { readFiles } from '../reader/read-files.js';
 import { buildMemoryMb, storageMb } from '../steps/build-commands.js';
@@ -66,15 +67,12 @@ export class ContainerBuild {
 
   async build(folder: BuildFolder): Promise<BuiltImage | undefined> {
     const { configuration, kind } = this.#request;
-    const { log, signal } = this.#context;
-    const checkout = { source: this.#options.source, request: this.#request, directory: folder.app, log, signal };
-    const { hasSubmodules } = await this.#limit.within('the checkout', () => checkOut(checkout));
-    this.#context = { ...this.#context, hasSubmodules };
+    const { railpack, source } = this.#options;
+    this.#context = await checkOut(source, folder.app, this.#request, this.#context, this.#limit);
     const app = await realpath(folder.app);
-    const { railpack } = this.#options;
     const about = { app, ...projectOf(configuration, kind), railpack: railpack !== null };
     const plan = await this.#limit.within('looking at the repository', () =>
-      readFiles('planContainer', about, { signal }),
+      readFiles('planContainer', about, { signal: this.#limit.signal }),
     );
     const places = { folder: folder.path, app, project: plan.project };
     if (plan.by === 'plan' && plan.plan.type === 'static') return undefined;
@@ -88,36 +86,25 @@ export class ContainerBuild {
   /** Pulls the configured image and stores it under one of the platform's own names. */
   async adopt(): Promise<BuiltImage> {
     return this.#limit.within('taking over the image', async () => {
-      const { engine, images } = this.#options;
-      const accounts = await this.#accounts();
-      const labelled = await this.#engineBuild({ accounts, labels: images.labels.image });
-      const imageId = await adoptImage(engine, this.#request, this.#context, labelled);
+      const labelled = await this.#engineBuild({ accounts: await this.#accounts() });
+      const imageId = await adoptImage(this.#options.engine, this.#request, this.#context, labelled);
       return this.#keep(imageId, 'image', this.#request.configuration.startCommand.trim());
     });
   }
 
   async #fromDockerfile({ app, project }: Places): Promise<BuiltImage> {
-    const { images, config } = this.#options;
-    const { content, dockerfile, buildArgs } = await openDockerfile(
-      { app, project, ownPrefix: images.ownPrefix },
-      config,
-      this.#request,
-      this.#context,
-    );
+    const { images, config, engine } = this.#options;
+    const places = { app, project, ownPrefix: images.ownPrefix };
+    const dockerfile = await openDockerfile(places, config, this.#request, this.#context);
     const build = await this.#engineBuild({
       accounts: await this.#accounts(),
-      labels: images.labels.image,
-      dockerfile,
+      dockerfile: dockerfile.dockerfile,
       target: this.#request.configuration.dockerfileTarget,
-      buildArgs,
+      buildArgs: dockerfile.buildArgs,
       secrets: this.#request.environment,
       origin: 'the Dockerfile',
     });
-    const imageId = await buildInEngine(
-      this.#options.engine,
-      { ...build, context: packContext(content) },
-      this.#context,
-    );
+    const imageId = await buildInEngine(engine, { ...build, context: packContext(dockerfile.content) }, this.#context);
     return this.#keep(imageId, 'docker', this.#request.configuration.startCommand.trim());
   }
 
@@ -126,20 +113,14 @@ export class ContainerBuild {
     const { runtime } = plan;
     for (const line of explain(plan)) await this.#context.log(line);
     await this.#context.log('Builds a Dockerfile written for it');
-    const build = await this.#engineBuild({ origin: 'BASE_IMAGES', labels: images.labels.image });
+    const build = await this.#engineBuild({ origin: 'BASE_IMAGES' });
     const own = toolsOfImage(config.baseImages.node ?? '');
     const tools = await this.#options.toolchains.choose(plan.versions, own, this.#context.signal);
     for (const { name, version, source } of tools) {
       await this.#context.log(`Installs ${shownName(name)} ${version} (${source})`);
     }
-    const { content, buildArgs, cacheCleaner } = await planContext({
-      plan,
-      tools,
-      request: this.#request,
-      config,
-      app,
-      labels: images.labels.cache,
-    });
+    const about = { plan, tools, request: this.#request, config, app, labels: images.labels.cache };
+    const { content, buildArgs, cacheCleaner } = await planContext(about);
     if (build.noCache && cacheCleaner !== null) {
       await this.#context.log('Empties the caches of package managers');
       const context = packContext({ folders: [], files: { Dockerfile: cacheCleaner } });
@@ -152,11 +133,11 @@ export class ContainerBuild {
   }
 
   async #byRailpack(railpack: Railpack, startCommand: string | null, places: Places): Promise<BuiltImage> {
-    const { engine, images, config, sandbox } = this.#options;
+    const { engine, config, sandbox } = this.#options;
     const { dataDir, buildEnvironment } = config;
     const { id, serviceId } = this.#request;
     await this.#context.log('Builds with Railpack');
-    const labelled = await this.#engineBuild({ labels: images.labels.image });
+    const labelled = await this.#engineBuild({});
     const name = `ranvier/${serviceId}:railpack-${id}`;
     const archive = await buildByRailpack(railpack, {
       sandbox,
@@ -165,7 +146,7 @@ export class ContainerBuild {
       deadline: this.#limit.deadline,
       folder: places.folder,
       app: places.app,
-      project: below(places.app, places.project),
+      project: relative(places.app, places.project),
       cacheKey: labelled.cacheNamespace,
       cache: await openCache({ dataDir, log: this.#options.log }, this.#request, this.#context),
       name,
@@ -179,7 +160,7 @@ export class ContainerBuild {
 
   /** Returns the settings of a build in the engine. Those in `build` replace the defaults. */
   async #engineBuild(build: Partial<EngineBuild>): Promise<Omit<EngineBuild, 'context'>> {
-    const { config } = this.#options;
+    const { config, images } = this.#options;
     if (this.#request.clearCache) await this.#context.log('Builds without any cache, because clearCache is set');
     return {
       dockerfile: 'Dockerfile',
@@ -187,7 +168,7 @@ export class ContainerBuild {
       origin: 'the service',
       buildArgs: {},
       secrets: {},
-      labels: {},
+      labels: images.labels.image,
       noCache: this.#request.clearCache,
       memoryMb: buildMemoryMb(this.#request),
       accounts: new Map(),

@@ -1,7 +1,7 @@
 import { createHash, createHmac } from 'node:crypto';
 import type { Readable } from 'node:stream';
 import type { Sensitive } from '../../../shared/core/sensitive.js';
-import type { Engine } from '../../docker/docker-engine.js';
+import { type Engine, postForStream } from '../../docker/docker-engine.js';
 import { type Accounts, registryconfig } from '../../docker/registry-accounts.js';
 import { BuildError } from '../../failures/explained-errors.js';
 import type { BuildContext } from '../builder.js';
@@ -106,7 +106,7 @@ function assertArgumentsFit({ buildArgs }: EngineBuild): void {
   );
 }
 
-function startBuild({ streams }: Engine, build: EngineBuild, session: string, signal: AbortSignal): Promise<Readable> {
+function startBuild(engine: Engine, build: EngineBuild, session: string, signal: AbortSignal): Promise<Readable> {
   const given = Object.entries(build.buildArgs).filter(([name]) => !RESERVED.test(name));
   const options = {
     dockerfile: build.dockerfile,
@@ -120,19 +120,12 @@ function startBuild({ streams }: Engine, build: EngineBuild, session: string, si
     version: '2',
     session,
   };
-  return new Promise((resolve, reject) => {
-    streams.modem.dial(
-      {
-        path: '/build?',
-        method: 'POST',
-        file: build.context,
-        options,
-        registryconfig: registryconfig(build.accounts),
-        abortSignal: signal,
-        isStream: true,
-        statusCodes: { 200: true, 500: 'server error' },
-      },
-      (error: unknown, stream: unknown) => (error ? reject(error) : resolve(stream as Readable)),
-    );
+  return postForStream(engine, {
+    path: '/build?',
+    file: build.context,
+    options,
+    registryconfig: registryconfig(build.accounts),
+    abortSignal: signal,
+    isStream: true,
   });
 }

@@ -1,10 +1,10 @@
 import type { Readable } from 'node:stream';
 import type { ImageInfo } from 'dockerode';
+import { text } from '../../../shared/core/json-fields.js';
 import type { Logger } from '../../../shared/core/log.js';
 import { type Engine, engineMessage, engineStatus, unlessGone } from '../../docker/docker-engine.js';
 import { readEvents } from '../../docker/engine-events.js';
-import type { Registry } from '../../docker/registry-accounts.js';
-import { authconfig } from '../../docker/registry-accounts.js';
+import { authconfig, type Registry } from '../../docker/registry-accounts.js';
 import { BuildError } from '../../failures/explained-errors.js';
 import { type ImageStore, isYoungImage, type StoredImage } from '../builder.js';
 
@@ -106,12 +106,12 @@ export class EngineImageStore implements ImageStore {
       );
     try {
       const stream = (await this.#engine.streams.getImage(name).push(options)) as Readable;
-      let digest: string | null = null;
+      let digest = '';
       for await (const event of readEvents(stream)) {
         if (event.error !== undefined) throw fail(event.errorDetail?.message ?? event.error);
-        digest = digestOf(event.aux) ?? digest;
+        digest = text(event.aux, 'Digest') || digest;
       }
-      if (digest === null) throw fail('it returned no digest');
+      if (digest === '') throw fail('it returned no digest');
       return digest;
     } catch (error) {
       signal.throwIfAborted();
@@ -191,9 +191,4 @@ function labelFilters(labels: Record<string, string>): string[] {
 function newestTime({ Created, Metadata }: { Created: string; Metadata?: { LastTagTime?: string } }): number {
   const times = [Created, Metadata?.LastTagTime ?? ''].map((time) => Date.parse(time));
   return Math.max(0, ...times.filter((time) => time > 0));
-}
-
-function digestOf(aux: unknown): string | null {
-  const digest = typeof aux === 'object' && aux !== null && 'Digest' in aux ? aux.Digest : null;
-  return typeof digest === 'string' ? digest : null;
 }

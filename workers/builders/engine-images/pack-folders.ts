@@ -1,11 +1,12 @@
 import { constants } from 'node:fs';
-import { lstat, open, readdir, readlink } from 'node:fs/promises';
+import { open, readdir, readlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { type Headers, type Pack, pack } from 'tar-stream';
 import { BuildError } from '../../failures/explained-errors.js';
 import { createDockerignore, type PathFilter } from '../files/path-filter.js';
+import { lstatOf } from '../files/project-files.js';
 
 /** The content of a build context: folders of this host, and files that are generated for the build. */
 export interface PackedContent {
@@ -62,12 +63,8 @@ async function addFolder(archive: Pack, folder: Folder, below: string): Promise<
 async function addEntry(archive: Pack, folder: Folder, path: string): Promise<void> {
   const source = join(folder.root, path);
   const name = folder.at === '' ? path : `${folder.at}/${path}`;
-  const stat = await lstat(source).catch((error: NodeJS.ErrnoException) => {
-    if (error.code === 'ENOENT') throw new BuildError(`the name of the file "${path}" is not UTF-8; rename it`);
-    if (error.code === 'ENAMETOOLONG') throw new BuildError(`a path is too long: "${path.slice(0, 100)}…"; shorten it`);
-    throw error;
-  });
-  const kept = !folder.replaced.has(name) && (folder.filter?.keeps(path) ?? true);
+  const stat = await lstatOf(source, path);
+  const kept = !folder.replaced.has(name) && (folder.filter?.(path) ?? true);
   if (stat.isDirectory()) {
     // An excluded folder is read too: a later pattern may include files in it again. The engine creates the folders of
     // such files.

@@ -12,16 +12,8 @@ import {
   writeCacheCleaner,
   writeDockerfile,
 } from './dockerfile-writer.js';
-import type { PackedContent } from './pack-folders.js';
 
-export interface PlannedBuild {
-  content: PackedContent;
-  buildArgs: Record<string, string>;
-  /** A Dockerfile that empties the caches of this service's builds; null if there are none. */
-  cacheCleaner: string | null;
-}
-
-export interface PlanContextInput {
+interface PlanContextInput {
   plan: BuildPlan;
   /** The tools that the project requires and the base image may lack. */
   tools: readonly ToolVersion<PackagedName>[];
@@ -32,8 +24,11 @@ export interface PlanContextInput {
   labels: Record<string, string>;
 }
 
-/** Returns the build context, the build arguments and the cache cleaner for a build plan. */
-export async function planContext(input: PlanContextInput): Promise<PlannedBuild> {
+/**
+ * Returns the build context and the build arguments for a build plan. `cacheCleaner` is a Dockerfile that empties the
+ * caches of this service's builds; null if there are none.
+ */
+export async function planContext(input: PlanContextInput) {
   const { plan, request, config, app } = input;
   const { variables, certificates } = await platformVariables(config.buildEnvironment);
   const buildArgs = {

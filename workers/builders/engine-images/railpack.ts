@@ -8,9 +8,8 @@ import { BuildError } from '../../failures/explained-errors.js';
 import type { Sandbox } from '../../sandbox/sandbox.js';
 import { USUAL_PATH } from '../../sandbox/sandbox-plan.js';
 import { ownDirectory } from '../../sandbox/service-users.js';
-import type { BuildContext, BuildRequest } from '../builder.js';
 import { withoutPaths } from '../dockerfile/open-dockerfile.js';
-import { Commands } from '../steps/build-commands.js';
+import { type CommandSetting, Commands } from '../steps/build-commands.js';
 import { openRelay } from './buildkit-relay.js';
 
 /** The Railpack program, and the address of the BuildKit that it uses. */
@@ -21,15 +20,9 @@ export interface Railpack {
   buildkitHost: string;
 }
 
-export interface RailpackBuild {
-  sandbox: Sandbox;
-  request: BuildRequest;
-  context: BuildContext;
-  /** When the time limit for the whole build expires, in milliseconds since the epoch. */
-  deadline: number;
+export interface RailpackBuild extends Pick<CommandSetting, 'sandbox' | 'request' | 'context' | 'deadline' | 'app'> {
   folder: string;
-  /** The folder with the repository's files. `project` is the project's folder below it. */
-  app: string;
+  /** The project's folder below `app`. */
   project: string;
   /** The namespace of this service's caches in BuildKit, which no other service can guess. */
   cacheKey: string;

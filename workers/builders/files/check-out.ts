@@ -4,33 +4,31 @@ import { pullRefOf } from '../../sources/deployment-origin.js';
 import type { RepositorySource } from '../../sources/repository-source.js';
 import type { BuildContext, BuildRequest } from '../builder.js';
 import { readFiles } from '../reader/read-files.js';
+import type { TimeLimit } from '../steps/build-time-limit.js';
 
-export interface CheckoutOptions {
-  source: RepositorySource;
-  request: Pick<BuildRequest, 'repository' | 'commitSha' | 'configuration'>;
-  /** An empty folder for the files. */
-  directory: string;
-  log: BuildContext['log'];
-  signal: AbortSignal;
-}
-
-export interface CheckedOut {
-  hasSubmodules: boolean;
-}
-
-/** Checks out the commit's files, and removes those that the path filters exclude. Throws `SourceError`. */
-export async function checkOut({ source, request, directory, log, signal }: CheckoutOptions): Promise<CheckedOut> {
-  const { repository, commitSha, configuration } = request;
-  const pull = pullRefOf(configuration.branch);
-  await source.checkout({ url: repository, sha: commitSha, directory, signal, ...pull });
-  const { includePaths, ignorePaths } = configuration;
-  if (includePaths.length + ignorePaths.length > 0) {
-    const patterns = { include: includePaths, ignore: ignorePaths };
-    const removed = await readFiles('filterPaths', { directory, ...patterns }, { signal });
-    await log(`${removed} files are left out by includePaths and ignorePaths`);
-  }
-  // Uses `lstat`, because a link of this name may lead out of the repository.
-  const hasSubmodules = (await lstat(join(directory, '.gitmodules')).catch(() => null))?.isFile() === true;
-  if (hasSubmodules) await log('The repository has submodules; they are not part of the build', 'warn');
-  return { hasSubmodules };
+/**
+ * Checks out the commit's files into an empty folder, and removes those that the path filters exclude. Returns the
+ * context with `hasSubmodules`. Throws `SourceError` or `BuildError`.
+ */
+export function checkOut(
+  source: RepositorySource,
+  directory: string,
+  { repository, commitSha, configuration }: BuildRequest,
+  context: BuildContext,
+  limit: TimeLimit,
+): Promise<BuildContext> {
+  return limit.within('the checkout', async () => {
+    const { signal } = limit;
+    const pull = pullRefOf(configuration.branch);
+    await source.checkout({ url: repository, sha: commitSha, directory, signal, ...pull });
+    const { includePaths: include, ignorePaths: ignore } = configuration;
+    if (include.length + ignore.length > 0) {
+      const removed = await readFiles('filterPaths', { directory, include, ignore }, { signal });
+      await context.log(`${removed} files are left out by includePaths and ignorePaths`);
+    }
+    // Uses `lstat`, because a link of this name may lead out of the repository.
+    const hasSubmodules = (await lstat(join(directory, '.gitmodules')).catch(() => null))?.isFile() === true;
+    if (hasSubmodules) await context.log('The repository has submodules; they are not part of the build', 'warn');
+    return { ...context, hasSubmodules };
+  });
 }

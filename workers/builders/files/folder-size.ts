@@ -1,5 +1,4 @@
-import { runLimited } from '../../../shared/core/run-limited.js';
-import { SYSTEM_PATH } from '../../core/command-wrappers.js';
+import { CommandFailed, runLimited } from '../../../shared/core/run-limited.js';
 
 /** Time limit for measuring a folder, in milliseconds. After it, the folder counts as having too many files. */
 const MEASURE_MS = 20_000;
@@ -12,13 +11,12 @@ const MAX_FILES = 500_000;
  */
 export async function usedMb(folder: string, maxFiles = MAX_FILES): Promise<number | null> {
   try {
-    const options = { timeout: MEASURE_MS, killSignal: 'SIGKILL', env: { PATH: SYSTEM_PATH } } as const;
-    const files = await runLimited('du', ['-sx', '--inodes', '--', folder], options);
+    const files = await runLimited('du', ['-sx', '--inodes', '--', folder], { timeout: MEASURE_MS });
     if (Number.parseInt(files.stdout, 10) > maxFiles) return null;
-    const { stdout } = await runLimited('du', ['-skx', '--', folder], options);
+    const { stdout } = await runLimited('du', ['-skx', '--', folder], { timeout: MEASURE_MS });
     return Math.round(Number.parseInt(stdout, 10) / 1024);
   } catch (error) {
-    if ((error as { killed?: boolean }).killed === true) return null;
+    if (error instanceof CommandFailed && error.killed) return null;
     throw error;
   }
 }

@@ -1,6 +1,6 @@
 import { errorMessage } from '../../../shared/core/error-registry.js';
 import { BuildError } from '../../failures/explained-errors.js';
-import { filled, isRecord } from './json-values.js';
+import { filled, isRecord, recordOf } from './json-values.js';
 import type { ProjectFiles } from './project-files.js';
 
 /** The parts of a package.json that the platform uses. */
@@ -61,7 +61,7 @@ export function readManifest(text: string, path = 'package.json'): PackageManife
  */
 export function installedPackages({ raw }: Pick<PackageManifest, 'raw'>): Record<string, unknown> {
   const groups = ['dependencies', 'devDependencies', 'optionalDependencies', 'resolutions', 'overrides', 'pnpm'];
-  return Object.assign({}, ...groups.map((group) => (isRecord(raw[group]) ? raw[group] : {})));
+  return Object.assign({}, ...groups.map((group) => recordOf(raw[group])));
 }
 
 function patternsOf(value: unknown): string[] | null {

@@ -5,11 +5,9 @@ import { linearPattern } from '../../../shared/core/linear-pattern.js';
  * slash before its end is anchored at the repository's root; any other matches at every depth. A folder includes
  * everything below it. `*`, `?` and `[…]` match within a name, `**` across names. `!` negates a pattern. The last
  * matching pattern decides.
+ * A filter returns true for the path of a file that is part of the build. The path is relative to the repository.
  */
-export interface PathFilter {
-  /** Returns true if a file is part of the build. `path` is relative to the repository, with `/` between its parts. */
-  keeps(path: string): boolean;
-}
+export type PathFilter = (path: string) => boolean;
 
 /**
  * Creates a filter. It drops files that match `ignorePaths`, and files that match no `includePaths`.
@@ -18,9 +16,7 @@ export interface PathFilter {
 export function createPathFilter(includePaths: readonly string[], ignorePaths: readonly string[]): PathFilter {
   const included = selection(includePaths.map(parse));
   const ignored = selection(ignorePaths.map(parse));
-  return {
-    keeps: (path) => (includePaths.length === 0 || included(path)) && !ignored(path),
-  };
+  return (path) => (includePaths.length === 0 || included(path)) && !ignored(path);
 }
 
 /**
@@ -34,7 +30,7 @@ export function createDockerignore(lines: readonly string[]): PathFilter {
       .filter((line) => !/^!?\/\.?$/.test(line))
       .map(parse),
   );
-  return { keeps: (path) => !ignored(path) };
+  return (path) => !ignored(path);
 }
 
 function anchored(pattern: string): string {

@@ -1,3 +1,4 @@
+import type { Stats } from 'node:fs';
 import { lstat, open, readdir, readFile, readlink } from 'node:fs/promises';
 import { join, posix, relative } from 'node:path';
 import type { ServiceConfiguration } from '../../../shared/services/configuration.js';
@@ -30,21 +31,13 @@ export function projectOf(configuration: ServiceConfiguration, kind: ServiceKind
 const TOLD = ['package.json', 'Procfile'];
 /** Files that show which tools a project uses, and which versions. */
 const TOOL_FILES = [
-  '.nvmrc',
-  '.node-version',
-  ...VERSION_FILES,
-  '.bun-version',
-  '.yarnrc',
-  '.yarnrc.yml',
-  'pnpm-workspace.yaml',
+  ...['.nvmrc', '.node-version', ...VERSION_FILES],
+  ...['.bun-version', '.yarnrc', '.yarnrc.yml', 'pnpm-workspace.yaml'],
 ];
 /** Lock files whose first `LOCK_HEAD` bytes are read, because their beginning states their format. */
 const LOCK_FILES = ['pnpm-lock.yaml', 'yarn.lock'];
 const LOCK_HEAD = 64 * 1024;
-/**
- * Maximum number of bytes that are read from a file whose whole content is needed, such as the list of packages in a
- * lock file.
- */
+/** Maximum number of bytes of a file whose whole content is needed, such as a list of packages in a lock file. */
 const MAX_LOCK_BYTES = 16 * 1024 * 1024;
 const MAX_TOLD_BYTES = 1024 * 1024;
 
@@ -70,12 +63,8 @@ export function projectFiles(
 /** Reads a project's files. A link that leads out of the folder is ignored. */
 export async function readProject(folder: string): Promise<ProjectFiles> {
   const texts: Record<string, string> = {};
-  for (const name of [...TOLD, ...TOOL_FILES]) {
-    const text = await textInside(folder, name);
-    if (text !== undefined) texts[name] = text;
-  }
-  for (const name of LOCK_FILES) {
-    const text = await headInside(folder, name, LOCK_HEAD);
+  for (const name of [...TOLD, ...TOOL_FILES, ...LOCK_FILES]) {
+    const text = await (LOCK_FILES.includes(name) ? headInside(folder, name, LOCK_HEAD) : textInside(folder, name));
     if (text !== undefined) texts[name] = text;
   }
   return projectFiles(await readdir(folder), texts, await lockedEngines(folder));
@@ -93,32 +82,31 @@ async function lockedEngines(folder: string): Promise<LockedEngines> {
  * it is too large.
  */
 export async function textInside(folder: string, name: string): Promise<string | undefined> {
-  const path = await resolveInside(folder, name);
-  if (typeof path !== 'string') return undefined;
-  const stat = await lstat(path);
-  if (!stat.isFile()) return undefined;
-  if (stat.size > MAX_TOLD_BYTES)
+  const found = await fileAt(folder, name);
+  if (found === null) return undefined;
+  if (found.size > MAX_TOLD_BYTES)
     throw new BuildError(`${name} is larger than ${MAX_TOLD_BYTES / 1024} KiB; make it smaller`);
-  return readFile(path, 'utf8');
+  return readFile(found.path, 'utf8');
 }
 
 /**
  * Returns the text of a file. Returns undefined if it is missing or too large, or if a link leads out of the folder.
  */
-export async function wholeInside(folder: string, name: string): Promise<string | undefined> {
-  const text = await headInside(folder, name, MAX_LOCK_BYTES);
-  return text !== undefined && Buffer.byteLength(text) < MAX_LOCK_BYTES ? text : undefined;
+export async function wholeInside(
+  folder: string,
+  name: string,
+  maxBytes = MAX_LOCK_BYTES,
+): Promise<string | undefined> {
+  const found = await fileAt(folder, name);
+  return found === null || found.size > maxBytes ? undefined : readFile(found.path, 'utf8');
 }
 
-/**
- * Returns the first bytes of a file as text. Returns undefined if it is missing, or if a link leads out of the folder.
- */
 async function headInside(folder: string, name: string, bytes: number): Promise<string | undefined> {
-  const path = await resolveInside(folder, name);
-  if (typeof path !== 'string' || !(await lstat(path)).isFile()) return undefined;
-  const file = await open(path, 'r');
+  const found = await fileAt(folder, name);
+  if (found === null) return undefined;
+  const file = await open(found.path, 'r');
   try {
-    const size = Math.min(bytes, (await file.stat()).size);
+    const size = Math.min(bytes, found.size);
     const { buffer, bytesRead } = await file.read(Buffer.alloc(size), 0, size, 0);
     return buffer.toString('utf8', 0, bytesRead);
   } finally {
@@ -126,30 +114,54 @@ async function headInside(folder: string, name: string, bytes: number): Promise<
   }
 }
 
+/** Returns the real path and the size of a file inside a folder; null if there is no such file. */
+export async function fileAt(folder: string, name: string): Promise<{ path: string; size: number } | null> {
+  const path = await resolveInside(folder, name);
+  const stat = typeof path === 'string' ? await lstat(path) : null;
+  return typeof path === 'string' && stat?.isFile() ? { path, size: stat.size } : null;
+}
+
+export type EntryKind = 'file' | 'directory';
+
+/** Returns what is at a path inside a folder. Returns undefined for other kinds, and if the path leads out. */
+export async function kindInside(root: string, path: string): Promise<EntryKind | undefined> {
+  const real = await resolveInside(root, path);
+  return typeof real === 'string' ? kindOf(await lstat(real)) : undefined;
+}
+
+/** Returns the kind of an entry of a folder; undefined if it is neither file nor folder. */
+export function kindOf(entry: { isFile(): boolean; isDirectory(): boolean }): EntryKind | undefined {
+  if (entry.isFile()) return 'file';
+  return entry.isDirectory() ? 'directory' : undefined;
+}
+
 /**
  * Returns the real path of a file inside a folder. Throws a `BuildError` that names the setting `what` if there is no
  * such file, or if `path` or a link leads out of the folder.
  */
-export async function fileInside(root: string, path: string, what: string): Promise<string> {
-  const found = await resolveInside(root, path);
-  if (found === OUTSIDE) throw new BuildError(`${what} "${path}" leads out of the repository; name a path inside it`);
-  if (found === MISSING || !(await lstat(found)).isFile()) {
-    throw new BuildError(`${what} "${path}" is no file of the repository; ${await contents(root)}`);
-  }
-  return found;
+export function fileInside(root: string, path: string, what: string): Promise<string> {
+  return entryInside(root, path, `${what} "${path}"`, 'file', 'is no file of the repository');
 }
 
 /**
  * Returns the real path of a folder inside another one.
  * Throws a `BuildError` that names the setting `what` if there is no such folder, or if a link leads out.
  */
-export async function folderInside(root: string, path: string, what: string): Promise<string> {
+export function folderInside(root: string, path: string, what: string): Promise<string> {
+  return entryInside(root, path, `${what} "${path}"`, 'directory', 'does not exist');
+}
+
+async function entryInside(
+  root: string,
+  path: string,
+  setting: string,
+  kind: EntryKind,
+  problem: string,
+): Promise<string> {
   const found = await resolveInside(root, path);
-  if (found === OUTSIDE) throw new BuildError(`${what} "${path}" leads out of the repository; name a path inside it`);
-  if (found === MISSING || !(await lstat(found)).isDirectory()) {
-    throw new BuildError(`${what} "${path}" does not exist; ${await contents(root)}`);
-  }
-  return found;
+  if (found === OUTSIDE) throw new BuildError(`${setting} leads out of the repository; name a path inside it`);
+  if (found !== MISSING && kindOf(await lstat(found)) === kind) return found;
+  throw new BuildError(`${setting} ${problem}; ${await contents(root)}`);
 }
 
 /**
@@ -197,6 +209,17 @@ export async function resolveInside(root: string, path: string): Promise<string 
   return at;
 }
 
+/** Returns the state of a file that `readdir` has listed. Throws `BuildError` if its path cannot be used. */
+export function lstatOf(path: string, shown: string): Promise<Stats> {
+  return lstat(path).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') throw new BuildError(`the name of the file "${shown}" is not UTF-8; rename it`);
+    if (error.code === 'ENAMETOOLONG') {
+      throw new BuildError(`a path is too long: "${shown.slice(0, 100)}…"; shorten it`);
+    }
+    throw error;
+  });
+}
+
 const NAMED = 20;
 
 /** Returns a folder's content for an error message: `the folder has: a, b and 3 more`. */
@@ -206,9 +229,4 @@ export async function contents(folder: string): Promise<string> {
   if (names.length === 0) return 'the folder is empty';
   const more = names.length - NAMED;
   return `the folder has: ${names.slice(0, NAMED).join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
-}
-
-/** Returns the part of `path` below `root`; '' for the root itself. */
-export function below(root: string, path: string): string {
-  return relative(root, path);
 }

@@ -1,4 +1,4 @@
-import { isRecord, isText, recordIn } from '../files/json-values.js';
+import { isRecord, isText, recordIn, recordOf } from '../files/json-values.js';
 import type { ProjectFiles } from '../files/project-files.js';
 import { languageWish } from '../toolchains/language-wish.js';
 import { versionFile } from '../toolchains/version-files.js';
@@ -24,8 +24,8 @@ export const deno: Language = {
     CONFIGURATIONS.some(files.has) || ENTRY_FILES.some((name) => USES_DENO.test(files.text(name) ?? '')),
   // A deno.json alone does not show that a project runs on Deno: many Node.js projects have one for their editor.
   leads: (files) => {
-    const scripts = recordIn(files.text('package.json'))?.scripts;
-    const isNodes = isRecord(scripts) && (isText(scripts.start) || isText(scripts.build));
+    const { start, build } = recordOf(recordIn(files.text('package.json'))?.scripts);
+    const isNodes = isText(start) || isText(build);
     return CONFIGURATIONS.some(files.has) && !isNodes && (tasksOf(files).has('start') || files.has('deno.lock'));
   },
   plan(files): LanguagePlan {
@@ -78,8 +78,7 @@ function tasksOf(files: ProjectFiles): ReadonlyMap<string, string> {
   const plain = configurationOf(files)
     .replace(/("(?:\\.|[^"\\\n])*")|\/\/[^\n]*|\/\*[\s\S]*?\*\//g, '$1')
     .replace(/,(?=\s*[}\]])/g, '');
-  const tasks = recordIn(plain)?.tasks;
-  const entries = Object.entries(isRecord(tasks) ? tasks : {}).map(([name, task]) => {
+  const entries = Object.entries(recordOf(recordIn(plain)?.tasks)).map(([name, task]) => {
     const command = isRecord(task) ? task.command : task;
     return [name, isText(command) ? command : ''] as const;
   });

@@ -1,4 +1,5 @@
-import { recordIn } from '../files/json-values.js';
+import { quoteIfNeeded } from '../../core/quote.js';
+import { recordIn, recordOf } from '../files/json-values.js';
 import type { ProjectFiles } from '../files/project-files.js';
 import { languageWish } from '../toolchains/language-wish.js';
 import { type NamedVersion, versionIn } from '../toolchains/version-files.js';
@@ -25,9 +26,9 @@ export const dotnet: Language = {
     return {
       ...EMPTY_PLAN,
       versions: wishesFor(versionOf(files, project)),
-      build: project === null ? [] : [`dotnet publish ${quoted(project)} -c Release -o ${PUBLISHED}`],
+      build: project === null ? [] : [`dotnet publish ${quoteIfNeeded(project)} -c Release -o ${PUBLISHED}`],
       start: isProgram
-        ? `ASPNETCORE_URLS="\${ASPNETCORE_URLS:-http://0.0.0.0:$PORT}" dotnet ${quoted(`${PUBLISHED}/${assemblyOf(project, text)}.dll`)}`
+        ? `ASPNETCORE_URLS="\${ASPNETCORE_URLS:-http://0.0.0.0:$PORT}" dotnet ${quoteIfNeeded(`${PUBLISHED}/${assemblyOf(project, text)}.dll`)}`
         : null,
       startAdvice: 'set rootDirectory to the folder of the project that is the application',
       // Lets a newer runtime run a project that was built for an older one.
@@ -69,11 +70,6 @@ function assemblyOf(project: string, text: string): string {
   return /<AssemblyName>\s*([\w.-]{1,200})\s*</.exec(text)?.[1] ?? nameOf(project);
 }
 
-function quoted(path: string): string {
-  return /^[\w./-]+$/.test(path) ? path : `'${path.replaceAll("'", `'\\''`)}'`;
-}
-
-/** Returns the SDK version that global.json names, otherwise the minimum version for the project's target framework. */
 function versionOf(files: ProjectFiles, project: string | null): LanguageWish {
   const named = languageWish(files, 'dotnet', [globalVersion(files)]);
   if (named.wish !== null) return named;
@@ -85,8 +81,7 @@ function versionOf(files: ProjectFiles, project: string | null): LanguageWish {
 
 /** Returns the SDK version in global.json, as the range of versions that its field `rollForward` allows. */
 function globalVersion(files: ProjectFiles): NamedVersion | null {
-  const sdk = recordIn(files.text('global.json'))?.sdk;
-  const { version, rollForward = 'latestPatch' } = (sdk ?? {}) as Record<string, unknown>;
+  const { version, rollForward = 'latestPatch' } = recordOf(recordIn(files.text('global.json'))?.sdk);
   if (typeof version !== 'string') return null;
   const [, major, minor, patch] = /^(\d+)\.(\d+)\.(\d+)/.exec(version) ?? [];
   const source = 'sdk.version in global.json';

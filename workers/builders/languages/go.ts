@@ -47,7 +47,6 @@ function versionOf(files: ProjectFiles): NamedVersion | null {
   return minimum && { text: `>=${minimum.text}`, source: minimum.source, optional: true };
 }
 
-/** Returns the package in the project's folder, or the program below `cmd` that is the server. */
 function mainPackage(files: ProjectFiles): string {
   if (files.names().some((name) => name.endsWith('.go') && !name.endsWith('_test.go'))) return '.';
   const programs = files.below('cmd').filter((name) => files.below(`cmd/${name}`).some((file) => file.endsWith('.go')));

@@ -136,7 +136,6 @@ function started(start: string, choice: string): Pick<Steps, 'start' | 'startPro
   return { start, startProgram: `${LISTEN}${choice === '' ? `exec ${start}` : choice}` };
 }
 
-/** Returns the Java version that a file names, otherwise the version for which the project is compiled. */
 function versionOf(files: ProjectFiles): LanguageWish {
   const named = languageWish(files, 'java', [
     modern(versionFile(files, '.java-version')),

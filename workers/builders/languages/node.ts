@@ -1,5 +1,5 @@
-import { isRecord } from '../files/json-values.js';
-import { installedPackages, manifestOf, type PackageManifest } from '../files/package-manifest.js';
+import { recordOf } from '../files/json-values.js';
+import { installedPackages, manifestOf } from '../files/package-manifest.js';
 import type { ProjectFiles } from '../files/project-files.js';
 import { frameworkCaches } from '../toolchains/framework-caches.js';
 import { bothWishes, frameworkNode, impliedNode, scriptNode, wishedNode } from '../toolchains/implied-node.js';
@@ -58,7 +58,7 @@ export const node: Language = {
         npm_config_fund: 'false',
         npm_config_update_notifier: 'false',
         npm_config_progress: 'false',
-        ...withoutBrowsers({ ...dependenciesOf(manifest), ...dependenciesOf(project.manifest) }),
+        ...withoutBrowsers({ ...recordOf(manifest.raw.dependencies), ...recordOf(project.manifest.raw.dependencies) }),
       },
       caches: manager.caches,
       keptFolders: frameworkCaches(project.manifest),
@@ -83,10 +83,6 @@ function withoutBrowsers(dependencies: Readonly<Record<string, unknown>>): Recor
   return Object.fromEntries(unused.map(([, variable]) => variable));
 }
 
-function dependenciesOf({ raw }: PackageManifest): Readonly<Record<string, unknown>> {
-  return isRecord(raw.dependencies) ? raw.dependencies : {};
-}
-
 /**
  * Returns the command that runs an `npm start` script without npm (`scriptCommand`). Returns null if npm has to run it.
  * `files` has the files of the project, then those of the root of its workspace.
@@ -96,5 +92,5 @@ export function directStart(files: readonly (ProjectFiles | undefined)[], comman
   // An .npmrc may change the shell or the options of scripts, so npm itself must run them.
   if (project === undefined || files.some((folder) => folder?.has('.npmrc'))) return null;
   const { name, version, config, engines, bin, scripts } = manifestOf(project).raw;
-  return scriptCommand(command, { name, version, config, engines, bin, scripts: isRecord(scripts) ? scripts : {} });
+  return scriptCommand(command, { name, version, config, engines, bin, scripts: recordOf(scripts) });
 }

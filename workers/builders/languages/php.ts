@@ -1,9 +1,9 @@
-import { isRecord } from '../files/json-values.js';
+import { recordOf } from '../files/json-values.js';
 import { parsePackage } from '../files/package-manifest.js';
 import type { ProjectFiles } from '../files/project-files.js';
 import { languageWish } from '../toolchains/language-wish.js';
 import { program } from '../toolchains/required-tool.js';
-import { type NamedVersion, versionFile } from '../toolchains/version-files.js';
+import { versionFile } from '../toolchains/version-files.js';
 import { type LanguageWish, wishesFor } from '../toolchains/version-wish.js';
 import { withAssets } from './assets.js';
 import { EMPTY_PLAN, type Language, type LanguagePlan } from './language.js';
@@ -52,7 +52,6 @@ export const php: Language = {
   },
 };
 
-/** Returns the published folder, relative to the project; null if no folder has an index.php. */
 function rootOf(files: ProjectFiles): string | null {
   if (files.has('artisan')) return 'public';
   return ROOTS.find((folder) => files.has(folder === '.' ? 'index.php' : `${folder}/index.php`)) ?? null;
@@ -68,19 +67,20 @@ function installation(
   { repositories, config, extra, scripts, autoload }: Manifest,
   composer: string,
 ): Pick<LanguagePlan, 'install' | 'manifests' | 'dependencies' | 'prepare'> {
-  const hasScript = (name: string) => isRecord(scripts) && scripts[name] !== undefined;
-  const lists = isRecord(autoload) && (autoload.classmap !== undefined || autoload['psr-0'] !== undefined);
+  const hasScript = (name: string) => recordOf(scripts)[name] !== undefined;
+  const lists = ['classmap', 'psr-0'].some((name) => recordOf(autoload)[name] !== undefined);
   const dumps = lists || ['pre-autoload-dump', 'post-autoload-dump'].some(hasScript);
   const completion = [
     ...(dumps ? [`${composer} dump-autoload --no-dev --optimize --no-interaction`] : []),
     ...(hasScript('post-install-cmd') ? [`${composer} run-script --no-dev --no-interaction post-install-cmd`] : []),
   ].join(' && ');
-  const vendor = isRecord(config) && config['vendor-dir'] !== undefined;
-  const plugins = isRecord(config) && isRecord(config['allow-plugins']) ? Object.entries(config['allow-plugins']) : [];
+  const settings = recordOf(config);
+  const vendor = settings['vendor-dir'] !== undefined;
+  const plugins = Object.entries(recordOf(settings['allow-plugins']));
   const reaches =
     vendor ||
     JSON.stringify(repositories ?? {}).includes('"path"') ||
-    (isRecord(extra) && (extra['installer-paths'] !== undefined || extra['drupal-scaffold'] !== undefined)) ||
+    ['installer-paths', 'drupal-scaffold'].some((name) => recordOf(extra)[name] !== undefined) ||
     ['pre-install-cmd', 'post-package-install'].some(hasScript) ||
     plugins.some(([name, allowed]) => allowed !== false && !HARMLESS_PLUGINS.includes(name));
   const isExact = files.has('composer.lock') && !reaches;
@@ -94,17 +94,12 @@ function installation(
   };
 }
 
-/** Returns the PHP version from a version file, otherwise the range that composer.json requires. */
 function versionOf(files: ProjectFiles, { require }: Manifest): LanguageWish {
   const named = languageWish(files, 'php', [versionFile(files, '.php-version')]);
-  const range = isRecord(require) && typeof require.php === 'string' ? require.php : null;
-  if (named.wish !== null || range === null) return named;
-  const required: NamedVersion = {
-    text: range.replace(/@\w+/g, ''),
-    source: 'require.php in composer.json',
-    optional: true,
-  };
-  return languageWish(files, 'php', [required]);
+  const { php: range } = recordOf(require);
+  if (named.wish !== null || typeof range !== 'string') return named;
+  const text = range.replace(/@\w+/g, '');
+  return languageWish(files, 'php', [{ text, source: 'require.php in composer.json', optional: true }]);
 }
 
 /**

@@ -50,7 +50,7 @@ export interface PythonInstallation {
  * beginning of each command.
  */
 export function pythonInstallation(files: ProjectFiles, pip: string): PythonInstallation {
-  if (files.has('requirements.txt')) return plain(`${pip} -r requirements.txt`);
+  if (files.has('requirements.txt')) return using([`${pip} -r requirements.txt`]);
   const project = files.text('pyproject.toml') ?? '';
   // Many projects have a pyproject.toml only for settings of their tools, so the file counts only with one of these
   // tables.
@@ -66,13 +66,7 @@ export function pythonInstallation(files: ProjectFiles, pip: string): PythonInst
       ...(isPackage ? [`${pinned} .`] : [['LIST_PROJECT', ` >${LIST}`] as const, `${pinned} -r ${LIST}`]),
     ]);
   }
-  return files.has('Pipfile') ? using([['LIST_PIPFILE', ` >${LIST}`], `${pip} -r ${LIST}`]) : { ...NOTHING };
-}
-
-const NOTHING: PythonInstallation = { commands: [], environment: {} };
-
-function plain(command: string): PythonInstallation {
-  return { commands: [command], environment: {} };
+  return using(files.has('Pipfile') ? [['LIST_PIPFILE', ` >${LIST}`], `${pip} -r ${LIST}`] : []);
 }
 
 function using(

@@ -56,7 +56,6 @@ function djangoStart(files: ProjectFiles, has: (name: string) => boolean): Pytho
   return { command, build: [collect] };
 }
 
-/** Returns the command that serves the web application that a file defines; null if no file defines one. */
 function applicationStart(files: ProjectFiles, has: (name: string) => boolean): string | null {
   for (const file of [...ENTRIES, 'app/__init__.py']) {
     const text = files.text(file);

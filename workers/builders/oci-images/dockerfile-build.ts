@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { chown, mkdir, writeFile } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { dirname, join, relative } from 'node:path';
 import { imageProblem, parseImage } from '../../../shared/images/image-reference.js';
 import type { BuiltImage } from '../../../shared/images/model.js';
 import { quote } from '../../core/quote.js';
@@ -12,7 +12,7 @@ import { namedImages } from '../dockerfile/dockerfile-guard.js';
 import { HERE_CONTEXT, type PlainDockerfile, withoutHereDocuments } from '../dockerfile/here-documents.js';
 import { openDockerfile } from '../dockerfile/open-dockerfile.js';
 import { accountsOf } from '../dockerfile/requested-image.js';
-import { below, textInside, wholeInside } from '../files/project-files.js';
+import { textInside, wholeInside } from '../files/project-files.js';
 import { explainBuildah } from './explain-buildah.js';
 import { type ImageTask, pull, runImageTools, storeImage, UNPACK_LAYOUT } from './image-builder.js';
 import { type ImageConfig, writeDockerFormat } from './oci-layout.js';
@@ -75,7 +75,7 @@ export async function buildDockerfile(task: ImageTask, project: string): Promise
   const commands = { writable: [storage], tools: [inputs] };
   await limit.within('the build', async () => {
     await ownByImages(folder.app, limit.signal);
-    const inside = `${APP_PATH}/${below(folder.app, place.path)}`.replace(/\/+$/, '');
+    const inside = `${APP_PATH}/${relative(folder.app, place.path)}`.replace(/\/+$/, '');
     const { dockerfileTarget } = request.configuration;
     const flags = [
       ...(dockerfileTarget ? ['--target', dockerfileTarget] : []),

@@ -16,7 +16,7 @@ import type { BuildContext, BuildRequest } from '../builder.js';
 import { accountsOf, type FindAccount, requestedImage } from '../dockerfile/requested-image.js';
 import { usedMb } from '../files/folder-size.js';
 import type { FolderImageStore } from '../result/folder-image-store.js';
-import { failure, imageSandbox, storageMb } from '../steps/build-commands.js';
+import { buildSandbox, failure, storageMb } from '../steps/build-commands.js';
 import type { TimeLimit } from '../steps/build-time-limit.js';
 import { CommandOutput } from '../steps/command-output.js';
 import { manifestOf, type UnpackedConfig } from './image-manifest.js';
@@ -114,7 +114,7 @@ export async function runImageTools(
   // whose owner would change too.
   await chown(directory, firstImageUser(), firstImageUser());
   const output = new CommandOutput(context);
-  const spec = { ...imageSandbox(request, directory), ...folders, command, cwd: '', env, imageTools: true as const };
+  const spec = { ...buildSandbox(request, directory, 0), ...folders, command, cwd: '', env, imageTools: true as const };
   const outcome = await options.sandbox.run(spec, {
     signal: limit.signal,
     timeoutMs: Math.max(1, limit.deadline - Date.now()),

@@ -73,7 +73,6 @@ function healthCheckOf({ Test, Interval, Timeout, Retries }: Healthcheck): Image
   return { args, intervalMs: time(Interval), timeoutMs: time(Timeout), retries: Math.max(1, Retries || CHECK_RETRIES) };
 }
 
-/** Returns the port number in `80/tcp` or `80`; empty for other protocols. */
 function tcpPort(text: string): number[] {
   const [, port] = /^(\d{1,5})(?:\/tcp)?$/.exec(text) ?? [];
   return port === undefined ? [] : [Number(port)];

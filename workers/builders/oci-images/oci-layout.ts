@@ -9,7 +9,6 @@ interface Descriptor {
   mediaType: string;
 }
 
-/** Returns the descriptor of the only image of an OCI layout. */
 async function imageOf(layout: string): Promise<Descriptor> {
   const { manifests } = JSON.parse(await readFile(join(layout, 'index.json'), 'utf8')) as { manifests: Descriptor[] };
   const [image, ...others] = manifests;

@@ -35,12 +35,7 @@ export class RegistryClient {
 
   /** Returns the digest, 64 hex digits, to which an image name currently resolves. Throws `PullError`. */
   async resolve(name: string, account: RegistryAccount | undefined, signal?: AbortSignal): Promise<string> {
-    const manifest = await this.#skopeo(name, account, signal, (flags) => [
-      'inspect',
-      '--raw',
-      ...flags(''),
-      `docker://${name}`,
-    ]);
+    const manifest = await this.#inspect(name, account, signal);
     return createHash('sha256').update(manifest).digest('hex');
   }
 
@@ -49,11 +44,17 @@ export class RegistryClient {
    * copy of an image in Docker's format lacks HEALTHCHECK, SHELL and ONBUILD. Throws `PullError`.
    */
   config(name: string, account: RegistryAccount | undefined, signal: AbortSignal): Promise<string> {
-    return this.#skopeo(name, account, signal, (flags) => [
-      ...['inspect', '--raw', '--config'],
-      ...flags(''),
-      `docker://${name}`,
-    ]);
+    return this.#inspect(name, account, signal, '--config');
+  }
+
+  #inspect(
+    name: string,
+    account: RegistryAccount | undefined,
+    signal: AbortSignal | undefined,
+    ...options: string[]
+  ): Promise<string> {
+    const place = `docker://${name}`;
+    return this.#skopeo(name, account, signal, (flags) => ['inspect', '--raw', ...options, ...flags(''), place]);
   }
 
   /**

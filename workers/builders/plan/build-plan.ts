@@ -8,7 +8,7 @@ import { LANGUAGES, languageNamed, languageOf, MARKS } from '../languages/langua
 import { node } from '../languages/node.js';
 import { planNode } from './node-plan.js';
 import type { BuildCapabilities, BuildPlan, Settings } from './plan-model.js';
-import { givenStart, lineOfProcfile, NoApplicationError, noStart, shared } from './plan-parts.js';
+import { assertRouted, givenStart, lineOfProcfile, NoApplicationError, noStart, shared } from './plan-parts.js';
 
 /**
  * The languages with a default base image (BASE_IMAGES). In a repository with another language, its Dockerfile is used
@@ -37,7 +37,9 @@ function planProject(
   settings: Settings,
   { containers }: BuildCapabilities,
 ): BuildPlan {
-  if (!containers) refuseContainers(settings);
+  const { sourceType, runtime, buildMethod } = settings;
+  const isImage = [sourceType, runtime, buildMethod].includes('image');
+  if (!containers && (isImage || asksForDockerfile(settings))) throw new BuildError(IMAGES_MISSING);
   const { files } = project;
   const language = chooseLanguage(files, settings);
   if (language === node || (language === null && (project.app !== null || isScript(project, settings))))
@@ -88,15 +90,6 @@ export function asksForDockerfile({ runtime, buildMethod }: Pick<Settings, 'runt
   return buildMethod === 'dockerfile' || runtime === 'docker';
 }
 
-function refuseContainers({ sourceType, runtime, buildMethod }: Settings): void {
-  if (sourceType === 'image' || runtime === 'image' || buildMethod === 'image') {
-    throw new BuildError(IMAGES_MISSING);
-  }
-  if (runtime === 'docker' || buildMethod === 'dockerfile') {
-    throw new BuildError(IMAGES_MISSING);
-  }
-}
-
 function chooseLanguage(files: ProjectFiles, { runtime }: Settings): Language | null {
   return runtime === 'auto' || runtime === 'static' ? languageOf(files) : languageNamed(runtime);
 }
@@ -141,11 +134,9 @@ function processPlan(
  * they are.
  */
 function filesPlan(project: DetectedProject, kind: ServiceKind, plan: LanguagePlan, settings: Settings): BuildPlan {
-  if (!isRouted(kind)) throw new BuildError(`a static site cannot be a ${kind} service; its kind is static or web`);
-  const said = project.platforms.find(({ buildCommand }) => buildCommand !== null)?.buildCommand ?? null;
-  const withSaid =
-    said === null || settings.buildCommand.trim() !== '' ? settings : { ...settings, buildCommand: said };
-  const built = unfolded(project, plan, withSaid);
+  assertRouted(kind);
+  const said = project.platforms.find(({ buildCommand }) => buildCommand !== null)?.buildCommand ?? '';
+  const built = unfolded(project, plan, { ...settings, buildCommand: settings.buildCommand.trim() || said });
   const needed = built.build.length > 0 ? built : unfolded(project, EMPTY_PLAN, settings);
   const folders = project.platforms.flatMap(({ publishDirectory: path }) => (path === null ? [] : [path]));
   const singlePage = project.platforms.some((platform) => platform.singlePage);
@@ -166,9 +157,7 @@ function unfolded({ folder, notes }: DetectedProject, plan: LanguagePlan, { buil
 }
 
 function unknownProject(files: ProjectFiles, containers: boolean): BuildError {
-  if (files.has('Dockerfile') && !containers) {
-    return new BuildError(IMAGES_MISSING);
-  }
+  if (files.has('Dockerfile') && !containers) return new BuildError(IMAGES_MISSING);
   return new NoApplicationError(
     `no application was found: there is no ${[...MARKS, 'Procfile'].join(', ')} or index.html` +
       `${containers ? ' or Dockerfile' : ''} in its root directory; set rootDirectory to the folder of the application, or set startCommand`,

@@ -1,17 +1,17 @@
 import { posix } from 'node:path';
 import { isRouted, type ServiceKind } from '../../../shared/services/model.js';
-import { BuildError } from '../../failures/explained-errors.js';
+import { quoteIfNeeded } from '../../core/quote.js';
 import type { Start } from '../detection/application.js';
 import { hasServer } from '../detection/choose-framework.js';
 import type { DetectedProject } from '../detection/detected-project.js';
 import { decideNode, type NodeDecision, previewScript } from '../detection/node-application.js';
 import { otherManagers } from '../detection/node-build.js';
-import { quoted, relativeTo, unneededPackages, workspaceBuild } from '../detection/workspace.js';
+import { unneededPackages, workspaceBuild } from '../detection/workspace.js';
 import { readManifest } from '../files/package-manifest.js';
 import { EMPTY_PLAN, type LanguagePlan } from '../languages/language.js';
 import { directStart, node } from '../languages/node.js';
-import type { BuildPlan, PublishPlan, Settings } from './plan-model.js';
-import { noStart, procfileCommand, shared } from './plan-parts.js';
+import type { BuildPlan, Settings } from './plan-model.js';
+import { assertRouted, noStart, procfileCommand, shared } from './plan-parts.js';
 
 /** Plans a project with a package.json, or one whose `runtime` is Node.js. Throws `BuildError`. */
 export function planNode(project: DetectedProject, kind: ServiceKind, settings: Settings): BuildPlan {
@@ -34,15 +34,13 @@ export function planNode(project: DetectedProject, kind: ServiceKind, settings: 
   const starts = site ? [] : given !== '' ? [{ command: given, needs: null }] : decision.starts;
   if (starts.length === 0 && !site) addPreview(starts, decision, project, run);
   const isOpen = starts.length === 0;
-  if (isOpen && !site && (!isRouted(kind) || (decision.build === null && project.pages.length === 0))) {
-    throw noStart(plan, kind, decision.notes);
-  }
-  if (isOpen && !site && hasServer(app) && decision.publish.length === 0 && project.pages.length === 0) {
-    throw noStart(plan, kind, decision.notes);
-  }
-  const needsBuild = decision.build !== null;
-  const base = isOpen && !needsBuild ? EMPTY_PLAN : plan;
+  const hasPages = project.pages.length > 0;
+  const mayPublish = decision.build !== null && !(hasServer(app) && decision.publish.length === 0);
+  if (isOpen && !site && !(isRouted(kind) && (hasPages || mayPublish))) throw noStart(plan, kind, decision.notes);
+  if (isOpen) assertRouted(kind);
+  const base = isOpen && decision.build === null ? EMPTY_PLAN : plan;
   const steps = nodeSteps(project, decision, settings, run);
+  const below = posix.relative(steps.folders.build, steps.folders.project);
   const also = otherManagers(app, [...steps.build, ...starts.map(({ command }) => command)], plan.manager);
   return {
     ...shared(base),
@@ -51,26 +49,19 @@ export function planNode(project: DetectedProject, kind: ServiceKind, settings: 
     type: isOpen ? 'static' : 'process',
     runtime: isOpen ? 'static' : 'node',
     searchPath: base === EMPTY_PLAN ? [] : searchPathOf(project, plan),
-    keptFolders: keptBelow(base.keptFolders, steps.folders),
+    keptFolders: base.keptFolders.map((kept) => posix.join(below, kept)),
     environment: { ...base.environment, ...decision.environment },
     buildEnvironment: { ...base.buildEnvironment, ...decision.buildEnvironment },
     unneeded: workspace === null ? [] : unneededPackages(workspace, project.folder),
     manifests: workspace === null ? base.manifests : null,
     startCommand: starts[0]?.command ?? '',
     starts: starts.map((start) => ({ ...start, direct: directStart([files, workspace?.files], start.command) })),
-    publish: isRouted(kind) ? publishPlan(project, decision) : refuseUnrouted(isOpen, kind),
+    publish: isRouted(kind)
+      ? { folders: decision.publish, singlePage: decision.singlePage, pages: project.pages }
+      : null,
     framework: decision.framework,
     explanation: [...project.notes, ...decision.notes],
   };
-}
-
-/**
- * Returns the project's folders that are kept for its next build, as paths relative to the folder in which the build
- * runs.
- */
-function keptBelow(folders: readonly string[], { build, project }: BuildPlan['folders']): string[] {
-  const below = posix.relative(build, project);
-  return folders.map((folder) => posix.join(below, folder));
 }
 
 /** Adds the start of a preview server, which serves the output of a build, unless that output can be published. */
@@ -79,12 +70,6 @@ function addPreview(starts: Start[], { build, publish }: NodeDecision, { app }: 
   if (script !== null) starts.push({ command: `${run} ${script}`, needs: null, isPreview: true });
 }
 
-function refuseUnrouted(isStatic: boolean, kind: ServiceKind): null {
-  if (isStatic) throw new BuildError(`a static site cannot be a ${kind} service; its kind is static or web`);
-  return null;
-}
-
-/** Returns where a Node.js project is installed and built, and by which commands. */
 function nodeSteps(
   { folder, workspace }: DetectedProject,
   { build, prepare }: NodeDecision,
@@ -99,27 +84,20 @@ function nodeSteps(
       folders: { install: root, build: folder, project: folder },
     };
   }
-  const within = relativeTo(workspace.folder, folder);
+  const within = posix.relative(workspace.folder, folder);
   return {
     build: [
-      ...prepare.map((command) => `cd ${quoted(within)} && ${command}`),
+      ...prepare.map((command) => `cd ${quoteIfNeeded(within)} && ${command}`),
       ...workspaceBuild(workspace, folder, build, run),
     ],
     folders: { install: root, build: root, project: folder },
   };
 }
 
-/**
- * Returns the folders with the programs of the project and of its workspace's root, for the PATH of commands. Each
- * folder is given relative to the project and relative to the root, because commands run in both.
- */
+/** Returns the folders of programs, relative to the project and to the workspace's root: commands run in both. */
 function searchPathOf({ folder, workspace }: DetectedProject, { searchPath }: LanguagePlan): string[] {
   if (workspace === null || workspace.folder === folder) return searchPath;
-  const below = workspace.folder === '' ? folder : folder.slice(workspace.folder.length + 1);
-  const up = below.split('/').map(() => '..');
-  return searchPath.flatMap((path) => [path, [...up, path].join('/'), `${below}/${path}`]);
-}
-
-function publishPlan(project: DetectedProject, { publish, singlePage }: NodeDecision): PublishPlan {
-  return { folders: publish, singlePage, pages: project.pages };
+  const below = posix.relative(workspace.folder, folder);
+  const above = posix.relative(folder, workspace.folder);
+  return searchPath.flatMap((path) => [path, `${above}/${path}`, `${below}/${path}`]);
 }

@@ -1,28 +1,11 @@
 import type { ServiceConfiguration } from '../../../shared/services/configuration.js';
 import type { FoundFramework, Start } from '../detection/application.js';
 import type { LanguagePlan } from '../languages/language.js';
-import type { Tool } from '../toolchains/required-tool.js';
 
 /** The steps of a build, decided before any command runs. */
-export interface BuildPlan
-  extends Pick<
-    LanguagePlan,
-    | 'tools'
-    | 'versions'
-    | 'manifests'
-    | 'dependencies'
-    | 'prepare'
-    | 'searchPath'
-    | 'environment'
-    | 'buildEnvironment'
-    | 'caches'
-    | 'keptFolders'
-  > {
+export interface BuildPlan extends Omit<LanguagePlan, 'start' | 'startProgram' | 'startAdvice' | 'manager'> {
   type: 'process' | 'static';
   runtime: string;
-  tools: Tool[];
-  install: string[];
-  build: string[];
   /** Where the commands of `install` and `build` run, and where the application starts; relative to the repository. */
   folders: { install: string; build: string; project: string };
   /** Folders of workspace packages on which the project does not depend, relative to `folders.install`. */

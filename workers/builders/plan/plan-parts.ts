@@ -38,6 +38,11 @@ function procfileLine(kind: ServiceKind): string {
   return kind === 'worker' || kind === 'cron' ? kind : 'web';
 }
 
+/** Throws `BuildError` if a service of this kind cannot be a static site, because it has no address. */
+export function assertRouted(kind: ServiceKind): void {
+  if (!isRouted(kind)) throw new BuildError(`a static site cannot be a ${kind} service; its kind is static or web`);
+}
+
 /** Thrown if a folder is not an application. `detectAndPlan` then looks for one in its subfolders. */
 export class NoApplicationError extends BuildError {}
 

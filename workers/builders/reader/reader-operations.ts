@@ -1,44 +1,16 @@
 import { readdir, rmdir, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Readable } from 'node:stream';
-import type { Detection } from '../../../shared/detections/model.js';
-import type { ServiceKind } from '../../../shared/services/model.js';
-import type { FoundTemplates } from '../../../shared/templates/store.js';
 import { BuildError } from '../../failures/explained-errors.js';
-import type { InstalledInput, InstalledNode } from '../dependencies/installed-node.js';
-import { type InstallationInput, isInstalled, lockedInstall } from '../dependencies/locked-install.js';
-import { hasNothingToInstall } from '../dependencies/nothing-to-install.js';
-import type { FoundApplication } from '../detection/find-applications.js';
-import type { DockerfileBuild, DockerfileInput } from '../dockerfile/read-dockerfile.js';
-import type { PackedContent } from '../engine-images/pack-folders.js';
+import { hasNothingToInstall, isInstalled, lockedInstall } from '../dependencies/locked-install.js';
+import type { DetectInput } from '../detection/detect-project.js';
 import { createPathFilter } from '../files/path-filter.js';
 import { folderInside, readProject } from '../files/project-files.js';
-import type { BuildPlan, Settings } from '../plan/plan-model.js';
-import { type SealedTree, type SealOptions, sealTree } from '../result/seal-tree.js';
-import { type SettleInput, settleResult } from '../result/start-or-site.js';
-
-interface Project {
-  /** Real path of the folder with the repository's files. */
-  app: string;
-  rootDirectory: string;
-  kind: ServiceKind;
-  settings: Settings;
-}
-
-export interface ProcessPlan {
-  /** Real path of the project's folder. */
-  project: string;
-  plan: BuildPlan;
-  applications: FoundApplication[];
-  /**
-   * Digest of the files that determine the installed packages (`lockedInstall`). Null if other things affect the
-   * packages too. The installation is then never skipped.
-   */
-  locked: string | null;
-}
+import type { BuildPlan } from '../plan/plan-model.js';
+import { type SealOptions, sealTree } from '../result/seal-tree.js';
+import { settleResult } from '../result/start-or-site.js';
 
 /** How an image for a container engine is built from a project. */
-export type ContainerPlan = { project: string } & (
+type ContainerPlan = { project: string } & (
   | { by: 'dockerfile' }
   | { by: 'railpack'; startCommand: string | null }
   | { by: 'plan'; plan: BuildPlan }
@@ -47,34 +19,39 @@ export type ContainerPlan = { project: string } & (
 /** Loads the code for detection only when an operation needs it, so that other operations start faster. */
 const detection = () => import('../detection/detect-project.js');
 
+/** Returns an operation whose code is loaded when it is needed, so that other operations start faster. */
+function loaded<I, O>(load: () => Promise<(input: I) => O>) {
+  return async (input: I): Promise<Awaited<O>> => await (await load())(input);
+}
+
 /** Operations on a repository's files that run in a separate process. Input and output are JSON. */
 export const OPERATIONS = {
   /** Removes the files that the path filters exclude. Returns their number. */
-  filterPaths: ({ directory, include, ignore }: { directory: string; include: string[]; ignore: string[] }) => {
+  filterPaths: async ({ directory, include, ignore }: { directory: string; include: string[]; ignore: string[] }) => {
     const filter = createPathFilter(include, ignore);
-    return removeFiles(directory, (path) => !filter.keeps(path));
+    return (await removeBelow(directory, '', (path) => !filter(path))).removed;
   },
 
   /** Returns the real path of the project's folder if its Dockerfile is to be built; otherwise null. */
-  dockerfileProject: async ({ app, rootDirectory, kind, settings }: Project): Promise<string | null> => {
+  dockerfileProject: async ({ app, rootDirectory, kind, settings }: DetectInput): Promise<string | null> => {
     const folder = await folderInside(app, rootDirectory, 'rootDirectory');
     const { decidesHere } = await import('../plan/build-plan.js');
     return decidesHere(await readProject(folder), kind, settings) ? folder : null;
   },
 
-  planProcess: async (input: Project): Promise<ProcessPlan> => {
+  /**
+   * Plans a build without a container engine. `project` is the real path of the project's folder, and `locked` the
+   * result of `lockedInstall`.
+   */
+  planProcess: async (input: DetectInput) => {
     const { detectAndPlan } = await detection();
     const { project, plan: full, applications } = await detectAndPlan(input, { containers: false });
     const plan = (await hasNothingToInstall(input.app, full)) ? withoutInstallation(full) : full;
-    return {
-      project: join(input.app, project.folder),
-      plan,
-      applications,
-      locked: await lockedInstall(input.app, plan),
-    };
+    const locked = await lockedInstall(input.app, plan);
+    return { project: join(input.app, project.folder), plan, applications, locked };
   },
 
-  planContainer: async (input: Project & { railpack: boolean }): Promise<ContainerPlan> => {
+  planContainer: async (input: DetectInput & { railpack: boolean }): Promise<ContainerPlan> => {
     const { app, rootDirectory, kind, settings, railpack } = input;
     const folder = await folderInside(app, rootDirectory, 'rootDirectory');
     const asked = await readProject(folder);
@@ -99,47 +76,27 @@ export const OPERATIONS = {
     return { project: place, by: 'plan', plan };
   },
 
-  detect: async (input: {
-    app: string;
-    rootDirectory: string;
-    containers: boolean;
-  }): Promise<Omit<Detection, 'branch' | 'commitSha'>> => {
-    const { describeDetection } = await import('../detection/describe-detection.js');
-    return describeDetection(input);
-  },
+  detect: loaded(async () => (await import('../detection/describe-detection.js')).describeDetection),
 
-  readDockerfile: async (input: DockerfileInput): Promise<DockerfileBuild> => {
-    const { readDockerfile } = await import('../dockerfile/read-dockerfile.js');
-    return readDockerfile(input);
-  },
+  readDockerfile: loaded(async () => (await import('../dockerfile/read-dockerfile.js')).readDockerfile),
 
-  isInstalled: (input: InstallationInput): Promise<boolean> => isInstalled(input),
+  isInstalled,
 
-  installedNode: async (input: InstalledInput): Promise<InstalledNode> => {
-    const { installedNode } = await import('../dependencies/installed-node.js');
-    return installedNode(input);
-  },
+  installedNode: loaded(async () => (await import('../dependencies/installed-node.js')).installedNode),
 
-  readTemplates: async (input: { app: string }): Promise<FoundTemplates> => {
-    const { readTemplates } = await import('../../templates/read-templates.js');
-    return readTemplates(input);
-  },
+  readTemplates: loaded(async () => (await import('../../templates/read-templates.js')).readTemplates),
 
-  settleResult: (input: SettleInput) => settleResult(input),
+  settleResult,
 
-  sealTree: ({ folder, ...options }: SealOptions & { folder: string }): Promise<SealedTree> =>
-    sealTree(folder, options),
+  sealTree: ({ folder, ...options }: SealOptions & { folder: string }) => sealTree(folder, options),
 } as const;
 
 /** Operations whose result is a stream. */
 export const STREAMS = {
   /** Returns a build context as tar. */
-  packContext: async (content: PackedContent): Promise<Readable> => {
-    const { packFolders } = await import('../engine-images/pack-folders.js');
-    return packFolders(content);
-  },
+  packContext: loaded(async () => (await import('../engine-images/pack-folders.js')).packFolders),
   /** Renames the image in an archive, which is read from standard input. */
-  renameArchive: async ({ name }: { name: string }): Promise<Readable> => {
+  renameArchive: async ({ name }: { name: string }) => {
     const { renameArchive } = await import('../engine-images/rename-archive.js');
     return renameArchive(process.stdin, name);
   },
@@ -153,10 +110,6 @@ export type StreamInput<N extends StreamName> = Parameters<(typeof STREAMS)[N]>[
 
 function withoutInstallation(plan: BuildPlan): BuildPlan {
   return { ...plan, install: [], explanation: [...plan.explanation, 'No dependencies: nothing is installed'] };
-}
-
-async function removeFiles(root: string, isUnwanted: (path: string) => boolean): Promise<number> {
-  return (await removeBelow(root, '', isUnwanted)).removed;
 }
 
 async function removeBelow(

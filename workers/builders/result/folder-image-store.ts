@@ -117,7 +117,6 @@ export function imageAction(
   return isWanted(name) || isYoungImage(changedAt, now) ? 'keep' : 'remove';
 }
 
-/** Renames a folder. Returns false if the target exists. */
 async function renamed(from: string, to: string): Promise<boolean> {
   try {
     await rename(from, to);

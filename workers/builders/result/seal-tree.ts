@@ -1,21 +1,11 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { createReadStream } from 'node:fs';
-import {
-  chmod,
-  copyFile,
-  lstat,
-  readdir,
-  readFile,
-  readlink,
-  realpath,
-  rename,
-  symlink,
-  unlink,
-} from 'node:fs/promises';
+import { chmod, copyFile, readdir, readFile, readlink, realpath, rename, symlink, unlink } from 'node:fs/promises';
 import { dirname, join, relative, resolve } from 'node:path';
 import { removeTree } from '../../core/remove-folders.js';
 import { BuildError } from '../../failures/explained-errors.js';
 import { isBelow } from '../../sandbox/sandbox-plan.js';
+import { lstatOf } from '../files/project-files.js';
 import { isFrameworkCache } from '../toolchains/framework-caches.js';
 
 export interface SealOptions {
@@ -85,12 +75,7 @@ class Seal {
   async #visit(entry: string, folders: string[]): Promise<void> {
     const path = join(this.#root, entry);
     if (isLeftOut(entry)) return removeTree(path);
-    const stat = await lstat(path).catch((error: NodeJS.ErrnoException) => {
-      if (error.code === 'ENAMETOOLONG')
-        throw new BuildError(`a path is too long: "${entry.slice(0, 100)}…"; shorten it`);
-      if (error.code === 'ENOENT') throw new BuildError(`the name of the file "${entry}" is not UTF-8; rename it`);
-      throw error;
-    });
+    const stat = await lstatOf(path, entry);
     if (stat.isDirectory()) {
       this.#entries.push({ path: entry, line: 'folder' });
       folders.push(entry);

@@ -1,10 +1,9 @@
-import { lstat } from 'node:fs/promises';
 import type { RuleUser, SiteRules } from '../../../shared/rules/model.js';
 import { compileMove, isRedirect } from '../../../shared/rules/moves.js';
 import { compilePattern, PatternError } from '../../../shared/rules/path-pattern.js';
 import { headerProblem, isHeaderValue } from '../../../shared/rules/rule-headers.js';
 import { hashPassword, QUICK } from '../../../shared/secrets/password.js';
-import { resolveInside } from '../files/project-files.js';
+import { fileAt } from '../files/project-files.js';
 
 const MAX_BYTES = 128 * 1024;
 /** Maximum number of users per file whose passwords are hashed. Hashing takes some 50 ms per password. */
@@ -16,14 +15,11 @@ const STATUSES = [200, 301, 302, 303, 307, 308, 404, 410];
 /** Maximum number of notes in the log, so that a file of another format does not fill it. */
 const MAX_NOTES = 10;
 
-/** The rules of `_redirects` and `_headers`, and notes about rules that are ignored. */
-export interface FoundRules {
-  rules: SiteRules | null;
-  notes: string[];
-}
-
-/** Reads the files `_redirects` and `_headers` of a published folder as Netlify does. `folder` is a real path. */
-export async function readSiteRules(folder: string): Promise<FoundRules> {
+/**
+ * Reads the files `_redirects` and `_headers` of a published folder as Netlify does. `folder` is a real path. `notes`
+ * are about rules that are ignored.
+ */
+export async function readSiteRules(folder: string): Promise<{ rules: SiteRules | null; notes: string[] }> {
   const notes: string[] = [];
   const moves = await readMoves(folder, notes);
   const { headers, auth } = await readHeaders(folder, notes);
@@ -61,16 +57,9 @@ async function readMoves(folder: string, notes: string[]): Promise<SiteRules['mo
   return atMost(moves, '_redirects', notes);
 }
 
-function redirectProblem({
-  from,
-  to,
-  status,
-  force,
-  query,
-  conditions,
-  signed,
-}: ParsedRedirect & { status: number }): string | null {
-  const [condition] = Object.keys(conditions);
+function redirectProblem(rule: ParsedRedirect & { status: number }): string | null {
+  const { from, to, status, force, query, signed } = rule;
+  const [condition] = Object.keys(rule.conditions);
   if (condition !== undefined) return `the condition ${condition} is not supported`;
   if (signed !== undefined) return 'signed requests to other hosts are not supported';
   if (!STATUSES.includes(status)) return `the status must be one of ${STATUSES.join(', ')}`;
@@ -127,13 +116,9 @@ async function usersOf(value: string, most: number): Promise<RuleUser[]> {
   return users;
 }
 
-/** Returns the path of the file if it is inside the folder and not too large; otherwise null. */
 async function fileToRead(folder: string, name: string, notes: string[]): Promise<string | null> {
-  const path = await resolveInside(folder, name);
-  if (typeof path !== 'string') return null;
-  const stat = await lstat(path);
-  if (!stat.isFile()) return null;
-  if (stat.size <= MAX_BYTES) return path;
+  const found = await fileAt(folder, name);
+  if (found === null || found.size <= MAX_BYTES) return found?.path ?? null;
   notes.push(`${name} is ignored: it has more than ${MAX_BYTES / 1024} KiB`);
   return null;
 }

@@ -1,15 +1,23 @@
 import type { Dirent } from 'node:fs';
-import { lstat, readdir, readFile } from 'node:fs/promises';
+import { readdir } from 'node:fs/promises';
 import { join, posix } from 'node:path';
 import type { SiteRules } from '../../../shared/rules/model.js';
 import { BuildError } from '../../failures/explained-errors.js';
 import type { Start } from '../detection/application.js';
-import { contents, folderInside, OUTSIDE, resolveInside } from '../files/project-files.js';
+import {
+  contents,
+  type EntryKind,
+  folderInside,
+  kindInside,
+  OUTSIDE,
+  resolveInside,
+  wholeInside,
+} from '../files/project-files.js';
 import type { PublishPlan } from '../plan/plan-model.js';
 import { baseOfPage } from './site-base.js';
 import { readSiteRules } from './site-rules.js';
 
-export interface SettleInput {
+interface SettleInput {
   /** Real paths of the repository's files and of the project. */
   app: string;
   project: string;
@@ -88,7 +96,7 @@ async function publishedSite(input: SiteInput, page: string | null): Promise<Set
   const leadsOut = (await resolveInside(project, publishDirectory)) === OUTSIDE;
   if (leadsOut && (chosen === null || !isDefault)) await folderInside(project, publishDirectory, 'publishDirectory');
   if (chosen === null) throw await nothingToPublish(input);
-  if (!isDefault && (await kindAt(input, chosen)) === null) throw await nothingToPublish(input);
+  if (!isDefault && (await kindAt(input, chosen)) === undefined) throw await nothingToPublish(input);
   const folder = await folderInside(app, join(project.slice(app.length + 1), chosen), 'publishDirectory');
   if ((await readdir(folder)).length === 0) {
     throw new BuildError(`publishDirectory "${chosen}" is empty; check that the build writes its files there`);
@@ -125,7 +133,6 @@ async function nothingToPublish({
 /** Folders that usually contain the files of a site without a build. */
 const USUAL = ['public', 'dist', 'build', 'docs', 'site', 'www', 'web', 'html', 'static', 'src', 'app', '_site', 'out'];
 
-/** Returns the folder with the page to publish, relative to the project; null if there is none. */
 async function findPage({
   app,
   project,
@@ -169,7 +176,6 @@ async function hasPage(place: Place, folder: string): Promise<boolean> {
 const DEEPEST = 4;
 const MAX_FOLDERS = 2000;
 
-/** Returns the shallowest folder with a page that did not exist before the build. */
 async function newPage(project: string, before: readonly string[]): Promise<string | null> {
   let level = ['.'];
   let seen = 0;
@@ -206,11 +212,8 @@ const MAX_RULES_BYTES = 256 * 1024;
 const MAX_PAGE_BYTES = 4 * 1024 * 1024;
 
 async function baseOf(folder: string): Promise<string> {
-  const path = await resolveInside(folder, 'index.html');
-  if (typeof path !== 'string') return '';
-  const stat = await lstat(path);
-  if (!stat.isFile() || stat.size > MAX_PAGE_BYTES) return '';
-  return baseOfPage(await readFile(path, 'utf8'), async (file) => (await kindOf(folder, file)) === 'file');
+  const page = (await wholeInside(folder, 'index.html', MAX_PAGE_BYTES)) ?? '';
+  return baseOfPage(page, async (file) => (await kindInside(folder, file)) === 'file');
 }
 
 /**
@@ -218,7 +221,7 @@ async function baseOf(folder: string): Promise<string> {
  * has no fallback: visitors of unknown paths get that file.
  */
 async function fallbackOf(folder: string, singlePage: boolean): Promise<string> {
-  const has = async (name: string) => (await kindOf(folder, name)) === 'file';
+  const has = async (name: string) => (await kindInside(folder, name)) === 'file';
   for (const name of ['200.html', '__spa-fallback.html']) if (await has(name)) return name;
   if (await has('404.html')) return '';
   const hasIndex = await has('index.html');
@@ -232,17 +235,14 @@ async function fallbackOf(folder: string, singlePage: boolean): Promise<string> 
  * Returns true if `_redirects` has Netlify's rule for single-page applications: a line such as `/* /index.html 200`.
  */
 async function redirectsAll(folder: string): Promise<boolean> {
-  const path = await resolveInside(folder, '_redirects');
-  if (typeof path !== 'string') return false;
-  const stat = await lstat(path);
-  if (!stat.isFile() || stat.size > MAX_RULES_BYTES) return false;
-  const lines = (await readFile(path, 'utf8')).split('\n').map((line) => line.trim().split(/\s+/));
+  const text = (await wholeInside(folder, '_redirects', MAX_RULES_BYTES)) ?? '';
+  const lines = text.split('\n').map((line) => line.trim().split(/\s+/));
   return lines.some(([from, to, status]) => from === '/*' && to === '/index.html' && status === '200');
 }
 
 /** Returns true if the program exists. The path may lack the file's extension, or name the program's folder. */
 async function hasProgram(place: Place, path: string): Promise<boolean> {
-  if ((await kindAt(place, path)) !== null) return true;
+  if ((await kindAt(place, path)) !== undefined) return true;
   for (const end of ['.js', '.cjs', '.mjs']) if ((await kindAt(place, path + end)) === 'file') return true;
   return false;
 }
@@ -253,14 +253,6 @@ type Place = Pick<SettleInput, 'app' | 'project'>;
  * Returns the kind of file at a path, which is relative to the project. The path may lead to another folder of the
  * repository, because Nx builds below the workspace's root.
  */
-function kindAt({ app, project }: Place, path: string): Promise<'file' | 'directory' | null> {
-  return kindOf(app, posix.join(project.slice(app.length + 1), path));
-}
-
-async function kindOf(root: string, path: string): Promise<'file' | 'directory' | null> {
-  const real = await resolveInside(root, path);
-  if (typeof real !== 'string') return null;
-  const stat = await lstat(real);
-  if (stat.isFile()) return 'file';
-  return stat.isDirectory() ? 'directory' : null;
+function kindAt({ app, project }: Place, path: string): Promise<EntryKind | undefined> {
+  return kindInside(app, posix.join(project.slice(app.length + 1), path));
 }

@@ -118,7 +118,7 @@ export class Commands {
   ): Promise<RunOutcome> {
     const { sandbox, request, context, deadline, app, writable, tools } = this.#setting;
     this.#number += 1;
-    const base = baseOf(request, app, this.#number);
+    const base = buildSandbox(request, app, this.#number);
     const spec: SandboxSpec = { ...base, command, cwd, env: environment, writable, tools };
     const timeoutMs = Math.max(1, deadline - Date.now());
     return sandbox.run(spec, {
@@ -132,19 +132,10 @@ export class Commands {
 }
 
 /**
- * Returns the settings of the sandbox in which a build's first command runs. With these, the sandbox can be prepared
- * before the command is known. `app` is the folder with the repository's files.
+ * Returns the settings of one sandbox of a build. `app` is the folder with the repository's files. The first command
+ * has the number 1, so that its sandbox can be prepared before it is known; programs of images have the number 0.
  */
-export function firstSandbox(request: BuildRequest, app: string): SandboxBase {
-  return baseOf(request, app, 1);
-}
-
-/** Returns the settings of the sandbox for the programs that unpack and build an image. */
-export function imageSandbox(request: BuildRequest, app: string): SandboxBase {
-  return baseOf(request, app, 0);
-}
-
-function baseOf(request: BuildRequest, app: string, number: number): SandboxBase {
+export function buildSandbox(request: BuildRequest, app: string, number: number): SandboxBase {
   return {
     id: `${BUILD_SANDBOX}${request.id}-${number}`,
     directory: app,

@@ -11,20 +11,17 @@ import { type Installed, installAll, installOne, installWithTools } from './inst
 import { commandsWith, environmentOf, type StepsSetting } from './step-commands.js';
 import { checkKey } from './tool-checks.js';
 
-/** What the steps of a build produce besides files. */
-export interface StepsResult {
-  /** The names of the tools that the application needs. */
-  tools: string[];
-  /** A digest that identifies the installed dependencies. Null if later builds cannot copy them from the image. */
-  dependencies: string | null;
-}
-
 /**
- * Runs the commands of a plan that install and build, with these tools. Returns the tools that were used. If the
- * service's last build had the same dependencies, copies them instead of installing. If the installed packages need
- * other versions of the tools, installs again with those. Throws `BuildError`.
+ * Runs the commands of a plan that install and build, with these tools. If the service's last build had the same
+ * dependencies, copies them instead of installing. If the installed packages need other versions of the tools, installs
+ * again with those. Returns the names of the tools that the application needs, and a digest that identifies the
+ * dependencies: null if later builds cannot copy them from the image. Throws `BuildError`.
  */
-export async function runSteps(setting: StepsSetting, plan: BuildPlan, tools: string[]): Promise<StepsResult> {
+export async function runSteps(
+  setting: StepsSetting,
+  plan: BuildPlan,
+  tools: string[],
+): Promise<{ tools: string[]; dependencies: string | null }> {
   const { context, limit, request, kept } = setting;
   const key = await installKey(setting, plan, tools);
   let isCopied = false;
@@ -67,7 +64,6 @@ async function giveToService({ app, request, limit }: StepsSetting): Promise<voi
   await limit.within('the checkout', () => ownDirectory(app, request.userNumber, limit.signal));
 }
 
-/** Keeps a copy of the installed dependencies before commands of this build change them. */
 async function keepInstalled(setting: StepsSetting, plan: BuildPlan, key: string): Promise<void> {
   const { limit, kept } = setting;
   if (!(await isInstalled(setting, plan))) return;

@@ -1,31 +1,21 @@
 import { join } from 'node:path';
 import type { Config } from '../../../shared/core/config.js';
-import type { Sandbox } from '../../sandbox/sandbox.js';
-import type { BuildContext, BuildRequest } from '../builder.js';
 import type { KeptDependencies } from '../dependencies/kept-dependencies.js';
 import type { BuildPlan } from '../plan/plan-model.js';
 import { registryEnvironment } from '../toolchains/registry-environment.js';
 import type { ToolchainStore } from '../toolchains/toolchain-store.js';
-import { Commands, heapOptions } from './build-commands.js';
+import { type CommandSetting, Commands, heapOptions } from './build-commands.js';
 import type { TimeLimit } from './build-time-limit.js';
 
-export interface StepsSetting {
-  sandbox: Sandbox;
+export interface StepsSetting extends Pick<CommandSetting, 'sandbox' | 'request' | 'context' | 'app'> {
   config: Pick<Config, 'buildEnvironment'>;
   toolchains: Pick<ToolchainStore, 'provide' | 'pathOf'>;
-  request: BuildRequest;
-  context: BuildContext;
   limit: TimeLimit;
-  /** The folder with the repository's files. */
-  app: string;
   /** The folder of the service's caches, and a promise that resolves when it is ready. */
   cache: string;
   cacheOpened: Promise<unknown>;
   kept: KeptDependencies;
-  /**
-   * Digest of the files that determine the installed packages (`lockedInstall`). Null if other things affect the
-   * packages too. The installation is then never skipped.
-   */
+  /** The result of `lockedInstall`. If it is null, the installation is never skipped. */
   locked: string | null;
 }
 

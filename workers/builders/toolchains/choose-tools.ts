@@ -95,21 +95,19 @@ async function chooseManager(
   }
 }
 
+/** The first version of Node.js, with its prereleases, that was shipped with a newer npm → the npm before it. */
+const SHIPPED_NPM: readonly (readonly [before: string, npm: string])[] = [
+  ['4.7.0', '3.x'],
+  ['6.0.0-0', '5.x'],
+  ['14.0.0-0', '6.x'],
+  ['18.0.0-0', '8.x'],
+  ['24.0.0-0', '10.x'],
+];
+
 /** Returns the npm that was shipped with a version of Node.js; null if the platform's own npm runs on it. */
 async function npmFor({ version }: ChosenTool, { npm }: OwnTools, versionsOf: VersionsOf): Promise<ChosenTool | null> {
   if (npm !== null && semver.satisfies(version, npm.node)) return null;
-  const major = semver.major(version);
-  const range = semver.lt(version, '4.7.0')
-    ? '3.x'
-    : major < 6
-      ? '5.x'
-      : major < 14
-        ? '6.x'
-        : major < 18
-          ? '8.x'
-          : major < 24
-            ? '10.x'
-            : '11.x';
+  const [, range] = SHIPPED_NPM.find(([before]) => semver.lt(version, before)) ?? ['', '11.x'];
   return choose('npm', { range, source: `Node.js ${version}` }, versionsOf);
 }
 

@@ -1,6 +1,6 @@
 import { resultOf } from '../../../shared/core/run-limited.js';
 import { OWN_PATH } from '../../core/own-programs.js';
-import { type LanguageName, languageTool } from './language-tools.js';
+import { LANGUAGE_TOOLS, type LanguageName } from './language-tools.js';
 
 /** How long a found version is cached, in milliseconds. A missing language is looked for each time. */
 const KNOWN_MS = 10 * 60_000;
@@ -14,7 +14,7 @@ export class HostLanguages {
   async versionOf(name: LanguageName, signal: AbortSignal): Promise<string | null> {
     const known = this.#known.get(name);
     if (known !== undefined && Date.now() - known.at < KNOWN_MS) return known.version;
-    const { probe, version: pattern } = languageTool(name);
+    const { probe, version: pattern } = LANGUAGE_TOOLS[name];
     const [program, ...args] = probe;
     const { code, stdout, stderr } = await resultOf(program, args, {
       cwd: '/',

@@ -1,6 +1,6 @@
 import { DEMANDING_PACKAGES } from '../detection/frameworks.js';
-import { isRecord, isText } from '../files/json-values.js';
-import { semver } from '../files/lazy-semver.js';
+import { isText, recordOf } from '../files/json-values.js';
+import { semver } from '../files/lazy-packages.js';
 import type { LockedEngines } from './locked-engines.js';
 import { intersection, type VersionWish } from './version-wish.js';
 
@@ -47,7 +47,7 @@ const RUNS_TYPESCRIPT = /(?:^|[\s;&|])node\s+((?:-[\w=:./-]+\s+)*)[\w./-]+\.[cm]
 
 /** Returns a Node.js version that runs TypeScript directly. Returns null if the start script needs none. */
 export function scriptNode(scripts: unknown): VersionWish | null {
-  const all = isRecord(scripts) ? scripts : {};
+  const all = recordOf(scripts);
   const name = isText(all.start) ? 'start' : 'dev';
   const found = RUNS_TYPESCRIPT.exec(isText(all[name]) ? all[name].slice(0, 4096) : '');
   if (found === null || /--(import|require|loader|experimental-loader)\b|-r\b/.test(found[1] ?? '')) return null;

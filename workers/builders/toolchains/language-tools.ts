@@ -31,10 +31,6 @@ export const LANGUAGE_TOOLS = {
 
 export type LanguageName = keyof typeof LANGUAGE_TOOLS;
 
-export function languageTool(name: LanguageName): LanguageTool {
-  return LANGUAGE_TOOLS[name];
-}
-
 export function isLanguage(name: string): name is LanguageName {
   return Object.hasOwn(LANGUAGE_TOOLS, name);
 }

@@ -1,6 +1,6 @@
-import { semver } from '../files/lazy-semver.js';
+import { semver } from '../files/lazy-packages.js';
 import type { ProjectFiles } from '../files/project-files.js';
-import { type LanguageName, languageTool } from './language-tools.js';
+import { LANGUAGE_TOOLS, type LanguageName } from './language-tools.js';
 import { generalVersion, type NamedVersion } from './version-files.js';
 import { type LanguageWish, noVersion, type VersionWish } from './version-wish.js';
 
@@ -15,7 +15,7 @@ export function languageWish(
   name: LanguageName,
   own: readonly (NamedVersion | null)[] = [],
 ): LanguageWish {
-  const { names, shown } = languageTool(name);
+  const { names, shown } = LANGUAGE_TOOLS[name];
   const named = own.find((version) => version !== null) ?? generalVersion(files, names);
   return { name, wish: named === null ? null : wishOf(named, shown) };
 }

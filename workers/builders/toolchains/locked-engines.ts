@@ -1,4 +1,4 @@
-import { isRecord, isText } from '../files/json-values.js';
+import { isText, recordIn, recordOf } from '../files/json-values.js';
 
 /** Package → the versions of Node.js that it requires. */
 export type LockedEngines = Readonly<Record<string, string>>;
@@ -7,18 +7,11 @@ export type LockedEngines = Readonly<Record<string, string>>;
  * Returns the Node.js versions that the top-level packages of npm's lock file require. Returns {} if there are none.
  */
 export function npmEngines(text: string): LockedEngines {
-  let lock: unknown;
-  try {
-    lock = JSON.parse(text);
-  } catch {
-    return {};
-  }
   const found: Record<string, string> = {};
-  const packages = isRecord(lock) && isRecord(lock.packages) ? lock.packages : {};
-  for (const [path, entry] of Object.entries(packages)) {
+  for (const [path, entry] of Object.entries(recordOf(recordIn(text)?.packages))) {
     const name = /^node_modules\/((?:@[^/]+\/)?[^/]+)$/.exec(path)?.[1];
-    const engines = isRecord(entry) && isRecord(entry.engines) ? entry.engines : {};
-    if (name !== undefined && isText(engines.node)) found[name] = engines.node;
+    const { node } = recordOf(recordOf(entry).engines);
+    if (name !== undefined && isText(node)) found[name] = node;
   }
   return found;
 }

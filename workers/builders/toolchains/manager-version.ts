@@ -1,14 +1,13 @@
+import { errorMessage } from '../../../shared/core/error-registry.js';
 import { BuildError } from '../../failures/explained-errors.js';
-import { isRecord, isText } from '../files/json-values.js';
-import { semver } from '../files/lazy-semver.js';
+import { isRecord, isText, recordOf } from '../files/json-values.js';
+import { parseYaml, semver } from '../files/lazy-packages.js';
 import type { PackageManifest } from '../files/package-manifest.js';
 import type { ProjectFiles } from '../files/project-files.js';
-import { parseYaml } from '../files/yaml-and-toml.js';
 import { devEngine, namedVersion } from './node-version.js';
 import { generalVersion, versionFile } from './version-files.js';
 import { intersection, type ManagerName, type VersionWish, versionWish } from './version-wish.js';
 
-const NAMES: readonly string[] = ['npm', 'pnpm', 'yarn', 'bun'];
 const FIELD = 'packageManager in package.json';
 
 /** The lock files of each package manager. npm is last: one mistaken `npm install` leaves npm's lock file behind. */
@@ -43,10 +42,9 @@ export function managerName(files: ProjectFiles, manifest: PackageManifest): Man
   if (files.has('.yarnrc.yml') || files.has('.yarnrc')) return 'yarn';
   const others = ['pnpm', 'yarn', 'bun'] as const;
   const { volta, engines } = manifest.raw;
-  return others.find((name) => isRecord(volta) && isText(volta[name])) ?? onlyEngine(engines) ?? 'npm';
+  return others.find((name) => isText(recordOf(volta)[name])) ?? onlyEngine(engines) ?? 'npm';
 }
 
-/** Returns the package manager other than npm that `engines` names. Returns undefined if it names npm, or none. */
 function onlyEngine(engines: unknown): ManagerName | undefined {
   if (!isRecord(engines) || (isText(engines.npm) && semver().validRange(engines.npm) !== null)) return undefined;
   return (['pnpm', 'yarn', 'bun'] as const).find((name) => isText(engines[name]));
@@ -65,8 +63,7 @@ function pinned(files: ProjectFiles, manifest: PackageManifest, name: ManagerNam
   if (wanted?.name === name) return versionWish(wanted.version, FIELD, name);
   const engine = namedVersion(devEngine(manifest, 'packageManager'), name);
   if (engine !== null) return versionWish(engine, 'devEngines.packageManager in package.json', name);
-  const { volta } = manifest.raw;
-  const pin = isRecord(volta) ? volta[name] : null;
+  const pin = recordOf(manifest.raw.volta)[name];
   if (isText(pin)) return versionWish(pin, `volta.${name} in package.json`, name);
   const release = name === 'yarn' ? yarnPath(files) : null;
   if (release?.version) return { range: release.version, source: release.source };
@@ -77,7 +74,7 @@ function pinned(files: ProjectFiles, manifest: PackageManifest, name: ManagerNam
 /** Returns the versions that both the lock file's format and `engines` allow. If there are none, `engines` decides. */
 function bounded(files: ProjectFiles, { raw }: PackageManifest, name: ManagerName): VersionWish | null {
   const lock = lockFormat(files, name);
-  const given = isRecord(raw.engines) ? raw.engines[name] : null;
+  const given = recordOf(raw.engines)[name];
   const range = isText(given) ? semver().validRange(given) : null;
   if (range === null) return lock;
   const engine: VersionWish = { range, source: `engines.${name} in package.json`, optional: name === 'npm' };
@@ -131,7 +128,7 @@ function yarnFormat(files: ProjectFiles): VersionWish | null {
 
 /** Returns the yarn release in the repository, with its version if the name shows it; null if none. */
 export function yarnPath(files: ProjectFiles): { version: string | null; source: string } | null {
-  const modern = readYaml(files.text('.yarnrc.yml'), '.yarnrc.yml').yarnPath;
+  const modern = yarnSettings(files).yarnPath;
   const [path, source] = isText(modern)
     ? [modern, 'yarnPath in .yarnrc.yml']
     : [/^yarn-path\s+"?([^"\n]+)"?/m.exec(files.text('.yarnrc') ?? '')?.[1] ?? '', 'yarn-path in .yarnrc'];
@@ -148,11 +145,9 @@ export function yarnSettings(files: ProjectFiles): Record<string, unknown> {
 function readYaml(text: string | undefined, name: string): Record<string, unknown> {
   if (text === undefined) return {};
   try {
-    const value: unknown = parseYaml(text);
-    return isRecord(value) ? value : {};
+    return recordOf(parseYaml(text));
   } catch (error) {
-    const reason = (error instanceof Error ? error.message : String(error)).split('\n')[0];
-    throw new BuildError(`${name} is no valid YAML: ${reason}. Correct the file.`);
+    throw new BuildError(`${name} is no valid YAML: ${errorMessage(error).split('\n')[0]}. Correct the file.`);
   }
 }
 
@@ -169,5 +164,5 @@ function field({ raw }: PackageManifest): { name: ManagerName; version: string }
 }
 
 function isManager(name: unknown): name is ManagerName {
-  return typeof name === 'string' && NAMES.includes(name);
+  return LOCKS.some(([known]) => known === name);
 }

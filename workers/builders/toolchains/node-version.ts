@@ -1,4 +1,4 @@
-import { isRecord, isText } from '../files/json-values.js';
+import { isRecord, isText, recordOf } from '../files/json-values.js';
 import type { PackageManifest } from '../files/package-manifest.js';
 import type { ProjectFiles } from '../files/project-files.js';
 import { generalVersion, versionFile } from './version-files.js';
@@ -28,7 +28,7 @@ export function nodeWish(project: Folder, root: Folder | null = null): VersionWi
 }
 
 function pinnedNode({ files, manifest }: Folder): VersionWish | null {
-  const volta = isRecord(manifest.raw.volta) ? manifest.raw.volta.node : null;
+  const volta = recordOf(manifest.raw.volta).node;
   if (isText(volta)) return versionWish(volta, 'volta.node in package.json', TOOL);
   const version =
     versionFile(files, '.nvmrc') ?? versionFile(files, '.node-version') ?? generalVersion(files, ['nodejs', 'node']);
@@ -38,13 +38,13 @@ function pinnedNode({ files, manifest }: Folder): VersionWish | null {
 function boundedNode({ manifest }: Folder): VersionWish | null {
   const runtime = namedVersion(devEngine(manifest, 'runtime'), 'node');
   if (runtime !== null) return versionWish(runtime, 'devEngines.runtime in package.json', TOOL);
-  const engine = isRecord(manifest.raw.engines) ? manifest.raw.engines.node : null;
+  const engine = recordOf(manifest.raw.engines).node;
   return isText(engine) ? versionWish(engine, 'engines.node in package.json', TOOL) : null;
 }
 
 /** Returns the entries of `devEngines.<kind>`, which is an object or a list of objects. */
 export function devEngine({ raw }: PackageManifest, kind: 'runtime' | 'packageManager'): Record<string, unknown>[] {
-  const given = isRecord(raw.devEngines) ? raw.devEngines[kind] : null;
+  const given = recordOf(raw.devEngines)[kind];
   return (Array.isArray(given) ? given : [given]).filter(isRecord);
 }
 

@@ -1,6 +1,7 @@
 import { mkdir } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
+import { field, parsedJson, text } from '../../../shared/core/json-fields.js';
 import { isMissing, resultOf } from '../../../shared/core/run-limited.js';
 import { OWN_PATH } from '../../core/own-programs.js';
 import { BuildError } from '../../failures/explained-errors.js';
@@ -53,7 +54,7 @@ export class NpmRegistry {
       if (NOT_THERE.includes(answer.code)) return [];
       throw unreachable(answer);
     }
-    const versions: unknown = parsed(answer.stdout);
+    const versions = parsedJson(answer.stdout);
     const list = Array.isArray(versions) ? versions : [versions];
     return list.filter((version) => typeof version === 'string');
   }
@@ -108,9 +109,9 @@ const NPM_LIMITS = { memoryBytes: 4 * 1024 ** 3, processorSeconds: 600 };
 const NO_NPM =
   'the host has no npm, with which the platform installs the tools that projects name. Install npm beside Node.js on the host.';
 
-function checked(text: string, rule: RegExp): string {
-  if (!rule.test(text)) throw new Error(`"${text}" is no name or version of a package`);
-  return text;
+function checked(word: string, rule: RegExp): string {
+  if (!rule.test(word)) throw new Error(`"${word}" is no name or version of a package`);
+  return word;
 }
 
 /**
@@ -118,24 +119,14 @@ function checked(text: string, rule: RegExp): string {
  * standard error.
  */
 function errorCode(stdout: string, stderr: string): string | null {
-  const answer = parsed(stdout) as { error?: { code?: unknown } } | null;
-  const code = answer?.error?.code;
-  if (typeof code === 'string') return code;
+  const code = text(field(parsedJson(stdout), 'error'), 'code');
+  if (code !== '') return code;
   return /^npm (?:err!|error) code (\S+)$/im.exec(stderr)?.[1] ?? null;
 }
 
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return null;
-  }
-}
-
 function unreachable({ code, stdout, stderr }: NpmAnswer): RegistryFault {
-  const answer = parsed(stdout) as { error?: { summary?: unknown } } | null;
-  const summary = answer?.error?.summary;
-  const reason = (typeof summary === 'string' && summary !== '' ? summary : stderr).trim().split('\n')[0] ?? '';
+  const summary = text(field(parsedJson(stdout), 'error'), 'summary');
+  const reason = (summary || stderr).trim().split('\n')[0] ?? '';
   return new RegistryFault(
     `the package registry did not answer (${code}${reason === '' ? '' : `: ${reason.slice(0, 300)}`}). ` +
       'Deploy again when it does, and check npm_config_registry and the proxies of the worker if it stays so.',

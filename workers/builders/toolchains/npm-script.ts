@@ -43,16 +43,8 @@ export function scriptCommand(command: string, pkg: NpmPackage): string | null {
     `npm_command=${start === undefined ? 'run-script' : 'start'}`,
     ...Object.entries(packageVariables(pkg)).map(([variable, value]) => `${variable}=${quote(value)}`),
   ];
-  const variables = [
-    'PATH',
-    'npm_package_json',
-    'INIT_CWD',
-    'npm_node_execpath',
-    'NODE',
-    'npm_execpath',
-    'npm_command',
-  ];
-  const exported = [...variables, ...Object.keys(packageVariables(pkg))].join(' ');
+  const variables = 'PATH npm_package_json INIT_CWD npm_node_execpath NODE npm_execpath npm_command';
+  const exported = [variables, ...Object.keys(packageVariables(pkg))].join(' ');
   const text = `${lines.join('; ')}; unset folder bins; export ${exported}; ${parts.join(' && ')}`;
   return text.length > MAX_COMMAND_LENGTH || text.includes('\0') ? null : text;
 }

@@ -1,7 +1,7 @@
 import { readFile, realpath } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { OWN_PATH } from '../../core/own-programs.js';
-import { isRecord, isText } from '../files/json-values.js';
+import { isText, recordOf } from '../files/json-values.js';
 import type { OwnTools } from './choose-tools.js';
 import type { Machine } from './tool-packages.js';
 
@@ -18,7 +18,8 @@ async function ownNpm(): Promise<OwnTools['npm']> {
     const text = await readFile(join(dirname(dirname(program)), 'package.json'), 'utf8').catch(() => '{}');
     const { version, engines }: Record<string, unknown> = JSON.parse(text);
     if (!isText(version)) return null;
-    return { version, node: isRecord(engines) && isText(engines.node) ? engines.node : '*' };
+    const { node } = recordOf(engines);
+    return { version, node: isText(node) ? node : '*' };
   }
   return null;
 }

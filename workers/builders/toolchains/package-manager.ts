@@ -1,36 +1,22 @@
 import { installedPackages, type PackageManifest } from '../files/package-manifest.js';
 import type { ProjectFiles } from '../files/project-files.js';
+import type { LanguagePlan } from '../languages/language.js';
 import { lockOf, managerName, managerWish, yarnPath, yarnSettings } from './manager-version.js';
 import { program, type Tool } from './required-tool.js';
 import { intersection, type ManagerName, type VersionWish } from './version-wish.js';
 
 /** How a Node.js project's dependencies are installed, and how its scripts run. */
-export interface PackageManager {
+export interface PackageManager extends Pick<LanguagePlan, 'environment' | 'buildEnvironment' | 'caches'> {
   name: ManagerName;
   /** The version that the project names or needs; null if any will do. */
   wish: VersionWish | null;
   install: string;
-  /** Variables of the build and also of the running application, whose scripts the package manager starts. */
-  environment: Record<string, string>;
-  /** Variables of the build only. */
-  buildEnvironment: Record<string, string>;
-  /** Environment variable → a folder that is kept between builds. The variable gets the folder's path. */
-  caches: Record<string, string>;
 }
 
 /** Files that package managers read during an installation. */
 const MANIFESTS = [
-  'package.json',
-  'package-lock.json',
-  'npm-shrinkwrap.json',
-  'pnpm-lock.yaml',
-  'yarn.lock',
-  'bun.lock',
-  'bun.lockb',
-  'bunfig.toml',
-  '.npmrc',
-  '.yarnrc',
-  '.yarnrc.yml',
+  ...['package.json', 'package-lock.json', 'npm-shrinkwrap.json', 'pnpm-lock.yaml', 'yarn.lock'],
+  ...['bun.lock', 'bun.lockb', 'bunfig.toml', '.npmrc', '.yarnrc', '.yarnrc.yml'],
 ];
 /** If a project has one of these, its installation may read any of its files, and not only those in `MANIFESTS`. */
 const FURTHER = ['.yarn', 'binding.gyp', 'patches', 'pnpm-workspace.yaml', '.pnpmfile.cjs', '.pnp.cjs'];

@@ -1,7 +1,7 @@
 import semver from 'semver';
 import { postgresPackage } from '../../../shared/core/postgres-package.js';
 import { BuildError } from '../../failures/explained-errors.js';
-import { isLanguage, LANGUAGE_TOOLS, type LanguageName, languageTool } from './language-tools.js';
+import { isLanguage, LANGUAGE_TOOLS, type LanguageName } from './language-tools.js';
 import type { ManagerName } from './version-wish.js';
 
 /** A tool that an npm package contains. */
@@ -101,7 +101,7 @@ export function parseInstalledName(text: string): ToolVersion | null {
 
 /** Returns a tool's name for messages. */
 export function shownName(name: ToolName): string {
-  if (isLanguage(name)) return languageTool(name).shown;
+  if (isLanguage(name)) return LANGUAGE_TOOLS[name].shown;
   if (name === 'postgres') return 'PostgreSQL';
   return name === 'node' ? 'Node.js' : name;
 }

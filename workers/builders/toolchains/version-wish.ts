@@ -1,5 +1,5 @@
 import { BuildError } from '../../failures/explained-errors.js';
-import { semver } from '../files/lazy-semver.js';
+import { semver } from '../files/lazy-packages.js';
 import type { LanguageName } from './language-tools.js';
 
 /** The program that installs a Node.js project's dependencies. */

@@ -70,7 +70,6 @@ async function healthy(run: DeploymentRun): Promise<DeploymentEvent> {
   return event;
 }
 
-/** Returns the event that follows a healthy release, and its text for the log. */
 async function afterRelease({ deps, deployment }: DeploymentRun): Promise<{ event: DeploymentEvent; says: string }> {
   if (deployment.together_id !== null) {
     const says = 'the route moves to it when all services that go live with it are ready';
@@ -133,7 +132,6 @@ async function startOldRelease(
   }
 }
 
-/** Logs the port on which the application listens if it is not PORT. */
 async function sayPort(run: DeploymentRun, { deploymentId }: ReleaseSpec): Promise<void> {
   for (const { port, given_port: givenPort } of await run.deps.runtime.inspect(deploymentId)) {
     if (!port || !givenPort || port === givenPort) continue;

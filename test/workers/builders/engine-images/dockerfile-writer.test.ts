@@ -1,6 +1,5 @@
 import { expect } from 'chai';
 import { DEFAULT_CONFIGURATION, type ServiceConfiguration } from '../../../../shared/services/configuration.js';
-import { plainProject } from '../../../../workers/builders/detection/detected-project.js';
 import {
   type DockerfileInput,
   writeCacheCleaner,
@@ -9,6 +8,7 @@ import {
 import { projectFiles } from '../../../../workers/builders/files/project-files.js';
 import { planBuild } from '../../../../workers/builders/plan/build-plan.js';
 import { BuildError } from '../../../../workers/failures/explained-errors.js';
+import { plainProject } from '../../../support/plain-project.js';
 import { packageJson } from '../../../support/repositories.js';
 
 const BASE_IMAGES = { node: 'own/node', python: 'own/python', go: 'own/go', auto: 'own/plain' };

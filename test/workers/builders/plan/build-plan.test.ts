@@ -1,10 +1,10 @@
 import { expect } from 'chai';
 import { DEFAULT_CONFIGURATION, type ServiceConfiguration } from '../../../../shared/services/configuration.js';
 import type { ServiceKind } from '../../../../shared/services/model.js';
-import { plainProject } from '../../../../workers/builders/detection/detected-project.js';
 import { projectFiles } from '../../../../workers/builders/files/project-files.js';
 import { planBuild } from '../../../../workers/builders/plan/build-plan.js';
 import { BuildError } from '../../../../workers/failures/explained-errors.js';
+import { plainProject } from '../../../support/plain-project.js';
 import { packageJson } from '../../../support/repositories.js';
 
 type Names = Record<string, string>;

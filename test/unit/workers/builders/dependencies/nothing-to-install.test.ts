@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { hasNothingToInstall } from '../../../../../workers/builders/dependencies/nothing-to-install.js';
+import { hasNothingToInstall } from '../../../../../workers/builders/dependencies/locked-install.js';
 import { useFolders } from '../../../../support/folders.js';
 
 const PLAN = {

@@ -1,9 +1,9 @@
 import { expect } from 'chai';
 import { DEFAULT_CONFIGURATION } from '../../../../../shared/services/configuration.js';
-import { plainProject } from '../../../../../workers/builders/detection/detected-project.js';
 import { withoutDaemon } from '../../../../../workers/builders/detection/process-managers.js';
 import { projectFiles } from '../../../../../workers/builders/files/project-files.js';
 import { planBuild } from '../../../../../workers/builders/plan/build-plan.js';
+import { plainProject } from '../../../../support/plain-project.js';
 
 function plan(manifest: object | null, files: Record<string, string> = {}) {
   const all = { ...(manifest === null ? {} : { 'package.json': JSON.stringify(manifest) }), ...files };

@@ -1,11 +1,11 @@
 import { expect } from 'chai';
 import { DEFAULT_CONFIGURATION, type ServiceConfiguration } from '../../../../../shared/services/configuration.js';
 import type { ServiceKind } from '../../../../../shared/services/model.js';
-import { plainProject } from '../../../../../workers/builders/detection/detected-project.js';
 import { FRAMEWORKS } from '../../../../../workers/builders/detection/frameworks.js';
 import { platformSettings } from '../../../../../workers/builders/detection/platform-files.js';
 import { projectFiles } from '../../../../../workers/builders/files/project-files.js';
 import { planBuild } from '../../../../../workers/builders/plan/build-plan.js';
+import { plainProject } from '../../../../support/plain-project.js';
 
 interface Wanted {
   /** Name → version. With a list, any version counts. */

@@ -1,11 +1,14 @@
 import { createRequire } from 'node:module';
+import type Semver from 'semver';
 import type * as Toml from 'smol-toml';
 import type * as Yaml from 'yaml';
 import { lazily } from '../../../shared/core/lazily.js';
 
-/** Loaded on demand: each parser takes tens of milliseconds to load, and most projects need neither. */
-const yaml = lazily(() => createRequire(import.meta.url)('yaml') as typeof Yaml);
-const toml = lazily(() => createRequire(import.meta.url)('smol-toml') as typeof Toml);
+/** Packages are loaded on first use: each takes much of a reader process's start time, and most projects need none. */
+const load = createRequire(import.meta.url);
+export const semver = lazily(() => load('semver') as typeof Semver);
+const yaml = lazily(() => load('yaml') as typeof Yaml);
+const toml = lazily(() => load('smol-toml') as typeof Toml);
 
 /**
  * Parses YAML that a tenant has written. Throws if the text is not valid YAML. Limits the number of aliases, because
