@@ -6,7 +6,7 @@ import { RootlessProcesses } from './rootless-processes.js';
 import { SlirpApi } from './slirp-api.js';
 
 /** The addresses of the network between the host and the parent namespace. */
-export interface UplinkNetwork {
+interface UplinkNetwork {
   /** A /24 in CIDR notation. */
   range: string;
   address: string;
