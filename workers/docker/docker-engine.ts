@@ -1,4 +1,5 @@
 import Docker from 'dockerode';
+import semver from 'semver';
 import type { Config } from '../../shared/core/config.js';
 import { errorMessage } from '../../shared/core/error-registry.js';
 import { closeStreamsOfLostEngine } from './engine-watch.js';
@@ -8,7 +9,7 @@ const CALL_MS = 30_000;
 /** Timeout of the check whether the engine still responds, in milliseconds. */
 const CHECK_TIMEOUT_MS = 5_000;
 /** The API version of Docker 20.10, the first one with process limits for services. */
-const OLDEST_API = '1.41';
+const OLDEST_API = '1.41.0';
 
 export interface Engine {
   /** A client for calls with a single response. These calls have a timeout. */
@@ -87,7 +88,7 @@ export async function assertEngine({ calls, host }: Engine): Promise<void> {
   } catch (error) {
     throw new EngineError(`DOCKER_HOST=${host}: ${unreachable(error)}`);
   }
-  if (older(version.ApiVersion, OLDEST_API)) {
+  if (semver.lt(semver.coerce(version.ApiVersion) ?? OLDEST_API, OLDEST_API)) {
     throw new EngineError(
       `DOCKER_HOST=${host}: Docker ${version.Version} (API ${version.ApiVersion}) is too old; upgrade it to 20.10 or newer`,
     );
@@ -105,17 +106,16 @@ export async function assertManager({ calls, host }: Engine): Promise<string> {
   throw new EngineError(`RUNTIME=swarm needs a swarm manager, but with DOCKER_HOST=${host} ${remedy}`);
 }
 
+/** Error code of a connection → why the engine cannot be reached. */
+const UNREACHABLE: Readonly<Record<string, string>> = {
+  ENOENT: 'there is no such socket; start Docker, or set DOCKER_HOST to where its engine listens',
+  EACCES: 'this user may not open the socket; add it to the group "docker", or run the worker as one who may',
+  ECONNREFUSED: 'nothing listens there; start Docker, or set DOCKER_HOST to where its engine listens',
+};
+
 function unreachable(error: unknown): string {
-  switch ((error as NodeJS.ErrnoException).code) {
-    case 'ENOENT':
-      return 'there is no such socket; start Docker, or set DOCKER_HOST to where its engine listens';
-    case 'EACCES':
-      return 'this user may not open the socket; add it to the group "docker", or run the worker as one who may';
-    case 'ECONNREFUSED':
-      return 'nothing listens there; start Docker, or set DOCKER_HOST to where its engine listens';
-    default:
-      return `the Docker engine does not answer (${engineMessage(error)}); set DOCKER_HOST to an engine that does`;
-  }
+  const known = UNREACHABLE[(error as NodeJS.ErrnoException).code ?? ''];
+  return known ?? `the Docker engine does not answer (${engineMessage(error)}); set DOCKER_HOST to an engine that does`;
 }
 
 /** Returns the engine's message about a failure, without the text that the client adds. */
@@ -163,10 +163,4 @@ export async function unlessGone<T>(work: Promise<T>): Promise<T | undefined> {
     if (engineStatus(error) === 404) return undefined;
     throw error;
   }
-}
-
-function older(version: string, than: string): boolean {
-  const [major = 0, minor = 0] = version.split('.').map(Number);
-  const [wantedMajor = 0, wantedMinor = 0] = than.split('.').map(Number);
-  return major < wantedMajor || (major === wantedMajor && minor < wantedMinor);
 }

@@ -26,15 +26,10 @@ export interface Registry {
 export function registryOf({ docker: { registryUrl } }: Pick<Config, 'docker'>): Registry | null {
   if (registryUrl === null) return null;
   const { host, pathname, username, password } = new URL(registryUrl.reveal());
-  const auth =
-    username === ''
-      ? undefined
-      : {
-          username: decodeURIComponent(username),
-          password: decodeURIComponent(password),
-          serveraddress: host,
-        };
-  return { prefix: `${host}${pathname}`.replace(/\/+$/, ''), auth };
+  const prefix = `${host}${pathname}`.replace(/\/+$/, '');
+  if (username === '') return { prefix, auth: undefined };
+  const account = { username: decodeURIComponent(username), password: decodeURIComponent(password) };
+  return { prefix, auth: { ...account, serveraddress: host } };
 }
 
 /** Returns the credentials with this `registryId` of a workspace; null if there are none. Throws `SealError`. */

@@ -1,14 +1,15 @@
 /** Bases of two independent polynomial hashes modulo 2^32. Two texts count as equal if both hashes are equal. */
 const BASES = [0x01000193, 0x85ebca6b] as const;
 
+/** The powers of both bases. Longer tables replace them when a longer text needs them. */
+let powers = BASES.map((base) => powersOf(base, 1024));
+
 /** Computes the hash of any part of a text in constant time. */
 class PartHashes {
   readonly #sums: [Int32Array, Int32Array];
-  readonly #powers: Powers;
 
-  constructor(text: string, powers: Powers) {
-    powers.reach(text.length);
-    this.#powers = powers;
+  constructor(text: string) {
+    if (text.length >= (powers[0]?.length ?? 0)) powers = BASES.map((base) => powersOf(base, text.length * 2));
     this.#sums = [new Int32Array(text.length + 1), new Int32Array(text.length + 1)];
     const [first, second] = this.#sums;
     let [a, b] = [0, 0];
@@ -24,23 +25,8 @@ class PartHashes {
   /** Returns the hash of `length` code units from `start` on. `which` selects one of two hash functions. */
   of(which: 0 | 1, start: number, length: number): number {
     const sums = this.#sums[which];
-    const power = this.#powers.of(which, length);
+    const power = powers[which]?.[length] as number;
     return ((sums[start + length] as number) - Math.imul(sums[start] as number, power)) | 0;
-  }
-}
-
-/** The powers of both bases, computed as far as needed. */
-class Powers {
-  #powers: [Int32Array, Int32Array] = [Int32Array.of(1), Int32Array.of(1)];
-
-  reach(length: number): void {
-    if (this.#powers[0].length > length) return;
-    const size = Math.max(1024, length * 2);
-    this.#powers = [powersOf(BASES[0], size), powersOf(BASES[1], size)];
-  }
-
-  of(base: 0 | 1, exponent: number): number {
-    return this.#powers[base][exponent] as number;
   }
 }
 
@@ -120,7 +106,6 @@ const FILTER_BITS = 16;
  */
 export class PrefixIndex {
   readonly #marks = new Marks();
-  readonly #powers = new Powers();
   /** Quickly excludes positions at which no pattern can start, by a hash of the first characters. */
   readonly #filter = new Uint8Array(1 << FILTER_BITS);
   readonly #highest: number;
@@ -145,7 +130,7 @@ export class PrefixIndex {
     let first = firstHash(text);
     for (let start = 0; ; start++) {
       if (this.#filter[slotOf(first)] === 1) {
-        hashes ??= new PartHashes(text, this.#powers);
+        hashes ??= new PartHashes(text);
         const length = this.#search(hashes, start, text.length - start);
         if (length > 0) visit(start, length);
       }
@@ -158,7 +143,7 @@ export class PrefixIndex {
   /** Adds a pattern. Patterns must be added in ascending length, so that each mark's prefixes are already present. */
   #add(pattern: string): void {
     const { length } = pattern;
-    const hashes = new PartHashes(pattern, this.#powers);
+    const hashes = new PartHashes(pattern);
     this.#filter[slotOf(firstHash(pattern))] = 1;
     for (let step = this.#highest, reached = 0; step >= 1; step /= 2) {
       const mark = reached + step;

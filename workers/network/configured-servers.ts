@@ -78,18 +78,12 @@ export function isLoopback(address: string): boolean {
   return ipaddr.isValid(address) && ipaddr.parse(address).range() === 'loopback';
 }
 
-export interface Resolvers {
-  /** Addresses of DNS servers to which sandboxes' network namespaces can connect directly. */
-  reachable: string[];
-  /** The address of a DNS server on loopback, if the host has no other DNS server; null otherwise. */
-  loopback: string | null;
-}
-
 /**
- * Returns the IPv4 DNS servers of this host. If systemd-resolved is used, it listens on loopback only, and a second
- * file lists its upstream servers.
+ * Returns the IPv4 DNS servers of this host. `reachable` are those to which sandboxes' network namespaces can connect
+ * directly. `loopback` is one on loopback, if the host has no other; null otherwise. If systemd-resolved is used, it
+ * listens on loopback only, and a second file lists its upstream servers.
  */
-export function resolversOf(resolvConf: string, upstreamConf: string): Resolvers {
+export function resolversOf(resolvConf: string, upstreamConf: string) {
   const usual = nameserversOf(resolvConf);
   const reachable = usual.filter((address) => !isLoopback(address));
   if (reachable.length > 0) return { reachable, loopback: null };

@@ -2,7 +2,7 @@ import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { isRunning, type ProcessIdentity, processStart, statFields } from '../../shared/core/process-identity.js';
+import { isRunning, type ProcessIdentity, statFields } from '../../shared/core/process-identity.js';
 import { signalGroup } from '../../shared/core/signal-process.js';
 import { withTimeLimit } from '../../shared/core/time-limit.js';
 
@@ -23,28 +23,17 @@ export async function groupOf(pid: number): Promise<number> {
   return Number(statFields(stat)[2]);
 }
 
-/** Returns the identity of a child that may outlive this process. If it has exited, its start time is ''. */
-export async function identify(child: ChildProcess): Promise<ProcessIdentity> {
-  if (child.pid === undefined) await once(child, 'spawn');
-  const pid = child.pid ?? 0;
-  child.unref();
-  return { pid, startedAt: (await processStart(pid)) ?? '' };
-}
-
 /**
- * Resolves when the child has written to `descriptor`, which means that it is ready. Rejects with its output if it
- * exits first, or after `READY_MS`.
+ * Resolves when the child has written to descriptor 3, which means that it is ready. Rejects after `READY_MS`. If the
+ * child exits first, rejects with the end of its output, which is in the file `log`.
  */
-export async function answered(
-  child: ChildProcess,
-  name: string,
-  said: () => Promise<string>,
-  descriptor = 1,
-): Promise<void> {
-  const channel = child.stdio[descriptor];
+export async function answered(child: ChildProcess, name: string, log: string): Promise<void> {
+  const channel = child.stdio[3];
   if (!channel) throw new Error(`${name} was not started`);
   const ended = once(child, 'exit').then(async ([code]) => {
-    throw new Error(`${name} ended with ${code}: ${(await said()).trim().split('\n').slice(-3).join(' ')}`);
+    throw new Error(
+      `${name} ended with ${code}: ${(await readFile(log, 'utf8')).trim().split('\n').slice(-3).join(' ')}`,
+    );
   });
   try {
     const late = () => new Error(`${name} was not ready after ${READY_MS / 1000} s`);
@@ -56,10 +45,4 @@ export async function answered(
     ended.catch(() => undefined);
     for (const stream of child.stdio) stream?.destroy();
   }
-}
-
-/** Returns what a child has written to standard error so far. */
-export async function errorText(child: ChildProcess): Promise<string> {
-  const chunk: unknown = child.stderr?.read();
-  return chunk === null || chunk === undefined ? '' : String(chunk);
 }

@@ -89,24 +89,20 @@ export class HostNetwork {
    */
   async attach(id: string, spec: NetworkSpec, port: number | null = null): Promise<Attachment> {
     assertScope(spec.scope);
-    const { token, block } = this.#settings;
+    const settings = this.#settings;
     await this.#ensureParent();
-    const name = linkName(token, randomBytes(6).readUIntBE(0, 6));
+    const name = linkName(settings.token, randomBytes(6).readUIntBE(0, 6));
     const hostsFile = await this.#names.fileOf(spec.scope);
     let slot = await this.#slots.claim({ id, name, ...spec });
     const address = this.#addressOf(slot);
     try {
       const entry = port === null ? null : await this.#parent.open(slot, address, port);
       if (entry !== null) slot = await this.#slots.change({ ...slot, entry });
-      const inside = usesLoopback(slot, this.#settings);
-      const kind = inside ? 'loopback' : this.#settings.loopbackResolver === null ? 'plain' : 'resolver';
-      const make = runScript(
-        MAKE,
-        [name, gatewayOf(block), address, kind],
-        inside ? loopbackRules(this.#settings) : '',
-        this.#parent.enter,
-      );
-      const [settings, claimed] = [this.#settings, slot];
+      const inside = usesLoopback(slot, settings);
+      const kind = inside ? 'loopback' : settings.loopbackResolver === null ? 'plain' : 'resolver';
+      const args = [name, gatewayOf(settings.block), address, kind];
+      const make = runScript(MAKE, args, inside ? loopbackRules(settings) : '', this.#parent.enter);
+      const claimed = slot;
       const admitted = this.#nft(joinRules(settings, claimed))
         .catch(() => this.#nft(admitRules(settings, claimed)))
         // If `joinRules` and `admitRules` both fail, another program has flushed the rules. Set all of them again,
@@ -119,11 +115,10 @@ export class HostNetwork {
       await this.release(id).catch(() => undefined);
       throw new Error(`The network of the sandbox could not be made: ${errorMessage(error)}`);
     }
-    const entered = slot.entry ? { port: slot.entry.port } : {};
     return {
       join: this.#joining(name),
       address: this.#parent.mirror(address),
-      ...entered,
+      ...(slot.entry ? { port: slot.entry.port } : {}),
       hostsFile,
       resolvFile: this.#resolvPath,
     };

@@ -1,4 +1,4 @@
-import { mkdir, open, readdir, readFile, rm, stat, utimes, writeFile } from 'node:fs/promises';
+import { constants, mkdir, open, readdir, readFile, rm, stat, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { hostsText, type Neighbour } from './network-model.js';
 
@@ -62,11 +62,7 @@ export class HostsFiles {
 
 /** Overwrites a file in place, because sandboxes have mounted it. A reader never sees it empty. */
 async function overwrite(path: string, text: string): Promise<void> {
-  const file = await open(path, 'r+').catch(async (error: NodeJS.ErrnoException) => {
-    if (error.code !== 'ENOENT') throw error;
-    await writeFile(path, '', { mode: 0o644 });
-    return open(path, 'r+');
-  });
+  const file = await open(path, constants.O_RDWR | constants.O_CREAT, 0o644);
   try {
     const bytes = Buffer.from(text);
     await file.write(bytes, 0, bytes.length, 0);

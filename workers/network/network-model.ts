@@ -1,13 +1,11 @@
 import ipaddr from 'ipaddr.js';
 
-/** The purpose of a namespace. Builds may also connect to registries and proxies that the platform's settings name. */
-type NetworkUse = 'application' | 'build';
-
 /** The network that a sandbox joins. */
 export interface NetworkSpec {
   /** Sandboxes with the same scope can reach each other. See `scopeOf`. */
   scope: string;
-  use: NetworkUse;
+  /** Builds may also connect to registries and proxies that the platform's settings name. */
+  use: 'application' | 'build';
   /** A second host name under which the sandboxes of the same scope can reach this one; '' or absent for none. */
   hostName: string;
   /** An additional host name, in this scope only. */
@@ -15,15 +13,11 @@ export interface NetworkSpec {
 }
 
 /** One namespace with its link and its address. */
-export interface NetworkSlot {
+export interface NetworkSlot extends NetworkSpec {
   number: number;
   id: string;
   /** Name of the namespace, and of its link on the host. Never reused. */
   name: string;
-  scope: string;
-  use: NetworkUse;
-  hostName: string;
-  alias?: string;
   /** The host's port that is forwarded to the sandbox, if the host cannot reach the sandbox's own address. */
   entry?: Entry | null;
   /** When the slot was released, in milliseconds since the epoch; null while it is in use. */
@@ -43,9 +37,9 @@ export interface Attachment {
   address: string;
   /** The port at which the edge reaches the sandbox, if it differs from the sandbox's own. */
   port?: number;
-  /** The files to mount over /etc/hosts and, unless null, /etc/resolv.conf. */
+  /** The files to mount over /etc/hosts and /etc/resolv.conf. */
   hostsFile: string;
-  resolvFile: string | null;
+  resolvFile: string;
 }
 
 /** 1,024 blocks of 4,094 addresses. An installation has one block on each host. */
@@ -157,10 +151,8 @@ function textOf(number: number): string {
 }
 
 /** A replica that its neighbours can reach. */
-export interface Neighbour {
-  hostName: string;
+export interface Neighbour extends Pick<NetworkSpec, 'hostName' | 'alias'> {
   address: string;
-  alias?: string;
 }
 
 /**

@@ -94,6 +94,7 @@ export function networkRules(settings: NetworkSettings, slots: readonly NetworkS
     ...(egressAllow.length === 0 ? [] : [`ip daddr { ${egressAllow.join(', ')} } accept`]),
     'iifname @builds ip daddr . tcp dport @sources accept',
   ];
+  const led = `iifname "${uplink?.link}" ct status dnat`;
   const ports = loopbackPorts.join(', ');
   const served = settings.publicEndpoints.map(({ address, port }) => `${address} . ${port}`);
   return `${connectionRules(token, ours, settings.connections)}
@@ -129,7 +130,8 @@ ${unique(slots.map(({ scope }) => scope))
     type filter hook forward priority -10; policy accept;
     iifname != ${ours} oifname != ${ours} accept
     ct state established,related accept
-    ${uplink === null ? '' : ingressRules(uplink, ours).join('\n    ')}
+    # From the host to a sandbox. Connections to a sandbox that no longer exists are reset at once.
+    ${uplink === null ? '' : `${led} oifname ${ours} accept\n    ${led} reject with tcp reset`}
     iifname != ${ours} drop
     iifname . ip saddr != @own drop
     iifname vmap @network
@@ -157,15 +159,6 @@ ${unique(slots.map(({ scope }) => scope))
   }
 }
 `;
-}
-
-/**
- * Returns rules for connections from the host to a sandbox. Connections to a sandbox that no longer exists are reset at
- * once.
- */
-function ingressRules({ link }: Uplink, ours: string): string[] {
-  const led = `iifname "${link}" ct status dnat`;
-  return [`${led} oifname ${ours} accept`, `${led} reject with tcp reset`];
 }
 
 /**

@@ -56,7 +56,8 @@ exec nsenter --net="/run/netns/$1" /bin/sh -ec '
 
 /**
  * Keeps the parent namespace of a rootless network open until this program is killed or its folder is removed.
- * Argument: the folder of the network's files. The program's exit closes the pipe `alive`, which stops slirp4netns.
+ * Argument: the folder of the network's files. It writes to descriptor 3 when it is ready. Its exit closes the pipe
+ * `alive`, which stops slirp4netns.
  */
 export const HOLD = `
 set -e
@@ -67,8 +68,8 @@ mount -n -t tmpfs -o mode=0755,size=4m tmpfs /run
 mkdir /run/netns
 ip link set lo up
 echo 1 >/proc/sys/net/ipv4/ip_forward
-echo ready
-exec >/dev/null 2>&1
+echo ready >&3
+exec 3>&- >/dev/null 2>&1
 while [ -p alive ]; do sleep 30; done
 `;
 

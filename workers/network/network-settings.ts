@@ -92,6 +92,8 @@ export function hostAddresses(): string[] {
   return [...new Set(all.filter(({ internal }) => !internal).map(({ address }) => address))];
 }
 
+type Route = { dst: string; dev?: string };
+
 /**
  * Returns the installation's address block, which is stored in DATA_DIR. Chooses another one if the host got a route
  * that overlaps it and no sandbox uses it.
@@ -100,7 +102,9 @@ async function settleBlock(token: string, dataDir: string, alsoUsed: readonly st
   const folder = join(dataDir, 'network');
   const file = join(folder, 'block');
   await mkdir(folder, { recursive: true, mode: 0o711 });
-  const used = [...(await routedRanges(namePrefix(token))), ...alsoUsed];
+  const routes = JSON.parse((await runTool('ip', ['-4', '-j', 'route', 'show', 'table', 'all'])) || '[]') as Route[];
+  const others = routes.filter(({ dev }) => !dev?.startsWith(namePrefix(token)));
+  const used = [...others.map(({ dst }) => dst), ...alsoUsed];
   const kept = (await readFile(file, 'utf8').catch(() => '')).trim();
   if (isBlock(kept)) {
     const free = !used.some((range) => overlaps(kept, range));
@@ -110,12 +114,4 @@ async function settleBlock(token: string, dataDir: string, alsoUsed: readonly st
   if (block === null) throw new Error('every block of addresses below 10.64.0.0/10 is in use on this host');
   await writeFile(file, `${block}\n`, { mode: 0o600 });
   return block;
-}
-
-async function routedRanges(prefix: string): Promise<string[]> {
-  const routes = JSON.parse((await runTool('ip', ['-4', '-j', 'route', 'show', 'table', 'all'])) || '[]') as {
-    dst: string;
-    dev?: string;
-  }[];
-  return routes.filter(({ dev }) => !dev?.startsWith(prefix)).map(({ dst }) => dst);
 }

@@ -1,5 +1,6 @@
 import { access } from 'node:fs/promises';
 import { connect, createServer } from 'node:net';
+import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { HostNetwork } from './host-network.js';
 import { runTool } from './run-tool.js';
@@ -72,10 +73,10 @@ async function lookFrom(
     ended = new Error(`the host cannot reach a namespace (${error.message})`);
   });
   for (;;) {
-    const text = await textFrom(address, port);
-    if (text !== '') {
+    const found = await textFrom(address, port);
+    if (found !== '') {
       await runs;
-      return text.split(',');
+      return found.split(',');
     }
     if (ended !== null) throw ended;
     await sleep(50);
@@ -83,14 +84,8 @@ async function lookFrom(
 }
 
 /** Returns what a server sends before it closes the connection; '' if it does not respond. */
-function textFrom(host: string, port: number): Promise<string> {
-  return new Promise((resolve) => {
-    let found = '';
-    const socket = connect({ host, port }).setEncoding('utf8');
-    socket.setTimeout(TRIAL_MS, () => socket.destroy());
-    socket.on('data', (chunk: string) => {
-      found += chunk;
-    });
-    socket.on('error', () => undefined).once('close', () => resolve(found));
-  });
+async function textFrom(host: string, port: number): Promise<string> {
+  const socket = connect({ host, port });
+  socket.setTimeout(TRIAL_MS, () => socket.destroy());
+  return text(socket).catch(() => '');
 }

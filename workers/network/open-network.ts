@@ -62,7 +62,8 @@ export async function openNetwork(deps: Deps, level: SandboxLevel): Promise<Host
 }
 
 /** Opens a network in which each sandbox has a namespace. Rejects with the reason if the host does not support it. */
-async function openIsolated({ config, log, edgeUsers }: Deps, level: SandboxLevel): Promise<HostNetwork> {
+async function openIsolated(deps: Deps, level: SandboxLevel): Promise<HostNetwork> {
+  const { config, log } = deps;
   if (process.platform !== 'linux' || !isRoot()) throw new Error('the platform is not root on Linux');
   if (level !== 'root') throw new Error('this host gives hosted processes no namespaces');
   await mkdir(config.dataDir, { recursive: true });
@@ -72,7 +73,7 @@ async function openIsolated({ config, log, edgeUsers }: Deps, level: SandboxLeve
   const turnedOn = await allowForwarding(log);
   let opened: HostNetwork | null = null;
   try {
-    const { network, settings } = await claimBlock(dataDir, config, edgeUsers, log);
+    const { network, settings } = await claimBlock(deps, dataDir);
     opened = network;
     // A host that has just started may be too busy to respond in time, so try twice.
     const trial = () => tryOut(network, gatewayOf(settings.block));
@@ -97,7 +98,7 @@ async function openIsolated({ config, log, edgeUsers }: Deps, level: SandboxLeve
  * network.
  */
 async function openRemaining(deps: Deps, level: SandboxLevel): Promise<HostNetwork | null> {
-  const { config, log, edgeUsers } = deps;
+  const { config, log } = deps;
   if (process.platform !== 'linux' || level === 'none') return null;
   try {
     const dataDir = await realpath(config.dataDir);
@@ -105,9 +106,7 @@ async function openRemaining(deps: Deps, level: SandboxLevel): Promise<HostNetwo
     const isRootless = level === 'rootless';
     const left = isRootless ? [] : await strays(HOST_NAMESPACE, namePrefix(tokenOf(dataDir)));
     if (used.length + left.length === 0) return null;
-    const { network } = await (isRootless
-      ? prepareRootless(deps, dataDir)
-      : claimBlock(dataDir, config, edgeUsers, log));
+    const { network } = await (isRootless ? prepareRootless(deps, dataDir) : claimBlock(deps, dataDir));
     if (isRootless) await network.open();
     await network.sweep();
     log.info({ sandboxes: used.length }, 'networks of older hosted processes stay until these end');
@@ -122,7 +121,7 @@ async function openRemaining(deps: Deps, level: SandboxLevel): Promise<HostNetwo
  * Sets the rules with an address block that no other installation on the host uses. If two installations start at the
  * same time and choose the same block, each sees the other's rules, and the one with the greater token chooses again.
  */
-async function claimBlock(dataDir: string, config: Config, edgeUsers: readonly number[], log: Logger) {
+async function claimBlock({ config, edgeUsers, log }: Deps, dataDir: string) {
   for (let tries = 0; ; tries++) {
     const taken = (await foreignNetworks(tokenOf(dataDir))).map(({ block }) => block);
     const settings = await settingsOf(dataDir, config, { edgeUsers, taken });

@@ -6,10 +6,9 @@ import { withTimeLimit } from '../../shared/core/time-limit.js';
 import type { SandboxLevel } from '../sandbox/sandbox.js';
 import { isRoot } from '../sandbox/service-users.js';
 import { HostNetwork } from './host-network.js';
-import { overlaps } from './network-model.js';
 import { hostAddresses, settingsOf, tokenOf } from './network-settings.js';
 import { tryOut } from './network-trial.js';
-import { RootlessNamespace, type UplinkNetwork, uplinkNetworks } from './rootless-namespace.js';
+import { freeUplink, RootlessNamespace } from './rootless-namespace.js';
 import { UPLINK_NAME } from './rootless-processes.js';
 import { runTool } from './run-tool.js';
 
@@ -29,12 +28,8 @@ const TRIAL_MS = 30_000;
 export async function openRootless(deps: Deps, level: SandboxLevel): Promise<HostNetwork> {
   if (process.platform !== 'linux' || isRoot()) throw new Error('the platform is root, or not on Linux');
   if (level !== 'rootless') throw new Error('this host gives hosted processes no user namespaces');
-  for (const [tool, flag] of [
-    ['slirp4netns', '--version'],
-    ['ip', '-V'],
-    ['nft', '--version'],
-    ['nsenter', '-V'],
-  ] as const) {
+  const tools = { slirp4netns: '--version', ip: '-V', nft: '--version', nsenter: '-V' };
+  for (const [tool, flag] of Object.entries(tools)) {
     await runTool(tool, [flag]).catch(() => {
       throw new Error(`${tool} is not installed`);
     });
@@ -82,11 +77,4 @@ export async function prepareRootless({ config, log }: Deps, dataDir: string) {
     parent,
   );
   return { network, uplink };
-}
-
-/** Returns the first uplink network that contains no address that sandboxes must be able to reach. */
-function freeUplink(wanted: readonly string[]): UplinkNetwork {
-  const free = uplinkNetworks().find(({ range }) => !wanted.some((address) => overlaps(range, address)));
-  if (free === undefined) throw new Error('EGRESS_ALLOW leaves no network for slirp4netns');
-  return free;
 }

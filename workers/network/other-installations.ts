@@ -5,14 +5,11 @@ import { NETWORK_TABLE, tableName } from './network-rules.js';
 import { HOST_NAMESPACE, removeStrays } from './parent-namespace.js';
 import { nft, removeTable } from './run-tool.js';
 
-interface ForeignTable {
-  token: string;
-  /** The table's comment, which contains the installation's data folder and, for a network, its address block. */
-  comment: string;
-}
-
-/** Returns the nftables tables of other installations on this host that have this prefix and a comment. */
-export async function foreignTables(prefix: string, token: string): Promise<ForeignTable[]> {
+/**
+ * Returns the nftables tables of this host's other installations that have this prefix and a comment. The comment
+ * contains the installation's data folder and, for a network, its address block.
+ */
+export async function foreignTables(prefix: string, token: string) {
   // List all tables at once: an installation that stops meanwhile would remove its table between two calls.
   const listed = (await nft('list ruleset inet\n')).matchAll(
     new RegExp(`^table inet ${prefix}([0-9a-f]{16}) \\{\\n\\s*comment "([^"]*)"$`, 'gm'),
@@ -20,14 +17,8 @@ export async function foreignTables(prefix: string, token: string): Promise<Fore
   return [...listed].flatMap(([, other = '', comment = '']) => (other === token ? [] : [{ token: other, comment }]));
 }
 
-interface ForeignNetwork {
-  token: string;
-  block: string;
-  dataDir: string;
-}
-
 /** Returns the networks of other installations on this host. */
-export async function foreignNetworks(token: string): Promise<ForeignNetwork[]> {
+export async function foreignNetworks(token: string) {
   const tables = await foreignTables(NETWORK_TABLE, token);
   return tables.flatMap(({ token: other, comment }) => {
     const [, block, dataDir] = /^(\S+) (\/.*)$/.exec(comment) ?? [];

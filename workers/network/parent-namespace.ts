@@ -20,10 +20,7 @@ export interface ParentNamespace {
   readonly links: string;
   /** Creates the namespace if it does not exist. Resolves to true if it was recreated, so that its rules are lost. */
   ensure(): Promise<boolean>;
-  /**
-   * Forwards a port on the host's loopback to port `to` of a sandbox. Resolves to null if the host reaches sandboxes
-   * directly.
-   */
+  /** Converts a sandbox's own address to the one at which the host reaches it, and back. */
   mirror(address: string): string;
   /** Forwards a port on the host's loopback to this sandbox's port; null if the host reaches the sandbox directly. */
   open(slot: Pick<NetworkSlot, 'number'>, address: string, to: number): Promise<Entry | null>;

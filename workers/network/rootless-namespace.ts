@@ -1,12 +1,12 @@
 import type { Logger } from '../../shared/core/log.js';
-import { type Entry, mirrorOf, type NetworkSlot } from './network-model.js';
+import { type Entry, mirrorOf, type NetworkSlot, overlaps } from './network-model.js';
 import { entryPort } from './network-rules.js';
 import type { ParentNamespace } from './parent-namespace.js';
-import { RootlessProcesses, UPLINK_SOCKET } from './rootless-processes.js';
+import { RootlessProcesses } from './rootless-processes.js';
 import { SlirpApi } from './slirp-api.js';
 
 /** The addresses of the network between the host and the parent namespace. */
-export interface UplinkNetwork {
+interface UplinkNetwork {
   /** A /24 in CIDR notation. */
   range: string;
   address: string;
@@ -18,11 +18,14 @@ export interface UplinkNetwork {
 
 const ENTRY_TRIES = 20;
 
-/** Returns the networks that the uplink may use, in the order in which they are tried. */
-export function uplinkNetworks(): UplinkNetwork[] {
-  return ['10.0.2', '10.0.3', '172.31.254', '192.168.254'].map((net) => {
-    return { range: `${net}.0/24`, address: `${net}.100`, gateway: `${net}.2`, resolver: `${net}.3` };
-  });
+/** Returns the first uplink network that contains no address that sandboxes must be able to reach. */
+export function freeUplink(wanted: readonly string[]): UplinkNetwork {
+  for (const net of ['10.0.2', '10.0.3', '172.31.254', '192.168.254']) {
+    const range = `${net}.0/24`;
+    if (wanted.some((address) => overlaps(range, address))) continue;
+    return { range, address: `${net}.100`, gateway: `${net}.2`, resolver: `${net}.3` };
+  }
+  throw new Error('EGRESS_ALLOW leaves no network for slirp4netns');
 }
 
 interface Options {
@@ -51,7 +54,7 @@ export class RootlessNamespace implements ParentNamespace {
     const uplink = ['--configure', '--mtu=65520', `--cidr=${network.range}`, '--enable-sandbox', '--enable-seccomp'];
     if (!reachesLoopback) uplink.push('--disable-host-loopback');
     this.#processes = new RootlessProcesses({ folder, token, uplink });
-    this.#api = new SlirpApi(folder, UPLINK_SOCKET);
+    this.#api = new SlirpApi(folder);
   }
 
   get enter(): string[] {
@@ -85,7 +88,7 @@ export class RootlessNamespace implements ParentNamespace {
     for (let tries = 1; ; tries++) {
       const port = ports.first + Math.floor(Math.random() * (ports.last - ports.first + 1));
       try {
-        await this.#api.add({ address: mirrorOf(address), port, guestPort }, network.address);
+        await this.#api.add({ address: mirrorOf(address), port }, network.address, guestPort);
         return { port, to };
       } catch (error) {
         // The random port may be in use by another program that listens on all addresses, so try another one.
@@ -112,7 +115,7 @@ export class RootlessNamespace implements ParentNamespace {
       if (!slot.entry || open.some((forward) => forward.guestPort === guestPort)) continue;
       const { port } = slot.entry;
       await this.#api
-        .add({ address: mirrorOf(addressOf(slot)), port, guestPort }, this.#options.network.address)
+        .add({ address: mirrorOf(addressOf(slot)), port }, this.#options.network.address, guestPort)
         .catch((error: unknown) => this.#options.log.error({ err: error, id: slot.id }, 'no requests reach a sandbox'));
     }
   }

@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type StdioOptions, spawn } from 'node:child_process';
 import { open, readFile, rename, rm, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isRunning, type ProcessIdentity } from '../../shared/core/process-identity.js';
@@ -6,14 +6,14 @@ import { signalProcess } from '../../shared/core/signal-process.js';
 import { SYSTEM_PATH } from '../core/command-wrappers.js';
 import { withFileLock } from '../core/file-lock.js';
 import { MARKER, markedProcesses } from '../sandbox/process-table.js';
-import { answered, endGroup, errorText, groupOf, identify } from './detached-child.js';
+import { launched } from '../sandbox/sandbox-child.js';
+import { answered, endGroup, groupOf } from './detached-child.js';
 import { HOLD, UPLINK } from './network-scripts.js';
+import { UPLINK_SOCKET } from './slirp-api.js';
 import { SlotFiles } from './slot-files.js';
 
 /** The name of slirp4netns' link. */
 export const UPLINK_NAME = 'tap0';
-/** The name of slirp4netns' socket in the folder. */
-export const UPLINK_SOCKET = 'uplink.sock';
 const LOCK_MS = 30_000;
 
 interface State {
@@ -55,7 +55,7 @@ export class RootlessProcesses {
     return this.#state !== null && this.#state.uplink !== null && (await isRunning(this.#state.uplink));
   }
 
-  /** Empties slirp4netns' log, to which it adds a line for each request. */
+  /** Empties the log, to which slirp4netns adds a line for each request. */
   async trimLog(): Promise<void> {
     await truncate(this.#log).catch(() => undefined);
   }
@@ -99,7 +99,10 @@ export class RootlessProcesses {
         await this.#killSandboxes();
         state = { holder: await this.#startHolder(), uplink: null };
         await this.#write(state);
-      } else await this.#killUplinks(state);
+      } else {
+        if (state.uplink !== null) await endGroup(state.uplink);
+        await this.#killStrays(state.holder.pid);
+      }
       this.#state = { ...state, uplink: await this.#startUplink(state.holder.pid) };
       await this.#write(this.#state);
       return true;
@@ -111,36 +114,35 @@ export class RootlessProcesses {
     return (await isRunning(state.holder)) && (await isRunning(state.uplink));
   }
 
-  async #startHolder(): Promise<ProcessIdentity> {
+  #startHolder(): Promise<ProcessIdentity> {
     const own = ['--user', '--map-root-user', '--net', '--mount', '--propagation', 'private'];
-    const args = [...own, '--', '/bin/sh', '-c', HOLD, 'network', this.#options.folder];
-    const child = this.#spawn('unshare', args, ['ignore', 'pipe', 'pipe']);
-    const identity = await identify(child);
-    await answered(child, 'unshare', () => errorText(child));
-    return identity;
+    return this.#start(['unshare', ...own, '--', '/bin/sh', '-c', HOLD, 'network', this.#options.folder], 'unshare');
   }
 
   async #startUplink(holder: number): Promise<ProcessIdentity & { args: string }> {
+    const { folder, uplink } = this.#options;
+    await rm(join(folder, UPLINK_SOCKET), { force: true });
+    // slirp4netns exits when descriptor 4 is closed by the holder's exit.
+    const fixed = ['--ready-fd=3', '--exit-fd=4', `--api-socket=${UPLINK_SOCKET}`, String(holder), UPLINK_NAME];
+    const started = await this.#start(['/bin/sh', '-c', UPLINK, 'network', ...uplink, ...fixed], 'slirp4netns');
+    return { ...started, args: uplink.join(' ') };
+  }
+
+  /** Starts a program that outlives this process. The program writes to descriptor 3 when it is ready. */
+  async #start([file = '', ...args]: readonly string[], name: string): Promise<ProcessIdentity> {
     await rm(this.#log, { force: true });
     const log = await open(this.#log, 'a', 0o600);
-    await rm(join(this.#options.folder, UPLINK_SOCKET), { force: true });
     try {
-      // slirp4netns writes to descriptor 3 when it is ready, and exits when descriptor 4 is closed by the holder's
-      // exit.
-      const fixed = ['--ready-fd=3', '--exit-fd=4', `--api-socket=${UPLINK_SOCKET}`, String(holder), UPLINK_NAME];
-      const args = ['-c', UPLINK, 'network', ...this.#options.uplink, ...fixed];
-      const child = this.#spawn('/bin/sh', args, ['ignore', log.fd, log.fd, 'pipe']);
-      const identity = await identify(child);
-      await answered(child, 'slirp4netns', () => readFile(this.#log, 'utf8'), 3);
-      return { ...identity, args: this.#options.uplink.join(' ') };
+      const env = { PATH: SYSTEM_PATH, LANG: 'C', [MARKER]: this.#mark };
+      const stdio: StdioOptions = ['ignore', log.fd, log.fd, 'pipe'];
+      const options = { cwd: this.#options.folder, env, stdio, detached: true };
+      const { child, pid, startedAt } = await launched(spawn(file, args, options));
+      child.unref();
+      await answered(child, name, this.#log);
+      return { pid, startedAt };
     } finally {
       await log.close();
     }
-  }
-
-  #spawn(file: string, args: string[], stdio: ('ignore' | 'pipe' | number)[]): ChildProcess {
-    const env = { PATH: SYSTEM_PATH, LANG: 'C', [MARKER]: this.#mark };
-    return spawn(file, args, { cwd: this.#options.folder, env, stdio, detached: true });
   }
 
   /** Value of `MARKER` in the environment of both processes. Sweeps of sandboxes spare processes with this value. */
@@ -154,11 +156,6 @@ export class RootlessProcesses {
 
   async #kill({ holder, uplink }: State): Promise<void> {
     for (const found of [holder, uplink]) if (found !== null) await endGroup(found);
-  }
-
-  async #killUplinks({ holder, uplink }: State): Promise<void> {
-    if (uplink !== null) await endGroup(uplink);
-    await this.#killStrays(holder.pid);
   }
 
   /**

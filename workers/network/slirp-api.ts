@@ -1,39 +1,35 @@
 import { open } from 'node:fs/promises';
 import { connect } from 'node:net';
+import { text } from 'node:stream/consumers';
 
 const ANSWER_MS = 5_000;
 
+/** The name of slirp4netns' socket in the folder. */
+export const UPLINK_SOCKET = 'uplink.sock';
+
 /** A port of the host that slirp4netns forwards. */
-export interface Forward {
+interface Forward {
   id: number;
-  address: string;
-  port: number;
   guestPort: number;
 }
-
-type Entries = { id: number; host_addr: string; host_port: number; guest_port: number }[];
 
 /** A client for slirp4netns' API, whose socket is in `folder`. */
 export class SlirpApi {
   readonly #folder: string;
-  readonly #socket: string;
 
-  constructor(folder: string, socket: string) {
+  constructor(folder: string) {
     this.#folder = folder;
-    this.#socket = socket;
   }
 
   async list(): Promise<Forward[]> {
-    const { entries } = await this.#ask<{ entries: Entries }>('list_hostfwd', {});
-    return entries.map(({ id, host_addr, host_port, guest_port }) => {
-      return { id, address: host_addr, port: host_port, guestPort: guest_port };
-    });
+    const { entries } = await this.#ask<{ entries: { id: number; guest_port: number }[] }>('list_hostfwd', {});
+    return entries.map(({ id, guest_port }) => ({ id, guestPort: guest_port }));
   }
 
-  /** Forwards a port. Rejects if another program listens on it. */
-  async add({ address, port, guestPort }: Omit<Forward, 'id'>, guestAddress: string): Promise<void> {
-    const host = { host_addr: address, host_port: port };
-    await this.#ask('add_hostfwd', { proto: 'tcp', ...host, guest_addr: guestAddress, guest_port: guestPort });
+  /** Forwards a port of the host to `guestPort` of a guest's address. Rejects if another program listens on it. */
+  async add(host: { address: string; port: number }, guestAddress: string, guestPort: number): Promise<void> {
+    const from = { host_addr: host.address, host_port: host.port };
+    await this.#ask('add_hostfwd', { proto: 'tcp', ...from, guest_addr: guestAddress, guest_port: guestPort });
   }
 
   async remove(id: number): Promise<void> {
@@ -45,11 +41,9 @@ export class SlirpApi {
     // begins with its descriptor in /proc.
     const folder = await open(this.#folder);
     try {
-      const text = await exchange(
-        `/proc/self/fd/${folder.fd}/${this.#socket}`,
-        JSON.stringify({ execute, arguments: args }),
-      );
-      const answer = JSON.parse(text) as { return?: T; error?: { desc?: string } };
+      const request = JSON.stringify({ execute, arguments: args });
+      const answered = await exchange(`/proc/self/fd/${folder.fd}/${UPLINK_SOCKET}`, request);
+      const answer = JSON.parse(answered) as { return?: T; error?: { desc?: string } };
       if (answer.error !== undefined) throw new Error(`slirp4netns: ${answer.error.desc}`);
       // slirp4netns 1.2 returns the result of `list_hostfwd` at the top level, not in `return`.
       return answer.return ?? (answer as T);
@@ -59,19 +53,13 @@ export class SlirpApi {
   }
 }
 
-function exchange(path: string, request: string): Promise<string> {
-  return new Promise((resolve, reject) => {
-    const socket = connect({ path, allowHalfOpen: true });
-    let answer = '';
-    socket.setEncoding('utf8').setTimeout(ANSWER_MS, () => socket.destroy(new Error('slirp4netns does not answer')));
-    socket.on('data', (chunk: string) => {
-      answer += chunk;
-    });
-    socket.once('end', () => {
-      socket.destroy();
-      resolve(answer);
-    });
-    socket.once('error', reject);
-    socket.end(request);
-  });
+async function exchange(path: string, request: string): Promise<string> {
+  const socket = connect({ path, allowHalfOpen: true });
+  socket.setTimeout(ANSWER_MS, () => socket.destroy(new Error('slirp4netns does not answer')));
+  socket.end(request);
+  try {
+    return await text(socket);
+  } finally {
+    socket.destroy();
+  }
 }

@@ -3,20 +3,13 @@ import { describeRuntime } from './model.js';
 import type { Attempt, ReplicaRow } from './rows.js';
 import { updateServiceHealth } from './store.js';
 
-interface CheckedService {
-  service_id: string;
-  deployment_id: string;
-  health_status: string;
-  runtime_detail: string;
-}
-
 /**
  * Records the time of checks that changed nothing, for many replicas in one statement. Locked rows are skipped: waiting
  * for them would delay the others, and their next check is recorded anyway. Also corrects a service's health summary
  * that does not match its replicas.
  */
 export async function recordChecks(db: Db, attempts: readonly Pick<Attempt, 'id' | 'restarts'>[]): Promise<void> {
-  const services = await rowsOf<CheckedService>(
+  const services = await rowsOf<Record<'service_id' | 'deployment_id' | 'health_status' | 'runtime_detail', string>>(
     db,
     `with found as (
        select r.id, r.service_id, r.deployment_id from replicas r

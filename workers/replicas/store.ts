@@ -166,26 +166,33 @@ interface Publication {
   frees?: number | null;
   /** True if the replica will be restarted. The restart is then recorded, because alerts count restarts. */
   restarts?: boolean;
+  /** The values that other columns must have. */
+  only?: Partial<ReplicaRow>;
 }
 
-/** Changes a replica and what depends on it, in one transaction. Does nothing if the attempt is no longer current. */
-async function change(
+/**
+ * Changes a replica and what depends on it, in one transaction. Does nothing and returns false if the attempt is no
+ * longer current.
+ */
+export async function change(
   db: Db,
   row: Attempt,
   from: ReplicaRow['state'][],
   publication: Publication,
   changes: (trx: Transaction) => Changes<ReplicaRow>,
-): Promise<void> {
-  await db.transaction(async (trx) => {
+): Promise<boolean> {
+  return db.transaction(async (trx) => {
     const updated = await trx<ReplicaRow>('replicas')
       .where({ id: row.id, restarts: row.restarts })
       .whereIn('state', from)
+      .where(publication.only ?? {})
       .update({ ...changes(trx), updated_at: trx.fn.now() });
-    if (updated === 0) return;
+    if (updated === 0) return false;
     if (row.run_id === null) await updateServiceHealth(trx, row, publication);
     if (publication.restarts) await trx('replica_restarts').insert({ service_id: row.service_id });
     if (publication.frees) await restPort(trx, row, publication.frees);
     if (!publication.quiet) await notifyHost(trx, row.host_id);
+    return true;
   });
 }
 

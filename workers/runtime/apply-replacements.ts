@@ -69,7 +69,7 @@ async function fits({ log }: Deps, row: ReplicaRow, hasRoom: (row: ReplicaRow) =
   }
 }
 
-async function apply({ db, config, logs }: Deps, action: ReplacementAction): Promise<void> {
+async function apply({ db, config, logs }: Deps, action: ReplacementAction): Promise<boolean> {
   const now = Date.now();
   const retryMs =
     action.type === 'abandon'
@@ -79,27 +79,22 @@ async function apply({ db, config, logs }: Deps, action: ReplacementAction): Pro
     if (action.type === 'drop') return;
     const { service_id: serviceId, deployment_id: deploymentId } = action.failing;
     const level = action.type === 'finish' ? ('info' as const) : ('warn' as const);
-    const lines = [
-      { level, message: replacementMessage(action, now, retryMs), timestamp: new Date(now).toISOString() },
-    ];
+    const message = replacementMessage(action, now, retryMs);
+    const lines = [{ level, message, timestamp: new Date(now).toISOString() }];
     await logs.append({ serviceId, deploymentId, source: 'system', lines }, trx);
   };
   switch (action.type) {
     case 'begin':
-      await beginReplacement(db, action.failing, log);
-      return;
+      return beginReplacement(db, action.failing, log);
     case 'restartInPlace': {
       const startAt = new Date(now + config.stopGraceSeconds * 1000 + STOP_SLACK_MS);
-      await restartInPlace(db, action.failing, startAt, log);
-      return;
+      return restartInPlace(db, action.failing, startAt, log);
     }
     case 'finish':
-      await finishReplacement(db, action.failing, action.successor, log);
-      return;
+      return finishReplacement(db, action.failing, action.successor, log);
     case 'abandon':
-      await abandonReplacement(db, action.failing, action.successor, new Date(now + retryMs), log);
-      return;
+      return abandonReplacement(db, action.failing, action.successor, new Date(now + retryMs), log);
     case 'drop':
-      await dropReplacement(db, action.successor);
+      return dropReplacement(db, action.successor);
   }
 }

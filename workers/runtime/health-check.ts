@@ -67,13 +67,7 @@ function noAnswer(answer: string): Health {
   return { healthy: false, kind: 'no-answer', answer };
 }
 
-function reasonOf(error: NodeJS.ErrnoException): string {
-  switch (error.code) {
-    case 'ECONNREFUSED':
-      return 'connection refused';
-    case 'ECONNRESET':
-      return 'the connection was closed without an answer';
-    default:
-      return error.message;
-  }
+function reasonOf({ code, message }: NodeJS.ErrnoException): string {
+  if (code === 'ECONNREFUSED') return 'connection refused';
+  return code === 'ECONNRESET' ? 'the connection was closed without an answer' : message;
 }

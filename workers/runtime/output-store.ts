@@ -1,11 +1,13 @@
-import { type Db, isRefusal, type Transaction } from '../../shared/core/database/database-client.js';
+import { isRefusal, type Transaction } from '../../shared/core/database/database-client.js';
 import type { LogLevel } from '../../shared/logs/model.js';
 import { leftOut } from '../logs/log-sink.js';
 import type { Masker } from '../masking/masker.js';
 import type { ReplicaRow } from '../replicas/rows.js';
-import type { RuntimeLogs } from './replica-runtime-deps.js';
+import type { ReplicaRuntimeDeps } from './replica-runtime-deps.js';
 
-export interface OutputStoreOptions<Mark> {
+type Deps = Pick<ReplicaRuntimeDeps, 'db' | 'logs'>;
+
+interface OutputStoreOptions<Mark> {
   /** The position in the output up to which it is stored in the log. */
   mark: Mark;
   masker: Masker;
@@ -18,12 +20,12 @@ export interface OutputStoreOptions<Mark> {
  * them, so that each line is stored exactly once, and another worker continues right after it.
  */
 export class OutputStore<Mark> {
-  readonly #deps: { db: Db; logs: RuntimeLogs };
+  readonly #deps: Deps;
   readonly #row: ReplicaRow;
   readonly #options: OutputStoreOptions<Mark>;
   #mark: Mark;
 
-  constructor(deps: { db: Db; logs: RuntimeLogs }, row: ReplicaRow, options: OutputStoreOptions<Mark>) {
+  constructor(deps: Deps, row: ReplicaRow, options: OutputStoreOptions<Mark>) {
     this.#deps = deps;
     this.#row = row;
     this.#options = options;

@@ -20,19 +20,11 @@ export interface ObservedHost {
   sweeping: boolean;
 }
 
-export interface ReconcilePlan {
-  sweep: boolean;
-  /** Ids of the controllers to drop, because their replicas are no longer in the database. */
-  drop: string[];
-  /** Ids of the replicas to reconcile, in the order of `rows`. */
-  reconcile: string[];
-}
-
-/** Decides what a supervisor does in one pass. `now` is in milliseconds since the epoch. */
-export function planPass(
-  { rows, controlled, busy, retries, sweptAt, sweeping }: ObservedHost,
-  now: number,
-): ReconcilePlan {
+/**
+ * Decides what a supervisor does in one pass. It drops the controllers of replicas that are no longer in the database,
+ * and reconciles replicas in the order of `rows`. `now` is in milliseconds since the epoch.
+ */
+export function planPass({ rows, controlled, busy, retries, sweptAt, sweeping }: ObservedHost, now: number) {
   const present = new Set(rows);
   return {
     sweep: !sweeping && now - sweptAt > SWEEP_MS,
@@ -45,16 +37,16 @@ export function planPass(
 export const SETTLED_POLL_MS = 10_000;
 
 /** Returns true if only a notification or a health check can change something about a replica. */
-export function isSettled(row: SettledRow): boolean {
+export function isSettled(
+  row: Pick<
+    ReplicaRow,
+    'state' | 'desired' | 'to_freeze' | 'run_id' | 'replaces' | 'replace_at' | 'failing_since' | 'paused_until'
+  >,
+): boolean {
   const { state, desired, to_freeze, run_id, replaces, replace_at, failing_since, paused_until } = row;
   const isUnderWay = [run_id, replaces, replace_at, failing_since, paused_until].some((value) => value !== null);
   return state === 'ready' && desired === 'running' && !to_freeze && !isUnderWay;
 }
-
-type SettledRow = Pick<
-  ReplicaRow,
-  'state' | 'desired' | 'to_freeze' | 'run_id' | 'replaces' | 'replace_at' | 'failing_since' | 'paused_until'
->;
 
 /** Returns the delay before the next reconciliation after consecutive failures, in milliseconds. */
 export function retryDelayMs(failures: number): number {

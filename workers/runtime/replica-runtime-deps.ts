@@ -2,7 +2,7 @@ import type { Config } from '../../shared/core/config.js';
 import type { Db, Transaction } from '../../shared/core/database/database-client.js';
 import type { Listener } from '../../shared/core/database/listener.js';
 import type { Logger } from '../../shared/core/log.js';
-import type { LogLine } from '../../shared/logs/model.js';
+import type { NewLogBatch } from '../logs/batch-store.js';
 import type { CheckRecorder } from './check-recorder.js';
 import type { ReleaseSpec } from './runtime-driver.js';
 
@@ -31,20 +31,7 @@ export interface ReplicaRuntimeDeps {
    * Loads a release from its deployment's snapshot; with a run's id, as that run uses it. Called when a replica starts.
    */
   loadRelease: (deploymentId: string, runId: string | null) => Promise<ReleaseSpec>;
-  logs: RuntimeLogs;
+  /** Stores output in a transaction that also records how far it was read, so that each line is stored exactly once. */
+  logs: { append(batch: NewLogBatch & { deploymentId: string }, trx: Transaction): Promise<void> };
   checks: Pick<CheckRecorder, 'add'>;
-}
-
-/** Stores output in a transaction that also records how far it was read, so that each line is stored exactly once. */
-export interface RuntimeLogs {
-  append(
-    batch: {
-      serviceId: string;
-      deploymentId: string;
-      runId?: string | null;
-      source: 'runtime' | 'system';
-      lines: LogLine[];
-    },
-    trx: Transaction,
-  ): Promise<void>;
 }

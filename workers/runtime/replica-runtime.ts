@@ -169,21 +169,11 @@ export class ReplicaRuntime implements RuntimeDriver {
     for (;;) {
       const rows = (await this.#running(spec.deploymentId)).filter((row) => row.generation === generation);
       const outcome = rolloutOutcome(rows, count, Date.now() >= deadline);
-      switch (outcome.type) {
-        case 'ready':
-          return generation;
-        case 'stopped':
-          throw new ReleaseError('the release was stopped while it was starting');
-        case 'failed':
-          throw new ReleaseError(await explainExit(this.#host, spec, outcome.row));
-        case 'late':
-          throw new ReleaseError(await explainSilence(this.#host, config, spec, rows));
-        case 'incomplete':
-          await wantReplicas(db, release, count, false);
-          break;
-        case 'pending':
-          break;
-      }
+      if (outcome.type === 'ready') return generation;
+      if (outcome.type === 'stopped') throw new ReleaseError('the release was stopped while it was starting');
+      if (outcome.type === 'failed') throw new ReleaseError(await explainExit(this.#host, spec, outcome.row));
+      if (outcome.type === 'late') throw new ReleaseError(await explainSilence(this.#host, config, spec, rows));
+      if (outcome.type === 'incomplete') await wantReplicas(db, release, count, false);
       await replicaChange(this.#deps.listener, Math.min(POLL_MS, deadline - Date.now()), signal);
     }
   }

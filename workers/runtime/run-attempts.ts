@@ -22,7 +22,8 @@ export async function runAttempt(
 ): Promise<AttemptOutcome> {
   signal.throwIfAborted();
   const { db, listener, hostId, config } = deps;
-  if (hasVolumes) await notHeld(deps, serviceId, signal);
+  // Wait until no operation holds the service's volumes. A restore holds them, or a backup that pauses the service.
+  while (hasVolumes && (await isHeld(db, serviceId))) await replicaChange(listener, POLL_MS, signal);
   const place = hasVolumes ? ((await settleVolumes(db, serviceId, hostId)) ?? hostId) : hostId;
   await wantAttempt(db, { runId, runNumber, attempt, serviceId, deploymentId, hostId: place });
   const startMs = config.releaseTimeoutSeconds * 1000;
@@ -34,11 +35,6 @@ export async function runAttempt(
     }
     await replicaChange(listener, Math.min(RUN_POLL_MS, progress.nextMs), signal);
   }
-}
-
-/** Waits until no operation holds the service's volumes. A restore holds them, or a backup that pauses the service. */
-async function notHeld({ db, listener }: Deps, serviceId: string, signal: AbortSignal): Promise<void> {
-  while (await isHeld(db, serviceId)) await replicaChange(listener, POLL_MS, signal);
 }
 
 /** Implements `RuntimeDriver.stopRun`. */

@@ -40,16 +40,11 @@ export async function recordSamples(db: Db, samples: readonly ReplicaSample[]): 
   await rowsOf(
     db,
     `insert into replica_samples (replica_id, service_id, attempt, cpu, memory)
-     select * from unnest(?::uuid[], ?::uuid[], ?::integer[], ?::real[], ?::real[])
+     select "replicaId", "serviceId", attempt, cpu, memory
+       from json_to_recordset(?) as s ("replicaId" uuid, "serviceId" uuid, attempt integer, cpu real, memory real)
      on conflict (replica_id) do update
        set attempt = excluded.attempt, cpu = excluded.cpu, memory = excluded.memory, sampled_at = now()`,
-    [
-      sorted.map((sample) => sample.replicaId),
-      sorted.map((sample) => sample.serviceId),
-      sorted.map((sample) => sample.attempt),
-      sorted.map((sample) => sample.cpu),
-      sorted.map((sample) => sample.memory),
-    ],
+    [JSON.stringify(sorted)],
   );
 }
 

@@ -19,17 +19,8 @@ export const CAPABILITIES: Readonly<Record<ContainerKind, readonly string[]>> = 
   imageTools: [...OF_IMAGES, 'CAP_SYS_ADMIN'],
 };
 
-/** The capability sets of a process, in the format of the OCI runtime specification. */
-export interface Capabilities {
-  bounding: readonly string[];
-  effective: readonly string[];
-  inheritable: readonly string[];
-  permitted: readonly string[];
-  ambient: readonly string[];
-}
-
-/** Returns the capability sets for the processes of this kind of container. */
-export function capabilitiesOf(kind: ContainerKind): Capabilities {
+/** Returns the capability sets of this kind of container in the format of the OCI specification. */
+export function capabilitiesOf(kind: ContainerKind) {
   const names = CAPABILITIES[kind];
   return { bounding: names, effective: names, inheritable: [], permitted: names, ambient: [] };
 }

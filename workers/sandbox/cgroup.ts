@@ -168,8 +168,7 @@ export function quotaOf(cpu: number): number {
 
 /** Returns true if the OOM killer has killed a process of the cgroup. */
 export async function ranOutOfMemory(cgroup: Cgroup): Promise<boolean> {
-  const text = await readFile(cgroup.oomFile, 'utf8');
-  return Number(/^oom_kill (\d+)$/m.exec(text)?.[1] ?? 0) > 0;
+  return figureOf(await readFile(cgroup.oomFile, 'utf8'), 'oom_kill') > 0;
 }
 
 /** Returns the pids in a sandbox's cgroup and the cgroups below it; empty if it has none. */
@@ -189,15 +188,11 @@ async function groupsIn(folder: string): Promise<string[]> {
   return entries.filter((entry) => entry.isDirectory()).map(({ name }) => join(folder, name));
 }
 
-/** A cgroup below a sandbox's cgroup, for a program that was started in the sandbox later. */
-export interface InnerCgroup {
-  folder: string;
-  /** The value for the option `--cgroup` of `runc exec`. */
-  option: string;
-}
-
-/** Creates a cgroup below a sandbox's cgroup, whose limits apply to it too. Rejects if the sandbox has ended. */
-export async function makeInnerCgroup(roots: CgroupRoots, id: string, name: string): Promise<InnerCgroup> {
+/**
+ * Creates a cgroup below a sandbox's cgroup, whose limits apply to it too. Rejects if the sandbox has ended. In the
+ * result, `option` is the value for the option `--cgroup` of `runc exec`.
+ */
+export async function makeInnerCgroup(roots: CgroupRoots, id: string, name: string) {
   const folder = join(roots.memory, id, name);
   await mkdir(folder);
   return { folder, option: roots.version === 1 ? `memory:${name}` : name };

@@ -1,7 +1,7 @@
 import { release } from 'node:os';
 import { join } from 'node:path';
 import type { ImageProcess } from '../../shared/images/model.js';
-import { type Capabilities, type ContainerKind, capabilitiesOf } from './capabilities.js';
+import { type ContainerKind, capabilitiesOf } from './capabilities.js';
 import { CPU_PERIOD_US, quotaOf } from './cgroup.js';
 import { hostMounts, imageMounts, maskedPaths } from './container-mounts.js';
 import { MARKER } from './process-table.js';
@@ -14,14 +14,12 @@ import {
   type HostedCommand,
   INIT_PATH,
   MAPPED_ROOT,
-  type Mount,
   NOT_OWNED,
   type Plan,
   resourceLimits,
   USUAL_PATH,
   VARIABLES_PATH,
 } from './sandbox-plan.js';
-import type { Seccomp } from './seccomp.js';
 import { IMAGE_USERS } from './service-users.js';
 
 /** A high OOM score: if the host's memory runs out, the kernel kills hosted code before the platform. */
@@ -33,58 +31,12 @@ const OOM_SCORE = 500;
  */
 const OF_SHELLS = ['IFS', 'UID', 'EUID', 'PPID', 'OPTIND', 'SHELLOPTS', 'BASHOPTS', 'BASH_VERSINFO'];
 
-interface IdMapping {
-  containerID: number;
-  hostID: number;
-  size: number;
-}
-
-interface Hook {
-  path: string;
-  args: string[];
-  env: string[];
-}
-
-/** The parts of the OCI runtime specification's `config.json` that are used here. */
-export interface ContainerConfig {
-  ociVersion: string;
-  root: { path: string; readonly: boolean };
-  process: {
-    terminal: boolean;
-    user: { uid: number; gid: number; additionalGids?: number[] };
-    cwd: string;
-    args: string[];
-    env: string[];
-    capabilities: Capabilities;
-    noNewPrivileges: boolean;
-    oomScoreAdj: number;
-    rlimits: { type: string; hard: number; soft: number }[];
-  };
-  mounts: Mount[];
-  hooks: { createContainer: Hook[] };
-  linux: {
-    namespaces: { type: string }[];
-    uidMappings?: IdMapping[];
-    gidMappings?: IdMapping[];
-    cgroupsPath?: string;
-    resources?: object;
-    seccomp?: Seccomp;
-    maskedPaths: string[];
-    readonlyPaths: string[];
-  };
-}
-
 /**
- * Returns the configuration of a container. Throws if a variable's name or value cannot be passed. If `plan.mapped` is
- * null, the container uses the host's own file system, without privileges; otherwise it uses the root file system and
- * the users that `plan.mapped` describes. It joins the network of the process that starts it.
+ * Returns the OCI configuration of a container. Throws if a variable's name or value cannot be passed. If `plan.mapped`
+ * is null, the container uses the host's own file system, without privileges. Otherwise it uses the root file system
+ * and the users that `plan.mapped` describes. It joins the network of the process that starts it.
  */
-export function containerConfig(
-  host: ContainedHost,
-  plan: Plan,
-  { cwd, env, command }: HostedCommand,
-  id: string,
-): ContainerConfig {
+export function containerConfig(host: ContainedHost, plan: Plan, { cwd, env, command }: HostedCommand, id: string) {
   const { oci, cgroups } = host;
   const { mapped } = plan;
   const kind = kindOf(host, plan);
@@ -140,21 +92,21 @@ function countedOf(kind: ContainerKind): 'container' | 'service' | 'all' {
   return major > 5 || (major === 5 && minor >= 14) ? 'container' : 'all';
 }
 
-function usersOf({ level }: Host, { mapped, network, uid }: Plan): IdMapping | null {
+function usersOf({ level }: Host, { mapped, network, uid }: Plan) {
   if (mapped !== null) return { containerID: 0, hostID: mapped.firstUser, size: IMAGE_USERS };
   if (level !== 'rootless') return null;
   // A container with a network is created in the network's user namespace, where the platform's user has the ID 0.
   return { containerID: 0, hostID: network ? 0 : uid, size: 1 };
 }
 
-function userOf({ uid, mapped }: Plan, kind: ContainerKind): ContainerConfig['process']['user'] {
+function userOf({ uid, mapped }: Plan, kind: ContainerKind) {
   if (kind === 'command') return { uid, gid: uid };
   if (!mapped?.process) return { uid: 0, gid: 0 };
   return userOfImage(mapped.process.user);
 }
 
 /** Returns the user of an image's process in the format of the OCI runtime specification. */
-export function userOfImage({ uid, gid, groups }: ImageProcess['user']): ContainerConfig['process']['user'] {
+export function userOfImage({ uid, gid, groups }: ImageProcess['user']) {
   return { uid, gid, additionalGids: groups };
 }
 
@@ -190,7 +142,7 @@ function resourcesOf({ level, oci }: ContainedHost, { limits }: Plan): object {
   };
 }
 
-function hooksOf({ oci }: ContainedHost, { image, uid, volumes }: Plan, kind: ContainerKind): Hook[] {
+function hooksOf({ oci }: ContainedHost, { image, uid, volumes }: Plan, kind: ContainerKind) {
   if (kind === 'rootless') {
     // Limits the container to one user namespace, in which the command runs. The command can create no other.
     const limit = 'echo 1 >"$1/proc/sys/user/max_user_namespaces"';
@@ -206,6 +158,6 @@ function hooksOf({ oci }: ContainedHost, { image, uid, volumes }: Plan, kind: Co
   return [hook('/usr/bin/find', ['find', join(oci.rootfs, APP_PATH), ...own, '(', ...pruned, ')', '-prune'])];
 }
 
-function hook(path: string, args: string[]): Hook {
+function hook(path: string, args: string[]) {
   return { path, args, env: ['PATH=/usr/sbin:/usr/bin:/sbin:/bin'] };
 }

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { beginningOf } from '../../shared/core/beginning-of.js';
 import { exists, unlessAbsent } from '../../shared/core/exists.js';
 import { capabilitiesOf } from './capabilities.js';
-import { type InnerCgroup, makeInnerCgroup } from './cgroup.js';
+import { makeInnerCgroup } from './cgroup.js';
 import { deferred, userOfImage } from './container-config.js';
 import { tieGuard } from './entry-guard.js';
 import { OWN_MOUNTS, stateOf } from './launch-container.js';
@@ -32,11 +32,6 @@ interface Entered {
   scratch: string;
   /** Arguments to put before the runtime so that it joins the container's network. */
   network: readonly string[];
-}
-
-interface CommandFacts {
-  cwd: string;
-  env: Record<string, string>;
 }
 
 /** Prepares to start a program in the sandbox of a running command. Rejects if the command has ended. */
@@ -78,22 +73,13 @@ async function enterContainer(
     cgroup: group?.folder ?? null,
     network: isRootless ? network : [],
   });
+  const mounts = isRootless ? [] : OWN_MOUNTS;
   const pidFile = `${file}.pid`;
   const files = ['--process', '/proc/self/fd/3', '--pid-file', pidFile];
-  const exec = ['--root', stateOf(scratch), 'exec', ...files, ...cgroupOption(group), id];
+  const inGroup = group === null ? [] : ['--cgroup', group.option];
+  const exec = ['--root', stateOf(scratch), 'exec', ...files, ...inGroup, id];
   return {
-    argv: [
-      ...network,
-      ...guard.tie,
-      ...(isRootless ? [] : OWN_MOUNTS),
-      '/bin/sh',
-      '-c',
-      OPEN_AND_REMOVE,
-      'entry',
-      file,
-      runtime,
-      ...exec,
-    ],
+    argv: [...network, ...guard.tie, ...mounts, '/bin/sh', '-c', OPEN_AND_REMOVE, 'entry', file, runtime, ...exec],
     env: { PATH: USUAL_PATH.join(':') },
     async isRunning() {
       const own = await unlessAbsent(readFile(pidFile, 'utf8'));
@@ -143,31 +129,23 @@ async function limitsOf(pid: number): Promise<{ type: string; soft: number; hard
   });
 }
 
-function cgroupOption(group: InnerCgroup | null): string[] {
-  return group === null ? [] : ['--cgroup', group.option];
-}
-
 /** Does what `enterSandbox` does at level `none`, where commands are plain processes without isolation. */
 async function enterPlain(host: Host, { process, network }: Entered, command: EntryCommand): Promise<Entry> {
   const { cwd, env } = await commandFacts(process.pid);
   const { uid } = await usersOfProcess(process.pid);
   const user = isRoot() ? withoutPrivileges(host, uid) : [];
   const guard = await tieGuard({ mark: markOf(command.name), cgroup: null, network: [] });
+  const inFolder = ['/bin/sh', '-c', 'cd -- "$0" && exec "$@"', cwd];
   const given = deferred({ ...env, ...command.env }).map((text) => /^([^=]*)=(.*)$/s.exec(text)?.slice(1) ?? []);
   return {
     // The application's variables, such as PATH and LD_PRELOAD, could influence the programs that run as root. So
     // `VARIABLES` sets them after these programs.
-    argv: [...network, ...user, '/bin/sh', '-c', VARIABLES, 'sh', ...inFolder(cwd), ...command.args],
+    argv: [...network, ...user, '/bin/sh', '-c', VARIABLES, 'sh', ...inFolder, ...command.args],
     env: { ...Object.fromEntries(given), [ENTRY_MARK]: command.name },
     // Always true: the program is a child process of the caller, so Node.js already reports its exit to the caller.
     isRunning: () => Promise.resolve(true),
     end: () => guard.end(),
   };
-}
-
-/** Returns arguments to put before a command to start it in this folder. */
-function inFolder(folder: string): string[] {
-  return ['/bin/sh', '-c', 'cd -- "$0" && exec "$@"', folder];
 }
 
 function markOf(name: string): string {
@@ -181,7 +159,7 @@ async function usersOfProcess(pid: number): Promise<{ uid: number; gid: number }
   return { uid: first('Uid'), gid: first('Gid') };
 }
 
-async function commandFacts(pid: number): Promise<CommandFacts> {
+async function commandFacts(pid: number) {
   const [environ, arguments_] = await Promise.all(
     ['environ', 'cmdline'].map((name) => beginningOf(`/proc/${pid}/${name}`, MAX_PROCESS_BYTES)),
   );
@@ -195,7 +173,7 @@ const DEFERRED = 'RANVIER_ENV_';
  * `environ` and each argument in `cmdline` ends with NUL. A process that was started from an image has no such init;
  * its working folder is taken to be the root.
  */
-export function factsOf(environ: string, commandLine: string): CommandFacts {
+export function factsOf(environ: string, commandLine: string) {
   const words = commandLine.split('\0');
   const init = words.findIndex((word) => word === INIT_PATH || word.endsWith('/containers/init'));
   const env: Record<string, string> = {};

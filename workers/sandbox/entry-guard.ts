@@ -1,5 +1,4 @@
-import { once } from 'node:events';
-import { spawnOwn } from './own-child.js';
+import { startGuard } from './own-child.js';
 import { MAX_PROCESS_BYTES } from './process-table.js';
 
 /**
@@ -39,12 +38,6 @@ done
 [ -z "$2" ] || rmdir "$2" 2>/dev/null
 `;
 
-export interface EntryGuard {
-  /** Arguments to put before a program so that the guard also kills it and everything it starts. */
-  tie: readonly string[];
-  end(): Promise<void>;
-}
-
 interface GuardedBy {
   /** An environment variable (`name=value`) of the processes to kill. They can remove it from their environment. */
   mark: string;
@@ -60,22 +53,13 @@ interface GuardedBy {
 /**
  * Starts a guard process for a program that is started in a running sandbox. The guard kills the program and everything
  * that it has started when `end` is called or when this process dies. In a rootless container without a cgroup, the
- * guard finds the processes by a UTS namespace, because they could change their environment.
+ * guard finds the processes by a UTS namespace, because they could change their environment. `tie` are the arguments to
+ * put before the program.
  */
-export async function tieGuard({ mark, cgroup, network }: GuardedBy): Promise<EntryGuard> {
+export async function tieGuard({ mark, cgroup, network }: GuardedBy) {
   const hasNamespace = cgroup === null && network.length > 0;
   const own = hasNamespace ? [...network, 'unshare', '--uts'] : [];
   const program = ['/bin/sh', '-c', GUARD, 'guard', mark, cgroup ?? '', hasNamespace ? 'namespace' : 'marks'];
-  const child = spawnOwn([...own, ...program], '', ['pipe', 'pipe', 'ignore']);
-  const ended = once(child, 'exit');
-  ended.catch(() => undefined);
-  child.stdin?.on('error', () => undefined);
-  if (hasNamespace && child.stdout !== null) await Promise.race([once(child.stdout, 'data'), ended]);
-  return {
-    tie: hasNamespace ? ['nsenter', `--uts=/proc/${child.pid}/ns/uts`, '--'] : [],
-    async end() {
-      child.stdin?.end();
-      await ended;
-    },
-  };
+  const { pid, end } = await startGuard([...own, ...program], hasNamespace);
+  return { tie: hasNamespace ? ['nsenter', `--uts=/proc/${pid}/ns/uts`, '--'] : [], end };
 }

@@ -1,4 +1,4 @@
-import { type FileHandle, open, readdir } from 'node:fs/promises';
+import { open, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { v7 } from 'uuid';
 import { errorMessage } from '../../shared/core/error-registry.js';
@@ -46,7 +46,7 @@ import type {
   SandboxSpec,
   StartedProcess,
 } from './sandbox.js';
-import { type Launched, outcomeOf, runChild } from './sandbox-child.js';
+import { outcomeOf, runChild } from './sandbox-child.js';
 import { APP_PATH, OPEN_FILES, withoutPrivileges } from './sandbox-plan.js';
 import { isSandboxId, SandboxProcesses } from './sandbox-processes.js';
 import { copiedImage, ownerOf } from './scratch-folder.js';
@@ -152,7 +152,12 @@ export class HostSandbox implements Sandbox {
     const prepared = await this.#prepare(spec, false);
     const output = await open(options.logFile, 'a', 0o600);
     try {
-      const { child, pid, startedAt, exited } = await this.#launch(spec.id, prepared, output, options.exitFile);
+      const container = this.#containerOf(spec.id, prepared);
+      const { exitFile } = options;
+      const { child, pid, startedAt, exited } =
+        container === null
+          ? await startPlain(this.#plainOf(prepared), { output, exitFile })
+          : await startContainer(container, { output, exitFile, oomFile: prepared.cgroup?.oomFile ?? null });
       void exited.then(() => options.onExit?.());
       child.unref();
       const { network } = prepared.plan;
@@ -320,12 +325,6 @@ export class HostSandbox implements Sandbox {
     if (this.#filled.has(id)) return { reason: 'disk' };
     if (cut !== null) return { reason: cut };
     return outcomeOf(code, prepared.cgroup);
-  }
-
-  #launch(id: string, prepared: Prepared, output: FileHandle, exitFile: string): Promise<Launched> {
-    const container = this.#containerOf(id, prepared);
-    if (container === null) return startPlain(this.#plainOf(prepared), { output, exitFile });
-    return startContainer(container, { output, exitFile, oomFile: prepared.cgroup?.oomFile ?? null });
   }
 
   #containerOf(id: string, { plan, command }: Prepared): Container | null {

@@ -1,3 +1,4 @@
+import ipaddr from 'ipaddr.js';
 import { beginningOf } from '../../shared/core/beginning-of.js';
 
 /** A listening TCP socket. */
@@ -45,13 +46,7 @@ export function parseSockets(text: string): ListedSocket[] {
 
 /** Parses a hexadecimal address. The kernel prints each 32-bit word in the machine's byte order, little-endian. */
 function addressOf(hex: string): string {
-  const bytes = (hex.match(/.{8}/g) ?? []).flatMap((word) => (word.match(/../g) ?? []).reverse());
-  const numbers = bytes.map((byte) => Number.parseInt(byte, 16));
-  if (numbers.length === 4) return numbers.join('.');
-  const isMapped = numbers.slice(0, 10).every((byte) => byte === 0) && numbers[10] === 255 && numbers[11] === 255;
-  if (isMapped) return numbers.slice(12).join('.');
-  if (numbers.every((byte) => byte === 0)) return '::';
-  if (numbers.slice(0, 15).every((byte) => byte === 0) && numbers[15] === 1) return '::1';
-  const words = [0, 2, 4, 6, 8, 10, 12, 14].map((i) => ((numbers[i] ?? 0) * 256 + (numbers[i + 1] ?? 0)).toString(16));
-  return words.join(':');
+  const bytes = (hex.match(/.{8}/g) ?? []).flatMap((word) => [...Buffer.from(word, 'hex').reverse()]);
+  // `process` converts IPv4 addresses that are mapped to IPv6.
+  return ipaddr.process(ipaddr.fromByteArray(bytes).toString()).toString();
 }

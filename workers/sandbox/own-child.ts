@@ -1,4 +1,6 @@
 import { type ChildProcess, type ChildProcessWithoutNullStreams, type StdioOptions, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import type { Readable } from 'node:stream';
 import { MARKER } from './process-table.js';
 import type { Entry } from './sandbox.js';
 import { USUAL_PATH } from './sandbox-plan.js';
@@ -19,6 +21,25 @@ export function spawnOwn(
   const [file = '', ...args] = argv;
   const env = { ...RUNTIME_ENVIRONMENT, [MARKER]: marker, ...more };
   return spawn(file, args, { cwd: '/', env, stdio, detached: true });
+}
+
+/**
+ * Starts a guard: a program that does its work when its standard input is closed. That is when `end` is called or this
+ * process dies. With `untilReady`, waits for the line that the guard prints when it is ready.
+ */
+export async function startGuard(argv: readonly string[], untilReady: boolean) {
+  const child = spawnOwn(argv, '', ['pipe', 'pipe', 'ignore']);
+  const ended = once(child, 'exit');
+  ended.catch(() => undefined);
+  child.stdin?.on('error', () => undefined);
+  if (untilReady) await Promise.race([once(child.stdout as Readable, 'data'), ended]);
+  return {
+    pid: child.pid,
+    async end() {
+      child.stdin?.end();
+      await ended;
+    },
+  };
 }
 
 /** Starts a program in a running sandbox, with pipes for its standard input and output. */

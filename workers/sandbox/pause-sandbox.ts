@@ -1,9 +1,7 @@
-import { once } from 'node:events';
 import { join } from 'node:path';
-import type { Readable } from 'node:stream';
 import { exists } from '../../shared/core/exists.js';
 import type { CgroupRoots } from './cgroup.js';
-import { spawnOwn } from './own-child.js';
+import { startGuard } from './own-child.js';
 import type { PausedSandbox } from './sandbox.js';
 
 /**
@@ -50,17 +48,8 @@ if [ -n "$2" ]; then echo "$4" > "$2"; else kill -s CONT $(pids "$1") 2>/dev/nul
 export async function pauseSandbox(cgroups: CgroupRoots | null, id: string, mark: string): Promise<PausedSandbox> {
   const group = cgroups === null ? null : await freezerOf(cgroups, id);
   const words = group === null ? [''] : [group.file, group.pause, group.resume, group.state, group.line];
-  const child = spawnOwn(['/bin/sh', '-c', GUARD, 'guard', mark, ...words], '', ['pipe', 'pipe', 'ignore']);
-  const ended = once(child, 'exit');
-  ended.catch(() => undefined);
-  child.stdin?.on('error', () => undefined);
-  await Promise.race([once(child.stdout as Readable, 'data'), ended]);
-  return {
-    async resume() {
-      child.stdin?.end();
-      await ended;
-    },
-  };
+  const { end } = await startGuard(['/bin/sh', '-c', GUARD, 'guard', mark, ...words], true);
+  return { resume: end };
 }
 
 interface Freezer {

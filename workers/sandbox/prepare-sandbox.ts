@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { Logger } from '../../shared/core/log.js';
 import { identityOf } from '../../shared/core/process-identity.js';
 import type { HostNetwork } from '../network/host-network.js';
-import type { Attachment, NetworkSpec } from '../network/network-model.js';
+import type { NetworkSpec } from '../network/network-model.js';
 import { type Cgroup, prepareCgroup } from './cgroup.js';
 import { guardPorts, type PortRange } from './port-guard.js';
 import { MARKER } from './process-table.js';
@@ -12,8 +12,8 @@ import {
   APP_PATH,
   HOME_PATH,
   type Host,
-  type HostedCommand,
   joinBelow,
+  type Place,
   type Plan,
   searchPath,
   USUAL_PATH,
@@ -32,21 +32,9 @@ export interface SandboxPlace {
   guardedPorts: PortRange | null;
 }
 
-/** A sandbox that is prepared but not started. */
-export interface Prepared {
-  plan: Plan;
+/** What is made of a sandbox before its command is known. */
+export interface Made extends Place {
   cgroup: Cgroup | null;
-  command: HostedCommand;
-}
-
-/** The folders, the cgroup and the network of a sandbox. Its command may not be known yet. */
-export interface Made {
-  scratch: string;
-  uid: number;
-  directory: string;
-  image: string | null;
-  cgroup: Cgroup | null;
-  network: Attachment | null;
 }
 
 /** Returns the parent folder of all sandboxes' private folders. */
@@ -75,44 +63,32 @@ export async function makeSandbox(
   return { scratch, uid, ...made.value, network: joined.value };
 }
 
-/**
- * Returns the plan and the command of a prepared sandbox. All its processes will have `marker` in their environment.
- */
+/** Returns the plan and the command of a sandbox. All its processes will have `marker` in their environment. */
 export function prepareCommand(
   { host }: SandboxPlace,
   spec: SandboxSpec,
-  { scratch, uid, directory, image, cgroup, network }: Made,
+  { cgroup, ...place }: Made,
   { marker, tied }: { marker: string; tied: boolean },
-): Prepared {
+) {
   const inside = host.oci !== null;
-  const { process } = spec;
-  const env =
+  const { process, command, limits, writable = [], volumes = [], tools = [] } = spec;
+  const usual: Record<string, string> =
     process !== undefined
-      ? { PATH: USUAL_PATH.join(':'), ...spec.env, [MARKER]: marker }
+      ? { PATH: USUAL_PATH.join(':') }
       : {
-          PATH: searchPath(host, spec.tools),
-          HOME: inside ? HOME_PATH : join(scratch, 'home'),
-          TMPDIR: inside ? '/tmp' : join(scratch, 'tmp'),
-          ...spec.env,
-          [MARKER]: marker,
+          PATH: searchPath(host, tools),
+          HOME: inside ? HOME_PATH : join(place.scratch, 'home'),
+          TMPDIR: inside ? '/tmp' : join(place.scratch, 'tmp'),
         };
-  const cwd = joinBelow(process !== undefined ? '/' : inside ? APP_PATH : directory, spec.cwd);
-  const plan: Plan = {
-    marker,
-    uid,
-    directory,
-    image,
-    scratch,
-    writable: spec.writable ?? [],
-    volumes: spec.volumes ?? [],
-    tools: spec.tools ?? [],
-    limits: spec.limits,
-    tied,
-    network,
-    mapped: isMapped(spec) ? { firstUser: firstImageUser(), process: process ?? null } : null,
-  };
-  return { plan, cgroup, command: { cwd, env, command: spec.command } };
+  const env = { ...usual, ...spec.env, [MARKER]: marker };
+  const cwd = joinBelow(process !== undefined ? '/' : inside ? APP_PATH : place.directory, spec.cwd);
+  const mapped = isMapped(spec) ? { firstUser: firstImageUser(), process: process ?? null } : null;
+  const plan: Plan = { ...place, marker, writable, volumes, tools, limits, tied, mapped };
+  return { plan, cgroup, command: { cwd, env, command } };
 }
+
+/** A sandbox that is prepared but not started. */
+export type Prepared = ReturnType<typeof prepareCommand>;
 
 function isMapped({ process, imageTools }: Pick<SandboxSpec, 'process' | 'imageTools'>): boolean {
   return process !== undefined || imageTools === true;

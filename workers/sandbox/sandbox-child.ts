@@ -71,9 +71,7 @@ async function deliver(
 ): Promise<void> {
   const splitter = new LineSplitter(cutter);
   const pass = async (lines: string[]) => {
-    for (const line of lines) {
-      await onLine(line, name);
-    }
+    for (const line of lines) await onLine(line, name);
   };
   for await (const chunk of stream ?? []) await pass(splitter.push(chunk as Buffer));
   await pass(splitter.end());

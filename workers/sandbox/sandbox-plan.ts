@@ -3,7 +3,7 @@ import type { ImageProcess } from '../../shared/images/model.js';
 import type { Attachment } from '../network/network-model.js';
 import type { ContainerKind } from './capabilities.js';
 import type { CgroupRoots } from './cgroup.js';
-import type { SandboxLevel, SandboxLimits, SandboxVolume } from './sandbox.js';
+import type { SandboxLevel, SandboxLimits, SandboxSpec, SandboxVolume } from './sandbox.js';
 import type { Seccomp } from './seccomp.js';
 
 /**
@@ -87,22 +87,26 @@ export interface Host {
   cgroups: CgroupRoots | null;
 }
 
-/** One sandbox with all its paths. */
-export interface Plan {
-  marker: string;
+/** The folders and the network of a sandbox. Its command may not be known yet. */
+export interface Place {
   /** The Linux user ID, on the host, that owns the command's files and, except in an image, runs the command. */
   uid: number;
   directory: string;
   image: string | null;
   /** This sandbox's private folder, with `home`, `tmp`, `passwd` and `group`. */
   scratch: string;
+  network?: Attachment | null;
+}
+
+/** One sandbox with all its paths. */
+export interface Plan extends Place {
+  marker: string;
   writable: string[];
   volumes: readonly SandboxVolume[];
   tools: readonly string[];
   limits: SandboxLimits;
   /** True if the sandbox must not outlive the worker. */
   tied: boolean;
-  network?: Attachment | null;
   /** The root and users of the container; null if it uses the host's. */
   mapped: MappedRoot | null;
 }
@@ -126,11 +130,7 @@ export interface Mount {
 }
 
 /** A hosted command: its folder, its environment and its command line. */
-export interface HostedCommand {
-  cwd: string;
-  env: Readonly<Record<string, string>>;
-  command: string;
-}
+export type HostedCommand = Pick<SandboxSpec, 'cwd' | 'env' | 'command'>;
 
 /**
  * Returns the folders to hide: those of `HIDE_CANDIDATES` that exist, and `own`. The outermost come first, none is

@@ -3,18 +3,13 @@ import { dirname, join } from 'node:path';
 import type { Logger } from '../../shared/core/log.js';
 import { runLimited } from '../../shared/core/run-limited.js';
 import { discardTree } from '../core/remove-folders.js';
-import type { DetachedProcess, SandboxLevel } from './sandbox.js';
+import type { DetachedProcess, SandboxLevel, SandboxSpec } from './sandbox.js';
 import { HOME_PATH, isBelow } from './sandbox-plan.js';
 import { hasUsers, isRoot, ownDirectory } from './service-users.js';
 
 const OWNER = 'owner';
 
-interface Wanted {
-  directory: string;
-  image?: string;
-  writable?: string[];
-  tools?: readonly string[];
-  userNumber: number;
+interface Wanted extends Pick<SandboxSpec, 'directory' | 'image' | 'writable' | 'tools' | 'userNumber'> {
   uid: number;
   scratch: string;
   /** The worker that the sandbox must not outlive; null for a detached command. */

@@ -59,17 +59,10 @@ function refusedTo(kind: ContainerKind): string[] {
   return kind === 'rootless' ? refused.filter((name) => !OWN_USER.some(({ call }) => call === name)) : refused;
 }
 
-interface Argument {
-  index: number;
-  value: number;
-  valueTwo?: number;
-  op: string;
-}
-
 interface SeccompRule {
   names: string[];
   action: string;
-  args?: Argument[];
+  args?: { index: number; value: number; valueTwo?: number; op: string }[];
   errnoRet?: number;
 }
 
@@ -122,7 +115,10 @@ export function seccompOf(
       own.push({ names: ['clone'], action: 'SCMP_ACT_ERRNO', errnoRet: EPERM, args });
     }
     if (kind === 'rootless') own.push(...userNamespaceOnly('SCMP_ACT_ERRNO', 'SCMP_CMP_NE'));
-    for (const family of [AF_ALG, AF_VSOCK]) own.push(refuseFamily(family));
+    for (const family of [AF_ALG, AF_VSOCK]) {
+      const args = [{ index: 0, value: family, op: 'SCMP_CMP_EQ' }];
+      own.push({ names: ['socket'], action: 'SCMP_ACT_ERRNO', errnoRet: EAFNOSUPPORT, args });
+    }
     return { defaultAction: 'SCMP_ACT_ALLOW', architectures: architecture.names, syscalls: own };
   }
   const kept = profile.syscalls
@@ -173,11 +169,6 @@ function userNamespaceOnly(action: string, op: string): SeccompRule[] {
   return OWN_USER.map(({ call, index }) => {
     return { names: [call], action, args: [{ index, value: CLONE_NEWUSER, op }], ...refusal };
   });
-}
-
-function refuseFamily(family: number): SeccompRule {
-  const args = [{ index: 0, value: family, op: 'SCMP_CMP_EQ' }];
-  return { names: ['socket'], action: 'SCMP_ACT_ERRNO', errnoRet: EAFNOSUPPORT, args };
 }
 
 function bitsOf(flags: number): number[] {

@@ -46,7 +46,7 @@ export function portsOf(sockets: readonly ListeningSocket[]): number[] {
 
 /** How connections from outside reach a port in a network namespace. */
 export type PortWay =
-  /** The application listens on an IPv4 loopback address: NAT redirects connections to that address. */
+  /** The application listens on the namespace's own address, or on all addresses. */
   | { type: 'direct' }
   /** The application listens on an IPv4 loopback address: NAT leads there. */
   | { type: 'translate'; address: string }

@@ -45,9 +45,13 @@ export async function claimWithPort(
  * its port, because applications have it in their variables.
  */
 async function portFor(deps: PortDeps, row: ReplicaRow, spec: ReleaseSpec): Promise<number | null> {
+  const { sandbox, data, config } = deps;
   if (isDataKind(spec.kind)) return dataServicesOf(deps).claimPort(spec, await usedPorts(deps));
   if (!listensOnPort(spec.kind) || row.run_id !== null) return null;
-  return deps.sandbox.network ? spec.configuration.port : freePort(deps.config.runtimePorts, await takenPorts(deps));
+  if (sandbox.network) return spec.configuration.port;
+  const { inUse, resting } = await usedPorts(deps);
+  // Databases keep their ports while they are stopped.
+  return freePort(config.runtimePorts, new Set([...inUse, ...resting, ...((await data?.reservedPorts()) ?? [])]));
 }
 
 /** Returns this worker's `DataServices`. Throws `ReleaseError` if this worker runs no databases. */
@@ -59,10 +63,4 @@ export function dataServicesOf({ data }: Pick<ProcessRuntimeDeps, 'data'>): Data
 async function usedPorts({ db, hostId }: PortDeps): Promise<TakenPorts> {
   const [rows, resting] = await Promise.all([replicasOfHost(db, hostId), restingPorts(db, hostId)]);
   return { inUse: rows.flatMap((other) => other.port ?? []), resting };
-}
-
-/** Returns the ports that a replica must not use. Databases keep theirs while they are stopped. */
-async function takenPorts(deps: PortDeps): Promise<Set<number>> {
-  const { inUse, resting } = await usedPorts(deps);
-  return new Set([...inUse, ...resting, ...((await deps.data?.reservedPorts()) ?? [])]);
 }

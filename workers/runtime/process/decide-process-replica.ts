@@ -82,12 +82,13 @@ const PORT_LOSSES_FORGIVEN = 3;
 
 /** An action on a replica that lost its port to another process of the host. Actions are applied in this order. */
 export type PortLossAction =
-  | { type: 'kill' }
-  | { type: 'finishOutput' }
+  | 'kill'
+  | 'finishOutput'
   /** Returns the replica to `pending`: it starts again with another port. */
-  | { type: 'startAgain' }
-  /** Records the exit. `delayMs` replaces the usual back-off. */
-  | { type: 'recordExit'; delayMs?: number };
+  | 'startAgain'
+  | 'recordExit'
+  /** Records the exit without the usual back-off. */
+  | 'recordExitAtOnce';
 
 /**
  * Decides what to do when another process has taken a replica's port. `losses` is how often this has happened to the
@@ -95,9 +96,7 @@ export type PortLossAction =
  */
 export function decidePortLoss(wasReady: boolean, losses: number): PortLossAction[] {
   const forgiven = losses <= PORT_LOSSES_FORGIVEN;
-  if (!wasReady) {
-    return [{ type: 'kill' }, { type: 'finishOutput' }, { type: forgiven ? 'startAgain' : 'recordExit' }];
-  }
+  if (!wasReady) return ['kill', 'finishOutput', forgiven ? 'startAgain' : 'recordExit'];
   // Record first, because this changes the route: visitors must not wait until the process has exited.
-  return [{ type: 'recordExit', ...(forgiven ? { delayMs: 0 } : {}) }, { type: 'kill' }];
+  return [forgiven ? 'recordExitAtOnce' : 'recordExit', 'kill'];
 }

@@ -65,7 +65,11 @@ export class Firewall {
     const resting = (await restingPorts(db, hostId)).filter((port) => !taken.some((one) => one.port === port));
     const ports = [...taken, ...resting.map((port) => ({ port, uid: null }))];
     // Replicas with their own networks use no ports of the host, but older replicas may still run without one.
-    if (sandbox.network && ports.length === 0) return this.#retire();
+    if (sandbox.network && ports.length === 0) {
+      if (this.#applied !== '') await removeTable(await this.#tableName());
+      this.#applied = '';
+      return;
+    }
     this.#usable ??= await this.#prepare();
     if (!this.#usable) return;
     const state: FirewallState = {
@@ -79,13 +83,6 @@ export class Firewall {
     if (!always && rules === this.#applied) return;
     await nft(rules);
     this.#applied = rules;
-  }
-
-  /** Removes the rules, because they are no longer needed. Later calls do nothing. */
-  async #retire(): Promise<void> {
-    if (this.#applied === '') return;
-    await removeTable(await this.#tableName());
-    this.#applied = '';
   }
 
   async #tableName(): Promise<string> {

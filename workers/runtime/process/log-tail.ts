@@ -1,5 +1,5 @@
 import { type FileHandle, open } from 'node:fs/promises';
-import type { Db, Transaction } from '../../../shared/core/database/database-client.js';
+import type { Transaction } from '../../../shared/core/database/database-client.js';
 import { unlessAbsent } from '../../../shared/core/exists.js';
 import { resultOf } from '../../../shared/core/run-limited.js';
 import { BATCH_LINES } from '../../logs/batch-store.js';
@@ -9,7 +9,7 @@ import { advanceLog } from '../../replicas/store.js';
 import { cutAt, type LineCutter, LineSplitter, MAX_LINE_LENGTH } from '../../sandbox/line-splitter.js';
 import { type HostAllowance, LogAllowance } from '../log-allowance.js';
 import { OutputStore } from '../output-store.js';
-import type { RuntimeLogs } from '../replica-runtime-deps.js';
+import type { ReplicaRuntimeDeps } from '../replica-runtime-deps.js';
 
 const CHUNK_BYTES = 64 * 1024;
 /** Maximum number of chunks that one call of `follow` reads, so that other replicas get their turn. */
@@ -33,7 +33,7 @@ export class LogTail {
   #reclaimed = 0;
 
   constructor(
-    deps: { db: Db; logs: RuntimeLogs },
+    deps: Pick<ReplicaRuntimeDeps, 'db' | 'logs'>,
     row: ReplicaRow,
     { file, masker, share }: { file: string; masker: Masker; share?: HostAllowance },
   ) {

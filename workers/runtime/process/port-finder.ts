@@ -52,19 +52,11 @@ export class PortFinder {
     const elsewhereMs = this.#elsewhere(portsOf(sockets), wanted);
     const { ports: exposed } = spec.image.manifest.process ?? { ports: [] };
     const choice = choosePort({ sockets, wanted, configured: spec.configuration.port, exposed, elsewhereMs });
-    switch (choice.type) {
-      case 'wait':
-        return null;
-      case 'use':
-        await this.#open(row, spec, sockets, [choice.port]);
-        return choice.port;
-      case 'ask': {
-        await this.#open(row, spec, sockets, choice.ports);
-        const port = await this.#answeringInside(row, choice.ports);
-        await this.#open(row, spec, sockets, [port]);
-        return port;
-      }
-    }
+    if (choice.type === 'wait') return null;
+    if (choice.type === 'ask') await this.#open(row, spec, sockets, choice.ports);
+    const port = choice.type === 'use' ? choice.port : await this.#answeringInside(row, choice.ports);
+    await this.#open(row, spec, sockets, [port]);
+    return port;
   }
 
   /**

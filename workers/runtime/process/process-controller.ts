@@ -126,31 +126,26 @@ export class ProcessController implements ReplicaController {
     this.#resume().catch(() => undefined);
   }
 
-  async #apply(row: ReplicaRow, action: ProcessAction): Promise<void> {
-    switch (action) {
-      case 'start':
-        return this.#start(row);
-      case 'abandonAttempt':
-        return this.#abandonAttempt(row);
-      case 'recordEnd':
-        return this.#recordEnd(row);
-      case 'followOutput':
-        if (this.#attempt !== row.restarts) this.#beginAttempt(row);
-        await this.#limitCpu(row);
-        this.#output.watch();
-        await this.#output.follow(row, false);
-        return;
-      case 'checkHealth':
-        return this.#checkHealth(row);
-      case 'freeze':
-        return this.#freeze(row);
-      case 'thaw':
-        return this.#thaw(row);
-      case 'drain':
-        return replicaDrained(this.#deps.db, row);
-      case 'stop':
-        return this.#stop(row);
-    }
+  #apply(row: ReplicaRow, action: ProcessAction): Promise<void> {
+    const actions: Record<ProcessAction, () => Promise<void>> = {
+      start: () => this.#start(row),
+      abandonAttempt: () => this.#abandonAttempt(row),
+      recordEnd: () => this.#recordEnd(row),
+      followOutput: () => this.#followOutput(row),
+      checkHealth: () => this.#checkHealth(row),
+      freeze: () => this.#freeze(row),
+      thaw: () => this.#thaw(row),
+      drain: () => replicaDrained(this.#deps.db, row),
+      stop: () => this.#stop(row),
+    };
+    return actions[action]();
+  }
+
+  async #followOutput(row: ReplicaRow): Promise<void> {
+    if (this.#attempt !== row.restarts) this.#beginAttempt(row);
+    await this.#limitCpu(row);
+    this.#output.watch();
+    await this.#output.follow(row, false);
   }
 
   /** Starts an attempt. Rejects on a fault of the platform, such as an unreachable database, and is then retried. */
@@ -227,14 +222,9 @@ export class ProcessController implements ReplicaController {
 
   async #checkHealth(row: ReplicaRow): Promise<void> {
     const spec = await this.#release.read(row);
-    switch (await this.#health.check(row, spec)) {
-      case 'portLost':
-        return this.#losePort(row);
-      case 'silent':
-        return this.#endSilent(row);
-      case 'none':
-        return;
-    }
+    const finding = await this.#health.check(row, spec);
+    if (finding === 'portLost') await this.#losePort(row);
+    else if (finding === 'silent') await this.#endSilent(row);
   }
 
   async #freeze(row: ReplicaRow): Promise<void> {
@@ -280,20 +270,10 @@ export class ProcessController implements ReplicaController {
     this.#portLosses += 1;
     log.error({ replica: this.#id, port: row.port, times: this.#portLosses }, `a replica ${detail}`);
     for (const action of decidePortLoss(row.ready_at !== null, this.#portLosses)) {
-      switch (action.type) {
-        case 'kill':
-          await sandbox.stop(sandboxIdOf(row), processOf(row), 0);
-          break;
-        case 'finishOutput':
-          await this.#output.follow(row, true);
-          break;
-        case 'startAgain':
-          await releaseReplica(db, row);
-          break;
-        case 'recordExit':
-          await recordExit(db, row, detail, { delayMs: action.delayMs });
-          break;
-      }
+      if (action === 'kill') await sandbox.stop(sandboxIdOf(row), processOf(row), 0);
+      else if (action === 'finishOutput') await this.#output.follow(row, true);
+      else if (action === 'startAgain') await releaseReplica(db, row);
+      else await recordExit(db, row, detail, action === 'recordExitAtOnce' ? { delayMs: 0 } : {});
     }
     this.#wake();
   }

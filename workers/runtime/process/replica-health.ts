@@ -44,15 +44,13 @@ export class ReplicaHealth {
   }
 
   /** Runs a check if one is due, and records its result. */
-  check(row: ReplicaRow, spec: ReleaseSpec): Promise<HealthFinding> {
-    if (isDataKind(spec.kind)) return this.#checkServer(row, spec);
+  async check(row: ReplicaRow, spec: ReleaseSpec): Promise<HealthFinding> {
+    if (isDataKind(spec.kind)) {
+      await this.#probe.check(row, spec, async () => true);
+      return this.#probe.isServerSilent(row) ? 'silent' : 'none';
+    }
     if (this.#deps.sandbox.allNetworks?.owns(row.address)) return this.#checkOwnNetwork(row, spec);
     return this.#checkOnHost(row, spec);
-  }
-
-  async #checkServer(row: ReplicaRow, spec: ReleaseSpec): Promise<HealthFinding> {
-    await this.#probe.check(row, spec, async () => true);
-    return this.#probe.isServerSilent(row) ? 'silent' : 'none';
   }
 
   async #checkOnHost(row: ReplicaRow, spec: ReleaseSpec): Promise<HealthFinding> {

@@ -83,7 +83,10 @@ export function replicaSandbox(
 ): SandboxSpec {
   const { port, ...files } = place;
   const { manifest } = spec.image;
-  const plan = planOf(spec.configuration.plan);
+  const { memoryMb, cpu: cores, pids } = planOf(spec.configuration.plan);
+  // Only a first start gets more than the plan: otherwise an application that keeps crashing would always use more.
+  const isFirst = row.ready_at === null && row.run_id === null;
+  const cpu = isFirst ? startingCpu(cores, availableParallelism()) : cores;
   return {
     id: sandboxIdOf(row),
     command: manifest.startCommand,
@@ -98,7 +101,7 @@ export function replicaSandbox(
     },
     userNumber: spec.userNumber,
     ...(row.run_id === null ? {} : { isRun: true }),
-    limits: { memoryMb: plan.memoryMb, cpu: cpuAtStart(row, plan.cpu), pids: plan.pids },
+    limits: { memoryMb, cpu, pids },
     ...(port === null ? {} : { port }),
     // Only replicas are reachable under the service's name, not runs.
     network: {
@@ -106,12 +109,4 @@ export function replicaSandbox(
       ...(row.run_id === null ? { hostName: spec.slug, alias: spec.alias ?? '' } : { hostName: '' }),
     },
   };
-}
-
-/**
- * Returns how many cores to allow at the start. Only a first start gets more than the plan: otherwise an application
- * that keeps crashing would always use more.
- */
-function cpuAtStart({ ready_at, run_id }: ReplicaRow, cpu: number): number {
-  return ready_at === null && run_id === null ? startingCpu(cpu, availableParallelism()) : cpu;
 }

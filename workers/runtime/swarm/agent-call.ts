@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
+import { onAbort } from '../../../shared/core/on-abort.js';
 
 const CONNECT_MS = 5_000;
 /** Maximum size of a command's output, in bytes. Only the end of longer output is kept. */
@@ -33,8 +34,7 @@ export async function callAgent(
   if (command.includes('\n')) throw new Error('a command of an agent has one line');
   signal.throwIfAborted();
   const socket = connect({ host, port, allowHalfOpen: true });
-  const abort = () => socket.destroy(new AgentError('was aborted'));
-  signal.addEventListener('abort', abort, { once: true });
+  const forgetAbort = onAbort(signal, () => socket.destroy(new AgentError('was aborted')));
   socket.setTimeout(CONNECT_MS, () => socket.destroy(new AgentError('the agent does not answer')));
   socket.once('connect', () => socket.setTimeout(0));
   const answer = (async () => {
@@ -64,7 +64,7 @@ export async function callAgent(
     signal.throwIfAborted();
     throw error;
   } finally {
-    signal.removeEventListener('abort', abort);
+    forgetAbort();
     socket.destroy();
   }
 }

@@ -49,7 +49,8 @@ export function serverService(
     ? [`ADMIN_PASSWORD=${passwords.admin}`, 'LC_ALL=C']
     : [`CONFIGURATION=${configurationOf({ planId, evictionPolicy }, passwords)}`];
   const service = replicaService({ ...spec, environment: {} }, replicaId, context);
-  const SizeBytes = sharedMemoryBytes(spec);
+  // The size of /dev/shm. For parallel queries, PostgreSQL needs more than Docker's default of 64 MB.
+  const SizeBytes = Math.floor(limitsOf(spec.kind, planId).memoryMb / 4) * MEGABYTE;
   const shared = { Type: 'tmpfs', Source: '', Target: '/dev/shm', TmpfsOptions: { SizeBytes, Mode: 0o1777 } } as const;
   return {
     ...service,
@@ -71,13 +72,6 @@ export function serverService(
   };
 }
 
-/**
- * Returns the size of /dev/shm, in bytes. For parallel queries, PostgreSQL needs more than Docker's default of 64 MB.
- */
-function sharedMemoryBytes(spec: DataRelease): number {
-  return Math.floor(limitsOf(spec.kind, spec.configuration.plan).memoryMb / 4) * MEGABYTE;
-}
-
 function configurationOf(
   { planId, evictionPolicy }: { planId: string; evictionPolicy: string },
   { user, admin }: { user: string; admin: string },
@@ -96,16 +90,7 @@ function configurationOf(
 
 /** Returns the task that prepares a new volume, on any node of the region with room for the server. */
 export function volumeService(spec: DataRelease, name: string, context: SwarmContext) {
-  return workService(spec, context, { name, command: volumeScript(spec.kind, spec.serviceId) });
-}
-
-/** Returns the task that empties a deleted volume with a shell script. */
-export function emptyService(
-  spec: ReleaseSpec,
-  work: { name: string; nodeId: string; command: string },
-  context: SwarmContext,
-) {
-  return workService(spec, context, work);
+  return workService(spec, { name, command: volumeScript(spec.kind, spec.serviceId) }, context);
 }
 
 /**
@@ -120,7 +105,7 @@ export function agentService(
 ) {
   const user = SERVER_USER[spec.kind];
   const work = { name, command: agentScript(), nodeId, user, port: AGENT_PORT, environment: { TOKEN: token } };
-  return workService(spec, context, work);
+  return workService(spec, work, context);
 }
 
 interface VolumeWork {
@@ -134,7 +119,8 @@ interface VolumeWork {
   environment?: Record<string, string>;
 }
 
-function workService(spec: ReleaseSpec, context: SwarmContext, work: VolumeWork) {
+/** Returns the task that works on a volume's files. */
+export function workService(spec: ReleaseSpec, work: VolumeWork, context: SwarmContext) {
   const { name, command, nodeId, user = '0', port = null, environment = {} } = work;
   const labels = { [LABELS.command]: spec.deploymentId, [LABELS.volume]: spec.serviceId };
   const service = describeService({ ...spec, environment }, context, { name, labels, command, port });

@@ -30,7 +30,7 @@ import { isHeld, whileHeld } from '../../volumes/holds.js';
 import { forgetVolume, volumesToRemove as nodeVolumesToRemove } from '../../volumes/volume-store.js';
 import type { ReleaseSpec } from '../runtime-driver.js';
 import { emptyScript } from './server-scripts.js';
-import { type DataRelease, emptyService, serverService, volumeName, volumeService } from './server-service.js';
+import { type DataRelease, serverService, volumeName, volumeService, workService } from './server-service.js';
 import type { SwarmContext } from './service-spec.js';
 import { type CommandDeps, runTask } from './swarm-command.js';
 import type { SwarmServers } from './swarm-services.js';
@@ -198,7 +198,7 @@ export class SwarmData implements SwarmServers {
     const spec = specOfDeleted(id, reference);
     const name = `volume-${id}`;
     const work = { name, nodeId, command: emptyScript({ locked }) };
-    const describe = (context: SwarmContext) => emptyService(spec, work, context);
+    const describe = (context: SwarmContext) => workService(spec, work, context);
     await runTask(this.#deps, spec, { name, command: 'empty the volume', describe }, workOptions());
     return true;
   }

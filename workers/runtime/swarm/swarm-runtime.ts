@@ -2,7 +2,7 @@ import { v5 as uuidv5 } from 'uuid';
 import { installationId } from '../../../shared/core/database/database-client.js';
 import type { DataKind } from '../../../shared/services/model.js';
 import { getService } from '../../../shared/services/store.js';
-import { assertEngine, assertManager, connectEngine, type Engine } from '../../docker/docker-engine.js';
+import { assertEngine, assertManager, connectEngine } from '../../docker/docker-engine.js';
 import { registryOf } from '../../docker/registry-accounts.js';
 import { ReplicaRuntime } from '../replica-runtime.js';
 import type { ReplicaRuntimeDeps } from '../replica-runtime-deps.js';
@@ -35,13 +35,9 @@ export async function createSwarmRuntime(
   };
   const data = new SwarmData({
     ...swarm,
-    ownNode: await ownNodeOf(engine),
+    ownNode: (await engine.calls.info()).Swarm?.NodeID ?? '',
     liveRelease: async (serviceId) => (await getService(shared.db, serviceId))?.live_deployment_id ?? null,
   });
   const runtime = new ReplicaRuntime(swarm, new SwarmHost({ ...swarm, data }));
   return { runtime, data, dataKinds: await findSwarmKinds(swarm) };
-}
-
-async function ownNodeOf({ calls }: Engine): Promise<string> {
-  return (await calls.info()).Swarm?.NodeID ?? '';
 }

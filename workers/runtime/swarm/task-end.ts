@@ -1,4 +1,3 @@
-import type { ContainerInspectInfo } from 'dockerode';
 import { type Engine, unlessGone } from '../../docker/docker-engine.js';
 import { exitDetail } from '../failure-text.js';
 import { REFUSED, REFUSED_CODE } from './server-scripts.js';
@@ -14,7 +13,9 @@ export async function taskEnd(engine: Engine, task: SwarmTask, memoryMb: number)
   if (state === 'rejected') return `could not be started: ${error}`;
   const start = /^starting container failed: (.*)/s.exec(error);
   if (start) return `could not be started: ${start[1]}`;
-  const found = await containerState(engine, container?.ContainerID ?? '');
+  const id = container?.ContainerID;
+  // The state is unknown if the container is on another node: only that node's engine knows it.
+  const found = id ? (await unlessGone(engine.calls.getContainer(id).inspect()))?.State : undefined;
   // Check the health first: Swarm stops an unhealthy container, and an application that then exits with code 0 leaves
   // no error.
   if (found?.Health?.Status === 'unhealthy' || error.includes('unhealthy container'))
@@ -35,13 +36,6 @@ export async function refusalOf(engine: Engine, task: SwarmTask): Promise<string
   const text = Buffer.concat(output.map(({ bytes }) => bytes)).toString('utf8');
   const line = text.split('\n').find((one) => one.startsWith(REFUSED));
   return line?.slice(REFUSED.length) ?? null;
-}
-
-type ContainerState = ContainerInspectInfo['State'];
-
-/** Returns a container's state; undefined if it is on another node, because only that node's engine knows it. */
-async function containerState({ calls }: Engine, id: string): Promise<ContainerState | undefined> {
-  return id === '' ? undefined : (await unlessGone(calls.getContainer(id).inspect()))?.State;
 }
 
 function unhealthyMessage(checks: readonly { ExitCode: number; Output: string }[] = []): string {

@@ -35,7 +35,7 @@ export async function openRemoteVolume(deps: CommandDeps, spec: DataRelease, nod
   await createService(deps, spec, (context) => agentService(spec, name, { nodeId: node.ID, token }, context));
   try {
     const address = { ...(await placeOf(deps, name, node)), token };
-    return new RemoteVolume(deps, spec.serviceId, address, remove);
+    return remoteVolume(deps, spec.serviceId, address, remove);
   } catch (error) {
     await remove();
     throw error;
@@ -63,76 +63,60 @@ async function placeOf(
   }
 }
 
-class RemoteVolume implements VolumeFiles {
-  readonly #deps: CommandDeps;
-  readonly #serviceId: string;
-  readonly #address: AgentAddress;
-  readonly #remove: () => Promise<void>;
-
-  constructor(deps: CommandDeps, serviceId: string, address: AgentAddress, remove: () => Promise<void>) {
-    this.#deps = deps;
-    this.#serviceId = serviceId;
-    this.#address = address;
-    this.#remove = remove;
-  }
-
-  async names(): Promise<string[]> {
-    return (await this.#run('ls -1A')).split('\n').filter((name) => name !== '');
-  }
-
-  async rename(from: string, to: string): Promise<void> {
-    await this.#run(`[ ! -e ${quote(to)} ] && mv ${quote(from)} ${quote(to)} && ${SYNC}`);
-  }
-
-  async remove(name: string): Promise<void> {
-    await this.#run(`rm -rf ${quote(name)}`);
-  }
-
-  async writeMarker(): Promise<void> {
-    await this.#run(
-      `printf '%s\\n' ${quote(markerOf(this.#serviceId))} >ranvier.new && mv ranvier.new ranvier.json && ${SYNC}`,
-    );
-  }
-
-  stagingOf(name: string): string {
-    return join(this.#deps.config.dataDir, RESTORES, name);
-  }
-
-  async adopt(name: string, signal: AbortSignal): Promise<void> {
-    const staging = this.stagingOf(name);
-    const archive = spawnLimited(['tar', '-C', staging, '-cf', '-', DATA], {
-      env: { PATH: SYSTEM_PATH },
-      stdio: ['ignore', 'pipe', 'ignore'],
-    });
-    const ended = new Promise<number | null>((resolve) => {
-      archive.once('error', () => resolve(null));
-      archive.once('close', resolve);
-    });
-    try {
-      const unpack = `mkdir ${quote(name)} && tar -C ${quote(name)} -xpf - && ${SYNC}`;
-      await this.#run(unpack, signal, archive.stdout ?? undefined);
-      const code = await ended;
-      if (code !== 0) throw new Error(`the checked copy cannot be read (tar: exit code ${code})`);
-    } finally {
-      endChild(archive);
-    }
-    await discardTree({ dataDir: this.#deps.config.dataDir, log: this.#deps.log }, staging);
-  }
-
-  close(): Promise<void> {
-    return this.#remove();
-  }
-
+function remoteVolume(
+  { config, log }: CommandDeps,
+  serviceId: string,
+  address: AgentAddress,
+  remove: () => Promise<void>,
+): VolumeFiles {
   /** Runs a command in the volume's folder. Retries to connect, because a newly started agent may not listen yet. */
-  async #run(command: string, signal = new AbortController().signal, input?: Readable): Promise<string> {
-    const deadline = Date.now() + this.#deps.config.releaseTimeoutSeconds * 1000;
+  const run = async (command: string, signal = new AbortController().signal, input?: Readable): Promise<string> => {
+    const deadline = Date.now() + config.releaseTimeoutSeconds * 1000;
     for (;;) {
       try {
-        return await callAgent(this.#address, `cd ${VOLUME} && ${command}`, { ...(input ? { input } : {}), signal });
+        return await callAgent(address, `cd ${VOLUME} && ${command}`, { ...(input ? { input } : {}), signal });
       } catch (error) {
         if ((error as NodeJS.ErrnoException).code !== 'ECONNREFUSED' || Date.now() >= deadline) throw error;
         await sleep(POLL_MS, undefined, { signal });
       }
     }
-  }
+  };
+  const stagingOf = (name: string) => join(config.dataDir, RESTORES, name);
+  return {
+    async names() {
+      return (await run('ls -1A')).split('\n').filter((name) => name !== '');
+    },
+    async rename(from, to) {
+      await run(`[ ! -e ${quote(to)} ] && mv ${quote(from)} ${quote(to)} && ${SYNC}`);
+    },
+    async remove(name) {
+      await run(`rm -rf ${quote(name)}`);
+    },
+    async writeMarker() {
+      const marker = quote(markerOf(serviceId));
+      await run(`printf '%s\\n' ${marker} >ranvier.new && mv ranvier.new ranvier.json && ${SYNC}`);
+    },
+    stagingOf,
+    async adopt(name, signal) {
+      const staging = stagingOf(name);
+      const archive = spawnLimited(['tar', '-C', staging, '-cf', '-', DATA], {
+        env: { PATH: SYSTEM_PATH },
+        stdio: ['ignore', 'pipe', 'ignore'],
+      });
+      const ended = new Promise<number | null>((resolve) => {
+        archive.once('error', () => resolve(null));
+        archive.once('close', resolve);
+      });
+      try {
+        const unpack = `mkdir ${quote(name)} && tar -C ${quote(name)} -xpf - && ${SYNC}`;
+        await run(unpack, signal, archive.stdout ?? undefined);
+        const code = await ended;
+        if (code !== 0) throw new Error(`the checked copy cannot be read (tar: exit code ${code})`);
+      } finally {
+        endChild(archive);
+      }
+      await discardTree({ dataDir: config.dataDir, log }, staging);
+    },
+    close: remove,
+  };
 }

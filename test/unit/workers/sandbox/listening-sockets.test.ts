@@ -21,7 +21,7 @@ describe('Listening sockets', () => {
       { address: '::1', port: 3001, uid: 7, inode: '4' },
       { address: '::', port: 80, uid: 7, inode: '5' },
       { address: '127.0.0.1', port: 3002, uid: 7, inode: '6' },
-      { address: '2001:db8:0:0:0:0:0:1', port: 3003, uid: 7, inode: '7' },
+      { address: '2001:db8::1', port: 3003, uid: 7, inode: '7' },
     ]);
     expect(parseSockets('')).to.deep.equal([]);
   });

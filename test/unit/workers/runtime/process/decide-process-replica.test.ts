@@ -114,19 +114,18 @@ describe('What a controller does to a replica that runs as a process', () => {
 
 describe('What a controller does when a stranger listens on the port of a replica', () => {
   it('moves the route away before the process ends, and starts the replica again at once', () => {
-    expect(decidePortLoss(true, 1)).to.deep.equal([{ type: 'recordExit', delayMs: 0 }, { type: 'kill' }]);
-    expect(decidePortLoss(true, 3)).to.deep.equal([{ type: 'recordExit', delayMs: 0 }, { type: 'kill' }]);
+    expect(decidePortLoss(true, 1)).to.deep.equal(['recordExitAtOnce', 'kill']);
+    expect(decidePortLoss(true, 3)).to.deep.equal(['recordExitAtOnce', 'kill']);
   });
 
   it('uses the usual back-off from the fourth loss on', () => {
-    expect(decidePortLoss(true, 4)).to.deep.equal([{ type: 'recordExit' }, { type: 'kill' }]);
+    expect(decidePortLoss(true, 4)).to.deep.equal(['recordExit', 'kill']);
   });
 
   it('gives a replica that was never ready another port three times, and then lets it fail', () => {
-    const types = (losses: number) => decidePortLoss(false, losses).map(({ type }) => type);
-    expect(types(1)).to.deep.equal(['kill', 'finishOutput', 'startAgain']);
-    expect(types(3)).to.deep.equal(['kill', 'finishOutput', 'startAgain']);
-    expect(types(4)).to.deep.equal(['kill', 'finishOutput', 'recordExit']);
+    expect(decidePortLoss(false, 1)).to.deep.equal(['kill', 'finishOutput', 'startAgain']);
+    expect(decidePortLoss(false, 3)).to.deep.equal(['kill', 'finishOutput', 'startAgain']);
+    expect(decidePortLoss(false, 4)).to.deep.equal(['kill', 'finishOutput', 'recordExit']);
   });
 });
 

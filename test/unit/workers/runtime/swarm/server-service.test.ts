@@ -6,9 +6,9 @@ import { emptyScript } from '../../../../../workers/runtime/swarm/server-scripts
 import {
   agentService,
   type DataRelease,
-  emptyService,
   serverService,
   volumeService,
+  workService,
 } from '../../../../../workers/runtime/swarm/server-service.js';
 import { releaseSpec } from '../../../../support/fixtures.js';
 
@@ -66,7 +66,7 @@ describe('The Swarm service of a database', () => {
       server('postgres'),
       server('redis'),
       volumeService(release('postgres'), 'volume-service', CONTEXT),
-      emptyService(
+      workService(
         release('redis'),
         { name: 'volume-service', nodeId: 'node-2', command: emptyScript({ locked: true }) },
         CONTEXT,
