@@ -11,6 +11,7 @@ export type {
   DeploymentPresentation as Deployment,
   WorkspaceDeploymentView as WorkspaceDeployment,
 } from '../resources/deployments/schema.js';
+export type { DomainView as Domain } from '../resources/domains/schema.js';
 export type { DrainPresentation as Drain } from '../resources/drains/schema.js';
 export type { EnvironmentPresentation as Environment } from '../resources/environments/schema.js';
 export type { ApiKeyPresentation as ApiKey } from '../resources/keys/schema.js';

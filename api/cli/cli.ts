@@ -1,10 +1,11 @@
-import { realpath } from 'node:fs/promises';
+import { readFile, realpath } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { ApiClient, send } from './api-client.js';
 import type { Service, Workspace } from './api-types.js';
 import { CliError, EXIT } from './exit-codes.js';
 import { type Login, readSettings, type Settings, settingsPath, writeSettings } from './settings-file.js';
 import { type Streams, Terminal } from './terminal.js';
+import { table } from './terminal-text.js';
 
 /** Options that all commands have. */
 export interface GlobalOptions {
@@ -83,7 +84,7 @@ export class Cli {
     if (key) {
       const at = normalUrl(url || logins[0]?.url || DEFAULT_URL);
       const all = await workspacesOf(at, key, this.signal);
-      const found = all.find((each) => workspace === undefined || isNamed(each, workspace));
+      const found = all.find((each) => isNamed(each, workspace));
       if (!found)
         throw new CliError(
           EXIT.notFound,
@@ -93,6 +94,30 @@ export class Cli {
     }
     const login = chooseLogin(logins, url ? normalUrl(url) : undefined, workspace);
     return new ApiClient({ ...login, signal: this.signal });
+  }
+
+  /** Prints the result of a command: with --json the document, otherwise the rows, or `empty` if there are none. */
+  printRows(document: object, rows: readonly (readonly string[])[], empty?: string): void {
+    if (this.json) this.terminal.json(document);
+    else if (rows.length === 0 && empty !== undefined) this.terminal.say(empty);
+    else for (const line of table(rows)) this.terminal.data(line);
+  }
+
+  /** Prints the result of a command: with --json the document, otherwise a text on stdout. */
+  printData(document: object, text: string): void {
+    if (this.json) this.terminal.json(document);
+    else this.terminal.data(text);
+  }
+
+  /** Prints what a command has done: with --json the document, otherwise a sentence on stderr. */
+  printOutcome(document: object, sentence: string): void {
+    if (this.json) this.terminal.json(document);
+    else this.terminal.say(sentence);
+  }
+
+  /** Returns the text of a file, or of stdin if the name is `-`; null if the file cannot be read. */
+  textOf(file: string): Promise<string | null> {
+    return file === '-' ? this.terminal.input() : readFile(resolve(this.cwd, file), 'utf8').catch(() => null);
   }
 
   async services(): Promise<Service[]> {
@@ -107,11 +132,11 @@ export class Cli {
   }
 
   /**
-   * Returns the service given by --service or RNV_SERVICE, or else the one to which the folder is linked. Exit code 2
-   * if there is none of these, 5 if the service does not exist.
+   * Returns the service with this name. Without a name, returns the one given by --service or RNV_SERVICE, or else the
+   * one to which the folder is linked. Exit code 2 if there is none of these, 5 if the service does not exist.
    */
-  async service(folder = this.cwd): Promise<Service> {
-    const found = await this.namedService(folder);
+  async service(name?: string): Promise<Service> {
+    const found = name === undefined ? await this.namedService() : await this.serviceNamed(name);
     if (found) return found;
     throw new CliError(
       EXIT.usage,
@@ -120,10 +145,25 @@ export class Cli {
   }
 
   /**
+   * Returns the service that is named before `--`, or else the selected one. `words` are all arguments. Exit code 2 if
+   * there are other words before `--`, or no command after it although one is needed.
+   */
+  async serviceBefore(
+    words: readonly (string | undefined)[],
+    { isOptional, example }: { isOptional: boolean; example: string },
+  ): Promise<Service> {
+    const given = words.filter((word) => word !== undefined);
+    const [name, ...others] = given.slice(0, given.length - this.command.length);
+    if (others.length > 0 || (this.command.length === 0 && !isOptional))
+      throw new CliError(EXIT.usage, `Give the command after --, such as: ${example}`);
+    return this.service(name);
+  }
+
+  /**
    * Returns the service given by --service or RNV_SERVICE, or else the one to which the folder is linked; null if there
    * is none of these.
    */
-  async namedService(folder: string): Promise<Service | null> {
+  async namedService(folder = this.cwd): Promise<Service | null> {
     const name = this.options.service ?? (this.env.RNV_SERVICE || undefined);
     if (name !== undefined) return this.serviceNamed(name);
     const link = await this.#linkOf(folder);
@@ -134,6 +174,13 @@ export class Cli {
       EXIT.notFound,
       'The service that this folder is linked to was deleted. Link the folder to another service with rnv init',
     );
+  }
+
+  /** Returns the client, the selected service, and the API's path of what it has, such as `domains`. */
+  async ofService(what: string): Promise<{ api: ApiClient; service: Service; path: string }> {
+    const api = await this.client();
+    const service = await this.service();
+    return { api, service, path: `/services/${service.id}/${what}` };
   }
 
   /**
@@ -192,8 +239,13 @@ export async function workspacesOf(url: string, key: string, signal: AbortSignal
   return (body as { workspaces: Workspace[] }).workspaces;
 }
 
-function isNamed({ id, name }: Workspace, text: string): boolean {
-  return id === text || name === text;
+/** Returns true if the text is the id or the name of the workspace, or if there is no text. */
+export function isNamed({ id, name }: Workspace, text: string | undefined): boolean {
+  return text === undefined || id === text || name === text;
+}
+
+export function workspaceOf({ workspaceId, workspaceName }: Login): Workspace {
+  return { id: workspaceId, name: workspaceName };
 }
 
 function chooseLogin(logins: readonly Login[], url: string | undefined, workspace: string | undefined): Login {
@@ -202,9 +254,7 @@ function chooseLogin(logins: readonly Login[], url: string | undefined, workspac
     const where = url === undefined ? '' : ` at ${url}`;
     throw new CliError(EXIT.notSignedIn, `You are not signed in${where}: run rnv login, or set RNV_URL and RNV_KEY`);
   }
-  const found = there.find(
-    (login) => workspace === undefined || isNamed({ id: login.workspaceId, name: login.workspaceName }, workspace),
-  );
+  const found = there.find((login) => isNamed(workspaceOf(login), workspace));
   if (found) return found;
   throw new CliError(EXIT.notSignedIn, `You have no key for the workspace ${workspace}: run rnv login --workspace`);
 }

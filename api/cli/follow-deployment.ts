@@ -5,11 +5,9 @@ import { afterFailure, errorLines, runningLine, stepLine, usualBuild, wholeTime 
 import { CliError, EXIT } from './exit-codes.js';
 import { LogCursor } from './log-cursor.js';
 import { oneLine, printable, seconds, shortId } from './terminal-text.js';
-import { waitUntil } from './wait-until.js';
+import { type WaitOptions, waitUntil } from './wait-until.js';
 
-export interface FollowOptions {
-  /** Maximum time to wait until the deployment is finished, in milliseconds. */
-  timeout: number;
+export interface FollowOptions extends WaitOptions {
   verbose: boolean;
 }
 
@@ -17,6 +15,22 @@ const QUICK_MS = 500;
 const CALM_MS = 1000;
 /** Time after which the polling interval is CALM_MS instead of QUICK_MS, in milliseconds. */
 const CALM_AFTER_MS = 20_000;
+
+/** Prints a deployment's progress until it is finished; with --detach, prints only its id. */
+export async function followUnlessDetached(
+  cli: Cli,
+  service: Service,
+  id: string,
+  options: FollowOptions,
+): Promise<void> {
+  if (!options.detach) return followDeployment(cli, { service, id }, options);
+  cli.printData({ deployment: { id }, service: briefOf(service) }, id);
+}
+
+/** Returns what identifies a service in the JSON output of a command. */
+export function briefOf({ id, name, url }: Service): Pick<Service, 'id' | 'name' | 'url'> {
+  return { id, name, url };
+}
 
 /**
  * Prints a deployment's progress until it is finished. Exit code 20 if it failed, 21 if it was cancelled, 22 after the
@@ -51,7 +65,7 @@ export async function followDeployment(
 async function end(cli: Cli, api: ApiClient, { id }: Service, deployment: Deployment): Promise<void> {
   const { terminal } = cli;
   const { service } = await api.get<{ service: Service }>(`/services/${id}`);
-  if (cli.json) terminal.json({ deployment, service: { id: service.id, name: service.name, url: service.url } });
+  if (cli.json) terminal.json({ deployment, service: briefOf(service) });
   const time = seconds(wholeTime(deployment));
   switch (deployment.status) {
     case 'live': {

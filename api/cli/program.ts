@@ -1,5 +1,4 @@
 import { Command, InvalidArgumentError, Option } from 'commander';
-import { addAlertCommands } from './alert-commands.js';
 import { Cli, type GlobalOptions, type Surroundings } from './cli.js';
 import * as deploying from './commands/deploy.js';
 import { init } from './commands/init.js';
@@ -10,10 +9,10 @@ import { mcp } from './commands/mcp.js';
 import * as status from './commands/status.js';
 
 import { up } from './commands/up.js';
-import { addDrainCommands } from './drain-commands.js';
 import { addExamples } from './examples.js';
 import { addServiceCommands, duration, type Parts } from './service-commands.js';
 import { addStackCommands } from './stack-commands.js';
+import { addWorkspaceCommands } from './workspace-commands.js';
 
 const NOTES = `
 The variables RNV_URL, RNV_KEY and RNV_SERVICE take precedence over the stored address, key and service. Data goes to stdout, everything
@@ -129,10 +128,10 @@ export function createProgram(surroundings: Surroundings, version: string): Comm
     .description('roll back to an earlier release; by default to the previous one')
     .argument('[id]', 'the id of the deployment to return to, or its last characters')
     .action(acts(deploying.rollback));
-  addServiceCommands(program, { acts, waits, verbose });
-  addAlertCommands(program, { acts });
-  addStackCommands(program, { acts, waits, verbose });
-  addDrainCommands(program, { acts });
+  const parts = { acts, waits, verbose };
+  addServiceCommands(program, parts);
+  addStackCommands(program, parts);
+  addWorkspaceCommands(program, parts);
   addExamples(program);
   return program;
 }

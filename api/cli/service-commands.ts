@@ -1,4 +1,5 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
+import type { Service } from './api-types.js';
 import type { Cli } from './cli.js';
 import * as backups from './commands/backups.js';
 import * as tunnels from './commands/connect.js';
@@ -13,6 +14,7 @@ import * as scaling from './commands/scale.js';
 import * as shells from './commands/shell.js';
 import * as volumes from './commands/volumes.js';
 import { parseDuration } from './terminal-text.js';
+import type { WaitOptions } from './wait-until.js';
 
 /** Helpers to declare commands. `acts` creates a command's action, `waits` adds the options of commands that wait. */
 export interface Parts {
@@ -21,6 +23,11 @@ export interface Parts {
   ) => (...given: unknown[]) => Promise<void>;
   waits: (command: Command) => Command;
   verbose: (command: Command) => Command;
+}
+
+/** Adds the command `list` to a group of commands. It also runs if the group is named alone. */
+export function listing(group: Command, description: string): Command {
+  return group.command('list', { isDefault: true }).alias('ls').description(description);
 }
 
 /** Adds the commands for a single service. */
@@ -57,7 +64,7 @@ function addLife(program: Command, { acts, waits }: Parts): void {
   ] as const) {
     waits(program.command(action))
       .description(what)
-      .action(acts((cli, options: Parameters<typeof lifecycle.act>[2]) => lifecycle.act(cli, action, options)));
+      .action(acts((cli, options: WaitOptions) => lifecycle.act(cli, action, options)));
   }
   program
     .command('ps')
@@ -77,27 +84,19 @@ function addLife(program: Command, { acts, waits }: Parts): void {
     .argument('[command...]', 'the command, after --; without it, a cron service runs its own command')
     .option('--plan <plan>', 'the plan: CPU and memory of the command')
     .addOption(new Option('--limit <duration>', 'end the command after this time (default: 1h)').argParser(duration))
-    .action(
-      acts((cli, service: string | undefined, command: string[], options: runs.RunOptions) =>
-        runs.run(cli, service === undefined ? command : [service, ...command], options),
-      ),
-    );
+    .action(acts(runs.run));
   program
     .command('shell')
     .alias('ssh')
     .description('open a shell in a running replica')
     .argument('[service]', 'the service: its name or id')
-    .action(acts((cli, service: string | undefined) => shells.shell(cli, service)));
+    .action(acts(shells.shell));
   program
     .command('exec')
     .description('run a command in a running replica, and exit with its exit code')
     .argument('[service]', 'the service: its name or id')
     .argument('[command...]', 'the command, after --')
-    .action(
-      acts((cli, service: string | undefined, command: string[]) =>
-        shells.exec(cli, service === undefined ? command : [service, ...command]),
-      ),
-    );
+    .action(acts(shells.exec));
   program
     .command('connect')
     .description('forward a local port to a service or database in its private network')
@@ -114,7 +113,7 @@ function addLife(program: Command, { acts, waits }: Parts): void {
       .description(what)
       .argument('<database>', 'the database: its name or id')
       .argument('[arguments...]', 'arguments for the client program, after --')
-      .action(acts((cli, database: string, words: string[]) => work(cli, database, words)));
+      .action(acts(work));
   }
   program.command('runs').description('list the runs of a service').action(acts(runs.runs));
 }
@@ -123,11 +122,7 @@ function addVariables(program: Command, { acts }: Parts): void {
   const scope = () =>
     new Option('--scope <scope>', 'the deployments that get the variables').choices(['all', 'production', 'preview']);
   const variables = program.command('env').alias('config').description('manage the variables of a service');
-  variables
-    .command('list', { isDefault: true })
-    .alias('ls')
-    .description('list the names of the variables')
-    .action(acts(env.list));
+  listing(variables, 'list the names of the variables').action(acts(env.list));
   variables
     .command('set')
     .description('set variables; the value is read from a prompt or from stdin')
@@ -139,7 +134,7 @@ function addVariables(program: Command, { acts }: Parts): void {
     .alias('rm')
     .description('delete variables')
     .argument('<key...>', 'the names of the variables')
-    .action(acts((cli, keys: string[]) => env.unset(cli, keys)));
+    .action(acts(env.unset));
   variables
     .command('push')
     .alias('import')
@@ -151,14 +146,14 @@ function addVariables(program: Command, { acts }: Parts): void {
     .command('pull')
     .description('add missing names to a .env file; values are never read back')
     .argument('[file]', 'the .env file (default: .env)')
-    .action(acts((cli, file?: string) => env.pull(cli, file)));
+    .action(acts(env.pull));
 }
 
 function addVolumes(program: Command, { acts }: Parts): void {
   const size = () =>
     new Option('--size <gigabytes>', 'the size in gigabytes').argParser(gigabytes).makeOptionMandatory();
   const folders = program.command('volumes').description('manage the volumes of a service');
-  folders.command('list', { isDefault: true }).alias('ls').description('list the volumes').action(acts(volumes.list));
+  listing(folders, 'list the volumes').action(acts(volumes.list));
   folders
     .command('create')
     .description('create a volume, which the next release mounts')
@@ -177,35 +172,27 @@ function addVolumes(program: Command, { acts }: Parts): void {
     .alias('rm')
     .description('delete a volume with its content')
     .argument('<name>', 'the name of the volume')
-    .action(acts((cli, name: string) => volumes.remove(cli, name)));
+    .action(acts(volumes.remove));
 }
 
 function addBackups(program: Command, { acts, waits }: Parts): void {
+  const ofService = <Args extends unknown[]>(work: OnService<Args>) =>
+    acts(async (cli, ...args: Args) => work(cli, await cli.service(), ...args));
   const copies = program
     .command('backups')
     .description('manage the backups of a database or of the volumes of a service');
-  copies
-    .command('list', { isDefault: true })
-    .alias('ls')
-    .description('list the backups')
-    .action(acts(async (cli) => backups.list(cli, await cli.service())));
+  listing(copies, 'list the backups').action(ofService(backups.list));
   waits(copies.command('create'))
     .description('back up now')
     .option('--pause', 'pause the service while its volumes are copied, so that all files are of one instant')
-    .action(
-      acts(async (cli, options: Parameters<typeof backups.create>[2]) =>
-        backups.create(cli, await cli.service(), options),
-      ),
-    );
+    .action(ofService(backups.create));
   waits(copies.command('restore'))
     .description('restore a backup; by default the newest good one')
     .argument('[id]', 'the id of a backup, or its last characters')
-    .action(
-      acts(async (cli, id: string | undefined, options: Parameters<typeof backups.restore>[3]) =>
-        backups.restore(cli, await cli.service(), id, options),
-      ),
-    );
+    .action(ofService(backups.restore));
 }
+
+type OnService<Args extends unknown[]> = (cli: Cli, service: Service, ...args: Args) => Promise<void>;
 
 function gigabytes(text: string): number {
   if (/^[1-9]\d{0,5}$/.test(text)) return Number(text);
@@ -214,7 +201,7 @@ function gigabytes(text: string): number {
 
 function addNames(program: Command, { acts, waits, verbose }: Parts): void {
   const names = program.command('domains').description('manage the custom domains of a service');
-  names.command('list', { isDefault: true }).alias('ls').description('list the domains').action(acts(domains.list));
+  listing(names, 'list the domains').action(acts(domains.list));
   for (const [name, what, work] of [
     ['add', 'add a domain, and show the DNS record to create', domains.add],
     ['verify', 'check the DNS record of a domain now', domains.verify],
@@ -224,7 +211,7 @@ function addNames(program: Command, { acts, waits, verbose }: Parts): void {
       .command(name)
       .description(what)
       .argument('<hostname>', 'the host name, such as shop.example.com')
-      .action(acts((cli, hostname: string) => work(cli, hostname)));
+      .action(acts(work));
   }
   names
     .command('redirect')
@@ -241,11 +228,7 @@ function addNames(program: Command, { acts, waits, verbose }: Parts): void {
     .argument('<file>', 'the file, or - for the standard input')
     .action(acts(rules.set));
   const branches = program.command('previews').description('manage the previews of a service');
-  branches
-    .command('list', { isDefault: true })
-    .alias('ls')
-    .description('list the previews')
-    .action(acts(previews.list));
+  listing(branches, 'list the previews').action(acts(previews.list));
   verbose(waits(branches.command('create')))
     .alias('add')
     .description('create a preview of a branch')
@@ -256,12 +239,14 @@ function addNames(program: Command, { acts, waits, verbose }: Parts): void {
     .alias('close')
     .description('delete the preview of a branch')
     .argument('<branch>', 'the name of the branch')
-    .action(acts((cli, branch: string) => previews.close(cli, branch)));
+    .action(acts(previews.close));
 }
 
 function addDatabases(program: Command, { acts, waits, verbose }: Parts): void {
+  const ofDatabase = <Args extends unknown[]>(work: OnService<Args>) =>
+    acts(async (cli, name: string, ...args: Args) => work(cli, await data.find(cli, name), ...args));
   const databases = program.command('db').description('manage the databases of the workspace');
-  databases.command('list', { isDefault: true }).alias('ls').description('list the databases').action(acts(data.list));
+  listing(databases, 'list the databases').action(acts(data.list));
   verbose(waits(databases.command('create')))
     .description('create a database')
     .argument('<kind>', 'postgres or redis', oneOf('postgres', 'redis'))
@@ -278,24 +263,16 @@ function addDatabases(program: Command, { acts, waits, verbose }: Parts): void {
     .command('backups')
     .description('list the backups of a database')
     .argument('<database>', 'the database: its name or id')
-    .action(acts(async (cli, name: string) => backups.list(cli, await data.find(cli, name))));
+    .action(ofDatabase(backups.list));
   waits(databases.command('backup'))
     .description('back up a database now')
     .argument('<database>', 'the database: its name or id')
-    .action(
-      acts(async (cli, name: string, options: Parameters<typeof backups.create>[2]) =>
-        backups.create(cli, await data.find(cli, name), options),
-      ),
-    );
+    .action(ofDatabase(backups.create));
   waits(databases.command('restore'))
     .description('restore a database from a backup; by default from the newest successful one')
     .argument('<database>', 'the database: its name or id')
     .argument('[id]', 'the id of a backup, or its last characters')
-    .action(
-      acts(async (cli, name: string, id: string | undefined, options: Parameters<typeof backups.restore>[3]) =>
-        backups.restore(cli, await data.find(cli, name), id, options),
-      ),
-    );
+    .action(ofDatabase(backups.restore));
 }
 
 /** Parses a duration such as 15m into milliseconds. Throws InvalidArgumentError. */

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { chmod, mkdir, open, readFile, rename, rm, stat } from 'node:fs/promises';
+import { chmod, mkdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { CliError, EXIT } from './exit-codes.js';
@@ -59,13 +59,8 @@ export async function writeSettings(path: string, settings: Settings): Promise<v
   await mkdir(dirname(path), { recursive: true, mode: 0o700 });
   const temporary = `${path}.${randomBytes(6).toString('hex')}`;
   try {
-    const file = await open(temporary, 'wx', 0o600);
-    try {
-      await file.writeFile(`${JSON.stringify(settings, null, 2)}\n`);
-      await file.sync();
-    } finally {
-      await file.close();
-    }
+    const text = `${JSON.stringify(settings, null, 2)}\n`;
+    await writeFile(temporary, text, { flag: 'wx', mode: 0o600, flush: true });
     await chmod(temporary, 0o600);
     await rename(temporary, path);
   } catch (error) {

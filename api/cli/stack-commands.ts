@@ -1,11 +1,8 @@
 import { type Command, InvalidArgumentError } from 'commander';
-import * as environments from './commands/environments.js';
 import { importFile } from './commands/import.js';
-import * as projects from './commands/projects.js';
 import * as records from './commands/stack-records.js';
 import * as stacks from './commands/stacks.js';
-import * as sources from './commands/template-sources.js';
-import { newStack, templates } from './commands/templates.js';
+import { newStack } from './commands/templates.js';
 import type { Parts } from './service-commands.js';
 
 /** Adds the commands for stack files. */
@@ -31,30 +28,6 @@ export function addStackCommands(program: Command, { acts, waits }: Parts): void
     .option('--repository <address>', 'the repository from which services are built')
     .option('--force', 'overwrite ranvier.yaml')
     .action(acts(importFile));
-  const group = program.command('environments').description('manage the environments of the workspace');
-  group
-    .command('list', { isDefault: true })
-    .alias('ls')
-    .description('list the environments')
-    .action(acts(environments.list));
-  waits(group.command('create'))
-    .description('create an environment, empty or as a copy of another one')
-    .argument('<name>', 'the name of the environment')
-    .option('--project <name>', 'its project (default: that of the environment which is cloned)')
-    .option('--protected', 'only admins may change it')
-    .option('--clone-from <name>', 'the environment to copy, as project/environment or by its id')
-    .option('--data <data>', 'what databases and volumes begin with: none or latestBackup (default: none)')
-    .option('--values <file>', 'JSON with the values of secrets by service.KEY; - reads stdin')
-    .option('--deploy', 'deploy the copies')
-    .action(acts(environments.create));
-  const all = program.command('projects').description('manage the projects of the workspace');
-  all.command('list', { isDefault: true }).alias('ls').description('list the projects').action(acts(projects.list));
-  all
-    .command('create')
-    .description('create a project with a first environment, Production')
-    .argument('<name>', 'the name of the project')
-    .option('--color <color>', 'its color in the console', 'blue')
-    .action(acts(projects.create));
   program
     .command('new')
     .description('write ranvier.yaml from a template')
@@ -62,26 +35,6 @@ export function addStackCommands(program: Command, { acts, waits }: Parts): void
     .option('--set <name=value>', 'the answer to a question of the template; can be repeated', answer, {})
     .option('--force', 'overwrite ranvier.yaml')
     .action(acts(newStack));
-  const catalog = program.command('templates').description('list templates, and add your own');
-  catalog.command('list', { isDefault: true }).alias('ls').description('list the templates').action(acts(templates));
-  catalog.command('sources').description('list the repositories with templates').action(acts(sources.sources));
-  catalog
-    .command('add')
-    .description('add a repository whose folder .ranvier/templates has templates')
-    .argument('<name>', 'the first part of the names of its templates')
-    .argument('<repository>', 'its address')
-    .option('--branch <branch>', 'the branch that is read (default: main)')
-    .action(acts(sources.add));
-  catalog
-    .command('refresh')
-    .description('read a repository with templates again')
-    .argument('<name>', 'the name of the source')
-    .action(acts(sources.refresh));
-  catalog
-    .command('remove')
-    .description('remove a repository with templates; what was made of them stays')
-    .argument('<name>', 'the name of the source')
-    .action(acts(sources.remove));
   placed(program.command('pull')).description('write an environment into a file').action(acts(stacks.pull));
   const known = program.command('stacks').description('see the applies of a stack, and go back to one');
   known

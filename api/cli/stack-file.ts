@@ -1,4 +1,18 @@
+import { readFile } from 'node:fs/promises';
+import { resolve } from 'node:path';
 import type * as Yaml from 'yaml';
+import type { Cli } from './cli.js';
+import { CliError, EXIT } from './exit-codes.js';
+
+export const STACK_FILE = 'ranvier.yaml';
+
+/** Returns the path of the new stack file. Exit code 2 if the file exists, unless `force` is true. */
+export async function freeStackFile({ cwd }: Cli, { force }: { force?: boolean | undefined }): Promise<string> {
+  const path = resolve(cwd, STACK_FILE);
+  const exists = (await readFile(path).catch(() => null)) !== null;
+  if (exists && !force) throw new CliError(EXIT.usage, `${STACK_FILE} exists: --force overwrites it`);
+  return path;
+}
 
 /**
  * Keys with which a stack file gives a variable a value of its own, unlike a reference. In a document that was pulled
@@ -11,10 +25,9 @@ const WITH_VALUE = ['value', 'generate', 'secret'];
  * formatting and comments. Values of variables in the file are kept, because a pulled document has none.
  */
 export async function mergeStack(text: string, pulled: string): Promise<string> {
-  const { parse, parseDocument } = (await import('yaml')) as typeof Yaml;
+  const { isMap, parse, parseDocument } = (await import('yaml')) as typeof Yaml;
   const document = parseDocument(text);
   if (document.errors.length > 0 || document.contents === null) return pulled;
-  const { isMap } = (await import('yaml')) as typeof Yaml;
   const wanted = parse(pulled) as Record<string, unknown>;
 
   function merge(path: readonly string[], value: Record<string, unknown>): void {

@@ -62,9 +62,7 @@ export class Terminal {
 
   /** Prints progress or a hint on stderr, unless --quiet is given. */
   say(line: string): void {
-    if (this.#quiet) return;
-    this.progress('');
-    this.#streams.stderr.write(`${shown(line)}\n`);
+    if (!this.#quiet) this.complain(line);
   }
 
   /** Prints a warning on stderr, even with --quiet. */

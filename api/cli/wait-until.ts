@@ -1,7 +1,15 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { ApiError } from './api-client.js';
 import type { Cli } from './cli.js';
-import { type CliError, EXIT } from './exit-codes.js';
+import { CliError, EXIT } from './exit-codes.js';
+import { seconds } from './terminal-text.js';
+
+/** Options of the commands that wait for the end of what they started. */
+export interface WaitOptions {
+  detach?: boolean;
+  /** Maximum time to wait, in milliseconds. The work on the platform continues afterwards. */
+  timeout: number;
+}
 
 export interface WaitUntil {
   /** Maximum time to wait, in milliseconds; unlimited if absent. */
@@ -15,6 +23,7 @@ export interface WaitUntil {
 }
 
 const MAX_PAUSE_MS = 15_000;
+const RECORD_INTERVAL_MS = 500;
 
 /**
  * Calls `look` with the elapsed milliseconds until it returns a value, and resolves to the value. Continues after an
@@ -44,4 +53,23 @@ export async function waitUntil<T extends object>(
     }
     await delay(pause, undefined, { signal });
   }
+}
+
+/**
+ * Reads a record, such as a backup, until it has succeeded, and returns it. Exit code 20 with the text of `why` if it
+ * failed, 22 after the timeout; the work then continues.
+ */
+export function recordEnded<T extends { status: string }>(
+  cli: Cli,
+  { what, why, timeout }: { what: string; why: (record: T) => string; timeout: number },
+  read: () => Promise<T>,
+): Promise<T> {
+  const late = () => new CliError(EXIT.timedOut, `After ${seconds(timeout)} the ${what} has not ended. It continues`);
+  return waitUntil(cli, { timeout, late, intervalMs: RECORD_INTERVAL_MS }, async (elapsed) => {
+    const record = await read();
+    if (record.status === 'succeeded') return record;
+    if (record.status === 'failed') throw new CliError(EXIT.failed, why(record));
+    cli.terminal.progress(`  ${what}  ${record.status}  ${seconds(elapsed)}`);
+    return undefined;
+  });
 }

@@ -1,8 +1,10 @@
 import { spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
 import { copyFile, mkdir, mkdtemp, realpath, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, relative, resolve, sep } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { CliError, EXIT, exitCodeOf } from './exit-codes.js';
 
 /**
@@ -239,27 +241,18 @@ export function refusalOf(stdout: string, stderr: string): CliError {
 }
 
 /** Runs git. Rejects only if git cannot be started or was interrupted. */
-function git(
+async function git(
   cwd: string,
   args: readonly string[],
   { env, signal }: { env: NodeJS.ProcessEnv; signal: AbortSignal },
 ): Promise<GitResult> {
-  return new Promise((resolve, reject) => {
-    const child = spawn('git', args, { cwd, env: { ...env, LC_ALL: 'C' }, stdio: ['ignore', 'pipe', 'pipe'], signal });
-    const out: Buffer[] = [];
-    const err: Buffer[] = [];
-    child.stdout.on('data', (chunk: Buffer) => out.push(chunk));
-    child.stderr.on('data', (chunk: Buffer) => err.push(chunk));
-    child.once('error', (error: NodeJS.ErrnoException) =>
-      reject(
-        error.code === 'ENOENT'
-          ? new CliError(EXIT.unexpected, 'git is not installed, or the folder does not exist any more')
-          : error,
-      ),
-    );
-    child.once('close', (code) => {
-      const text = (chunks: Buffer[]) => Buffer.concat(chunks).toString('utf8');
-      resolve({ code: code ?? 1, stdout: text(out), stderr: text(err) });
-    });
-  });
+  const child = spawn('git', args, { cwd, env: { ...env, LC_ALL: 'C' }, stdio: ['ignore', 'pipe', 'pipe'], signal });
+  try {
+    const closed = once(child, 'close') as Promise<[code: number | null]>;
+    const [stdout, stderr, [code]] = await Promise.all([text(child.stdout), text(child.stderr), closed]);
+    return { code: code ?? 1, stdout, stderr };
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+    throw new CliError(EXIT.unexpected, 'git is not installed, or the folder does not exist any more');
+  }
 }

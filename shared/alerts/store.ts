@@ -67,11 +67,8 @@ export async function updateAlert(
   if (row === undefined) return undefined;
   const { above, forMinutes } = change;
   if (above !== undefined) assertThreshold({ metric: row.metric, above });
-  const values = {
-    ...(above === undefined ? {} : { above }),
-    ...(forMinutes === undefined ? {} : { for_minutes: forMinutes }),
-  };
-  if (Object.keys(values).length > 0) await trx('alert_rules').where({ id: row.id }).update(values);
+  const values = { above: above ?? trx.ref('above'), for_minutes: forMinutes ?? trx.ref('for_minutes') };
+  await trx('alert_rules').where({ id: row.id }).update(values);
   return findAlert(trx, workspaceId, id);
 }
 

@@ -1,9 +1,9 @@
 import { v7 as uuidv7 } from 'uuid';
 import {
+  anyRow,
   countOf,
   type Db,
   oneRow,
-  rowCountOf,
   rowsOf,
   type Transaction,
   valuesOf,
@@ -14,7 +14,7 @@ import type { Lease } from '../engine/leases.js';
 import type { ServiceConfiguration } from '../services/configuration.js';
 import type { ServiceRow } from '../services/rows.js';
 import { BACKUPS } from './kind.js';
-import type { BackupRow, BackupStatus, BackupTrigger, KeptBackup, ScheduledService } from './model.js';
+import type { BackupRow, BackupTrigger, KeptBackup, ScheduledService } from './model.js';
 
 export interface NewBackup {
   service: Pick<ServiceRow, 'id' | 'workspace_id'>;
@@ -48,18 +48,17 @@ export function insertBackup(trx: Transaction, { service, trigger, actor, schedu
 /**
  * Records the location and key of a backup's archive before the archive is written. Returns false if the lease is lost.
  */
-export async function recordArchive(
+export function recordArchive(
   db: Db,
   { id, fence }: Lease,
   { store, object, sealedKey }: { store: string; object: string; sealedKey: Buffer },
 ): Promise<boolean> {
-  const changed = await rowCountOf(
+  return anyRow(
     db,
     `update backups set store = :store, object = :object, sealed_key = :sealedKey, updated_at = now()
       where id = :id and fence = :fence and finished_at is null`,
     { id, fence, store, object, sealedKey },
   );
-  return changed > 0;
 }
 
 /** Marks the unfinished backup of a service that is being deleted as failed. Its worker loses the lease and stops. */
@@ -98,8 +97,8 @@ export function listBackups(db: Db, serviceId: string, page: PageRequest): Promi
 }
 
 /** Returns true if a backup of the service is queued or running. */
-export async function hasOpenBackup(db: Db, serviceId: string): Promise<boolean> {
-  return (await rowCountOf(db, 'select from backups where service_id = ? and finished_at is null', [serviceId])) > 0;
+export function hasOpenBackup(db: Db, serviceId: string): Promise<boolean> {
+  return anyRow(db, 'select from backups where service_id = ? and finished_at is null', [serviceId]);
 }
 
 /** Returns the number of a service's successful on-demand backups. */
@@ -113,9 +112,9 @@ export function countManualBackups(db: Db, serviceId: string): Promise<number> {
 }
 
 /** Hides a finished backup. A sweep deletes its archive later. Returns false if the backup is not finished. */
-export async function hideBackup(db: Db, id: string): Promise<boolean> {
+export function hideBackup(db: Db, id: string): Promise<boolean> {
   const hide = 'update backups set deleted_at = coalesce(deleted_at, now()) where id = ? and finished_at is not null';
-  return (await rowCountOf(db, hide, [id])) > 0;
+  return anyRow(db, hide, [id]);
 }
 
 /** SQL: true if the service `s` is active, has data to back up, and has scheduled backups enabled. */
@@ -149,14 +148,13 @@ export function servicesToSchedule(
 }
 
 /** Returns true if a service still has scheduled backups. The caller must have locked the service. */
-export async function isScheduled(trx: Transaction, serviceId: string): Promise<boolean> {
-  const found = await rowCountOf(
+export function isScheduled(trx: Transaction, serviceId: string): Promise<boolean> {
+  return anyRow(
     trx,
     `select from services s where s.id = :serviceId and ${SCHEDULED}
         and not exists (select from operations o where o.service_id = s.id and o.finished_at is null and o.kind = 'restore')`,
     { serviceId },
   );
-  return found > 0;
 }
 
 /**
@@ -170,7 +168,7 @@ export async function backupsByAge(
     serviceId: string;
     configuration: ServiceConfiguration;
     now: Date;
-    backups: { id: string; status: BackupStatus; createdAt: string }[];
+    backups: (Omit<KeptBackup, 'createdAt'> & { createdAt: string })[];
   }>(
     db,
     `select s.id as "serviceId", s.configuration, now() as now,

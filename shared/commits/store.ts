@@ -1,5 +1,14 @@
 import { v7 as uuidv7 } from 'uuid';
-import { type Db, oneRow, rowCountOf, rowsOf, type Transaction } from '../core/database/database-client.js';
+import {
+  anyRow,
+  type Db,
+  oneRow,
+  oneValue,
+  rowCountOf,
+  rowsOf,
+  type Transaction,
+  theRow,
+} from '../core/database/database-client.js';
 import { makeDue } from '../engine/due-records.js';
 import type { ServiceConfiguration } from '../services/configuration.js';
 import { COMMIT_EVENTS } from './kind.js';
@@ -57,10 +66,10 @@ export async function finishCommitEvent(
 }
 
 /** Returns true if there is a later, unhandled push to the same branch of the service. */
-export async function hasLaterEvent(db: Db, { id, service_id, branch }: CommitEventRow): Promise<boolean> {
+export function hasLaterEvent(db: Db, { id, service_id, branch }: CommitEventRow): Promise<boolean> {
   const sql = `select from commit_events where service_id = :service_id and branch = :branch and kind = 'push'
                   and finished_at is null and id > :id limit 1`;
-  return (await rowCountOf(db, sql, { id, service_id, branch })) > 0;
+  return anyRow(db, sql, { id, service_id, branch });
 }
 
 /** Makes a reported commit due again after `delayMs`. */
@@ -76,8 +85,8 @@ export function deleteOldCommitEvents(db: Db): Promise<number> {
 }
 
 /** Returns the stored facts about a service's branch. */
-export async function knownCommits(db: Db, serviceId: string, branch: string): Promise<KnownCommits> {
-  const row = await oneRow<KnownCommits>(
+export function knownCommits(db: Db, serviceId: string, branch: string): Promise<KnownCommits> {
+  return theRow<KnownCommits>(
     db,
     `select (select commit_sha from commit_heads where service_id = :serviceId and branch = :branch) as head,
             (select commit_sha from deployments where service_id = :serviceId and branch = :branch and commit_sha <> ''
@@ -86,7 +95,6 @@ export async function knownCommits(db: Db, serviceId: string, branch: string): P
                        and finished_at is null and cancel_requested_at is null) as undecided`,
     { serviceId, branch },
   );
-  return row ?? { head: null, deployed: null, undecided: false };
 }
 
 export async function recordHead(db: Db, serviceId: string, branch: string, commitSha: string): Promise<void> {
@@ -103,31 +111,24 @@ export async function appliedCommit(db: Db, serviceId: string, branch: string): 
 }
 
 /** Records that the `ranvier.yaml` of a commit was applied. Returns false if that was already recorded. */
-export async function recordApplied(
-  trx: Transaction,
-  serviceId: string,
-  branch: string,
-  sha: string,
-): Promise<boolean> {
-  const count = await rowCountOf(
+export function recordApplied(trx: Transaction, serviceId: string, branch: string, sha: string): Promise<boolean> {
+  return anyRow(
     trx,
     `insert into stack_heads as h (service_id, branch, commit_sha) values (:serviceId, :branch, :sha)
      on conflict (service_id, branch) do update set commit_sha = excluded.commit_sha
       where h.commit_sha <> excluded.commit_sha`,
     { serviceId, branch, sha },
   );
-  return count > 0;
 }
 
 /** Returns the commit that the service now runs; null if it does not come from this branch. */
-export async function liveCommit(db: Db, serviceId: string, branch: string): Promise<string | null> {
-  const row = await oneRow<{ commit_sha: string }>(
+export function liveCommit(db: Db, serviceId: string, branch: string): Promise<string | null> {
+  return oneValue<string>(
     db,
     `select d.commit_sha from services s join deployments d on d.id = s.live_deployment_id
       where s.id = ? and d.branch = ? and d.commit_sha <> ''`,
     [serviceId, branch],
   );
-  return row?.commit_sha ?? null;
 }
 
 /** SQL: true if a push to the branch of the service `s` applies a stack. */
@@ -304,12 +305,11 @@ export interface PollFigures {
   late: number;
 }
 
-export async function pollFigures(db: Db): Promise<PollFigures> {
-  const row = await oneRow<PollFigures>(
+export function pollFigures(db: Db): Promise<PollFigures> {
+  return theRow<PollFigures>(
     db,
     `select count(*) as repositories, count(*) filter (where failures > 0) as failing,
             coalesce(sum(polls), 0)::bigint as polls,
             coalesce(greatest(0, extract(epoch from now() - min(next_at))), 0)::float8 as late from polled_repositories`,
   );
-  return row ?? { repositories: 0, failing: 0, polls: 0, late: 0 };
 }

@@ -18,3 +18,13 @@ export function parsedJson(json: string): unknown {
     return null;
   }
 }
+
+/** Escapes a name for use as one part of a JSON pointer. */
+export function pointerPart(name: string): string {
+  return name.replaceAll('~', '~0').replaceAll('/', '~1');
+}
+
+/** Returns the name that one part of a JSON pointer stands for. */
+export function nameOfPart(part: string): string {
+  return part.replaceAll('~1', '/').replaceAll('~0', '~');
+}

@@ -1,5 +1,6 @@
 import type { ErrorObject, ValidateFunction } from './ajv.js';
 import type { ErrorDetail } from './error-registry.js';
+import { pointerPart } from './json-fields.js';
 
 const MAX_DETAILS = 20;
 /**
@@ -127,5 +128,5 @@ function withArticle(type: string | string[]): string {
 /** Returns the path of a field: a JSON pointer into the body, or `query.<name>` for a query parameter. */
 function join(path: string, prefix: string, field: string): string {
   if (prefix !== '') return path === prefix ? prefix + field : `${path}.${field}`;
-  return `${path}/${field.replaceAll('~', '~0').replaceAll('/', '~1')}`;
+  return `${path}/${pointerPart(field)}`;
 }

@@ -1,4 +1,4 @@
-import { type Db, oneRow, rowCountOf, rowsOf, type Transaction, valuesOf } from '../core/database/database-client.js';
+import { anyRow, type Db, oneValue, rowsOf, type Transaction, valuesOf } from '../core/database/database-client.js';
 import type { DataKind } from '../services/model.js';
 import { ONLINE_SECONDS } from '../workers/store.js';
 import type { StorageState } from './model.js';
@@ -58,7 +58,7 @@ export async function upsertDataServer(trx: Transaction, row: NewDataServer): Pr
 
 /** Returns the host that has the database's volume. Assigns the volume to `hostId` if it has no data yet. */
 export async function settleHost(db: Db, serviceId: string, hostId: string): Promise<string> {
-  const [row] = await rowsOf<{ host_id: string }>(
+  const settled = await oneValue<string>(
     db,
     `update data_servers
         set host_id = case when initialized_at is null then :hostId else coalesce(host_id, :hostId) end,
@@ -66,8 +66,8 @@ export async function settleHost(db: Db, serviceId: string, hostId: string): Pro
       where id = :serviceId returning host_id`,
     { serviceId, hostId },
   );
-  if (!row) throw new Error(`service ${serviceId} has no data server`);
-  return row.host_id;
+  if (settled === null) throw new Error(`service ${serviceId} has no data server`);
+  return settled;
 }
 
 /**
@@ -87,21 +87,20 @@ export async function recordNode(
 }
 
 /** Returns an online host that can run servers of this kind, preferably `preferred`; null if none can. */
-export async function hostFor(db: Db, kind: DataKind, preferred: string): Promise<string | null> {
-  const row = await oneRow<{ host_id: string }>(
+export function hostFor(db: Db, kind: DataKind, preferred: string): Promise<string | null> {
+  return oneValue<string>(
     db,
     `select host_id from workers
       where seen_at > now() - interval '${ONLINE_SECONDS} seconds' and :kind = any(data_kinds)
       order by (host_id = :preferred) desc, started_at limit 1`,
     { kind, preferred },
   );
-  return row?.host_id ?? null;
 }
 
 /** Returns true if a worker of the host was seen recently. */
-export async function isHostOnline(db: Db, hostId: string): Promise<boolean> {
+export function isHostOnline(db: Db, hostId: string): Promise<boolean> {
   const online = `select from workers where host_id = ? and seen_at > now() - interval '${ONLINE_SECONDS} seconds'`;
-  return (await rowCountOf(db, online, [hostId])) > 0;
+  return anyRow(db, online, [hostId]);
 }
 
 /**
@@ -137,14 +136,14 @@ export async function recordInitialized(db: Db, serviceId: string): Promise<void
  * several workers of a host measure it, but only one of them should log the change.
  */
 export async function recordUsage(db: Db, serviceId: string, usedBytes: number, state: StorageState): Promise<boolean> {
-  const [row] = await rowsOf<{ before: StorageState }>(
+  const before = await oneValue<StorageState>(
     db,
     `with old as (select id, storage_state from data_servers where id = :serviceId for update)
      update data_servers d set used_bytes = :usedBytes, storage_state = :state, measured_at = now()
        from old where d.id = old.id returning old.storage_state as before`,
     { serviceId, usedBytes, state },
   );
-  return row !== undefined && row.before !== state;
+  return before !== null && before !== state;
 }
 
 /**

@@ -1,4 +1,4 @@
-import { type Db, oneRow, rowsOf, type Transaction, valuesOf } from '../core/database/database-client.js';
+import { type Db, oneRow, oneValue, type Transaction, valuesOf } from '../core/database/database-client.js';
 import { moveOpen } from '../engine/cancel-requests.js';
 import { publishRouteChange } from '../services/publish-route.js';
 import { DEPLOYMENTS } from './kind.js';
@@ -114,16 +114,15 @@ export async function sendVisitorsBack(trx: Transaction, id: string, reason: str
 }
 
 /** Records the end of a canary. Returns the id of its service; null if the canary had already ended. */
-async function recordEnd(
+function recordEnd(
   trx: Transaction,
   deploymentId: string,
   { promoted, reason }: { promoted: boolean; reason: string },
 ): Promise<string | null> {
-  const [row] = await rowsOf<{ service_id: string }>(
+  return oneValue<string>(
     trx,
     `update canaries set ended_at = now(), promoted = :promoted, reason = :reason
       where deployment_id = :deploymentId and ended_at is null returning service_id`,
     { deploymentId, promoted, reason },
   );
-  return row?.service_id ?? null;
 }

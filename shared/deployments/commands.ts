@@ -92,7 +92,12 @@ export async function queueDeployment(
     configuration,
     snapshot_id: await storeSnapshot(trx, deps.keyring, { serviceId: service.id, deploymentId: id, resolved }),
     variable_names: Object.keys(resolved.values).sort(),
-    sealed_repository: resealAddress(deps.keyring, SEALED.repository, service, id),
+    sealed_repository: resealAddress(deps.keyring, {
+      from: SEALED.repository,
+      row: service,
+      to: SEALED.deploymentRepository,
+      id,
+    }),
     ...keyColumns(input.idempotency),
   });
 }
@@ -150,19 +155,9 @@ async function makeRoom(
   if (overlappingDeploys === 'cancel') await cancelOpenDeployments(trx, { serviceId: service.id });
 }
 
-export interface QueueRollbackInput {
-  service: Pick<ServiceRow, 'id'>;
+export interface QueueRollbackInput
+  extends Pick<QueueDeploymentInput, 'service' | 'actor' | 'togetherId' | 'traceparent' | 'idempotency' | 'authorize'> {
   source: DeploymentRow;
-  actor: string;
-  /**
-   * Id of the change to a stack (a group of services) whose deployments all go live together; null if this one goes
-   * live alone.
-   */
-  togetherId?: string | null;
-  traceparent?: string | null;
-  idempotency?: DeploymentKey | null;
-  /** Throws if the user who queues the deployment may not read values from protected environments. */
-  authorize: ResolveInput['authorize'];
 }
 
 /**
@@ -215,7 +210,12 @@ export async function queueRollback(
     configuration: source.configuration,
     snapshot_id: source.snapshot_id,
     variable_names: source.variable_names,
-    sealed_repository: resealAddress(deps.keyring, SEALED.deploymentRepository, source, id),
+    sealed_repository: resealAddress(deps.keyring, {
+      from: SEALED.deploymentRepository,
+      row: source,
+      to: SEALED.deploymentRepository,
+      id,
+    }),
     image_id: image.id,
     ...keyColumns(idempotency),
   });

@@ -1,4 +1,4 @@
-import { type Db, oneRow, returnedRow } from '../core/database/database-client.js';
+import { type Db, theRow } from '../core/database/database-client.js';
 import { prepare, rowsOfBatch } from '../core/database/prepared.js';
 import { ONLINE_SECONDS } from '../workers/store.js';
 
@@ -177,7 +177,7 @@ const EXPLAINED_AGAIN = 100;
  * numbers are above `after`. Returns the value of `after` for the next call.
  */
 export async function recordWaitingReasons(db: Db, after = 0): Promise<number> {
-  const row = await oneRow<{ explained: number; last: number }>(
+  const { explained, last } = await theRow<{ explained: number; last: number }>(
     db,
     `with again as (
        select id, number from deployments
@@ -219,7 +219,6 @@ export async function recordWaitingReasons(db: Db, after = 0): Promise<number> {
      select count(*) as explained, coalesce(max(number), 0) as last from again`,
     { after },
   );
-  const { explained, last } = returnedRow(row);
   return explained < EXPLAINED_AGAIN ? 0 : last;
 }
 

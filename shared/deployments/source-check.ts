@@ -1,4 +1,4 @@
-import { rowCountOf, type Transaction } from '../core/database/database-client.js';
+import { anyRow, type Transaction } from '../core/database/database-client.js';
 import { AppError } from '../core/error-registry.js';
 import { assertDataService } from '../data/commands.js';
 import { imageProblem, parseImage } from '../images/image-reference.js';
@@ -62,12 +62,11 @@ function invalidSource(field: keyof ServiceConfiguration, message: string): AppE
 }
 
 /** Returns true if a commit was ever pushed to the repository of the service or, for a preview, of its base service. */
-async function wasPushed(trx: Transaction, serviceId: string): Promise<boolean> {
-  const pushed = await rowCountOf(
+function wasPushed(trx: Transaction, serviceId: string): Promise<boolean> {
+  return anyRow(
     trx,
     `select from pushed_repositories where pushed_at is not null
         and service_id = coalesce((select base_id from previews where service_id = :serviceId), :serviceId)`,
     { serviceId },
   );
-  return pushed > 0;
 }

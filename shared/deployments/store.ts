@@ -1,5 +1,5 @@
 import type { Knex } from 'knex';
-import { type Db, returnedRow, type Transaction } from '../core/database/database-client.js';
+import { anyRow, type Db, returnedRow, type Transaction } from '../core/database/database-client.js';
 import { CHANNELS } from '../core/database/listener.js';
 import { fetchPage, type Page, type PageRequest } from '../core/database/page.js';
 import { prepare, rowsOfPrepared } from '../core/database/prepared.js';
@@ -9,24 +9,8 @@ import type { StepRecord } from './model.js';
 import type { DeploymentRow } from './rows.js';
 
 /** A deployment to store. Omitted columns get their defaults. */
-export type NewDeployment = Pick<
-  DeploymentRow,
-  'id' | 'workspace_id' | 'service_id' | 'trigger' | 'actor' | 'branch' | 'configuration'
-> &
-  Partial<
-    Pick<
-      DeploymentRow,
-      | 'commit_sha'
-      | 'commit_message'
-      | 'clear_cache'
-      | 'source_deployment_id'
-      | 'image_id'
-      | 'together_id'
-      | 'traceparent'
-    > &
-      Pick<DeploymentRow, 'snapshot_id' | 'variable_names' | 'sealed_repository'> &
-      Pick<DeploymentRow, 'idempotency_scope' | 'idempotency_key'>
-  >;
+export type NewDeployment = Partial<DeploymentRow> &
+  Pick<DeploymentRow, 'id' | 'workspace_id' | 'service_id' | 'trigger' | 'actor' | 'branch' | 'configuration'>;
 
 /** Stores a queued deployment. Its first step starts immediately. */
 export async function insertDeployment(trx: Transaction, deployment: NewDeployment): Promise<DeploymentRow> {
@@ -98,9 +82,8 @@ export function failUnadmitted(trx: Transaction, togetherId: string, error: stri
 }
 
 /** Returns true if a deployment of the service has not finished. */
-export async function hasOpenDeployment(db: Db, serviceId: string): Promise<boolean> {
-  const row = await db('deployments').where({ service_id: serviceId }).whereNull('finished_at').first('id');
-  return row !== undefined;
+export function hasOpenDeployment(db: Db, serviceId: string): Promise<boolean> {
+  return anyRow(db, 'select from deployments where service_id = ? and finished_at is null limit 1', [serviceId]);
 }
 
 /**

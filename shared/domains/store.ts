@@ -1,5 +1,5 @@
 import { v7 as uuidv7 } from 'uuid';
-import { type Db, oneRow, rowCountOf, rowsOf, type Transaction } from '../core/database/database-client.js';
+import { anyRow, type Db, oneValue, returnedRow, rowsOf, type Transaction } from '../core/database/database-client.js';
 import { type Page, type PageRequest, pageOf } from '../core/database/page.js';
 import { publishRouteChange } from '../services/publish-route.js';
 import type { DomainRow, DomainVerdict } from './model.js';
@@ -23,15 +23,14 @@ export async function lockDomain(trx: Transaction, serviceId: string, id: string
   return trx<DomainRow>('domains').where({ id, service_id: serviceId }).whereNull('released_at').forUpdate().first();
 }
 
-/** Returns the name of the workspace's service that has this host name; undefined if there is none. */
-export async function holderOf(db: Db, workspaceId: string, hostname: string): Promise<string | undefined> {
-  const row = await oneRow<{ name: string }>(
+/** Returns the name of the workspace's service that has this host name; null if there is none. */
+export function holderOf(db: Db, workspaceId: string, hostname: string): Promise<string | null> {
+  return oneValue<string>(
     db,
     `select s.name from domains d join services s on s.id = d.service_id
       where d.workspace_id = ? and d.hostname = ? and d.released_at is null`,
     [workspaceId, hostname],
   );
-  return row?.name;
 }
 
 export async function insertDomain(
@@ -47,26 +46,18 @@ export async function insertDomain(
 }
 
 /** Returns true if a service of another workspace serves the host name, or did so recently. */
-export async function isTaken(
-  trx: Transaction,
-  domain: Pick<DomainRow, 'workspace_id' | 'hostname'>,
-): Promise<boolean> {
-  const others = await rowCountOf(
+export function isTaken(trx: Transaction, domain: Pick<DomainRow, 'workspace_id' | 'hostname'>): Promise<boolean> {
+  return anyRow(
     trx,
     `select from domains where hostname = ? and workspace_id <> ? and status = 'active'
         and (released_at is null or released_at > now() - make_interval(days => ${RESERVED_DAYS}))`,
     [domain.hostname, domain.workspace_id],
   );
-  return others > 0;
 }
 
 /** Stores the result of a DNS check of a domain. Notifies the edges if the result changes what they serve. */
 export async function recordVerdict(trx: Transaction, before: DomainRow, verdict: DomainVerdict): Promise<DomainRow> {
-  const [row] = await trx<DomainRow>('domains')
-    .where({ id: before.id })
-    .update({ ...verdict, updated_at: trx.fn.now() })
-    .returning('*');
-  if (row === undefined) throw new Error(`domain ${before.id} is gone although it is locked`);
+  const row = await changeDomain(trx, before.id, verdict);
   if (row.status !== before.status || row.leads_here !== before.leads_here) {
     await publishRouteChange(trx, before.service_id);
   }
@@ -74,14 +65,13 @@ export async function recordVerdict(trx: Transaction, before: DomainRow, verdict
 }
 
 /** Returns the name of a domain that would form a chain of redirects with this one; null if none would. */
-export async function redirectBeside(trx: Transaction, domain: DomainRow, target: string): Promise<string | null> {
-  const row = await oneRow<{ hostname: string }>(
+export function redirectBeside(trx: Transaction, domain: DomainRow, target: string): Promise<string | null> {
+  return oneValue<string>(
     trx,
     `select hostname from domains where workspace_id = ? and released_at is null and id <> ?
         and ((hostname = ? and redirect_to is not null) or redirect_to = ?) limit 1`,
     [domain.workspace_id, domain.id, target, domain.hostname],
   );
-  return row?.hostname ?? null;
 }
 
 /** Stores the target of a domain's redirect, and notifies the edges. */
@@ -90,13 +80,17 @@ export async function recordRedirect(
   { id, service_id }: DomainRow,
   to: string | null,
 ): Promise<DomainRow> {
-  const [row] = await trx<DomainRow>('domains')
-    .where({ id })
-    .update({ redirect_to: to, updated_at: trx.fn.now() })
-    .returning('*');
-  if (row === undefined) throw new Error(`domain ${id} is gone although it is locked`);
+  const row = await changeDomain(trx, id, { redirect_to: to });
   await publishRouteChange(trx, service_id);
   return row;
+}
+
+async function changeDomain(trx: Transaction, id: string, changes: Partial<DomainRow>): Promise<DomainRow> {
+  const [row] = await trx<DomainRow>('domains')
+    .where({ id })
+    .update({ ...changes, updated_at: trx.fn.now() })
+    .returning('*');
+  return returnedRow(row);
 }
 
 export async function deleteDomain(trx: Transaction, domain: DomainRow): Promise<void> {

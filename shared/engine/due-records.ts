@@ -1,4 +1,4 @@
-import { type Db, returnedRow, rowsOf, type Transaction } from '../core/database/database-client.js';
+import { anyRow, type Db, returnedRow, rowsOf, type Transaction } from '../core/database/database-client.js';
 import { type Prepared, prepare, rowOfPrepared, rowsOfPrepared } from '../core/database/prepared.js';
 import type { WorkKind } from './kind.js';
 
@@ -73,19 +73,18 @@ export async function takeDue(trx: Transaction, kind: WorkKind, limit: number): 
  * Makes a record due again after `delayMs`. `dispatches` is the number of its last job. Returns false if the record is
  * already due or has got a newer job.
  */
-export async function makeDue(
+export function makeDue(
   db: Db,
   { table }: WorkKind,
   { id, dispatches }: { id: string; dispatches: number },
   delayMs = 0,
 ): Promise<boolean> {
-  const rows = await rowsOf<{ id: string }>(
+  return anyRow(
     db,
     `update ${table} set dispatches = dispatches + 1, due_at = now() + :delayMs * interval '1 millisecond'
-      where id = :id and dispatches = :dispatches and due_at is null returning id`,
+      where id = :id and dispatches = :dispatches and due_at is null`,
     { id, dispatches, delayMs },
   );
-  return rows.length > 0;
 }
 
 /** An open record without a valid lease that has not changed for longer than its job should take. */

@@ -13,8 +13,8 @@ export interface QueueDefinition {
   keepFailed: { count: number; age: number };
 }
 
-export const HOUR_SECONDS = 3600;
-export const DAY_SECONDS = 24 * HOUR_SECONDS;
+const HOUR_SECONDS = 3600;
+const DAY_SECONDS = 24 * HOUR_SECONDS;
 
 /** Queue settings for records whose progress users watch. */
 export const RECORD_QUEUE: QueueDefinition = {
@@ -25,6 +25,15 @@ export const RECORD_QUEUE: QueueDefinition = {
   slots: 4,
   keepCompleted: { count: 1000, age: 7 * DAY_SECONDS },
   keepFailed: { count: 2000, age: 14 * DAY_SECONDS },
+};
+
+/** Queue settings for short work that is not repeated often, because a caller waits or the next request repeats it. */
+export const SHORT_QUEUE: QueueDefinition = {
+  attempts: 3,
+  backoff: { type: 'fixed', delay: 1000 },
+  slots: 2,
+  keepCompleted: { count: 200, age: HOUR_SECONDS },
+  keepFailed: { count: 500, age: DAY_SECONDS },
 };
 
 /** The events possible in one state → the states that follow. */

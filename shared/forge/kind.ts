@@ -1,4 +1,4 @@
-import { ABANDONED, DAY_SECONDS, defineKind, HOUR_SECONDS } from '../engine/kind.js';
+import { ABANDONED, defineKind, SHORT_QUEUE } from '../engine/kind.js';
 
 /**
  * Status reports to git hosts, such as GitHub, as a kind of background work. If the status changes after it was
@@ -8,15 +8,7 @@ import { ABANDONED, DAY_SECONDS, defineKind, HOUR_SECONDS } from '../engine/kind
 export const FORGE_REPORTS = defineKind({
   table: 'forge_reports',
   payload: 'forgeReportId',
-  queues: {
-    'forge-report': {
-      attempts: 3,
-      backoff: { type: 'fixed', delay: 1000 },
-      slots: 6,
-      keepCompleted: { count: 200, age: HOUR_SECONDS },
-      keepFailed: { count: 500, age: DAY_SECONDS },
-    },
-  },
+  queues: { 'forge-report': { ...SHORT_QUEUE, slots: 6 } },
   lease: null,
   abandoned: {
     ...ABANDONED,

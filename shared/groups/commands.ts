@@ -1,5 +1,5 @@
 import type { Transaction } from '../core/database/database-client.js';
-import { AppError, invalidRequest } from '../core/error-registry.js';
+import { AppError, conflict, invalidRequest } from '../core/error-registry.js';
 import { shareLockEnvironment } from '../environments/store.js';
 import { lockServiceView } from '../services/store.js';
 import { assertRoomFor } from '../workspaces/workspace-limits.js';
@@ -79,10 +79,9 @@ export async function linkService(
     throw invalidRequest('/serviceId', 'is not a service of this workspace');
   }
   authorize({ protectedEnvironment: service.environment_protected });
-  if (service.lifecycle_status === 'deleting') throw new AppError('conflict', 'The service is being deleted');
+  if (service.lifecycle_status === 'deleting') throw conflict('The service is being deleted');
   if (group.environment_id !== null && group.environment_id !== service.environment_id) {
-    throw new AppError(
-      'conflict',
+    throw conflict(
       `The environment group "${group.name}" is confined to an environment that "${service.name}" is not in`,
     );
   }
@@ -118,5 +117,5 @@ async function assertLinksWithin(trx: Transaction, group: EnvironmentGroupView, 
   const outside = linked.filter((service) => service.environment_id !== environmentId);
   if (outside.length === 0) return;
   const names = outside.map(({ name }) => `"${name}"`).join(', ');
-  throw new AppError('conflict', `The group is linked to services of other environments; unlink them first: ${names}`);
+  throw conflict(`The group is linked to services of other environments; unlink them first: ${names}`);
 }

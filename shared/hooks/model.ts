@@ -3,7 +3,7 @@ import { invalidRequest } from '../core/error-registry.js';
 import { field, text } from '../core/json-fields.js';
 import { escapeControls, hasControls } from '../core/plain-text.js';
 import type { PullReport } from '../previews/pull-model.js';
-import { readPull } from '../pulls/read-report.js';
+import { readPull, SHA } from '../pulls/read-report.js';
 import { sameSecret } from '../secrets/random-token.js';
 
 export const HOOK_PROVIDERS = ['github', 'gitlab', 'gitea', 'generic'] as const;
@@ -70,7 +70,6 @@ export type HookEvent =
   | { type: 'deploy' }
   | { type: 'ignored'; reason: string };
 
-const SHA = /^[0-9a-f]{40}([0-9a-f]{24})?$/;
 const HEADS = 'refs/heads/';
 /** Names of pull request events. Gitea and Forgejo report new commits under several names. */
 const PULL_EVENTS = ['pull_request', 'pull_request_sync', 'merge_request'];

@@ -1,5 +1,5 @@
 import { randomInt } from 'node:crypto';
-import { type Db, oneRow, rowCountOf, type Transaction } from '../core/database/database-client.js';
+import { anyRow, countOf, type Db, type Transaction } from '../core/database/database-client.js';
 import { hashToken } from '../secrets/random-token.js';
 
 const COUNT = 10;
@@ -19,20 +19,17 @@ export async function replaceBackupCodes(trx: Transaction, userId: string): Prom
 }
 
 /** Consumes a backup code. Returns false if the user has no such unused code. */
-export async function useBackupCode(trx: Transaction, userId: string, code: string): Promise<boolean> {
+export function useBackupCode(trx: Transaction, userId: string, code: string): Promise<boolean> {
   const used = 'delete from backup_codes where user_id = ? and code_hash = ?';
-  return (await rowCountOf(trx, used, [userId, hashOf(userId, code)])) > 0;
+  return anyRow(trx, used, [userId, hashOf(userId, code)]);
 }
 
 export async function deleteBackupCodes(trx: Transaction, userId: string): Promise<void> {
   await trx('backup_codes').where({ user_id: userId }).delete();
 }
 
-export async function countBackupCodes(db: Db, userId: string): Promise<number> {
-  const row = await oneRow<{ count: number }>(db, 'select count(*)::int as count from backup_codes where user_id = ?', [
-    userId,
-  ]);
-  return row?.count ?? 0;
+export function countBackupCodes(db: Db, userId: string): Promise<number> {
+  return countOf(db, 'select count(*) from backup_codes where user_id = ?', [userId]);
 }
 
 function newCode(): string {

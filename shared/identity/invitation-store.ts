@@ -1,5 +1,5 @@
 import { v7 as uuidv7 } from 'uuid';
-import { countOf, type Db, oneRow, returnedRow, rowsOf, type Transaction } from '../core/database/database-client.js';
+import { countOf, type Db, oneRow, rowsOf, type Transaction, theRow } from '../core/database/database-client.js';
 import type { Role } from './policy.js';
 
 const LIFETIME = `interval '7 days'`;
@@ -18,14 +18,12 @@ export interface InvitationRow {
 
 export type NewInvitation = Pick<InvitationRow, 'workspace_id' | 'email' | 'role' | 'invited_by' | 'token_hash'>;
 
-export async function insertInvitation(trx: Transaction, invitation: NewInvitation): Promise<InvitationRow> {
-  return returnedRow(
-    await oneRow<InvitationRow>(
-      trx,
-      `insert into invitations (id, workspace_id, email, role, token_hash, invited_by, expires_at)
-       values (:id, :workspace_id, :email, :role, :token_hash, :invited_by, now() + ${LIFETIME}) returning *`,
-      { id: uuidv7(), ...invitation },
-    ),
+export function insertInvitation(trx: Transaction, invitation: NewInvitation): Promise<InvitationRow> {
+  return theRow<InvitationRow>(
+    trx,
+    `insert into invitations (id, workspace_id, email, role, token_hash, invited_by, expires_at)
+     values (:id, :workspace_id, :email, :role, :token_hash, :invited_by, now() + ${LIFETIME}) returning *`,
+    { id: uuidv7(), ...invitation },
   );
 }
 

@@ -1,4 +1,4 @@
-import { type Db, oneRow, returnedRow, rowCountOf, type Transaction } from '../core/database/database-client.js';
+import { anyRow, type Db, rowCountOf, type Transaction, theRow } from '../core/database/database-client.js';
 import type { UserRow } from './rows.js';
 
 /** SQL condition: the user `u` has an authenticator or a passkey. Workspaces can require this. */
@@ -20,16 +20,14 @@ export interface SecondFactors {
  * requires it. Otherwise, a user without the passkey's device could no longer sign in with the password.
  */
 export async function secondFactorsOf(db: Db, userId: string): Promise<SecondFactors> {
-  const { totp, passkey, required } = returnedRow(
-    await oneRow<{ totp: boolean; passkey: boolean; required: boolean }>(
-      db,
-      `select u.totp_confirmed_at is not null as totp,
-              exists (select from passkeys y where y.user_id = u.id) as passkey,
-              exists (select from memberships m join workspaces w on w.id = m.workspace_id
-                where m.user_id = u.id and w.configuration ->> 'requireMfa' = 'true') as required
-         from users u where u.id = :userId`,
-      { userId },
-    ),
+  const { totp, passkey, required } = await theRow<{ totp: boolean; passkey: boolean; required: boolean }>(
+    db,
+    `select u.totp_confirmed_at is not null as totp,
+            exists (select from passkeys y where y.user_id = u.id) as passkey,
+            exists (select from memberships m join workspaces w on w.id = m.workspace_id
+              where m.user_id = u.id and w.configuration ->> 'requireMfa' = 'true') as required
+       from users u where u.id = :userId`,
+    { userId },
   );
   return { totp, passkey, asked: totp || (passkey && required) };
 }
@@ -50,14 +48,13 @@ export async function setUnconfirmedTotp(db: Db, userId: string, sealed: Buffer)
 }
 
 /** Records a TOTP code's time step as used. Returns false if this step or a later one was already used. */
-export async function useTotpCounter(db: Db, userId: string, counter: number): Promise<boolean> {
-  const changed = await rowCountOf(
+export function useTotpCounter(db: Db, userId: string, counter: number): Promise<boolean> {
+  return anyRow(
     db,
     `update users set totp_counter = :counter
       where id = :userId and (totp_counter is null or totp_counter < :counter)`,
     { userId, counter },
   );
-  return changed > 0;
 }
 
 export async function confirmTotp(db: Db, userId: string): Promise<void> {

@@ -1,19 +1,18 @@
 import { v7 as uuidv7 } from 'uuid';
-import { type Db, oneRow, returnedRow, rowCountOf } from '../core/database/database-client.js';
+import { anyRow, type Db, oneRow, theRow } from '../core/database/database-client.js';
 import type { SessionRow, UserRow } from './rows.js';
 
 const REMEMBERED = `interval '90 days'`;
 const CLIENTS_OF_A_USER = 20;
 
 /** Returns true if the user with this address has signed in from this client within the last 90 days. */
-export async function isKnownClient(db: Db, email: string, client: string): Promise<boolean> {
-  const found = await rowCountOf(
+export function isKnownClient(db: Db, email: string, client: string): Promise<boolean> {
+  return anyRow(
     db,
     `select from known_clients k join users u on u.id = k.user_id
       where u.email = :email and k.client = :client and k.seen_at > now() - ${REMEMBERED}`,
     { email, client },
   );
-  return found > 0;
 }
 
 /**
@@ -44,7 +43,7 @@ const SESSIONS_OF_A_USER = 50;
 export type SessionWithUser = SessionRow &
   Pick<UserRow, 'email' | 'email_verified_at' | 'totp_confirmed_at'> & { has_password: boolean };
 
-export async function insertSession(
+export function insertSession(
   db: Db,
   session: {
     userId: string;
@@ -56,13 +55,11 @@ export async function insertSession(
     userAgent?: string;
   },
 ): Promise<SessionRow> {
-  return returnedRow(
-    await oneRow<SessionRow>(
-      db,
-      `insert into sessions (id, user_id, token_hash, second_factor, client, by_password, origin, user_agent, expires_at)
-       values (:id, :userId, :tokenHash, :secondFactor, :client, :byPassword, :origin, :userAgent, now() + ${LIFETIME}) returning *`,
-      { id: uuidv7(), origin: '', userAgent: '', ...session },
-    ),
+  return theRow<SessionRow>(
+    db,
+    `insert into sessions (id, user_id, token_hash, second_factor, client, by_password, origin, user_agent, expires_at)
+     values (:id, :userId, :tokenHash, :secondFactor, :client, :byPassword, :origin, :userAgent, now() + ${LIFETIME}) returning *`,
+    { id: uuidv7(), origin: '', userAgent: '', ...session },
   );
 }
 
@@ -70,14 +67,13 @@ export async function insertSession(
  * Returns true if the session is at most ten minutes old and its user has no password. Such a user cannot confirm an
  * action with a password, so the recent sign-in counts instead.
  */
-export async function isFreshWithoutPassword(db: Db, id: string): Promise<boolean> {
-  const found = await rowCountOf(
+export function isFreshWithoutPassword(db: Db, id: string): Promise<boolean> {
+  return anyRow(
     db,
     `select from sessions s join users u on u.id = s.user_id
       where s.id = :id and u.password_hash is null and s.created_at > now() - interval '10 minutes'`,
     { id },
   );
-  return found > 0;
 }
 
 /** Ends a user's least recently used sessions beyond the maximum. */

@@ -1,5 +1,5 @@
 import { v7 as uuidv7 } from 'uuid';
-import { type Db, rowsOf, type Transaction } from '../core/database/database-client.js';
+import { type Db, oneRow, type Transaction } from '../core/database/database-client.js';
 import type { UserRow } from './rows.js';
 
 /** Lifetime of a sign-in link that is not opened. */
@@ -18,7 +18,7 @@ const USER = `select u.* from sign_in_links l join users u on u.id = l.user_id
 
 /** Returns the user of a sign-in link; undefined if the link is unknown, used or expired. */
 export async function findSignInLink(db: Db, tokenHash: Buffer): Promise<UserRow | undefined> {
-  return (await rowsOf<UserRow>(db, USER, { tokenHash }))[0];
+  return (await oneRow<UserRow>(db, USER, { tokenHash })) ?? undefined;
 }
 
 /**
@@ -26,7 +26,7 @@ export async function findSignInLink(db: Db, tokenHash: Buffer): Promise<UserRow
  * nothing.
  */
 export async function lockSignInLink(trx: Transaction, tokenHash: Buffer): Promise<UserRow | undefined> {
-  return (await rowsOf<UserRow>(trx, `${USER} for update of l`, { tokenHash }))[0];
+  return (await oneRow<UserRow>(trx, `${USER} for update of l`, { tokenHash })) ?? undefined;
 }
 
 /**

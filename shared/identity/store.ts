@@ -1,6 +1,6 @@
 import type { Knex } from 'knex';
 import { v7 as uuidv7 } from 'uuid';
-import { countOf, type Db, oneRow, returnedRow, rowCountOf, rowsOf } from '../core/database/database-client.js';
+import { anyRow, countOf, type Db, oneRow, rowsOf, theRow } from '../core/database/database-client.js';
 import { fetchPage, type Page, type PageRequest } from '../core/database/page.js';
 import type { WorkspaceRow } from '../workspaces/model.js';
 import type { KeyScope, Role } from './policy.js';
@@ -46,15 +46,14 @@ export async function setVerification(db: Db, userId: string, tokenHash: Buffer)
 }
 
 /** Marks the address of the token's user as verified. Returns false if the token is unknown, used or expired. */
-export async function useVerificationToken(db: Db, tokenHash: Buffer): Promise<boolean> {
-  const verified = await rowCountOf(
+export function useVerificationToken(db: Db, tokenHash: Buffer): Promise<boolean> {
+  return anyRow(
     db,
     `update users set email_verified_at = coalesce(email_verified_at, now()),
                       verification_hash = null, verification_expires_at = null
       where verification_hash = :tokenHash and verification_expires_at > now()`,
     { tokenHash },
   );
-  return verified > 0;
 }
 
 export function findMembership(db: Db, workspaceId: string, userId: string): Promise<MembershipRow | null> {
@@ -63,17 +62,15 @@ export function findMembership(db: Db, workspaceId: string, userId: string): Pro
 }
 
 /** Adds the user to the workspace with this role, or changes a member's role. */
-export async function upsertMembership(
+export function upsertMembership(
   db: Db,
   membership: { workspaceId: string; userId: string; role: Role },
 ): Promise<MembershipRow> {
-  return returnedRow(
-    await oneRow<MembershipRow>(
-      db,
-      `insert into memberships (workspace_id, user_id, role) values (:workspaceId, :userId, :role)
-       on conflict (workspace_id, user_id) do update set role = excluded.role returning *`,
-      membership,
-    ),
+  return theRow<MembershipRow>(
+    db,
+    `insert into memberships (workspace_id, user_id, role) values (:workspaceId, :userId, :role)
+     on conflict (workspace_id, user_id) do update set role = excluded.role returning *`,
+    membership,
   );
 }
 
@@ -119,14 +116,12 @@ export interface ApiKeyInput {
   expiresAt: Date | null;
 }
 
-export async function insertApiKey(db: Db, key: ApiKeyInput): Promise<ApiKeyRow> {
-  return returnedRow(
-    await oneRow<ApiKeyRow>(
-      db,
-      `insert into api_keys (id, workspace_id, user_id, name, scope, lookup, secret_hash, expires_at)
-       values (:id, :workspaceId, :userId, :name, :scope, :lookup, :secretHash, :expiresAt) returning *`,
-      { id: uuidv7(), ...key },
-    ),
+export function insertApiKey(db: Db, key: ApiKeyInput): Promise<ApiKeyRow> {
+  return theRow<ApiKeyRow>(
+    db,
+    `insert into api_keys (id, workspace_id, user_id, name, scope, lookup, secret_hash, expires_at)
+     values (:id, :workspaceId, :userId, :name, :scope, :lookup, :secretHash, :expiresAt) returning *`,
+    { id: uuidv7(), ...key },
   );
 }
 
@@ -182,18 +177,17 @@ export function countApiKeys(db: Db, workspaceId: string, userId: string): Promi
  * Revokes an API key of the workspace; with `userId`, only if it is that member's. Returns false if there is no such
  * unrevoked key.
  */
-export async function revokeWorkspaceKey(
+export function revokeWorkspaceKey(
   db: Db,
   { workspaceId, id, userId }: { workspaceId: string; id: string; userId: string | null },
 ): Promise<boolean> {
-  const revoked = await rowCountOf(
+  return anyRow(
     db,
     `update api_keys set revoked_at = now()
       where id = :id and workspace_id = :workspaceId and revoked_at is null
         and (cast(:userId as uuid) is null or user_id = cast(:userId as uuid))`,
     { id, workspaceId, userId },
   );
-  return revoked > 0;
 }
 
 /** Revokes all API keys of a member, so that they stay invalid even if the user becomes a member again. */
@@ -225,7 +219,7 @@ export async function findWorkspaceAccess(
   workspaceId: string,
   userId: string,
 ): Promise<WorkspaceAccessRow | undefined> {
-  const [row] = await rowsOf<WorkspaceAccessRow>(
+  const row = await oneRow<WorkspaceAccessRow>(
     db,
     `select w.*, m.role, ${NEEDS_PROVIDER}
        from workspaces w left join memberships m on m.workspace_id = w.id and m.user_id = :userId
@@ -233,5 +227,5 @@ export async function findWorkspaceAccess(
       where w.id = :workspaceId`,
     { workspaceId, userId },
   );
-  return row;
+  return row ?? undefined;
 }

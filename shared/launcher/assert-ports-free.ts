@@ -17,7 +17,7 @@ export async function assertPortsFree(ports: { variable: string; port: number }[
 }
 
 /** Tries to listen on all addresses of this host. Returns the error code; null if the port is free. */
-function listenError(port: number): Promise<string | null> {
+export function listenError(port: number): Promise<string | null> {
   return new Promise((resolve) => {
     const probe = createServer();
     probe.once('error', (error: NodeJS.ErrnoException) => resolve(error.code ?? error.message));

@@ -1,15 +1,10 @@
-import { open, rename } from 'node:fs/promises';
+import { rename, rm, writeFile } from 'node:fs/promises';
 
 /** Writes a file that only this user may read (0600), atomically. It is flushed to disk before this resolves. */
 export async function writePrivately(path: string, text: string): Promise<void> {
   const fresh = `${path}.${process.pid}.new`;
-  const file = await open(fresh, 'w', 0o600);
-  try {
-    await file.chmod(0o600);
-    await file.writeFile(text);
-    await file.sync();
-  } finally {
-    await file.close();
-  }
+  // Another process that had this id may have left a file, which others might read.
+  await rm(fresh, { force: true });
+  await writeFile(fresh, text, { flag: 'wx', mode: 0o600, flush: true });
   await rename(fresh, path);
 }

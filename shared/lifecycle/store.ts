@@ -1,4 +1,4 @@
-import { type Db, oneRow, rowCountOf, type Transaction } from '../core/database/database-client.js';
+import { anyRow, type Db, type Transaction } from '../core/database/database-client.js';
 import { releaseDomains } from '../domains/store.js';
 import { SEALED_COLUMNS } from '../secrets/sealed-columns.js';
 import { lockSlug } from '../services/insert-service.js';
@@ -17,12 +17,12 @@ export async function moveLifecycle(
   from: readonly LifecycleStatus[],
   to: LifecycleStatus,
 ): Promise<number | undefined> {
-  const moved = await rowCountOf(
+  const isMoved = await anyRow(
     trx,
     'update services set lifecycle_status = :to, updated_at = now() where id = :serviceId and lifecycle_status = any(:from)',
     { serviceId, to, from },
   );
-  return moved > 0 ? publishRouteChange(trx, serviceId) : undefined;
+  return isMoved ? publishRouteChange(trx, serviceId) : undefined;
 }
 
 /** Archives the service and marks it as being deleted. The edge then stops serving it. */
@@ -37,19 +37,17 @@ export async function markDeleting(trx: Transaction, serviceId: string): Promise
 }
 
 /** Returns true if a service has a release, replicas, images, a volume or an open deployment. */
-export async function hasInfrastructure(db: Db, serviceId: string): Promise<boolean> {
-  const row = await oneRow<{ found: boolean }>(
+export function hasInfrastructure(db: Db, serviceId: string): Promise<boolean> {
+  return anyRow(
     db,
-    `select exists (select 1 from services where id = :serviceId and live_deployment_id is not null)
+    `select where exists (select 1 from services where id = :serviceId and live_deployment_id is not null)
          or exists (select 1 from replicas where service_id = :serviceId and state <> 'stopped')
          or exists (select 1 from images where service_id = :serviceId and removed_at is null)
          or exists (select 1 from deployments where service_id = :serviceId and finished_at is null)
          or exists (select 1 from data_servers where id = :serviceId and host_id is not null)
-         or exists (select 1 from volumes where service_id = :serviceId and host_id is not null)
-         as found`,
+         or exists (select 1 from volumes where service_id = :serviceId and host_id is not null)`,
     { serviceId },
   );
-  return row?.found ?? false;
 }
 
 /** Tables whose rows are deleted together with their service, in this order. */

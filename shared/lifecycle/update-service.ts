@@ -1,6 +1,6 @@
 import type { AuditEntry } from '../audit/store.js';
 import type { Db, Transaction } from '../core/database/database-client.js';
-import { AppError, invalidRequest } from '../core/error-registry.js';
+import { AppError, conflict, invalidRequest } from '../core/error-registry.js';
 import { assertFitsData } from '../data/commands.js';
 import { assertPlacement, type Placement } from '../environments/placement.js';
 import { queueRouting } from '../operations/commands.js';
@@ -45,7 +45,7 @@ export async function updateService(
   input: UpdateServiceInput,
 ): Promise<ServiceView> {
   const { service } = input;
-  if (service.lifecycle_status === 'deleting') throw new AppError('conflict', 'The service is being deleted');
+  if (service.lifecycle_status === 'deleting') throw conflict('The service is being deleted');
   if (input.kind !== undefined && input.kind !== service.kind) {
     throw invalidRequest('/kind', `cannot change: the service is of kind ${service.kind}`);
   }
@@ -138,9 +138,6 @@ async function assertMove(
   const left = confined.filter((group) => group.environment_id !== placement.environmentId?.toLowerCase());
   if (left.length > 0) {
     const names = left.map(({ name }) => `"${name}"`).join(', ');
-    throw new AppError(
-      'conflict',
-      `Groups of another environment are linked; unlink them from the service first: ${names}`,
-    );
+    throw conflict(`Groups of another environment are linked; unlink them from the service first: ${names}`);
   }
 }

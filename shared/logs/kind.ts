@@ -1,4 +1,4 @@
-import { DAY_SECONDS, defineKind, HOUR_SECONDS } from '../engine/kind.js';
+import { defineKind, SHORT_QUEUE } from '../engine/kind.js';
 
 /**
  * Batches of log lines as a kind of background work. The transaction that stores a batch's lines also deletes the
@@ -8,13 +8,7 @@ export const LOG_BATCHES = defineKind({
   table: 'log_batches',
   payload: 'batchId',
   queues: {
-    'log-ingest': {
-      attempts: 10,
-      backoff: { type: 'exponential', delay: 200 },
-      slots: 4,
-      keepCompleted: { count: 200, age: HOUR_SECONDS },
-      keepFailed: { count: 500, age: DAY_SECONDS },
-    },
+    'log-ingest': { ...SHORT_QUEUE, attempts: 10, backoff: { type: 'exponential', delay: 200 }, slots: 4 },
   },
   lease: null,
   // One job stores all batches of a service, so abandoned batches need only one new job per service.

@@ -1,4 +1,4 @@
-import { type Db, rowsOf } from '../core/database/database-client.js';
+import { anyRow, type Db, rowsOf, valuesOf } from '../core/database/database-client.js';
 import { daysAhead, EXPIRY_DAYS } from './model.js';
 
 /**
@@ -48,24 +48,21 @@ export async function ensureLogDays(db: Db): Promise<void> {
  * the number of days in its service's plan at the time it was stored, until the end of the last day (UTC).
  */
 export async function dropExpiredLogs(db: Db): Promise<number> {
-  const expired = await rowsOf<{ name: string }>(
+  const expired = await valuesOf<string>(
     db,
-    `select c.relname as name from pg_inherits i join pg_class c on c.oid = i.inhrelid
+    `select c.relname from pg_inherits i join pg_class c on c.oid = i.inhrelid
       where i.inhparent = 'log_lines'::regclass and c.relname ~ '^log_lines_[0-9]{8}$'
         and to_date(right(c.relname, 8), 'YYYYMMDD') <= ${TODAY}
-      order by name`,
+      order by c.relname`,
   );
-  for (const { name } of expired) {
+  for (const name of expired) {
     await db.transaction(async (trx) => {
       await trx.raw(`set local lock_timeout = '${LOCK_TIMEOUT}'`);
       await trx.raw('drop table ??', [name]);
     });
   }
-  const { length } = await rowsOf<{ id: number }>(
-    db,
-    `delete from log_lines_other where expires_on <= ${TODAY} returning id`,
-  );
-  return expired.length + (length > 0 ? 1 : 0);
+  const others = await anyRow(db, `delete from log_lines_other where expires_on <= ${TODAY}`);
+  return expired.length + (others ? 1 : 0);
 }
 
 const DAY_MS = 86_400_000;

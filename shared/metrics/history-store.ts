@@ -1,4 +1,4 @@
-import { type Db, oneRow, rowCountOf, rowsOf } from '../core/database/database-client.js';
+import { type Db, oneValue, rowCountOf, rowsOf } from '../core/database/database-client.js';
 import { FINEST, type MetricRow, RESOLUTIONS, type Resolution, resolutionFor } from './model.js';
 
 /** Returns a service's metrics of the last hours, oldest first. `step` is the length of an interval in seconds. */
@@ -24,7 +24,7 @@ export async function readMetrics(
 export async function addBytesOut(db: Db, bytes: ReadonlyMap<string, number>): Promise<void> {
   // All writers use the same order, so that they cannot deadlock.
   const sorted = [...bytes].sort(([a], [b]) => (a < b ? -1 : 1));
-  await rowsOf(
+  await rowCountOf(
     db,
     `insert into service_metrics as m (service_id, step, at, bytes_out)
      select id, ${FINEST.step}, date_bin('${FINEST.step} seconds', now(), 'epoch'), bytes
@@ -60,7 +60,7 @@ export async function rollUp(db: Db): Promise<void> {
  * time.
  */
 async function rollUpPart(db: Db, step: number, source: Resolution): Promise<boolean> {
-  const made = await oneRow<{ reached: boolean }>(
+  const reached = await oneValue<boolean>(
     db,
     `with span as (
          select greatest(coalesce((select done_until from metric_rollups where step = :step),
@@ -94,7 +94,7 @@ async function rollUpPart(db: Db, step: number, source: Resolution): Promise<boo
        select coalesce(done, ended) >= ended as reached from part`,
     { step, source: source.step, sourceHours: source.hours, late: LATE_SECONDS, most: MAX_SECONDS },
   );
-  return made?.reached ?? true;
+  return reached ?? true;
 }
 
 /**

@@ -1,5 +1,5 @@
 import { v7 as uuidv7 } from 'uuid';
-import { type Db, oneRow, returnedRow, rowCountOf, type Transaction } from '../core/database/database-client.js';
+import { anyRow, type Db, oneRow, returnedRow, type Transaction } from '../core/database/database-client.js';
 import { type Page, type PageRequest, pageOf } from '../core/database/page.js';
 import type { OperationKind, OperationRow, OperationStatus } from './model.js';
 
@@ -48,8 +48,8 @@ export function findOpenOperation(
 }
 
 /** Returns true while the backup is being restored, into its own service or another. */
-export async function isBeingRestored(db: Db, backupId: string): Promise<boolean> {
-  return (await rowCountOf(db, 'select from operations where backup_id = ? and finished_at is null', [backupId])) > 0;
+export function isBeingRestored(db: Db, backupId: string): Promise<boolean> {
+  return anyRow(db, 'select from operations where backup_id = ? and finished_at is null', [backupId]);
 }
 
 export async function operationStatus(db: Db, id: string): Promise<OperationStatus | null> {

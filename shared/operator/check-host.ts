@@ -94,95 +94,82 @@ function systemFindings({ isLinux, isRoot, installer, programs, hasControlGroups
   const found = new Set(programs);
   const install = (packages: string) => (installer === null ? `install ${packages}` : `${installer} ${packages}`);
   return [
-    ...NEEDED.map(({ name, programs: any, packages, state, without }) =>
-      any.some((program) => found.has(program))
-        ? ok(name)
-        : { name, state, problem: without, remedy: install(packages) },
-    ),
-    isLinux
-      ? ok('Linux')
-      : finding('Linux', 'weak', 'hosted code runs as plain processes without isolation', 'use Linux in production'),
-    isRoot
-      ? ok('root')
-      : finding(
-          'root',
-          'weak',
-          'hosted code runs in user namespaces: sizes of volumes are counted and not enforced',
-          'run it as root, or see docs/how-to/run-without-root.md',
-        ),
-    hasControlGroups
-      ? ok('control groups')
-      : finding(
-          'control groups',
-          'weak',
-          'memory and processor limits of plans are not enforced',
-          'mount them below /sys/fs/cgroup, as systemd does',
-        ),
+    ...NEEDED.map(({ name, programs: any, packages, state, without }) => {
+      const isThere = any.some((program) => found.has(program));
+      return finding(name, isThere, state, { problem: without, remedy: install(packages) });
+    }),
+    finding('Linux', isLinux, 'weak', {
+      problem: 'hosted code runs as plain processes without isolation',
+      remedy: 'use Linux in production',
+    }),
+    finding('root', isRoot, 'weak', {
+      problem: 'hosted code runs in user namespaces: sizes of volumes are counted and not enforced',
+      remedy: 'run it as root, or see docs/how-to/run-without-root.md',
+    }),
+    finding('control groups', hasControlGroups, 'weak', {
+      problem: 'memory and processor limits of plans are not enforced',
+      remedy: 'mount them below /sys/fs/cgroup, as systemd does',
+    }),
   ];
 }
 
 function resourceFindings({ disk, dataDir, memoryBytes, ports, platform, isClockSynchronized }: HostFacts): Finding[] {
   const isRunning = platform !== null && 'isReady' in platform && platform.isReady;
-  const full = `the file system of ${dataDir} is nearly full`;
+  const { freeBytes, freeInodes } = disk ?? { freeBytes: MIN_FREE_BYTES, freeInodes: MIN_FREE_INODES };
   return [
-    disk === null || (disk.freeBytes >= MIN_FREE_BYTES && disk.freeInodes >= MIN_FREE_INODES)
-      ? ok('disk')
-      : finding(
-          'disk',
-          'weak',
-          `${full}: ${inGb(disk.freeBytes)} GB, ${disk.freeInodes} inodes`,
-          'free 10 GB, or set DATA_DIR',
-        ),
-    memoryBytes >= MIN_MEMORY_BYTES
-      ? ok('memory')
-      : finding('memory', 'weak', `builds may fail: the host has ${inGb(memoryBytes)} GB`, 'use a host with 2 GB'),
+    finding('disk', freeBytes >= MIN_FREE_BYTES && freeInodes >= MIN_FREE_INODES, 'weak', {
+      problem: `the file system of ${dataDir} is nearly full: ${inGb(freeBytes)} GB, ${freeInodes} inodes`,
+      remedy: 'free 10 GB, or set DATA_DIR',
+    }),
+    finding('memory', memoryBytes >= MIN_MEMORY_BYTES, 'weak', {
+      problem: `builds may fail: the host has ${inGb(memoryBytes)} GB`,
+      remedy: 'use a host with 2 GB',
+    }),
     ...ports.map(({ setting, port, isTaken }) =>
-      isTaken && !isRunning
-        ? finding(`port ${port}`, 'missing', 'another program listens there', `end that program, or set ${setting}`)
-        : ok(`port ${port}`),
+      finding(`port ${port}`, !isTaken || isRunning, 'missing', {
+        problem: 'another program listens there',
+        remedy: `end that program, or set ${setting}`,
+      }),
     ),
-    isClockSynchronized === false
-      ? finding('clock', 'weak', 'the clock is not synchronized', 'timedatectl set-ntp true')
-      : ok('clock'),
+    finding('clock', isClockSynchronized !== false, 'weak', {
+      problem: 'the clock is not synchronized',
+      remedy: 'timedatectl set-ntp true',
+    }),
   ];
 }
 
 function platformFindings({ platform }: HostFacts): Finding[] {
   if (platform === null) return [];
   if ('problem' in platform) {
-    return [finding('database', 'missing', platform.problem, 'start it, or correct DATABASE_URL and DATA_DIR')];
+    const remedy = 'start it, or correct DATABASE_URL and DATA_DIR';
+    return [finding('database', false, 'missing', { problem: platform.problem, remedy })];
   }
   const { isReady, onlineWorkers, clockAheadMs } = platform;
   return [
-    ok('database'),
-    isReady
-      ? ok('API')
-      : finding('API', 'missing', 'it does not answer that it is ready', 'read its log: journalctl -u ranvier-api'),
-    onlineWorkers > 0
-      ? ok('workers')
-      : finding(
-          'workers',
-          'missing',
-          'none is online, so deployments wait',
-          'read their log: journalctl -u ranvier-worker',
-        ),
-    Math.abs(clockAheadMs) <= MAX_CLOCK_MS
-      ? ok("database's clock")
-      : finding(
-          "database's clock",
-          'weak',
-          `this host is ${Math.round(clockAheadMs / 1000)} s ahead of the database`,
-          'synchronize both clocks',
-        ),
+    finding('database', true),
+    finding('API', isReady, 'missing', {
+      problem: 'it does not answer that it is ready',
+      remedy: 'read its log: journalctl -u ranvier-api',
+    }),
+    finding('workers', onlineWorkers > 0, 'missing', {
+      problem: 'none is online, so deployments wait',
+      remedy: 'read their log: journalctl -u ranvier-worker',
+    }),
+    finding("database's clock", Math.abs(clockAheadMs) <= MAX_CLOCK_MS, 'weak', {
+      problem: `this host is ${Math.round(clockAheadMs / 1000)} s ahead of the database`,
+      remedy: 'synchronize both clocks',
+    }),
   ];
 }
 
-function ok(name: string): Finding {
-  return { name, state: 'ok', problem: '', remedy: '' };
-}
-
-function finding(name: string, state: 'weak' | 'missing', problem: string, remedy: string): Finding {
-  return { name, state, problem, remedy };
+/** Returns the finding about one requirement. `state` and `texts` count only if the requirement is not met. */
+function finding(
+  name: string,
+  isMet: boolean,
+  state: 'weak' | 'missing' = 'missing',
+  texts = { problem: '', remedy: '' },
+): Finding {
+  return isMet ? { name, state: 'ok', problem: '', remedy: '' } : { name, state, ...texts };
 }
 
 function inGb(bytes: number): string {

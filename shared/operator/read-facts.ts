@@ -1,5 +1,4 @@
 import { readdir, statfs } from 'node:fs/promises';
-import { createServer } from 'node:net';
 import { totalmem } from 'node:os';
 import { delimiter, dirname } from 'node:path';
 import { type Config, type Environment, loadConfig, loadDatabaseSettings } from '../core/config.js';
@@ -7,6 +6,7 @@ import { createDatabase, rowsOf } from '../core/database/database-client.js';
 import { errorMessage } from '../core/error-registry.js';
 import { exists, readIfThere } from '../core/exists.js';
 import { resultOf } from '../core/run-limited.js';
+import { listenError } from '../launcher/assert-ports-free.js';
 import { embeddedUrl } from '../launcher/postgres-address.js';
 import { onlineWorkers } from '../workers/store.js';
 import type { HostFacts, PlatformFacts } from './check-host.js';
@@ -69,12 +69,8 @@ async function diskOf(dataDir: string): Promise<HostFacts['disk']> {
     : { freeBytes: found.bavail * found.bsize, freeInodes: found.files === 0 ? Number.MAX_SAFE_INTEGER : found.ffree };
 }
 
-function isTaken(port: number): Promise<boolean> {
-  return new Promise((resolve) => {
-    const server = createServer();
-    server.once('error', (error: NodeJS.ErrnoException) => resolve(error.code === 'EADDRINUSE'));
-    server.listen(port, () => server.close(() => resolve(false)));
-  });
+async function isTaken(port: number): Promise<boolean> {
+  return (await listenError(port)) === 'EADDRINUSE';
 }
 
 async function clockState(): Promise<boolean | null> {

@@ -1,8 +1,9 @@
 import type { Transaction } from '../core/database/database-client.js';
 import { AppError, conflict } from '../core/error-registry.js';
 import type { CommandDeps } from '../secrets/command-deps.js';
+import { SEALED } from '../secrets/sealed-columns.js';
 import type { ServiceConfiguration } from '../services/configuration.js';
-import { copyAddress } from '../services/repository-address.js';
+import { resealAddress } from '../services/repository-address.js';
 import type { ServiceRow } from '../services/rows.js';
 import { getService, updateServiceRow } from '../services/store.js';
 import type { VariablesOf } from '../variables/resolve-variables.js';
@@ -49,7 +50,8 @@ export async function derivePreview(
     throw conflict(`The preview has come to its end and will be deleted: ${preview.closed_reason}`);
   }
   const configuration = previewConfiguration(base.configuration, preview);
-  const sealed_repository = copyAddress(keyring, base, service.id);
+  const { repository } = SEALED;
+  const sealed_repository = resealAddress(keyring, { from: repository, row: base, to: repository, id: service.id });
   await updateServiceRow(trx, service.id, { configuration, sealed_repository });
   await touchPreview(trx, service.id);
   return {

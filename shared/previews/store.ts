@@ -1,7 +1,5 @@
-import { type Db, oneRow, rowsOf, type Transaction } from '../core/database/database-client.js';
+import { type Db, oneRow, oneValue, rowsOf, type Transaction } from '../core/database/database-client.js';
 import { fetchPage, type Page, type PageRequest } from '../core/database/page.js';
-import type { ServiceConfiguration } from '../services/configuration.js';
-import type { LifecycleStatus } from '../services/model.js';
 import { type ServiceView, serviceViews } from '../services/store.js';
 import type { PreviewFacts } from './model.js';
 
@@ -113,7 +111,7 @@ export async function noteBranch(db: Db, serviceId: string, there: boolean): Pro
     await db('previews').where({ service_id: serviceId }).whereNotNull('missing_at').update({ missing_at: null });
     return false;
   }
-  const row = await oneRow<{ closed: boolean }>(
+  const isClosed = await oneValue<boolean>(
     db,
     `update previews p set missing_at = coalesce(missing_at, now()),
             closed_at = case when missing_at is null then null else now() end,
@@ -123,7 +121,7 @@ export async function noteBranch(db: Db, serviceId: string, there: boolean): Pro
       returning closed_at is not null as closed`,
     [serviceId],
   );
-  return row?.closed ?? false;
+  return isClosed ?? false;
 }
 
 /** Moves a service's previews to its project and environment, so that they have the same protection. */
@@ -141,29 +139,19 @@ export async function movePreviews(
 
 const BATCH = 100;
 
-interface ObservedRow {
-  service_id: string;
-  changed_at: Date;
-  lifecycle_status: LifecycleStatus;
-  deletion_ended_at: Date | null;
-  deletion_open: boolean;
-  closed_at: Date | null;
-  closed_reason: string;
-  base_gone: boolean;
-  base_configuration: ServiceConfiguration;
-}
-
-const OBSERVED = `select p.service_id, p.changed_at, p.closed_at, p.closed_reason, s.lifecycle_status,
-    (select max(o.finished_at) from operations o where o.service_id = s.id and o.kind = 'delete') as deletion_ended_at,
+/** SQL: the columns of `PreviewFacts`, and the service's id. */
+const OBSERVED = `select p.service_id as "serviceId", p.changed_at as "changedAt", s.lifecycle_status as "lifecycleStatus",
+    (select max(o.finished_at) from operations o where o.service_id = s.id and o.kind = 'delete') as "deletionEndedAt",
     exists (select from operations o where o.service_id = s.id and o.kind = 'delete' and o.finished_at is null)
-      as deletion_open,
-    b.deleted_at is not null or b.lifecycle_status in ('deleting', 'deleted') as base_gone,
-    b.configuration as base_configuration
+      as "deletionOpen",
+    case when p.closed_at is not null then p.closed_reason end as closed,
+    jsonb_build_object('gone', b.deleted_at is not null or b.lifecycle_status in ('deleting', 'deleted'),
+      'configuration', b.configuration) as base
   from previews p join services s on s.id = p.service_id join services b on b.id = p.base_id`;
 
 /** Returns previews that may have to be deleted. `decidePreview` decides for each. */
 export async function endingPreviews(db: Db): Promise<{ serviceId: string; facts: PreviewFacts }[]> {
-  const rows = await rowsOf<ObservedRow>(
+  const rows = await rowsOf<PreviewFacts & { serviceId: string }>(
     db,
     `${OBSERVED}
       where s.lifecycle_status = 'deleting' or p.closed_at is not null or b.deleted_at is not null or b.lifecycle_status in ('deleting', 'deleted')
@@ -171,24 +159,12 @@ export async function endingPreviews(db: Db): Promise<{ serviceId: string; facts
          or p.changed_at <= now() - make_interval(hours => (b.configuration ->> 'previewExpiryHours')::int)
       order by p.changed_at limit ${BATCH}`,
   );
-  return rows.map((row) => ({ serviceId: row.service_id, facts: factsOf(row) }));
+  return rows.map(({ serviceId, ...facts }) => ({ serviceId, facts }));
 }
 
 /** Returns the facts about a preview whose service is locked; undefined if it is no longer a preview. */
 export async function observePreview(trx: Transaction, serviceId: string): Promise<PreviewFacts | undefined> {
-  const row = await oneRow<ObservedRow>(trx, `${OBSERVED} where p.service_id = ?`, [serviceId]);
-  return row === null ? undefined : factsOf(row);
-}
-
-function factsOf(row: ObservedRow): PreviewFacts {
-  return {
-    changedAt: row.changed_at,
-    lifecycleStatus: row.lifecycle_status,
-    deletionEndedAt: row.deletion_ended_at,
-    deletionOpen: row.deletion_open,
-    closed: row.closed_at === null ? null : row.closed_reason,
-    base: { gone: row.base_gone, configuration: row.base_configuration },
-  };
+  return (await oneRow<PreviewFacts>(trx, `${OBSERVED} where p.service_id = ?`, [serviceId])) ?? undefined;
 }
 
 /** Deletes the rows of previews whose service is deleted. Returns their number. */

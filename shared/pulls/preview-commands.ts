@@ -11,8 +11,9 @@ import { previewConfiguration, previewName, previewRefusal } from '../previews/m
 import { openPullsOfBranch } from '../previews/pull-store.js';
 import { insertPreview, linkPull, previewOfBranch } from '../previews/store.js';
 import type { CommandDeps } from '../secrets/command-deps.js';
+import { SEALED } from '../secrets/sealed-columns.js';
 import { insertService } from '../services/insert-service.js';
-import { copyAddress } from '../services/repository-address.js';
+import { resealAddress } from '../services/repository-address.js';
 import { reservedSlugs } from '../services/reserved-slugs.js';
 import { lockService, lockServiceView, type ServiceView } from '../services/store.js';
 import type { ResolveInput } from '../variables/resolve-variables.js';
@@ -74,19 +75,12 @@ export async function createPreview(
     kind,
     name: previewName(base.name, fork ? `pull ${pull?.number}` : branch),
     configuration: previewConfiguration(base.configuration, { branch, fork }),
-    sealed_repository: copyAddress(deps.keyring, base, id),
+    sealed_repository: resealAddress(deps.keyring, { from: SEALED.repository, row: base, to: SEALED.repository, id }),
   };
   const service = await insertService(trx, preview, reservedSlugs(deps.config.reservedSlugs));
   await insertPreview(trx, { service_id: id, base_id: base.id, branch, pull_number: pull?.number ?? null, fork });
-  return queueDeployment(trx, deps, {
-    ...(deploymentId === undefined ? {} : { id: deploymentId }),
-    ...(commitSha === undefined ? {} : { commitSha }),
-    service,
-    actor,
-    trigger,
-    authorize,
-    idempotency: idempotency ?? null,
-  });
+  const deployment = { id: deploymentId, commitSha, actor, trigger, idempotency, authorize };
+  return queueDeployment(trx, deps, { service, ...deployment });
 }
 
 export interface BranchInput extends Pick<CreatePreviewInput, 'actor' | 'authorize' | 'deploymentId'> {
@@ -123,15 +117,8 @@ export async function previewForBranch(
     }
     const known = await knownCommits(trx, existing.service_id, branch);
     if (!again && noveltyOf(commitSha, known) === 'known') return null;
-    return queueDeployment(trx, deps, {
-      ...(deploymentId === undefined ? {} : { id: deploymentId }),
-      service: { id: existing.service_id },
-      trigger: 'commit',
-      branch,
-      commitSha,
-      actor,
-      authorize,
-    });
+    const deployment = { id: deploymentId, branch, commitSha, actor, trigger: 'commit' as const, authorize };
+    return queueDeployment(trx, deps, { service: { id: existing.service_id }, ...deployment });
   }
   if (base.configuration.previewMode !== 'automatic') return null;
   if (previewRefusal({ ...base, isPreview: base.preview_of !== null }, branch) !== null) return null;

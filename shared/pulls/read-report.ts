@@ -2,7 +2,8 @@ import { field, text } from '../core/json-fields.js';
 import { isBranchName } from '../core/string-formats.js';
 import { MAX_TEXT_LENGTH, type PullReport } from '../previews/pull-model.js';
 
-const SHA = /^[0-9a-f]{40}([0-9a-f]{24})?$/;
+/** The pattern of a commit's id. */
+export const SHA = /^[0-9a-f]{40}([0-9a-f]{24})?$/;
 const MAX_NUMBER = 2_000_000_000;
 
 /** Actions that may deploy or delete a preview. Labels, reviews and assignments do neither. */

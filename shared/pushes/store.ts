@@ -1,4 +1,13 @@
-import { type Db, oneRow, rowsOf, type Transaction, valuesOf } from '../core/database/database-client.js';
+import {
+  type Db,
+  oneRow,
+  oneValue,
+  returnedRow,
+  rowsOf,
+  type Transaction,
+  theRow,
+  valuesOf,
+} from '../core/database/database-client.js';
 
 export interface PushedRepositoryRow {
   service_id: string;
@@ -24,9 +33,7 @@ export async function recordRepository(db: Db, serviceId: string, folderId: stri
     .insert({ service_id: serviceId, folder_id: folderId })
     .onConflict('service_id')
     .ignore();
-  const row = await findRepository(db, serviceId);
-  if (!row) throw new Error(`the repository of service ${serviceId} was not recorded`);
-  return row;
+  return returnedRow(await findRepository(db, serviceId));
 }
 
 /**
@@ -63,12 +70,9 @@ export async function findRepository(db: Db, serviceId: string): Promise<PushedR
 
 /** Records a push. Returns the number of pushes since the repository was last packed. */
 export async function recordPushed(db: Db, serviceId: string): Promise<number> {
-  const row = await oneRow<{ unpacked: number }>(
-    db,
-    'update pushed_repositories set pushed_at = now(), unpacked = unpacked + 1 where service_id = ? returning unpacked',
-    [serviceId],
-  );
-  return row?.unpacked ?? 0;
+  const pushed =
+    'update pushed_repositories set pushed_at = now(), unpacked = unpacked + 1 where service_id = ? returning unpacked';
+  return (await oneValue<number>(db, pushed, [serviceId])) ?? 0;
 }
 
 export async function recordSize(db: Db, serviceId: string, sizeBytes: number, packed: boolean): Promise<void> {
@@ -78,12 +82,11 @@ export async function recordSize(db: Db, serviceId: string, sizeBytes: number, p
 }
 
 /** Returns the number of pushed repositories and their total size in bytes. */
-export async function pushedStorage(db: Db): Promise<{ repositories: number; bytes: number }> {
-  const row = await oneRow<{ repositories: number; bytes: number }>(
+export function pushedStorage(db: Db): Promise<{ repositories: number; bytes: number }> {
+  return theRow(
     db,
     'select count(*) as repositories, coalesce(sum(size_bytes), 0)::bigint as bytes from pushed_repositories',
   );
-  return row ?? { repositories: 0, bytes: 0 };
 }
 
 /** Returns which of these services are deleted or never existed. */
@@ -174,15 +177,14 @@ export async function endedPushes(db: Db, folderId: string): Promise<{ id: strin
  * already live. The branch is updated when the push is settled, which is some seconds later if the client does not wait
  * for the deployment.
  */
-export async function arrivingCommit(db: Db, serviceId: string, ref: string): Promise<string | null> {
-  const row = await oneRow<{ commit_sha: string }>(
+export function arrivingCommit(db: Db, serviceId: string, ref: string): Promise<string | null> {
+  return oneValue<string>(
     db,
     `select p.commit_sha from pushes p join deployments d on d.id = p.id
       where p.service_id = :serviceId and p.ref = :ref and p.settled_at is null and d.status = 'live'
         and not ${SUPERSEDED} order by p.id desc limit 1`,
     { serviceId, ref },
   );
-  return row?.commit_sha ?? null;
 }
 
 /** SQL: true if a later push than `p` has updated the branch. */

@@ -49,13 +49,13 @@ export interface Engine {
    * Wakes workers for jobs whose delay is over. A waiting worker wakes by itself only for jobs that were delayed before
    * it began to wait. If another worker delays a job later and then dies, no worker would wake for that job in time.
    */
-  announceDelayed(): Promise<void>;
+  announceDelayed(): Promise<unknown>;
   /** Sets how many workers are online, so that they do not all ask for the same job. */
   shareWith(workers: number): void;
   close(): Promise<void>;
 }
 
-interface Backend {
+interface Backend extends Pick<Engine, 'workerConnection' | 'announceDelayed' | 'shareWith' | 'close'> {
   readonly name: Engine['backend'];
   /** Maximum number of jobs of one queue that are added one by one. More are added in one command. */
   readonly addedSingly: number;
@@ -63,10 +63,6 @@ interface Backend {
   readonly removesAtEnd: boolean;
   createQueue(name: QueueName): JobQueue;
   ping(): Promise<unknown>;
-  workerConnection(): WorkerConnection;
-  announceDelayed(): Promise<unknown>;
-  shareWith(workers: number): void;
-  close(): Promise<void>;
 }
 
 /**
@@ -77,10 +73,8 @@ export async function createEngine(config: EngineConfig, log: Logger, name: stri
   const backend = config.redisUrl
     ? await redisBackend(config.redisUrl.reveal(), name, log)
     : postgresBackend(config.databaseUrl.reveal(), name, log);
-  const queues = Object.fromEntries(QUEUE_NAMES.map((queue) => [queue, backend.createQueue(queue)])) as Record<
-    QueueName,
-    JobQueue
-  >;
+  const created = QUEUE_NAMES.map((queue) => [queue, backend.createQueue(queue)]);
+  const queues = Object.fromEntries(created) as Record<QueueName, JobQueue>;
   for (const queue of Object.values(queues))
     queue.on('error', (error) => log.warn({ queue: queue.name }, error.message));
 
@@ -102,11 +96,9 @@ export async function createEngine(config: EngineConfig, log: Logger, name: stri
       const state = await queues[queue].getJobState(jobId(queue, recordId, dispatch));
       return PENDING_STATES.includes(state);
     },
-    workerConnection: () => backend.workerConnection(),
-    async announceDelayed() {
-      await backend.announceDelayed();
-    },
-    shareWith: (workers) => backend.shareWith(workers),
+    workerConnection: backend.workerConnection,
+    announceDelayed: backend.announceDelayed,
+    shareWith: backend.shareWith,
     async close() {
       await Promise.all(Object.values(queues).map((queue) => queue.close()));
       await backend.close();

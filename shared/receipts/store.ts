@@ -1,4 +1,4 @@
-import { type Db, oneRow, type Transaction } from '../core/database/database-client.js';
+import { type Db, type Transaction, theRow } from '../core/database/database-client.js';
 import { prepare, rowOfPrepared, rowsOfPrepared } from '../core/database/prepared.js';
 
 /** Identifies a request of a caller by its Idempotency-Key (specification, Limits). */
@@ -56,14 +56,13 @@ export async function insertReceipt(
 }
 
 /** Returns the number of a workspace's receipts and the total size of their bodies in bytes. */
-export async function receiptTotals(db: Db, workspaceId: string): Promise<{ count: number; bytes: number }> {
-  const row = await oneRow<{ count: number; bytes: number }>(
+export function receiptTotals(db: Db, workspaceId: string): Promise<{ count: number; bytes: number }> {
+  return theRow(
     db,
     `select count(*)::int as count, coalesce(sum(size), 0)::float8 as bytes from receipts
       where workspace_id = :workspaceId and expires_at > now()`,
     { workspaceId },
   );
-  return row ?? { count: 0, bytes: 0 };
 }
 
 /** Deletes expired receipts. Returns their number. */

@@ -1,3 +1,5 @@
+import { parsedJson } from '../core/json-fields.js';
+
 /**
  * Live access to a replica over a WebSocket: a shell, or a tunnel to one of its ports. See docs/how-to and
  * specification section 8.
@@ -124,12 +126,6 @@ function isSize(value: unknown, most: number): value is number {
 }
 
 function parseObject(text: string): Record<string, unknown> | null {
-  try {
-    const value: unknown = JSON.parse(text);
-    return typeof value === 'object' && value !== null && !Array.isArray(value)
-      ? (value as Record<string, unknown>)
-      : null;
-  } catch {
-    return null;
-  }
+  const value = parsedJson(text);
+  return typeof value === 'object' && !Array.isArray(value) ? (value as Record<string, unknown> | null) : null;
 }

@@ -1,5 +1,12 @@
 import { v7 as uuidv7 } from 'uuid';
-import { type Db, oneRow, returnedRow, rowsOf, type Transaction } from '../core/database/database-client.js';
+import {
+  type Db,
+  lockUntilCommit,
+  oneRow,
+  rowCountOf,
+  type Transaction,
+  theRow,
+} from '../core/database/database-client.js';
 import { CHANNELS } from '../core/database/listener.js';
 import { LOST_SECONDS, type RemoteKind, type Summons, TICKET_SECONDS } from './model.js';
 
@@ -35,33 +42,31 @@ export type NewRemoteSession = Omit<
 >;
 
 /** Stores a session, to be opened with the ticket that has this hash. */
-export async function insertRemoteSession(
+export function insertRemoteSession(
   trx: Transaction,
   session: NewRemoteSession,
   ticketHash: Buffer,
 ): Promise<RemoteSessionRow> {
   const { command, ...values } = session;
-  return returnedRow(
-    await oneRow<RemoteSessionRow>(
-      trx,
-      `insert into remote_sessions (id, kind, workspace_id, service_id, replica_id, host_id, actor, user_id, credential, credential_id,
-                                    request_id, ticket_hash, expires_at, command, columns, rows, port, recorded_until)
-       values (:id, :kind, :workspace_id, :service_id, :replica_id, :host_id, :actor, :user_id, :credential, :credential_id,
-               :request_id, :ticketHash, now() + make_interval(secs => :seconds), :command, :columns, :rows, :port, :recorded_until) returning *`,
-      {
-        ...values,
-        id: uuidv7(),
-        ticketHash,
-        seconds: TICKET_SECONDS[session.kind],
-        command: command === null ? null : JSON.stringify(command),
-      },
-    ),
+  return theRow<RemoteSessionRow>(
+    trx,
+    `insert into remote_sessions (id, kind, workspace_id, service_id, replica_id, host_id, actor, user_id, credential, credential_id,
+                                  request_id, ticket_hash, expires_at, command, columns, rows, port, recorded_until)
+     values (:id, :kind, :workspace_id, :service_id, :replica_id, :host_id, :actor, :user_id, :credential, :credential_id,
+             :request_id, :ticketHash, now() + make_interval(secs => :seconds), :command, :columns, :rows, :port, :recorded_until) returning *`,
+    {
+      ...values,
+      id: uuidv7(),
+      ticketHash,
+      seconds: TICKET_SECONDS[session.kind],
+      command: command === null ? null : JSON.stringify(command),
+    },
   );
 }
 
 /** Takes a lock until the commit, so that only one transaction at a time counts a workspace's sessions. */
 export async function lockRemoteSessions(trx: Transaction, workspaceId: string): Promise<void> {
-  await trx.raw(`select pg_advisory_xact_lock(hashtextextended('remote ' || cast(? as text), 0))`, [workspaceId]);
+  await lockUntilCommit(trx, `remote ${workspaceId}`);
 }
 
 /** SQL: true if a remote session is open, or was created so recently that its ticket can still open it. */
@@ -69,19 +74,18 @@ export const OPEN_SESSION = `ended_at is null and (seen_at > now() - make_interv
   or (opened_at is null and created_at > now() - make_interval(secs => ${TICKET_SECONDS.shell})))`;
 
 /** Returns how many sessions of a workspace, and of one of its services, are open or about to open. */
-export async function countRemoteSessions(
+export function countRemoteSessions(
   db: Db,
   kind: RemoteKind,
   { workspaceId, serviceId }: { workspaceId: string; serviceId: string },
 ): Promise<{ service: number; workspace: number }> {
-  const [count] = await rowsOf<{ service: number; workspace: number }>(
+  return theRow(
     db,
     `select count(*)::int as workspace, (count(*) filter (where service_id = :serviceId))::int as service
        from remote_sessions
       where workspace_id = :workspaceId and kind = :kind and ${OPEN_SESSION}`,
     { kind, workspaceId, serviceId },
   );
-  return count ?? { service: 0, workspace: 0 };
 }
 
 export async function findRemoteSession(db: Db, id: string): Promise<RemoteSessionRow | null> {
@@ -97,12 +101,11 @@ export async function summonWorker(db: Db, summons: Summons): Promise<void> {
 }
 
 /** Deletes sessions older than a week whose recording has expired. Returns their number. */
-export async function deleteOldRemoteSessions(db: Db): Promise<number> {
-  const rows = await rowsOf(
+export function deleteOldRemoteSessions(db: Db): Promise<number> {
+  return rowCountOf(
     db,
     `delete from remote_sessions where created_at < now() - interval '7 days'
         and (recorded_until is null or recorded_until <= now())
-        and (ended_at is not null or coalesce(seen_at, expires_at) < now() - interval '1 day') returning id`,
+        and (ended_at is not null or coalesce(seen_at, expires_at) < now() - interval '1 day')`,
   );
-  return rows.length;
 }

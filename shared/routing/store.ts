@@ -1,5 +1,5 @@
 import type { Knex } from 'knex';
-import { type Db, oneRow, rowCountOf, rowsOf, type Transaction, valuesOf } from '../core/database/database-client.js';
+import { anyRow, type Db, oneValue, rowsOf, type Transaction, valuesOf } from '../core/database/database-client.js';
 import { prepare, rowOfPrepared } from '../core/database/prepared.js';
 import type { ImageManifest } from '../images/model.js';
 import { RULES_KEY } from '../rules/store.js';
@@ -193,7 +193,7 @@ export interface EdgeFigures {
  * heartbeat for an hour.
  */
 export async function reportEdge(db: Db, edge: EdgeIdentity, figures: EdgeFigures): Promise<boolean> {
-  const row = await oneRow<{ fresh: boolean }>(
+  const isFresh = await oneValue<boolean>(
     db,
     `with gone as (delete from edges where seen_at < now() - interval '1 hour' and id <> :id)
      insert into edges (id, host, pid, figures) values (:id, :host, :pid, :figures)
@@ -201,7 +201,7 @@ export async function reportEdge(db: Db, edge: EdgeIdentity, figures: EdgeFigure
      returning xmax = 0 as fresh`,
     { ...edge, figures: JSON.stringify(figures) },
   );
-  return row?.fresh ?? false;
+  return isFresh ?? false;
 }
 
 /** Returns the figures of edges whose last heartbeat is at most 6 s old. */
@@ -245,9 +245,9 @@ export function acknowledgeRoutes(
  * Records that this edge serves every route whose version is at most `version`. Returns false if the edge is not
  * recorded.
  */
-export async function acknowledgeRoutesUpTo(db: Db, edgeId: string, version: number): Promise<boolean> {
+export function acknowledgeRoutesUpTo(db: Db, edgeId: string, version: number): Promise<boolean> {
   const sql = 'update edges set known_version = greatest(known_version, ?) where id = ?';
-  return (await rowCountOf(db, sql, [version, edgeId])) > 0;
+  return anyRow(db, sql, [version, edgeId]);
 }
 
 /** Returns SQL: true if the edge `e` serves the route of a service at this version or a later one. */

@@ -1,4 +1,5 @@
 import type { ErrorDetail } from '../core/error-registry.js';
+import { pointerPart } from '../core/json-fields.js';
 import { findLoop } from './find-loop.js';
 import { FIELDS, MAX_USERS, REDIRECT_STATUSES, type RuleInput } from './model.js';
 import { moveOf } from './moves.js';
@@ -60,7 +61,7 @@ function valueProblems(rule: RuleInput): ErrorDetail[] {
   if (twice !== undefined) add('/query', `has the placeholder :${twice}, which the rule has already`);
   for (const [name, value] of Object.entries(rule.set ?? {})) {
     add(
-      `/set/${pointer(name)}`,
+      `/set/${pointerPart(name)}`,
       headerProblem(name, 'set') ?? (isHeaderValue(value) ? null : 'must be a value of a header'),
     );
   }
@@ -70,10 +71,6 @@ function valueProblems(rule: RuleInput): ErrorDetail[] {
     add(`/users/${at}/name`, names.indexOf(name) === at ? null : 'is given twice');
   }
   return problems;
-}
-
-function pointer(field: string): string {
-  return field.replaceAll('~', '~0').replaceAll('/', '~1');
 }
 
 /** Returns why the text is not a valid pattern of a rule; null if it is. */

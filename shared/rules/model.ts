@@ -138,9 +138,21 @@ export const FIELDS: Readonly<
   canary: { needs: ['percent'], may: ['minutes'] },
 };
 
+/** A redirect (3xx), or a rewrite, which answers with another path's content. */
+export interface MoveRule {
+  /** A pattern of paths. In a site's files, an origin may precede it. */
+  from: string;
+  to: string;
+  status: number;
+  /** True if the rule applies even if the site has a file at the path. */
+  force: boolean;
+  /** Query parameters that the request must have. A value `:name` matches any value. */
+  query: Readonly<Record<string, string>>;
+}
+
 /** The rules in a site's files `_redirects` and `_headers`. Stored in the manifest of the site's image. */
 export interface SiteRules {
-  moves: { from: string; to: string; status: number; force: boolean; query: Record<string, string> }[];
+  moves: MoveRule[];
   headers: { for: string; values: Record<string, string> }[];
   /** Paths for which `_headers` requires a password (`Basic-Auth`). */
   auth: { for: string; users: RuleUser[] }[];

@@ -1,4 +1,4 @@
-import type { Rule, RuleInput } from './model.js';
+import type { MoveRule, Rule, RuleInput } from './model.js';
 import { type Captures, compilePattern, matchPath, type PathPattern, type RulePath } from './path-pattern.js';
 import {
   compileTarget,
@@ -8,18 +8,6 @@ import {
   type Target,
   type TargetTemplate,
 } from './target-template.js';
-
-/** A redirect (3xx), or a rewrite, which answers with another path's content. */
-export interface MoveRule {
-  /** A pattern of paths. In a site's files, an origin may precede it. */
-  from: string;
-  to: string;
-  status: number;
-  /** True if the rule applies even if the site has a file at the path. */
-  force: boolean;
-  /** Query parameters that the request must have. A value `:name` matches any value. */
-  query: Readonly<Record<string, string>>;
-}
 
 export interface Move {
   rule: MoveRule;

@@ -1,11 +1,10 @@
-import { type Db, oneRow, rowsOf, type Transaction } from '../core/database/database-client.js';
+import { type Db, oneValue, rowsOf, type Transaction } from '../core/database/database-client.js';
 import { publishRouteChange } from '../services/publish-route.js';
 import type { Rule, SiteRules } from './model.js';
 
 /** Returns the rules of a service, in order. */
 export async function listRules(db: Db, serviceId: string): Promise<Rule[]> {
-  const row = await oneRow<{ rules: Rule[] }>(db, 'select rules from service_rules where service_id = ?', [serviceId]);
-  return row?.rules ?? [];
+  return (await oneValue<Rule[]>(db, 'select rules from service_rules where service_id = ?', [serviceId])) ?? [];
 }
 
 /** Replaces the rules of a service, and notifies the edges. */

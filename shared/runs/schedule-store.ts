@@ -1,4 +1,4 @@
-import { type Db, oneRow, rowsOf, type Transaction } from '../core/database/database-client.js';
+import { type Db, oneValue, rowsOf, type Transaction } from '../core/database/database-client.js';
 import type { Schedule } from './cron-ticks.js';
 
 /**
@@ -82,7 +82,7 @@ export async function fireTick(db: Db, due: DueSchedule, tick: Tick): Promise<st
   return db.transaction(async (trx) => {
     // Runs are counted only under this lock, which a manual run also takes, so that `maxConcurrency` is not exceeded.
     await lockSchedule(trx, due.serviceId);
-    const run = await oneRow<{ status: string }>(
+    return oneValue<string>(
       trx,
       `with service as (
          select s.* from services s
@@ -113,7 +113,6 @@ export async function fireTick(db: Db, due: DueSchedule, tick: Tick): Promise<st
         ...tick,
       },
     );
-    return run?.status ?? null;
   });
 }
 

@@ -1,4 +1,4 @@
-import { countOf, type Db, rowCountOf, type Transaction } from '../core/database/database-client.js';
+import { anyRow, countOf, type Db, rowCountOf, type Transaction } from '../core/database/database-client.js';
 import { type Page, type PageRequest, pageOf } from '../core/database/page.js';
 import { requestCancel } from '../engine/cancel-requests.js';
 import { RUNS } from './kind.js';
@@ -46,9 +46,8 @@ export function countOpenRuns(db: Db, serviceId: string, which: keyof typeof COU
 }
 
 /** Returns true if a run's command must be started at most once, because a user entered it. */
-export async function isStartedOnce(db: Db, id: string): Promise<boolean> {
-  const run = await db<RunRow>('runs').where({ id, trigger: 'manual' }).whereNotNull('command').first('id');
-  return run !== undefined;
+export function isStartedOnce(db: Db, id: string): Promise<boolean> {
+  return anyRow(db, `select from runs where id = ? and trigger = 'manual' and command is not null`, [id]);
 }
 
 export async function findRun(db: Db, serviceId: string, id: string): Promise<RunRow | undefined> {

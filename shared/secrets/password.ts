@@ -1,4 +1,5 @@
 import { randomBytes, type ScryptOptions, scrypt, timingSafeEqual } from 'node:crypto';
+import { promisify } from 'node:util';
 
 /** Cost parameters of scrypt. The time is proportional to `cost` times `parallelization`. */
 interface Work {
@@ -17,7 +18,7 @@ const MEMORY_FACTOR = 256;
 /** Returns a salted scrypt hash. It includes its parameters, so that later versions can raise them. */
 export async function hashPassword(password: string, { cost, parallelization }: Work = ACCOUNT): Promise<string> {
   const salt = randomBytes(SALT_BYTES);
-  const key = await derive(password, salt, cost, BLOCK_SIZE, parallelization);
+  const key = await derive(password, salt, { cost, blockSize: BLOCK_SIZE, parallelization });
   return ['scrypt', cost, BLOCK_SIZE, parallelization, salt.toString('base64'), key.toString('base64')].join('$');
 }
 
@@ -33,13 +34,8 @@ export async function verifyPassword(password: string, hash: string | null): Pro
   const [kind, cost, blockSize, parallelization, salt, key] = hash.split('$');
   if (kind !== 'scrypt' || salt === undefined || key === undefined) throw new Error('the password hash is unreadable');
   const expected = Buffer.from(key, 'base64');
-  const found = await derive(
-    password,
-    Buffer.from(salt, 'base64'),
-    Number(cost),
-    Number(blockSize),
-    Number(parallelization),
-  );
+  const work = { cost: Number(cost), blockSize: Number(blockSize), parallelization: Number(parallelization) };
+  const found = await derive(password, Buffer.from(salt, 'base64'), work);
   return expected.length === found.length && timingSafeEqual(expected, found);
 }
 
@@ -48,18 +44,10 @@ export function newPassword(): string {
   return randomBytes(15).toString('base64url');
 }
 
-function derive(
-  password: string,
-  salt: Buffer,
-  cost: number,
-  blockSize: number,
-  parallelization: number,
-): Promise<Buffer> {
-  const options: ScryptOptions = { cost, blockSize, parallelization, maxmem: MEMORY_FACTOR * cost * blockSize };
-  return new Promise((resolve, reject) => {
-    // Different keyboards may enter the same password as different code points; NFKC makes them equal.
-    scrypt(password.normalize('NFKC'), salt, KEY_BYTES, options, (error, key) =>
-      error ? reject(error) : resolve(key),
-    );
-  });
+const scryptKey = promisify<string, Buffer, number, ScryptOptions, Buffer>(scrypt);
+
+function derive(password: string, salt: Buffer, work: Work & { blockSize: number }): Promise<Buffer> {
+  const maxmem = MEMORY_FACTOR * work.cost * work.blockSize;
+  // Different keyboards may enter the same password as different code points; NFKC makes them equal.
+  return scryptKey(password.normalize('NFKC'), salt, KEY_BYTES, { ...work, maxmem });
 }

@@ -30,11 +30,8 @@ export async function replaceSealed(
   { id, sealed }: SealedValue,
   fresh: Buffer,
 ): Promise<boolean> {
-  return (
-    (await db(table)
-      .where({ id, [column]: sealed })
-      .update({ [column]: fresh })) > 0
-  );
+  const match = { id, [column]: sealed };
+  return (await db(table).where(match).update(column, fresh)) > 0;
 }
 
 /** Returns the ids of all keys with which stored values may be sealed. */

@@ -29,36 +29,17 @@ interface AddressRow {
 }
 
 /**
- * Seals a service's repository address again for another service; null if it has none. Throws source_invalid if it
- * cannot be unsealed.
- */
-export function copyAddress(keyring: Keyring, service: AddressRow, serviceId: string): Buffer | null {
-  return sealAgain(keyring, SEALED.repository, service, SEALED.repository, serviceId);
-}
-
-/**
- * Seals the repository address of a service or deployment again for a deployment. Throws source_invalid if it cannot be
- * unsealed.
+ * Seals the repository address of a service or deployment again for another one; null if it has none. Throws
+ * source_invalid if it cannot be unsealed.
  */
 export function resealAddress(
   keyring: Keyring,
-  column: SealedColumn,
-  row: AddressRow,
-  deploymentId: string,
+  { from, row, to, id }: { from: SealedColumn; row: AddressRow; to: SealedColumn; id: string },
 ): Buffer | null {
-  return sealAgain(keyring, column, row, SEALED.deploymentRepository, deploymentId);
-}
-
-function sealAgain(
-  keyring: Keyring,
-  from: SealedColumn,
-  { id, sealed_repository: sealed }: AddressRow,
-  to: SealedColumn,
-  newId: string,
-): Buffer | null {
+  const { sealed_repository: sealed } = row;
   if (sealed === null) return null;
   try {
-    return sealIn(keyring, to, newId, openFrom(keyring, from, id, sealed));
+    return sealIn(keyring, to, id, openFrom(keyring, from, row.id, sealed));
   } catch (error) {
     if (!(error instanceof SealError)) throw error;
     const message = `its secret part cannot be opened, set it again: ${errorMessage(error)}`;

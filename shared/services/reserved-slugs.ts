@@ -14,20 +14,8 @@ const RESERVED: readonly string[] = [
   ...['auth', 'oauth', 'oauth2', 'sso', 'saml', 'id', 'identity', 'login', 'signin', 'signup', 'logout', 'password'],
   ...['billing', 'pay', 'payment', 'payments', 'invoice', 'invoices', 'support', 'help', 'status', 'official'],
   // Names that the platform uses, or may use later.
-  ...[
-    'ranvier',
-    'platform',
-    'internal',
-    'intranet',
-    'system',
-    'metadata',
-    'gateway',
-    'host',
-    'edge',
-    'registry',
-    'git',
-  ],
-  ...['caddy', 'traefik', 'proxy', 'vpn', 'cdn', 'queues', 'webhooks', 'hooks', 'healthz', 'metrics'],
+  ...['ranvier', 'platform', 'internal', 'intranet', 'system', 'metadata', 'gateway', 'host', 'edge', 'registry'],
+  ...['git', 'caddy', 'traefik', 'proxy', 'vpn', 'cdn', 'queues', 'webhooks', 'hooks', 'healthz', 'metrics'],
 ];
 
 /** Returns the slugs that services get only with a suffix. They are the built-in ones and the installation's own. */

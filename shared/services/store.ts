@@ -1,6 +1,6 @@
 import type { Knex } from 'knex';
 import { AUDIT_COLUMNS, type AuditEntry, auditValues } from '../audit/store.js';
-import { type Db, rowsOf, type Transaction } from '../core/database/database-client.js';
+import { type Db, returnedRow, rowsOf, type Transaction } from '../core/database/database-client.js';
 import { fetchPage, type Page, type PageRequest } from '../core/database/page.js';
 import { prepare, rowOfPrepared } from '../core/database/prepared.js';
 import type { DeploymentState } from '../deployments/model.js';
@@ -139,9 +139,7 @@ export async function writeServiceRow(
 ): Promise<ServiceView> {
   const { id, name, configuration, sealed_repository, project_id, environment_id } = service;
   const values = [id, name, JSON.stringify(configuration), sealed_repository, project_id, environment_id];
-  const written = await rowOfPrepared(trx, WRITE, values);
-  if (!written) throw new Error(`the service ${id} is gone although it is locked`);
-  return written;
+  return returnedRow(await rowOfPrepared(trx, WRITE, values));
 }
 
 const REPLACE = prepare<ServiceView>(

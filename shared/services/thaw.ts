@@ -1,4 +1,4 @@
-import { oneRow, type Transaction } from '../core/database/database-client.js';
+import { oneValue, type Transaction } from '../core/database/database-client.js';
 import { CHANNELS } from '../core/database/listener.js';
 
 /** SQL assignments to `services` that record that a service wakes now. */
@@ -14,12 +14,12 @@ export const SLEPT_MS = 'cast(extract(epoch from woke_at - last_asleep_since) * 
  * statement, because a request waits for it. To prevent deadlocks, locks replicas before their service, as all other
  * code does.
  */
-export async function thawReplicas(
+export function thawReplicas(
   trx: Transaction,
   serviceId: string,
   deploymentId: string | null = null,
 ): Promise<number | null> {
-  const row = await oneRow<{ ms: number }>(
+  return oneValue<number>(
     trx,
     `with thawed as (
        update replicas set to_freeze = false, updated_at = now()
@@ -35,5 +35,4 @@ export async function thawReplicas(
      returning ${SLEPT_MS} as ms, pg_notify('${CHANNELS.route}', cast(id as text))`,
     { serviceId, deploymentId },
   );
-  return row?.ms ?? null;
 }

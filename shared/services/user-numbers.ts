@@ -1,4 +1,4 @@
-import { countOf, type Db, oneRow, rowCountOf, type Transaction } from '../core/database/database-client.js';
+import { countOf, type Db, oneValue, rowCountOf, type Transaction } from '../core/database/database-client.js';
 import { AppError } from '../core/error-registry.js';
 
 /** Hours for which the Linux user of a deleted service is not reused. Meanwhile sweeps remove its files from hosts. */
@@ -49,7 +49,7 @@ export async function freeUserNumber(trx: Transaction, serviceId: string): Promi
  * is recorded.
  */
 export async function recordUsersInUse(db: Db, hostId: string, look: () => Promise<number[]>): Promise<void> {
-  const began = await oneRow<{ now: string }>(db, 'select now()::text as now');
+  const began = await oneValue<string>(db, 'select now()::text');
   const found = await look();
   await db.transaction(async (trx) => {
     await trx.raw(
@@ -59,7 +59,7 @@ export async function recordUsersInUse(db: Db, hostId: string, look: () => Promi
     await trx.raw(
       `insert into user_number_hosts as h (host_id, looked_at) values (:hostId, :began)
        on conflict (host_id) do update set looked_at = greatest(h.looked_at, excluded.looked_at)`,
-      { hostId, began: began?.now ?? null },
+      { hostId, began },
     );
   });
 }

@@ -1,5 +1,5 @@
 import { v7 as uuidv7 } from 'uuid';
-import type { Db, Transaction } from '../core/database/database-client.js';
+import { type Db, returnedRow, type Transaction } from '../core/database/database-client.js';
 import type { Keyring } from '../secrets/keyring.js';
 import { openFrom, SEALED, sealIn } from '../secrets/sealed-columns.js';
 import { newKeyPair } from './key-pair.js';
@@ -32,9 +32,7 @@ export async function ensureDeployKey(db: Db, keyring: Keyring, workspaceId: str
     .insert({ id, workspace_id: workspaceId, public_key: publicKey, sealed_private_key: sealed })
     .onConflict('workspace_id')
     .ignore();
-  const made = await find();
-  if (!made) throw new Error(`the key of workspace ${workspaceId} was not stored`);
-  return made;
+  return returnedRow(await find());
 }
 
 /** Returns the unsealed private key. Throws `SealError`. */
@@ -57,9 +55,7 @@ export async function pinSshHost(
     .insert({ id: uuidv7(), workspace_id: workspaceId, host, keys: keys.join('\n') })
     .onConflict(['workspace_id', 'host'])
     .ignore();
-  const pinned = await findSshHost(db, workspaceId, host);
-  if (!pinned) throw new Error(`the keys of ${host} were not stored`);
-  return pinned;
+  return returnedRow(await findSshHost(db, workspaceId, host));
 }
 
 const MAX_SHOWN = 200;

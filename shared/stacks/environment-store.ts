@@ -1,13 +1,10 @@
-import { type Db, oneRow, rowsOf } from '../core/database/database-client.js';
+import { type Db, oneValue, rowsOf } from '../core/database/database-client.js';
 import { presentRule, type Rule } from '../rules/model.js';
 import { type Keyring, SealError } from '../secrets/keyring.js';
 import { openFrom, SEALED } from '../secrets/sealed-columns.js';
-import type { ServiceConfiguration } from '../services/configuration.js';
-import type { LifecycleStatus, ServiceKind } from '../services/model.js';
 import { IS_PREVIEW } from '../services/store.js';
-import type { VariableScope } from '../variables/model.js';
 import { type WorkspaceConfiguration, workspaceConfiguration } from '../workspaces/model.js';
-import type { EnvironmentState, Owner, VariableState } from './environment-state.js';
+import type { EnvironmentState, GroupState, ServiceState, VariableState } from './environment-state.js';
 import type { VolumeWish } from './wish.js';
 
 /** SQL: the stack that owns the resource `r`, as an `Owner`. */
@@ -27,27 +24,14 @@ const UNRELEASED = `exists (
        and not exists (select from deployments n
                         where n.service_id = s.id and n.status = 'live' and n.created_at > a.finished_at))`;
 
-interface ServiceStateRow {
-  id: string;
-  name: string;
-  kind: ServiceKind;
-  archived: boolean;
-  lifecycle: LifecycleStatus;
-  live: boolean;
-  unreleased: boolean;
-  configuration: ServiceConfiguration;
-  sealed_repository: Buffer | null;
-  has_data: boolean;
-  group_ids: string[];
+interface ServiceStateRow extends Omit<ServiceState, 'repository' | 'rules' | 'variables' | 'volumes' | 'domains'> {
+  sealedRepository: Buffer | null;
   rules: Rule[];
-  owner: Owner | null;
 }
 
-interface VariableStateRow {
+interface VariableStateRow extends Pick<VariableState, 'key' | 'scope'> {
   id: string;
   owner_id: string;
-  key: string;
-  scope: VariableScope;
   sealed: Buffer | null;
   reference_service_id: string | null;
   reference_key: string | null;
@@ -63,15 +47,15 @@ export async function readEnvironmentState(
   { workspaceId, environmentId }: { workspaceId: string; environmentId: string },
 ): Promise<EnvironmentState> {
   const values = { workspaceId, environmentId };
-  const workspace = await oneRow<{ configuration: Partial<WorkspaceConfiguration> }>(
+  const settings = await oneValue<Partial<WorkspaceConfiguration>>(
     db,
     'select configuration from workspaces where id = :workspaceId',
     values,
   );
   const services = await readServices(db, values);
-  const groups = await rowsOf<{ id: string; name: string; of_environment: boolean; owner: Owner | null }>(
+  const groups = await rowsOf<Omit<GroupState, 'variables'>>(
     db,
-    `select g.id, g.name, g.environment_id is not null as of_environment, ${OWNER}
+    `select g.id, g.name, g.environment_id is not null as "ofEnvironment", ${OWNER}
        from environment_groups g left join stack_resources r on r.group_id = g.id left join stacks k on k.id = r.stack_id
       where g.workspace_id = :workspaceId and (g.environment_id is null or g.environment_id = :environmentId)
       order by g.created_at, g.id`,
@@ -88,24 +72,18 @@ export async function readEnvironmentState(
     values,
   );
   return {
-    defaultRegion: workspaceConfiguration(workspace?.configuration ?? {}).defaultRegion,
-    services: services.map(({ sealed_repository, has_data, group_ids, rules, ...row }) => ({
+    defaultRegion: workspaceConfiguration(settings ?? {}).defaultRegion,
+    services: services.map(({ sealedRepository, rules, ...row }) => ({
       ...row,
       rules: rules.map(presentRule),
-      repository: openAddress(keyring, row, sealed_repository),
-      hasData: has_data,
-      groupIds: group_ids,
+      repository: openAddress(keyring, row, sealedRepository),
       variables: variables.get(row.id) ?? [],
       volumes: volumes.get(row.id) ?? [],
       domains: domains
         .filter(({ serviceId }) => serviceId === row.id)
         .map(({ hostname, redirectTo }) => ({ name: hostname, redirectTo })),
     })),
-    groups: groups.map(({ of_environment, ...row }) => ({
-      ...row,
-      ofEnvironment: of_environment,
-      variables: variables.get(row.id) ?? [],
-    })),
+    groups: groups.map((row) => ({ ...row, variables: variables.get(row.id) ?? [] })),
     domains: Object.fromEntries(domains.map(({ hostname, ...holder }) => [hostname, holder])),
   };
 }
@@ -114,9 +92,9 @@ function readServices(db: Db, values: { workspaceId: string; environmentId: stri
   return rowsOf<ServiceStateRow>(
     db,
     `select s.id, s.name, s.kind, s.archived, s.lifecycle_status as lifecycle, s.live_deployment_id is not null as live, ${UNRELEASED} as unreleased,
-            s.configuration, s.sealed_repository, coalesce(e.rules, '[]') as rules, coalesce(v.initialized_at is not null, false) as has_data, ${OWNER},
+            s.configuration, s.sealed_repository as "sealedRepository", coalesce(e.rules, '[]') as rules, coalesce(v.initialized_at is not null, false) as "hasData", ${OWNER},
             array(select l.group_id from environment_group_services l where l.service_id = s.id
-                   order by l.created_at, l.group_id) as group_ids
+                   order by l.created_at, l.group_id) as "groupIds"
        from services s left join data_servers v on v.id = s.id left join service_rules e on e.service_id = s.id
        left join stack_resources r on r.service_id = s.id left join stacks k on k.id = r.stack_id
       where s.workspace_id = :workspaceId and s.environment_id = :environmentId
@@ -144,18 +122,13 @@ async function readVariables(db: Db, keyring: Keyring, ids: readonly string[]): 
 }
 
 async function readVolumes(db: Db, ids: readonly string[]): Promise<Map<string, VolumeWish[]>> {
-  const rows = await rowsOf<{ service_id: string; name: string; mount_path: string; size_gb: number }>(
+  const rows = await rowsOf<VolumeWish & { serviceId: string }>(
     db,
-    `select service_id, name, mount_path, size_gb from volumes
+    `select service_id as "serviceId", name, mount_path as "mountPath", size_gb as "sizeGb" from volumes
       where service_id = any(:ids) and removed_at is null order by created_at, id`,
     { ids },
   );
-  return grouped(
-    rows.map(({ service_id, name, mount_path, size_gb }): [string, VolumeWish] => [
-      service_id,
-      { name, mountPath: mount_path, sizeGb: size_gb },
-    ]),
-  );
+  return grouped(rows.map(({ serviceId, ...volume }): [string, VolumeWish] => [serviceId, volume]));
 }
 
 function openAddress(

@@ -3,12 +3,10 @@ import type { RuleView } from '../rules/model.js';
 import type { PartialServiceConfiguration } from '../services/configuration.js';
 import type { ServiceKind } from '../services/model.js';
 import type { VariableScope } from '../variables/model.js';
-
-/** Target of a reference: a service of the stack by its name in the document, or any service by its id. */
-type ReferenceTarget = { service: string; key: string } | { serviceId: string; key: string };
+import type { ReferenceWish } from './wish.js';
 
 /** The value or reference that a step sets for a variable. */
-export type StepContent = { value: string } | { reference: ReferenceTarget } | { generate: number };
+export type StepContent = { value: string } | { reference: ReferenceWish } | { generate: number };
 
 /** A service or group of the stack, by its name in the document. */
 export type VariablesOwner = { service: string } | { group: string };

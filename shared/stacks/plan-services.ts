@@ -21,15 +21,17 @@ import type { ServiceWish } from './wish.js';
 const WITHOUT_DEPLOYMENT: ReadonlySet<string> = new Set<keyof ServiceConfiguration>([
   ...(['autoDeploy', 'backupEnabled', 'backupRetentionDays', 'description', 'ignorePaths', 'includePaths'] as const),
   ...(['ipAllowList', 'maintenance', 'maintenancePage', 'maxConcurrency', 'maxReplicas', 'maxRetries'] as const),
+  ...(['minReplicas', 'notifications', 'platformDomainEnabled', 'previewDatabases', 'previewExpiryHours'] as const),
   ...([
-    'minReplicas',
-    'notifications',
-    'platformDomainEnabled',
-    'previewDatabases',
-    'previewExpiryHours',
     'previewMode',
+    'replicas',
+    'scaling',
+    'schedule',
+    'targetCpu',
+    'targetMemory',
+    'timeoutSeconds',
+    'timezone',
   ] as const),
-  ...(['replicas', 'scaling', 'schedule', 'targetCpu', 'targetMemory', 'timeoutSeconds', 'timezone'] as const),
 ]);
 
 /** Fields that cannot change once a database has data. */

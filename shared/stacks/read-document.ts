@@ -1,6 +1,7 @@
 import leven from 'leven';
 import type { ErrorObject, ValidateFunction } from '../core/ajv.js';
 import { AppError, type ErrorDetail } from '../core/error-registry.js';
+import { nameOfPart, pointerPart } from '../core/json-fields.js';
 import { createAjv } from '../core/json-schema.js';
 import { lazily } from '../core/lazily.js';
 import { toDetail } from '../core/schema-problems.js';
@@ -84,10 +85,7 @@ function refusal(problems: readonly PlacedProblem[]): AppError {
 }
 
 function lastPart(path: string): string {
-  return path
-    .slice(path.lastIndexOf('/') + 1)
-    .replaceAll('~1', '/')
-    .replaceAll('~0', '~');
+  return nameOfPart(path.slice(path.lastIndexOf('/') + 1));
 }
 
 function schemaFaults(
@@ -128,7 +126,7 @@ function isImplied({ keyword, schemaPath, propertyName, data }: ErrorObject): bo
 function faultOf(error: ErrorObject): ErrorDetail {
   const { keyword, params, propertyName, parentSchema, instancePath, data } = error;
   const { path, message } = toDetail(error, '');
-  if (propertyName !== undefined) return { path: `${instancePath}/${escaped(propertyName)}`, message };
+  if (propertyName !== undefined) return { path: `${instancePath}/${pointerPart(propertyName)}`, message };
   if (keyword === 'additionalProperties') {
     const known = Object.keys((parentSchema?.properties ?? {}) as object);
     return { path, message: `is not a known key${suggestion(String(params.additionalProperty), known)}` };
@@ -158,21 +156,17 @@ function wishOf(document: StackDocument, own: readonly string[]): { wish: StackW
     entriesOf(document[section]).map(([name, entry]) => ({ section, name, entry })),
   );
   const services = sections.map(({ section, name, entry }) =>
-    serviceWish(`/${section}/${escaped(name)}`, name, entry, { own, problems }),
+    serviceWish(`/${section}/${pointerPart(name)}`, name, entry, { own, problems }),
   );
   for (const { section, name } of sections) {
     if (section === 'databases' && sections.some((other) => other.section === 'services' && other.name === name)) {
-      problems.push({ path: `/databases/${escaped(name)}`, message: 'is also the name of a service' });
+      problems.push({ path: `/databases/${pointerPart(name)}`, message: 'is also the name of a service' });
     }
   }
   const together = document.release === 'together';
   for (const { path, volumes } of together ? services : []) {
-    if (volumes.length > 0) {
-      problems.push({
-        path: `${path}/volumes`,
-        message: `are not possible with release: together: the service ${VOLUME_APART}`,
-      });
-    }
+    const message = `are not possible with release: together: the service ${VOLUME_APART}`;
+    if (volumes.length > 0) problems.push({ path: `${path}/volumes`, message });
   }
   const hosts = new Map<string, string>();
   for (const { name, path, domains } of services) {
@@ -185,7 +179,7 @@ function wishOf(document: StackDocument, own: readonly string[]): { wish: StackW
   }
   const groups = entriesOf(document.groups).map(([name, entry]) => ({
     name,
-    path: `/groups/${escaped(name)}`,
+    path: `/groups/${pointerPart(name)}`,
     variables: variableWishes(entry.variables),
   }));
   return { wish: { together, services, groups }, problems };
@@ -211,14 +205,12 @@ function serviceWish(
     const isTwice = paths.filter((other) => other === mountPath).length > 1;
     const problem = isTwice ? 'is given twice' : mountPathProblem(mountPath, paths);
     if (problem !== null) {
-      problems.push({ path: `${path}/volumes/${escaped(volume)}/mountPath`, message: `${mountPath} ${problem}` });
+      problems.push({ path: `${path}/volumes/${pointerPart(volume)}/mountPath`, message: `${mountPath} ${problem}` });
     }
   }
-  if (domains.length > 0 && !isRouted(kind)) {
-    problems.push({ path: `${path}/domains`, message: `are not possible for the kind ${kind}, which has no visitors` });
-  }
-  if (rules.length > 0 && !isRouted(kind)) {
-    problems.push({ path: `${path}/rules`, message: `are not possible for the kind ${kind}, which has no visitors` });
+  for (const [part, entries] of Object.entries({ domains, rules })) {
+    if (entries.length === 0 || isRouted(kind)) continue;
+    problems.push({ path: `${path}/${part}`, message: `are not possible for the kind ${kind}, which has no visitors` });
   }
   problems.push(...problemsOfRules(rules).map((problem) => ({ ...problem, path: `${path}${problem.path}` })));
   const domainWishes = domains.map((domain, index): DomainWish => {
@@ -267,8 +259,4 @@ function variableWishes(variables: Record<string, VariableEntry> | undefined): V
 /** Returns the entries of a map in document order. */
 function entriesOf<T>(map: Record<string, T> | undefined): [string, T][] {
   return Object.entries(map ?? {});
-}
-
-function escaped(part: string): string {
-  return part.replaceAll('~', '~0').replaceAll('/', '~1');
 }

@@ -1,9 +1,10 @@
 import { v7 as uuidv7 } from 'uuid';
 import {
+  anyRow,
   type Db,
   oneRow,
+  oneValue,
   returnedRow,
-  rowCountOf,
   rowsOf,
   type Transaction,
 } from '../core/database/database-client.js';
@@ -56,25 +57,22 @@ export async function lockNextStep(trx: Transaction, applyId: string): Promise<S
 
 /** What the journal records about a completed step. */
 export interface StepResult {
-  resourceId?: string;
-  deploymentId?: string;
-  operationId?: string;
+  resourceId?: string | null;
+  deploymentId?: string | null;
+  operationId?: string | null;
 }
 
 /** Records in the journal that a step is done. Must run in the transaction that performs the step. */
 export async function finishStep(
   trx: Transaction,
   { apply_id, position }: Pick<StepRow, 'apply_id' | 'position'>,
-  { resourceId, deploymentId, operationId }: StepResult,
+  { resourceId = null, deploymentId = null, operationId = null }: StepResult,
 ): Promise<void> {
   await trx.raw(
     `update stack_steps set status = 'done', error = '', resource_id = :resourceId, deployment_id = :deploymentId,
             operation_id = :operationId, finished_at = now()
       where apply_id = :apply_id and position = :position`,
-    {
-      ...{ apply_id, position },
-      ...{ resourceId: resourceId ?? null, deploymentId: deploymentId ?? null, operationId: operationId ?? null },
-    },
+    { apply_id, position, resourceId, deploymentId, operationId },
   );
 }
 
@@ -135,12 +133,12 @@ export async function findResource(
   kind: 'service' | 'group',
   name: string,
 ): Promise<string | undefined> {
-  const row = await oneRow<{ id: string }>(
+  const id = await oneValue<string>(
     db,
-    `select ${kind}_id as id from stack_resources where stack_id = :stackId and name = :name and ${kind}_id is not null`,
+    `select ${kind}_id from stack_resources where stack_id = :stackId and name = :name and ${kind}_id is not null`,
     { stackId, name },
   );
-  return row?.id;
+  return id ?? undefined;
 }
 
 /** Makes a stack the owner of a service or group, under a name in its document. */
@@ -160,10 +158,8 @@ export async function claimResource(
 
 /** Removes a service or group from its stack. */
 export async function releaseResource(trx: Transaction, resource: ResourceId): Promise<void> {
-  const [column, id] = 'serviceId' in resource ? ['service_id', resource.serviceId] : ['group_id', resource.groupId];
-  await trx('stack_resources')
-    .where({ [column]: id })
-    .delete();
+  const match = 'serviceId' in resource ? { service_id: resource.serviceId } : { group_id: resource.groupId };
+  await trx('stack_resources').where(match).delete();
 }
 
 /** Deletes a stack. The resources that it owned are kept, without an owner. */
@@ -204,8 +200,8 @@ export async function releaseAbsent(trx: Transaction, stack: Pick<StackRow, 'id'
   );
 }
 
-export async function hasOpenApply(db: Db, stackId: string): Promise<boolean> {
-  return (await rowCountOf(db, 'select from stack_applies where stack_id = ? and finished_at is null', [stackId])) > 0;
+export function hasOpenApply(db: Db, stackId: string): Promise<boolean> {
+  return anyRow(db, 'select from stack_applies where stack_id = ? and finished_at is null', [stackId]);
 }
 
 /** Returns a stack with the project of its environment. */

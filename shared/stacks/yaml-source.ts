@@ -1,5 +1,6 @@
 import { createRequire } from 'node:module';
 import type * as Yaml from 'yaml';
+import { nameOfPart } from '../core/json-fields.js';
 import { lazily } from '../core/lazily.js';
 
 /** Loaded when the first document is read, because loading takes tens of milliseconds. */
@@ -138,7 +139,7 @@ function offsetOf(document: Yaml.Document.Parsed, pointer: string, at: 'key' | '
   }
 
   let node: unknown = document.contents;
-  const parts = pointer.split('/').slice(1).map(unescaped);
+  const parts = pointer.split('/').slice(1).map(nameOfPart);
   for (const [index, part] of parts.entries()) {
     const inside = resolved(node);
     let next: unknown;
@@ -157,10 +158,6 @@ function offsetOf(document: Yaml.Document.Parsed, pointer: string, at: 'key' | '
     node = next;
   }
   return offset;
-}
-
-function unescaped(part: string): string {
-  return part.replaceAll('~1', '/').replaceAll('~0', '~');
 }
 
 function lowerFirst(text: string): string {

@@ -1,6 +1,6 @@
 import { v7 as uuidv7 } from 'uuid';
 import { assertRoom } from '../core/database/assert-room.js';
-import { type Db, rowsOf, type Transaction } from '../core/database/database-client.js';
+import { type Db, oneValue, rowsOf, type Transaction } from '../core/database/database-client.js';
 import { type Page, type PageRequest, pageOf } from '../core/database/page.js';
 import { AppError } from '../core/error-registry.js';
 import type { DueColumns } from '../engine/kind.js';
@@ -123,14 +123,14 @@ export async function ownTemplateText(
   workspaceId: string,
   { source, name }: { source: string; name: string },
 ): Promise<string | undefined> {
-  const [row] = await rowsOf<{ text: string }>(
+  const text = await oneValue<string>(
     db,
-    `select template.value ->> 'text' as text
+    `select template.value ->> 'text'
        from template_sources s cross join jsonb_array_elements(s.templates) as template
       where s.workspace_id = ? and s.name = ? and template.value ->> 'name' = ?`,
     [workspaceId, source, name],
   );
-  return row?.text;
+  return text ?? undefined;
 }
 
 /** Stores the templates that a worker found, or why it could not read the repository. */

@@ -48,17 +48,7 @@ export const TemplateFile = Strict({
 export type TemplateFile = Static<typeof TemplateFile>;
 
 /** A question as the API returns it, with default values filled in. */
-export interface Question {
-  name: string;
-  label: string;
-  help: string;
-  type: Static<typeof QuestionType>;
-  default: string;
-  example: string;
-  required: boolean;
-  secret: boolean;
-  pattern: string;
-}
+export type Question = Required<NonNullable<TemplateFile['questions']>[number]>;
 
 /** The metadata in a template file: everything except its document. */
 export type TemplateFacts = Omit<TemplateFile, 'stack' | 'questions' | 'checked'> & {

@@ -1,4 +1,4 @@
-import { type Db, oneRow, returnedRow, type Transaction } from '../core/database/database-client.js';
+import { anyRow, type Db, returnedRow, type Transaction } from '../core/database/database-client.js';
 import { prepare, rowOfPrepared } from '../core/database/prepared.js';
 import type { DataReference } from '../data/model.js';
 
@@ -72,13 +72,8 @@ export async function eraseUnusedSnapshots(trx: Transaction, serviceId: string):
  * Returns true if a snapshot contains values from a protected environment. The environment was protected when the value
  * was read, or the service or group that provided it is protected now.
  */
-export async function readsProtected(db: Db, id: string): Promise<boolean> {
-  const row = await oneRow<{ found: boolean }>(
-    db,
-    `select ${snapshotIsProtected('n')} as found from snapshots n where n.id = :id`,
-    { id },
-  );
-  return row?.found ?? false;
+export function readsProtected(db: Db, id: string): Promise<boolean> {
+  return anyRow(db, `select from snapshots n where n.id = :id and ${snapshotIsProtected('n')}`, { id });
 }
 
 /** Returns the SQL condition of `readsProtected` for a snapshot's table alias. */

@@ -1,4 +1,4 @@
-import { type Db, oneRow, rowsOf } from '../core/database/database-client.js';
+import { type Db, oneRow, rowsOf, theRow } from '../core/database/database-client.js';
 import { SEAL_OVERHEAD_BYTES } from '../secrets/keyring.js';
 import type { DeploymentScope } from './model.js';
 import { groupIsProtected } from './snapshot-store.js';
@@ -62,18 +62,17 @@ export async function variablesReaching(db: Db, serviceId: string, scope: Deploy
  * Returns how many variables a service gets, and the total size of their keys and values, in bytes. Values of
  * references are not counted.
  */
-export async function sizeReaching(
+export function sizeReaching(
   db: Db,
   serviceId: string,
   scope: DeploymentScope,
 ): Promise<{ count: number; bytes: number }> {
-  const row = await oneRow<{ count: number; bytes: number }>(
+  return theRow(
     db,
     `select count(*) as count, coalesce(sum(octet_length(key) + greatest(0, coalesce(length(sealed), 0) - ${SEAL_OVERHEAD_BYTES})), 0)::bigint
               as bytes from (${reaching()}) r`,
     { serviceId, scope },
   );
-  return row ?? { count: 0, bytes: 0 };
 }
 
 /**
@@ -96,7 +95,7 @@ export async function findReferencedVariable(
     scope,
   }: { workspaceId: string; serviceId: string; key: string; scope: DeploymentScope },
 ): Promise<Referred | undefined> {
-  const [row] = await rowsOf<{ provider: ProviderRow; variable: VariableSource | null; sealed: Buffer | null }>(
+  const row = await oneRow<{ provider: ProviderRow; variable: VariableSource | null; sealed: Buffer | null }>(
     db,
     `select jsonb_build_object('id', s.id, 'name', s.name, 'slug', s.slug, 'kind', s.kind, 'archived', s.archived,
               'port', (s.configuration ->> 'port')::int,
@@ -110,7 +109,7 @@ export async function findReferencedVariable(
       where s.id = :serviceId and s.workspace_id = :workspaceId and s.deleted_at is null`,
     { serviceId, workspaceId, key, scope },
   );
-  return (
-    row && { provider: row.provider, variable: row.variable ? { ...row.variable, sealed: row.sealed } : undefined }
-  );
+  if (row === null) return undefined;
+  const { provider, variable, sealed } = row;
+  return { provider, variable: variable ? { ...variable, sealed } : undefined };
 }

@@ -1,5 +1,5 @@
 import type { Knex } from 'knex';
-import { type Db, rowsOf, type Transaction } from '../core/database/database-client.js';
+import { type Db, oneRow, rowsOf, type Transaction, theRow } from '../core/database/database-client.js';
 import { fetchPage, type Page, type PageRequest } from '../core/database/page.js';
 import { SEAL_OVERHEAD_BYTES } from '../secrets/keyring.js';
 import type { VariableScope } from './model.js';
@@ -20,6 +20,10 @@ export type StoredContent = Pick<VariableRow, 'sealed' | 'reference_service_id' 
 
 export type NewVariable = StoredContent & Pick<VariableRow, 'id' | 'workspace_id' | 'key' | 'scope'>;
 
+function columnOf(owner: VariableOwner): [column: 'service_id' | 'group_id', id: string] {
+  return 'serviceId' in owner ? ['service_id', owner.serviceId] : ['group_id', owner.groupId];
+}
+
 function owned(owner: VariableOwner): Partial<VariableRow> {
   return 'serviceId' in owner ? { service_id: owner.serviceId } : { group_id: owner.groupId };
 }
@@ -35,28 +39,23 @@ export async function listVariables(db: Db, owner: VariableOwner, page: PageRequ
  * Returns the number of an owner's variables and the total size of their keys and values, in bytes. Omits the variable
  * `except`.
  */
-export async function sizeOfVariables(
+export function sizeOfVariables(
   db: Db,
   owner: VariableOwner,
   except: string,
 ): Promise<{ count: number; bytes: number }> {
-  const [column, id] = 'serviceId' in owner ? ['service_id', owner.serviceId] : ['group_id', owner.groupId];
-  const [row] = await rowsOf<{ count: number; bytes: number }>(
+  return theRow(
     db,
     `select count(*) as count,
             coalesce(sum(octet_length(key) + greatest(0, coalesce(length(sealed), 0) - ${SEAL_OVERHEAD_BYTES})), 0)::bigint as bytes
        from variables where ?? = ? and id <> ?`,
-    [column, id, except],
+    [...columnOf(owner), except],
   );
-  return row ?? { count: 0, bytes: 0 };
 }
 
 export async function findVariableKey(db: Db, owner: VariableOwner, id: string): Promise<string | undefined> {
-  return (
-    await db<VariableRow>('variables')
-      .where({ id, ...owned(owner) })
-      .first('key')
-  )?.key;
+  const match = { id, ...owned(owner) };
+  return (await db<VariableRow>('variables').where(match).first('key'))?.key;
 }
 
 /** Stores a variable. Returns undefined if its owner already has one with this key. */
@@ -67,7 +66,7 @@ export async function insertVariable(
 ): Promise<VariableView | undefined> {
   const [row] = await trx<VariableRow>('variables')
     .insert({ ...owned(owner), ...variable })
-    .onConflict('serviceId' in owner ? ['service_id', 'key'] : ['group_id', 'key'])
+    .onConflict([columnOf(owner)[0], 'key'])
     .ignore()
     .returning(SHOWN);
   return row;
@@ -85,18 +84,15 @@ export async function updateVariable(
 ): Promise<VariableView | undefined> {
   const [row] = await trx<VariableRow>('variables')
     .where({ id, ...owned(owner) })
-    .update({ ...content, ...(scope === undefined ? {} : { scope }), updated_at: trx.fn.now() })
+    .update({ ...content, scope, updated_at: trx.fn.now() })
     .returning(SHOWN);
   return row;
 }
 
 /** Deletes a variable. Returns false if the owner has no such variable. */
 export async function deleteVariable(trx: Transaction, owner: VariableOwner, id: string): Promise<boolean> {
-  return (
-    (await trx<VariableRow>('variables')
-      .where({ id, ...owned(owner) })
-      .delete()) > 0
-  );
+  const match = { id, ...owned(owner) };
+  return (await trx<VariableRow>('variables').where(match).delete()) > 0;
 }
 
 /** Returns the id, key, scope and size of each of an owner's variables. The size is that of key and value, in bytes. */
@@ -104,12 +100,11 @@ export async function sizesOfVariables(
   db: Db,
   owner: VariableOwner,
 ): Promise<{ id: string; key: string; scope: VariableScope; bytes: number }[]> {
-  const [column, id] = 'serviceId' in owner ? ['service_id', owner.serviceId] : ['group_id', owner.groupId];
-  return rowsOf<{ id: string; key: string; scope: VariableScope; bytes: number }>(
+  return rowsOf(
     db,
     `select id, key, scope, octet_length(key) + greatest(0, coalesce(length(sealed), 0) - ${SEAL_OVERHEAD_BYTES}) as bytes
        from variables where ?? = ?`,
-    [column, id],
+    columnOf(owner),
   );
 }
 
@@ -125,7 +120,7 @@ export async function upsertVariables(
   if (variables.length === 0) return;
   await trx<VariableRow>('variables')
     .insert(variables.map((variable) => ({ ...owned(owner), ...variable })))
-    .onConflict('serviceId' in owner ? ['service_id', 'key'] : ['group_id', 'key'])
+    .onConflict([columnOf(owner)[0], 'key'])
     .merge({
       sealed: trx.raw('excluded.sealed'),
       reference_service_id: trx.raw('excluded.reference_service_id'),
@@ -149,7 +144,7 @@ export async function findReferenceTarget(
   workspaceId: string,
   serviceId: string,
 ): Promise<{ id: string; environment_protected: boolean } | undefined> {
-  const [row] = await rowsOf<{ id: string; environment_protected: boolean }>(
+  const row = await oneRow<{ id: string; environment_protected: boolean }>(
     db,
     `select s.id, coalesce(e.protected, false) as environment_protected
        from services s left join environments e on e.id = s.environment_id
@@ -157,7 +152,7 @@ export async function findReferenceTarget(
         and not exists (select from previews p where p.service_id = s.id)`,
     { serviceId, workspaceId },
   );
-  return row;
+  return row ?? undefined;
 }
 
 interface VariableRow {

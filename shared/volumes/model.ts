@@ -46,18 +46,7 @@ export const VOLUME_FIELDS = {
 
 /** System folders. Volumes may not be mounted at or below them. */
 const SYSTEM = [
-  '/etc',
-  '/proc',
-  '/sys',
-  '/dev',
-  '/usr',
-  '/bin',
-  '/sbin',
-  '/lib',
-  '/lib64',
-  '/boot',
-  '/run',
-  '/var/run',
+  ...['/etc', '/proc', '/sys', '/dev', '/usr', '/bin', '/sbin', '/lib', '/lib64', '/boot', '/run', '/var/run'],
 ];
 /**
  * Folders in which the platform mounts its own files in a container. Volumes may not be mounted at them or, for

@@ -1,4 +1,4 @@
-import { type Db, oneRow, rowCountOf, rowsOf, type Transaction } from '../core/database/database-client.js';
+import { anyRow, type Db, oneRow, rowsOf, type Transaction } from '../core/database/database-client.js';
 import type { VolumeRow } from './model.js';
 
 /** A volume with the name of its node or host. `host` is the host's id if no worker of the host was seen recently. */
@@ -42,7 +42,7 @@ export async function removeVolume(trx: Transaction, id: string): Promise<void> 
 }
 
 /** Returns true if a replica or run of the service has its volumes mounted, or might have. */
-export async function isMounted(db: Db, serviceId: string): Promise<boolean> {
+export function isMounted(db: Db, serviceId: string): Promise<boolean> {
   const sql = `select from replicas where service_id = ? and state <> 'stopped' and (volume_id is not null or run_id is not null)`;
-  return (await rowCountOf(db, sql, [serviceId])) > 0;
+  return anyRow(db, sql, [serviceId]);
 }

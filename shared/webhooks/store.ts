@@ -1,14 +1,15 @@
 import { v7 as uuidv7 } from 'uuid';
 import { assertRoom } from '../core/database/assert-room.js';
 import {
+  anyRow,
   type Db,
-  oneRow,
+  oneValue,
   returnedRow,
   rowCountOf,
   rowsOf,
   type Transaction,
 } from '../core/database/database-client.js';
-import { fetchPage, type Page, type PageRequest } from '../core/database/page.js';
+import { type Page, type PageRequest, pageOf } from '../core/database/page.js';
 import { invalidRequest } from '../core/error-registry.js';
 import type { CommandDeps } from '../secrets/command-deps.js';
 import { newToken } from '../secrets/random-token.js';
@@ -61,7 +62,7 @@ export async function createWebhook(
 }
 
 export async function listWebhooks(db: Db, workspaceId: string, page: PageRequest): Promise<Page<WebhookRow>> {
-  return fetchPage(db<WebhookRow>('webhooks as h').where('h.workspace_id', workspaceId).select('h.*'), 'h', page);
+  return pageOf<WebhookRow>(db, 'webhooks', { workspace_id: workspaceId }, page);
 }
 
 export async function deleteWebhook(trx: Transaction, workspaceId: string, id: string): Promise<boolean> {
@@ -99,10 +100,10 @@ const SOURCES: readonly string[] = [
  * webhooks with too many waiting deliveries.
  */
 export async function storeDeliveries(db: Db): Promise<boolean> {
-  if ((await rowCountOf(db, 'select from webhooks limit 1')) === 0) return false;
+  if (!(await anyRow(db, 'select from webhooks limit 1'))) return false;
   const events = SOURCES.join(' union all ');
   await db.transaction(async (trx) => {
-    const now = await oneRow<{ now: Date }>(trx, 'select now() as now', []);
+    const now = await oneValue<Date>(trx, 'select now()');
     await trx.raw(
       `insert into webhook_deliveries (id, webhook_id, event, subject, data, happened_at)
        select gen_random_uuid(), w.id, e.event, e.subject, e.data, e.happened_at
@@ -111,9 +112,7 @@ export async function storeDeliveries(db: Db): Promise<boolean> {
           and (select count(*) from webhook_deliveries d where d.webhook_id = w.id and d.due_at is not null) < ${MAX_WAITING}
        on conflict do nothing`,
     );
-    await trx.raw(`update webhooks set scanned_at = ? where scanned_at < now() - interval '10 seconds'`, [
-      now?.now ?? new Date(),
-    ]);
+    await trx.raw(`update webhooks set scanned_at = ? where scanned_at < now() - interval '10 seconds'`, [now]);
   });
   return true;
 }
@@ -142,18 +141,14 @@ export async function workspacesWithBudgetWebhooks(
   );
 }
 
-export interface DueDelivery {
+export interface DueDelivery extends Pick<WebhookRow, 'workspace_id' | 'format' | 'sealed_url' | 'sealed_secret'> {
   id: string;
   webhook_id: string;
-  workspace_id: string;
   event: WebhookEvent;
   data: Record<string, unknown>;
   happened_at: Date;
   /** The number of this attempt. */
   tries: number;
-  format: WebhookFormat;
-  sealed_url: Buffer;
-  sealed_secret: Buffer;
 }
 
 /** Takes deliveries that are due. They are due again in two minutes, in case this process dies before it sends them. */

@@ -1,4 +1,4 @@
-import { type Db, rowsOf } from '../core/database/database-client.js';
+import { type Db, oneValue, rowsOf } from '../core/database/database-client.js';
 import type { WorkspaceConfiguration } from './model.js';
 
 const THIS_MONTH = `date_trunc('month', now() at time zone 'utc')::date`;
@@ -45,10 +45,10 @@ export async function workspacesWantingAlerts(db: Db): Promise<AlertedWorkspace[
 
 /**
  * Claims this month's alert for one attempt, and returns the number of the attempt. Postpones the next attempt, so that
- * the alert is due again after a failure or crash. Returns undefined if the alert was sent or is not due.
+ * the alert is due again after a failure or crash. Returns null if the alert was sent or is not due.
  */
-export async function claimAlert(db: Db, workspaceId: string, threshold: number): Promise<number | undefined> {
-  const [row] = await rowsOf<{ tries: number }>(
+export function claimAlert(db: Db, workspaceId: string, threshold: number): Promise<number | null> {
+  return oneValue<number>(
     db,
     `insert into budget_alerts as a (workspace_id, month, threshold, tries, due_at)
      values (:workspaceId, ${THIS_MONTH}, :threshold, 1, now() + interval '1 minute')
@@ -57,7 +57,6 @@ export async function claimAlert(db: Db, workspaceId: string, threshold: number)
      returning tries`,
     { workspaceId, threshold },
   );
-  return row?.tries;
 }
 
 export async function markAlertSent(db: Db, workspaceId: string, threshold: number): Promise<void> {

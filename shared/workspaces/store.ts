@@ -1,16 +1,11 @@
 import { v7 as uuidv7 } from 'uuid';
-import type { Db, Transaction } from '../core/database/database-client.js';
-import { oneRow, returnedRow } from '../core/database/database-client.js';
+import { type Db, oneRow, type Transaction, theRow } from '../core/database/database-client.js';
 import { AppError } from '../core/error-registry.js';
 import type { WorkspaceConfiguration, WorkspaceRow } from './model.js';
 
-export async function insertWorkspace(db: Db, workspace: { name: string; plan: string }): Promise<WorkspaceRow> {
-  return returnedRow(
-    await oneRow<WorkspaceRow>(db, 'insert into workspaces (id, name, plan) values (:id, :name, :plan) returning *', {
-      id: uuidv7(),
-      ...workspace,
-    }),
-  );
+export function insertWorkspace(db: Db, workspace: { name: string; plan: string }): Promise<WorkspaceRow> {
+  const insert = 'insert into workspaces (id, name, plan) values (:id, :name, :plan) returning *';
+  return theRow<WorkspaceRow>(db, insert, { id: uuidv7(), ...workspace });
 }
 
 export function findWorkspace(db: Db, id: string): Promise<WorkspaceRow | null> {
@@ -36,27 +31,20 @@ export async function lockWorkspaceOrThrow(trx: Transaction, id: string): Promis
   return (await lockWorkspace(trx, id)) ?? missing(id);
 }
 
-export async function updateWorkspaceConfiguration(
+export function updateWorkspaceConfiguration(
   db: Db,
   id: string,
   changes: Partial<WorkspaceConfiguration>,
 ): Promise<WorkspaceRow> {
-  return returnedRow(
-    await oneRow<WorkspaceRow>(
-      db,
-      `update workspaces set configuration = configuration || cast(:changes as jsonb), updated_at = now()
-       where id = :id returning *`,
-      { id, changes: JSON.stringify(changes) },
-    ),
+  return theRow<WorkspaceRow>(
+    db,
+    `update workspaces set configuration = configuration || cast(:changes as jsonb), updated_at = now()
+      where id = :id returning *`,
+    { id, changes: JSON.stringify(changes) },
   );
 }
 
-export async function updateWorkspacePlan(db: Db, id: string, plan: string): Promise<WorkspaceRow> {
-  return returnedRow(
-    await oneRow<WorkspaceRow>(
-      db,
-      'update workspaces set plan = :plan, updated_at = now() where id = :id returning *',
-      { id, plan },
-    ),
-  );
+export function updateWorkspacePlan(db: Db, id: string, plan: string): Promise<WorkspaceRow> {
+  const update = 'update workspaces set plan = :plan, updated_at = now() where id = :id returning *';
+  return theRow<WorkspaceRow>(db, update, { id, plan });
 }

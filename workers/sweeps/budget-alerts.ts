@@ -72,7 +72,7 @@ async function sendAlert(
   { threshold, mail }: BudgetAlert,
 ): Promise<boolean> {
   const tries = await claimAlert(db, workspaceId, threshold);
-  if (tries === undefined) return false;
+  if (tries === null) return false;
   try {
     const sent = await mailer.send(mail);
     if (sent) await markAlertSent(db, workspaceId, threshold);

@@ -22,12 +22,12 @@ export async function add(
   metric: string,
   options: { above: number; for: number; all?: boolean },
 ): Promise<void> {
-  const service = options.all === true ? null : await cli.namedService(cli.cwd);
+  const service = options.all === true ? null : await cli.namedService();
   const body = {
     metric,
     above: options.above,
     forMinutes: Math.ceil(options.for / MINUTE_MS),
-    ...(service === null ? {} : { serviceId: service.id }),
+    serviceId: service?.id,
   };
   const { alert } = await (await cli.client()).write<{ alert: Alert }>('POST', PATH, body);
   if (cli.json) return cli.terminal.json({ alert });
@@ -44,8 +44,7 @@ export async function remove(cli: Cli, id: string): Promise<void> {
     throw new CliError(EXIT.notFound, `The workspace has no alert rule ${id}, or several; see rnv alerts`);
   }
   await api.write('DELETE', `${PATH}/${alert.id}`);
-  if (cli.json) return cli.terminal.json({ deleted: true });
-  cli.terminal.say(`Removed ${alert.id}`);
+  cli.printOutcome({ deleted: true }, `Removed ${alert.id}`);
 }
 
 async function list(api: ApiClient): Promise<Alert[]> {

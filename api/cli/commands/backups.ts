@@ -1,27 +1,22 @@
-import type { ApiClient } from '../api-client.js';
 import type { Backup, Operation, Service } from '../api-types.js';
 import type { Cli } from '../cli.js';
 import { CliError, EXIT } from '../exit-codes.js';
-import { ago, oneLine, seconds, shortId, table } from '../terminal-text.js';
-import { waitUntil } from '../wait-until.js';
+import { ago, oneLine, shortId } from '../terminal-text.js';
+import { recordEnded, type WaitOptions } from '../wait-until.js';
 import { operationEnded } from './lifecycle.js';
-import type { WaitOptions } from './wait-options.js';
-
-const POLL_INTERVAL_MS = 1000;
 
 /** Lists the backups of a service, newest first. */
 export async function list(cli: Cli, { id }: Service): Promise<void> {
   const api = await cli.client();
-  const answer = await api.get<{ backups: Backup[] }>(`/services/${id}/backups?limit=50`);
-  if (cli.json) return cli.terminal.json({ backups: answer.backups });
-  const rows = answer.backups.map((backup) => [
+  const { backups } = await api.get<{ backups: Backup[] }>(`/services/${id}/backups?limit=50`);
+  const rows = backups.map((backup) => [
     shortId(backup.id),
     backup.status,
     backup.sizeBytes === null ? '' : `${(backup.sizeBytes / 1e6).toFixed(1)} MB`,
     `${ago(Date.now() - Date.parse(backup.createdAt))} ago`,
     oneLine(backup.error),
   ]);
-  for (const line of table(rows)) cli.terminal.data(line);
+  cli.printRows({ backups }, rows);
 }
 
 /** Creates a backup and waits for it. Exit code 20 if it failed, 22 after the timeout. */
@@ -29,23 +24,11 @@ export async function create(cli: Cli, { id }: Service, options: WaitOptions & {
   const api = await cli.client();
   const path = `/services/${id}/backups`;
   const body = options.pause === true ? { pause: true } : {};
-  const begun = await api.write<{ backup: Backup }>('POST', path, body);
-  const made = options.detach
-    ? begun.backup
-    : await backupEnded(cli, api, `${path}/${begun.backup.id}`, options.timeout);
-  if (cli.json) return cli.terminal.json({ backup: made });
-  cli.terminal.data(shortId(made.id));
-}
-
-async function backupEnded(cli: Cli, api: ApiClient, path: string, timeout: number): Promise<Backup> {
-  const late = () => new CliError(EXIT.timedOut, `After ${seconds(timeout)} the backup has not ended. It continues`);
-  return waitUntil(cli, { timeout, late, intervalMs: POLL_INTERVAL_MS }, async (elapsed) => {
-    const { backup } = await api.once<{ backup: Backup }>('GET', path);
-    if (backup.status === 'failed') throw new CliError(EXIT.failed, `The backup failed: ${oneLine(backup.error)}`);
-    if (backup.status === 'succeeded') return backup;
-    cli.terminal.progress(`  backup  ${backup.status}  ${seconds(elapsed)}`);
-    return undefined;
-  });
+  const { backup: begun } = await api.write<{ backup: Backup }>('POST', path, body);
+  const read = async () => (await api.once<{ backup: Backup }>('GET', `${path}/${begun.id}`)).backup;
+  const why = ({ error }: Backup) => `The backup failed: ${oneLine(error)}`;
+  const backup = options.detach ? begun : await recordEnded(cli, { what: 'backup', why, ...options }, read);
+  cli.printData({ backup }, shortId(backup.id));
 }
 
 /** Replaces a service's data with a backup: the given one, or the newest successful one. */
@@ -69,6 +52,6 @@ export async function restore(
     confirm: service.name,
   });
   const ended = options.detach ? operation : await operationEnded(cli, api, service, operation, options.timeout);
-  if (cli.json) return cli.terminal.json({ operation: ended });
-  cli.terminal.say(options.detach ? 'The restore is queued' : `${oneLine(service.name)} was restored from the backup`);
+  const outcome = options.detach ? 'The restore is queued' : `${oneLine(service.name)} was restored from the backup`;
+  cli.printOutcome({ operation: ended }, outcome);
 }

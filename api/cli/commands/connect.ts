@@ -21,7 +21,7 @@ interface Credentials {
 
 /** Forwards a local port to a service in its private network, until Ctrl-C. */
 export async function connect(cli: Cli, name: string | undefined, options: ConnectOptions): Promise<void> {
-  const service = name === undefined ? await cli.service() : await cli.serviceNamed(name);
+  const service = await cli.service(name);
   const server = await listen(cli, service, options);
   const { port } = server.address() as AddressInfo;
   if (cli.json) cli.terminal.json({ host: '127.0.0.1', port });

@@ -1,41 +1,36 @@
 import type { Service } from '../api-types.js';
 import type { Cli } from '../cli.js';
 import { CliError, EXIT } from '../exit-codes.js';
-import { followDeployment } from '../follow-deployment.js';
-import { oneLine, table } from '../terminal-text.js';
-import type { WaitOptions } from './wait-options.js';
+import { type FollowOptions, followDeployment } from '../follow-deployment.js';
+import { oneLine } from '../terminal-text.js';
 
 /** Lists the workspace's databases. */
 export async function list(cli: Cli): Promise<void> {
   const services = (await cli.services()).filter(isData);
-  if (cli.json) return cli.terminal.json({ services });
-  if (services.length === 0)
-    return cli.terminal.say('The workspace has no database yet. Create one with rnv db create postgres');
   const rows = services.map((service) => [
     oneLine(service.name),
     versionOf(service),
     service.displayStatus,
     service.internalHost,
   ]);
-  for (const line of table(rows)) cli.terminal.data(line);
+  cli.printRows({ services }, rows, 'The workspace has no database yet. Create one with rnv db create postgres');
 }
 
 /** Creates a database, and waits until it accepts connections. */
-export async function create(cli: Cli, kind: string, options: WaitOptions & { name?: string; plan?: string }) {
+export async function create(cli: Cli, kind: string, options: FollowOptions & { name?: string; plan?: string }) {
   const api = await cli.client();
   const body = {
     name: options.name ?? kind,
     kind,
     deploy: true,
-    configuration: options.plan === undefined ? {} : { plan: options.plan },
+    configuration: { plan: options.plan },
   };
   const { service } = await api.write<{ service: Service }>('POST', '/services', body);
   const { deploymentId: id } = service;
   cli.terminal.say(
     `Creating ${oneLine(service.name)}. Connect a service to it with rnv db attach ${service.internalHost}`,
   );
-  if (id === null || options.detach)
-    return cli.json ? cli.terminal.json({ service }) : cli.terminal.data(service.internalHost);
+  if (id === null || options.detach) return cli.printData({ service }, service.internalHost);
   await followDeployment(cli, { service, id }, options);
 }
 
@@ -47,8 +42,8 @@ export async function attach(cli: Cli, name: string, { as }: { as?: string }): P
   const api = await cli.client();
   const set = [{ key, reference: { serviceId: database.id, key: 'URL' } }];
   await api.write('PUT', `/services/${service.id}/variables`, { set });
-  if (cli.json) return cli.terminal.json({ service: { id: service.id }, database: { id: database.id }, key });
-  cli.terminal.say(
+  cli.printOutcome(
+    { service: { id: service.id }, database: { id: database.id }, key },
     `${oneLine(service.name)} gets ${key} from ${oneLine(database.name)} with its next deployment: run rnv deploy`,
   );
 }

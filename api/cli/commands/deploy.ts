@@ -2,11 +2,10 @@ import type { ApiClient } from '../api-client.js';
 import type { Deployment, Service } from '../api-types.js';
 import type { Cli } from '../cli.js';
 import { CliError, EXIT } from '../exit-codes.js';
-import { followDeployment } from '../follow-deployment.js';
+import { type FollowOptions, followUnlessDetached } from '../follow-deployment.js';
 import { ago, oneLine, shortId, shortSha } from '../terminal-text.js';
-import type { WaitOptions } from './wait-options.js';
 
-export interface DeployOptions extends WaitOptions {
+export interface DeployOptions extends FollowOptions {
   branch?: string;
   commit?: string;
   clearCache?: boolean;
@@ -14,37 +13,25 @@ export interface DeployOptions extends WaitOptions {
 
 /** Deploys a service from its repository or image. */
 export async function deploy(cli: Cli, options: DeployOptions): Promise<void> {
-  const api = await cli.client();
-  const service = await cli.service();
-  const { deployment } = await api.write<{ deployment: Deployment }>('POST', `/services/${service.id}/deploys`, {
-    ...(options.branch === undefined ? {} : { branch: options.branch }),
-    ...(options.commit === undefined ? {} : { commitSha: options.commit }),
-    ...(options.clearCache ? { clearCache: true } : {}),
-  });
-  const what = options.commit === undefined ? deployment.branch : shortSha(options.commit);
+  const { api, service, path } = await cli.ofService('deploys');
+  const { branch, commit: commitSha, clearCache } = options;
+  const { deployment } = await api.write<{ deployment: Deployment }>('POST', path, { branch, commitSha, clearCache });
+  const what = commitSha === undefined ? deployment.branch : shortSha(commitSha);
   cli.terminal.say(`Deploying ${oneLine(service.name)}${what === '' ? '' : ` from ${what}`}`);
-  await wait(cli, service, deployment, options);
+  await followUnlessDetached(cli, service, deployment.id, options);
 }
 
 /** Rolls back to the given deployment, or to the one before the live deployment. */
-export async function rollback(cli: Cli, text: string | undefined, options: WaitOptions): Promise<void> {
-  const api = await cli.client();
-  const service = await cli.service();
+export async function rollback(cli: Cli, text: string | undefined, options: FollowOptions): Promise<void> {
+  const { api, service, path } = await cli.ofService('deploys');
   const source = text === undefined ? await previous(api, service) : await findDeployment(api, service.id, text);
   const commit = source.commitSha === '' ? '' : ` ${shortSha(source.commitSha)} "${oneLine(source.commitMessage)}"`;
   const age = ago(Date.now() - Date.parse(source.createdAt));
   await cli.confirm(`Roll ${service.name} back to ${shortId(source.id)}${commit}, ${age} old?`);
-  const path = `/services/${service.id}/deploys/${source.id}/rollback`;
-  const { deployment } = await api.write<{ deployment: Deployment }>('POST', path, { confirm: service.name });
+  const body = { confirm: service.name };
+  const { deployment } = await api.write<{ deployment: Deployment }>('POST', `${path}/${source.id}/rollback`, body);
   cli.terminal.say(`Rolling ${oneLine(service.name)} back to ${shortId(source.id)}${commit}`);
-  await wait(cli, service, deployment, options);
-}
-
-async function wait(cli: Cli, service: Service, { id }: Deployment, options: WaitOptions): Promise<void> {
-  if (!options.detach) return followDeployment(cli, { service, id }, options);
-  if (cli.json)
-    return cli.terminal.json({ deployment: { id }, service: { id: service.id, name: service.name, url: service.url } });
-  cli.terminal.data(id);
+  await followUnlessDetached(cli, service, deployment.id, options);
 }
 
 async function previous(api: ApiClient, service: Service): Promise<Deployment> {

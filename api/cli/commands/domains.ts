@@ -1,32 +1,23 @@
 import { type ApiClient, ApiError } from '../api-client.js';
+import type { Domain } from '../api-types.js';
 import type { Cli } from '../cli.js';
 import { CliError, EXIT } from '../exit-codes.js';
-import { oneLine, table } from '../terminal-text.js';
-
-interface Domain {
-  id: string;
-  hostname: string;
-  status: string;
-  verification: { type: string; name: string; value: string };
-  detail?: string;
-  redirectTo?: string;
-}
+import { oneLine } from '../terminal-text.js';
 
 export async function list(cli: Cli): Promise<void> {
-  const { api, path } = await placeOf(cli);
+  const { api, path } = await cli.ofService('domains');
   const { domains } = await available(api.get<{ domains: Domain[] }>(path));
-  if (cli.json) return cli.terminal.json({ domains });
-  const rows = domains.map((one) => [one.hostname, one.status, redirectOf(one), oneLine(one.detail ?? '')]);
-  for (const line of table(rows)) cli.terminal.data(line);
+  const rows = domains.map((one) => [one.hostname, one.status, redirectOf(one), oneLine(one.detail)]);
+  cli.printRows({ domains }, rows);
 }
 
 export async function add(cli: Cli, hostname: string): Promise<void> {
-  const { api, path } = await placeOf(cli);
+  const { api, path } = await cli.ofService('domains');
   show(cli, (await available(api.write<{ domain: Domain }>('POST', path, { hostname }))).domain);
 }
 
 export async function verify(cli: Cli, hostname: string): Promise<void> {
-  const { api, path } = await placeOf(cli);
+  const { api, path } = await cli.ofService('domains');
   const { id } = await find(api, path, hostname);
   const { domain } = await api.write<{ domain: Domain }>('POST', `${path}/${id}/verify`);
   show(cli, domain);
@@ -34,12 +25,11 @@ export async function verify(cli: Cli, hostname: string): Promise<void> {
 }
 
 export async function remove(cli: Cli, hostname: string): Promise<void> {
-  const { api, path } = await placeOf(cli);
+  const { api, path } = await cli.ofService('domains');
   const { id } = await find(api, path, hostname);
   await cli.confirm(`Remove ${hostname}?`);
   await api.write('DELETE', `${path}/${id}`);
-  if (cli.json) return cli.terminal.json({ deleted: true });
-  cli.terminal.say(`Removed ${hostname}`);
+  cli.printOutcome({ deleted: true }, `Removed ${hostname}`);
 }
 
 /** Redirects a domain to another host; without one, removes the redirect. */
@@ -51,7 +41,7 @@ export async function redirect(
 ): Promise<void> {
   if ((to === undefined) !== off)
     throw new CliError(EXIT.usage, 'Give the host name that visitors are sent to, or --off');
-  const { api, path } = await placeOf(cli);
+  const { api, path } = await cli.ofService('domains');
   const { id } = await find(api, path, hostname);
   const { domain } = await api.write<{ domain: Domain }>('PATCH', `${path}/${id}`, { redirectTo: to ?? null });
   show(cli, domain);
@@ -59,11 +49,6 @@ export async function redirect(
 
 function redirectOf({ redirectTo }: Domain): string {
   return redirectTo === undefined ? '' : `→ ${redirectTo}`;
-}
-
-async function placeOf(cli: Cli): Promise<{ api: ApiClient; path: string }> {
-  const { id } = await cli.service();
-  return { api: await cli.client(), path: `/services/${id}/domains` };
 }
 
 async function find(api: ApiClient, path: string, hostname: string): Promise<Domain> {
@@ -91,7 +76,7 @@ function show(cli: Cli, domain: Domain): void {
     cli.terminal.json({ domain });
     return;
   }
-  const { hostname, status, verification, detail = '' } = domain;
+  const { hostname, status, verification, detail } = domain;
   cli.terminal.data([hostname, status, redirectOf(domain)].filter((part) => part !== '').join('  '));
   if (status === 'active') return;
   cli.terminal.say('Set this record at your name servers, then run rnv domains verify:');

@@ -2,7 +2,7 @@ import type { ApiClient } from '../api-client.js';
 import type { Drain } from '../api-types.js';
 import type { Cli } from '../cli.js';
 import { CliError, EXIT } from '../exit-codes.js';
-import { oneLine, table } from '../terminal-text.js';
+import { oneLine } from '../terminal-text.js';
 import { readValues } from './stacks.js';
 
 const PATH = '/drains';
@@ -16,9 +16,8 @@ interface AddOptions {
 /** Lists the drains of the workspace, with ids, endpoints, signals, errors and backlog. */
 export async function list(cli: Cli): Promise<void> {
   const drains = await all(await cli.client());
-  if (cli.json) return cli.terminal.json({ drains });
   const rows = drains.map((one) => [one.id, oneLine(one.endpoint), one.signals.join(','), stateOf(one)]);
-  for (const line of table(rows)) cli.terminal.data(line);
+  cli.printRows({ drains }, rows);
 }
 
 /**
@@ -30,8 +29,7 @@ export async function add(cli: Cli, endpoint: string, { name, signals, headers: 
   const headers = file === undefined ? undefined : await readValues(cli, file);
   const api = await cli.client();
   const { drain } = await api.write<{ drain: Drain }>('POST', PATH, { name, endpoint, signals, headers, serviceId });
-  if (cli.json) return cli.terminal.json({ drain });
-  cli.terminal.data(drain.id);
+  cli.printData({ drain }, drain.id);
 }
 
 /** Removes a drain. Data that it has not sent yet is never sent. */
@@ -43,8 +41,7 @@ export async function remove(cli: Cli, name: string): Promise<void> {
   if (found.length > 1) throw new CliError(EXIT.usage, `Several drains are ${name}; use an id of rnv drains`);
   await cli.confirm(`Remove the drain to ${oneLine(drain.endpoint)}?`);
   await api.write('DELETE', `${PATH}/${drain.id}`);
-  if (cli.json) return cli.terminal.json({ deleted: true });
-  cli.terminal.say(`Removed ${name}`);
+  cli.printOutcome({ deleted: true }, `Removed ${name}`);
 }
 
 async function all(api: ApiClient): Promise<Drain[]> {

@@ -4,13 +4,12 @@ import { type EnvEntry, parseEnv } from '../../pages/console/ui/env-text.js';
 import type { Service, Variable } from '../api-types.js';
 import type { Cli } from '../cli.js';
 import { CliError, EXIT, missingAnswer } from '../exit-codes.js';
-import { ago, count, table } from '../terminal-text.js';
+import { ago, count } from '../terminal-text.js';
 
 const NEXT = 'The change takes effect with the next deployment: run rnv deploy';
 
 export async function list(cli: Cli): Promise<void> {
   const variables = await read(cli, await cli.service());
-  if (cli.json) return cli.terminal.json({ variables });
   const sorted = [...variables].sort((a, b) => (a.key < b.key ? -1 : 1));
   const rows = sorted.map(({ key, kind, scope = 'all', updatedAt }) => [
     key,
@@ -18,7 +17,7 @@ export async function list(cli: Cli): Promise<void> {
     scope,
     `${ago(Date.now() - Date.parse(updatedAt))} ago`,
   ]);
-  for (const line of table(rows)) cli.terminal.data(line);
+  cli.printRows({ variables }, rows);
 }
 
 export interface ScopeOptions {
@@ -38,13 +37,13 @@ export async function set(cli: Cli, keys: readonly string[], { scope }: ScopeOpt
   if (!terminal.asks && keys.length > 1)
     throw missingAnswer('The values of several variables', 'rnv env import with KEY=value lines by stdin');
   const service = await cli.service();
-  const values: { key: string; value: string; scope?: string }[] = [];
+  const values: { key: string; value: string; scope: ScopeOptions['scope'] }[] = [];
   for (const key of keys) {
     const value = terminal.hasInput ? await terminal.input() : await terminal.secret(`Value of ${key}`, 'it by stdin');
-    values.push({ key, value, ...(scope === undefined ? {} : { scope }) });
+    values.push({ key, value, scope });
   }
   await write(cli, service, { set: values });
-  say(cli, `Set ${keys.join(', ')} of ${service.name}. ${NEXT}`);
+  cli.terminal.say(`Set ${keys.join(', ')} of ${service.name}. ${NEXT}`);
 }
 
 export async function unset(cli: Cli, keys: readonly string[]): Promise<void> {
@@ -53,7 +52,7 @@ export async function unset(cli: Cli, keys: readonly string[]): Promise<void> {
   const missing = keys.filter((key) => !known.has(key));
   if (missing.length > 0) throw new CliError(EXIT.notFound, `${service.name} has no variable ${missing.join(', ')}`);
   await write(cli, service, { unset: keys });
-  say(cli, `Deleted ${keys.join(', ')} of ${service.name}. ${NEXT}`);
+  cli.terminal.say(`Deleted ${keys.join(', ')} of ${service.name}. ${NEXT}`);
 }
 
 /** Creates or replaces the variables of a .env file in one request. Keeps other variables of the service. */
@@ -70,13 +69,12 @@ export async function push(cli: Cli, file: string | undefined, { scope }: ScopeO
   const keys = found.map(({ key }) => key);
   const added = keys.filter((key) => !known.has(key));
   const replaced = keys.filter((key) => known.has(key));
-  for (const key of added) say(cli, `  + ${key}`);
-  for (const key of replaced) say(cli, `  ~ ${key}`);
+  for (const key of added) cli.terminal.say(`  + ${key}`);
+  for (const key of replaced) cli.terminal.say(`  ~ ${key}`);
   const summary = `${count(added.length, 'new variable')}, ${replaced.length} replaced, ${known.size - replaced.length} unchanged`;
   if (terminal.asks) await cli.confirm(`${summary}. Continue?`);
-  const of = scope === undefined ? {} : { scope };
-  await write(cli, service, { set: found.map((variable) => ({ ...variable, ...of })) });
-  say(cli, `${summary} of ${service.name}. ${NEXT}`);
+  await write(cli, service, { set: found.map((variable) => ({ ...variable, scope })) });
+  cli.terminal.say(`${summary} of ${service.name}. ${NEXT}`);
 }
 
 /**
@@ -97,7 +95,7 @@ export async function pull(cli: Cli, file = '.env'): Promise<void> {
   }
   if (cli.json) return cli.terminal.json({ file: path, added: missing });
   for (const key of missing) cli.terminal.data(key);
-  say(cli, `${count(missing.length, 'name')} added to ${file}. Values cannot be read back: fill them in`);
+  cli.terminal.say(`${count(missing.length, 'name')} added to ${file}. Values cannot be read back: fill them in`);
 }
 
 /** Parses the text of a .env file. Exit code 2 with the line number if a line is invalid. */
@@ -116,10 +114,6 @@ async function write(cli: Cli, { id }: Service, body: object): Promise<void> {
   const api = await cli.client();
   const { variables } = await api.write<{ variables: Variable[] }>('PUT', `/services/${id}/variables`, body);
   if (cli.json) cli.terminal.json({ variables });
-}
-
-function say(cli: Cli, line: string): void {
-  cli.terminal.say(line);
 }
 
 /** Reads a file. If it does not exist, returns `absent`; without `absent`, exit code 2. */

@@ -1,20 +1,18 @@
 import type { Environment, Project, StackApply } from '../api-types.js';
 import type { Cli } from '../cli.js';
 import { CliError, EXIT } from '../exit-codes.js';
-import { oneLine, table } from '../terminal-text.js';
+import { oneLine } from '../terminal-text.js';
+import type { WaitOptions } from '../wait-until.js';
 import { CREATE_PROJECT, projectsOf } from './projects.js';
 import { environmentNamed, followApply, readValues } from './stacks.js';
 
-export interface CreateEnvironmentOptions {
+export interface CreateEnvironmentOptions extends WaitOptions {
   project?: string;
   protected?: boolean;
   cloneFrom?: string;
   data?: string;
   values?: string;
   deploy?: boolean;
-  detach?: boolean;
-  /** Maximum time to wait until a clone is complete, in milliseconds. */
-  timeout: number;
 }
 
 interface Created {
@@ -25,8 +23,6 @@ interface Created {
 /** Lists the environments of the workspace. */
 export async function list(cli: Cli): Promise<void> {
   const projects = await projectsOf(cli);
-  if (cli.json) return cli.terminal.json({ projects });
-  if (projects.length === 0) return cli.terminal.say(`There are no environments. ${CREATE_PROJECT}`);
   const rows = projects.flatMap((project) =>
     project.environments.map(({ id, name, protected: isProtected }) => [
       oneLine(`${project.name}/${name}`),
@@ -34,7 +30,8 @@ export async function list(cli: Cli): Promise<void> {
       id,
     ]),
   );
-  for (const line of table(rows)) cli.terminal.data(line);
+  const empty = projects.length === 0 ? `There are no environments. ${CREATE_PROJECT}` : undefined;
+  cli.printRows({ projects }, rows, empty);
 }
 
 /** Creates an environment. If it is a clone, waits for the apply that creates its services, and prints the steps. */
@@ -46,9 +43,7 @@ export async function create(cli: Cli, name: string, options: CreateEnvironmentO
   const api = await cli.client();
   const created = await api.write<Created>('POST', `/projects/${project.id}/environments`, body);
   const { environment, clone } = created;
-  if (clone === undefined || options.detach) {
-    return cli.json ? cli.terminal.json(created) : cli.terminal.data(environment.id);
-  }
+  if (clone === undefined || options.detach) return cli.printData(created, environment.id);
   for (const warning of clone.warnings) cli.terminal.complain(oneLine(warning));
   await followApply(cli, clone.stack, clone.apply.id, options.timeout);
 }

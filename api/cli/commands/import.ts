@@ -3,6 +3,7 @@ import { basename, dirname, join, normalize, relative, resolve, sep } from 'node
 import type { StackImportFormat } from '../api-types.js';
 import type { Cli } from '../cli.js';
 import { CliError, EXIT } from '../exit-codes.js';
+import { freeStackFile, STACK_FILE } from '../stack-file.js';
 import { oneLine } from '../terminal-text.js';
 
 interface Answer {
@@ -16,8 +17,6 @@ export interface ImportOptions {
   repository?: string;
   force?: boolean;
 }
-
-const FILE = 'ranvier.yaml';
 
 /** Import format → pattern of the names that files in this format have. */
 const FORMATS: Readonly<Record<StackImportFormat, RegExp>> = {
@@ -35,10 +34,7 @@ export async function importFile(cli: Cli, file: string, options: ImportOptions)
   const format = formatOf(path, options);
   const text = await read(path);
   if (text === null) throw new CliError(EXIT.usage, `${path} cannot be read`);
-  const target = resolve(cli.cwd, FILE);
-  if ((await read(target)) !== null && !options.force) {
-    throw new CliError(EXIT.usage, `${FILE} exists: --force overwrites it`);
-  }
+  const target = await freeStackFile(cli, options);
   const api = await cli.client();
   const folder = await folderInRepository(dirname(path));
   const body = {
@@ -46,14 +42,14 @@ export async function importFile(cli: Cli, file: string, options: ImportOptions)
     document: format === 'heroku' ? await withProcfile(path, text) : text,
     folder,
     files: format === 'compose' ? await filesBeside(path, text, folder) : {},
-    ...(options.repository === undefined ? {} : { repository: options.repository }),
+    repository: options.repository,
   };
   const { document, lost, notes } = await api.write<Answer>('POST', '/stacks/import', body);
   await writeFile(target, document);
   if (cli.json) return cli.terminal.json({ file: target, format, lost, notes });
   for (const line of lost) cli.terminal.complain(oneLine(line));
   for (const line of notes) cli.terminal.complain(`note: ${oneLine(line)}`);
-  cli.terminal.say(`Wrote ${FILE}. See what it would change with rnv plan`);
+  cli.terminal.say(`Wrote ${STACK_FILE}. See what it would change with rnv plan`);
 }
 
 /** Returns the format given by the option, or else by the file's name. Throws `CliError` if neither gives one. */

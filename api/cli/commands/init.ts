@@ -2,6 +2,7 @@ import { basename, resolve } from 'node:path';
 import type { Service } from '../api-types.js';
 import type { Cli } from '../cli.js';
 import { CliError, EXIT } from '../exit-codes.js';
+import { briefOf } from '../follow-deployment.js';
 import { WorkTree } from '../work-tree.js';
 
 export interface InitOptions {
@@ -11,15 +12,14 @@ export interface InitOptions {
 
 /** Links a folder to the service of --service, or to a new service that is deployed by `git push`. */
 export async function init(cli: Cli, dir: string | undefined, options: InitOptions): Promise<void> {
-  const { terminal } = cli;
   await cli.client();
   const tree = await WorkTree.open(resolve(cli.cwd, dir ?? '.'), cli.env, cli.signal);
   try {
-    const named = cli.options.service === undefined ? null : await cli.service(tree.folder);
+    const named = cli.options.service === undefined ? null : await cli.service();
     if (named) await cli.link(tree.folder, named.id);
     const service = named ?? (await makeService(cli, tree, { ...options, name: await nameOf(cli, tree, options) }));
-    if (cli.json) return terminal.json({ service: { id: service.id, name: service.name, url: service.url } });
-    terminal.say(`${tree.folder} is linked to ${service.name}. Deploy it with rnv up`);
+    const outcome = `${tree.folder} is linked to ${service.name}. Deploy it with rnv up`;
+    cli.printOutcome({ service: briefOf(service) }, outcome);
   } finally {
     await tree.close();
   }

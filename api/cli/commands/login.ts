@@ -1,7 +1,7 @@
 import { hostname } from 'node:os';
 import { ApiError } from '../api-client.js';
 import type { Workspace } from '../api-types.js';
-import { type Cli, DEFAULT_URL, normalUrl, workspacesOf } from '../cli.js';
+import { type Cli, DEFAULT_URL, isNamed, normalUrl, workspaceOf, workspacesOf } from '../cli.js';
 import { CliError, EXIT, missingAnswer } from '../exit-codes.js';
 import { Session } from '../session.js';
 import type { Login } from '../settings-file.js';
@@ -14,16 +14,15 @@ export interface LoginOptions {
 
 /** Stores an API key: one from stdin, or a new one created after signing in with e-mail and password. */
 export async function login(cli: Cli, options: LoginOptions): Promise<void> {
-  const { terminal } = cli;
   const url = normalUrl(options.url ?? (await addressOf(cli)));
   const made = options.key ? await givenKey(cli, url) : await newKey(cli, url, options);
   const path = await cli.change((settings) => {
     const others = settings.logins.filter((each) => each.url !== url || each.workspaceId !== made.workspaceId);
     settings.logins = [made, ...others];
   });
-  const { workspaceId, workspaceName, email } = made;
-  if (cli.json) return terminal.json({ url, workspace: { id: workspaceId, name: workspaceName }, email, path });
-  terminal.say(`Signed in to ${workspaceName} at ${url}${email === '' ? '' : ` as ${email}`}. The key is in ${path}`);
+  const { workspaceName, email } = made;
+  const outcome = `Signed in to ${workspaceName} at ${url}${email === '' ? '' : ` as ${email}`}. The key is in ${path}`;
+  cli.printOutcome({ url, workspace: workspaceOf(made), email, path }, outcome);
 }
 
 async function addressOf(cli: Cli): Promise<string> {
@@ -83,7 +82,7 @@ async function chosen(cli: Cli, workspaces: readonly Workspace[]): Promise<Works
 }
 
 function choose(workspaces: readonly Workspace[], wanted: string | undefined): Workspace {
-  const found = workspaces.find(({ id, name }) => wanted === undefined || id === wanted || name === wanted);
+  const found = workspaces.find((workspace) => isNamed(workspace, wanted));
   if (found) return found;
   throw new CliError(
     EXIT.notFound,

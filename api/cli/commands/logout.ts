@@ -1,6 +1,6 @@
 import { ApiClient } from '../api-client.js';
 import type { ApiKey } from '../api-types.js';
-import { type Cli, normalUrl } from '../cli.js';
+import { type Cli, isNamed, normalUrl, workspaceOf } from '../cli.js';
 import { CliError, EXIT } from '../exit-codes.js';
 import type { Login } from '../settings-file.js';
 import { oneLine } from '../terminal-text.js';
@@ -19,16 +19,14 @@ export async function logout(cli: Cli, { url, all }: LogoutOptions): Promise<voi
   const wanted = url === undefined ? undefined : normalUrl(url);
   const { workspace } = cli.options;
   const named = logins.filter(
-    (login) =>
-      (wanted === undefined || login.url === wanted) &&
-      (workspace === undefined || login.workspaceId === workspace || login.workspaceName === workspace),
+    (login) => (wanted === undefined || login.url === wanted) && isNamed(workspaceOf(login), workspace),
   );
   const ending = all ? named : named.slice(0, 1);
   if (ending.length === 0) throw new CliError(EXIT.notSignedIn, 'You are not signed in: there is no key to forget');
   const results = [];
   for (const login of ending) {
     const revoked = login.email !== '' && (await revoke(cli, login));
-    results.push({ url: login.url, workspace: { id: login.workspaceId, name: login.workspaceName }, revoked });
+    results.push({ url: login.url, workspace: workspaceOf(login), revoked });
   }
   await cli.change((settings) => {
     const keys = new Set(ending.map(({ key }) => key));

@@ -22,19 +22,13 @@ const POLL_INTERVAL_MS = 1000;
 
 /** Prints the newest lines of a service's log. With --follow, then prints new lines until Ctrl-C. */
 export async function logs(cli: Cli, options: LogsOptions): Promise<void> {
-  const api = await cli.client();
-  const service = await cli.service();
-  const filter = await filterOf(api, service, options);
-  const path = `/services/${service.id}/logs?${filter}`;
+  const { api, service, path: logsPath } = await cli.ofService('logs');
+  const path = `${logsPath}?${await filterOf(api, service, options)}`;
   const oldest = options.since === undefined ? 0 : Date.now() - options.since;
   const { lines, cursor } = await newest(api, path, options.lines, oldest);
-  if (!options.follow) {
-    if (cli.json) return cli.terminal.json({ items: lines });
-    for (const line of lines) print(cli, line);
-    return;
-  }
+  if (!options.follow && cli.json) return cli.terminal.json({ items: lines });
   for (const line of lines) print(cli, line);
-  await follow(cli, api, path, cursor);
+  if (options.follow) await follow(cli, api, path, cursor);
 }
 
 async function filterOf(api: ApiClient, service: Service, options: LogsOptions): Promise<URLSearchParams> {

@@ -1,10 +1,6 @@
 import type { Project } from '../api-types.js';
 import type { Cli } from '../cli.js';
-import { oneLine, table } from '../terminal-text.js';
-
-export interface CreateProjectOptions {
-  color: string;
-}
+import { oneLine } from '../terminal-text.js';
 
 /** Hint for a user who has no environment yet. */
 export const CREATE_PROJECT = 'rnv projects create <name> makes a project with a first environment, Production.';
@@ -18,18 +14,16 @@ export async function projectsOf(cli: Cli): Promise<Project[]> {
 /** Lists the projects of the workspace. */
 export async function list(cli: Cli): Promise<void> {
   const projects = await projectsOf(cli);
-  if (cli.json) return cli.terminal.json({ projects });
-  if (projects.length === 0) return cli.terminal.say(`There are no projects. ${CREATE_PROJECT}`);
   const rows = projects.map(({ id, name, environments }) => [
     oneLine(name),
     oneLine(environments.map((each) => each.name).join(', ')),
     id,
   ]);
-  for (const line of table(rows)) cli.terminal.data(line);
+  cli.printRows({ projects }, rows, `There are no projects. ${CREATE_PROJECT}`);
 }
 
 /** Creates a project, which initially has one environment, Production. */
-export async function create(cli: Cli, name: string, { color }: CreateProjectOptions): Promise<void> {
+export async function create(cli: Cli, name: string, { color }: { color: string }): Promise<void> {
   const api = await cli.client();
   const { project } = await api.write<{ project: Project }>('POST', '/projects', { name, color });
   if (cli.json) return cli.terminal.json({ project });

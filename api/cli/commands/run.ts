@@ -4,15 +4,14 @@ import type { Run, Service } from '../api-types.js';
 import type { Cli } from '../cli.js';
 import { CliError, EXIT } from '../exit-codes.js';
 import { LogCursor } from '../log-cursor.js';
-import { ago, oneLine, printable, seconds, shortId, table } from '../terminal-text.js';
-import { waitUntil } from '../wait-until.js';
-import type { WaitOptions } from './wait-options.js';
+import { ago, oneLine, printable, seconds, shortId } from '../terminal-text.js';
+import { type WaitOptions, waitUntil } from '../wait-until.js';
 
 const POLL_INTERVAL_MS = 1000;
 const REST_MS = 300;
 const QUIET_LOOKS = 3;
 
-export interface RunOptions extends Omit<WaitOptions, 'verbose'> {
+export interface RunOptions extends WaitOptions {
   plan?: string;
   /** Maximum run time, in milliseconds. The platform then ends the command. */
   limit?: number;
@@ -23,14 +22,18 @@ export interface RunOptions extends Omit<WaitOptions, 'verbose'> {
  * one, a cron service runs its own command. If a given command fails, exits with the exit code of the command. Exit
  * code 20 for any other failure or a skipped run, 21 if the run was cancelled, 22 after the timeout.
  */
-export async function run(cli: Cli, words: readonly string[], options: RunOptions): Promise<void> {
-  const { terminal } = cli;
+export async function run(
+  cli: Cli,
+  first: string | undefined,
+  others: readonly string[],
+  options: RunOptions,
+): Promise<void> {
+  const { terminal, command } = cli;
   const api = await cli.client();
-  const command = cli.command;
-  const [named, ...others] = words.slice(0, words.length - command.length);
-  if (others.length > 0)
-    throw new CliError(EXIT.usage, 'Give the command after --, such as: rnv run -- npm run migrate');
-  const service = named === undefined ? await cli.service() : await cli.serviceNamed(named);
+  const service = await cli.serviceBefore([first, ...others], {
+    isOptional: true,
+    example: 'rnv run -- npm run migrate',
+  });
   if (command.length === 0 && service.kind !== 'cron') {
     throw new CliError(
       EXIT.usage,
@@ -41,7 +44,7 @@ export async function run(cli: Cli, words: readonly string[], options: RunOption
   const { run: begun } = await api.write<{ run: Run }>('POST', path, bodyOf(command, options));
   const log = new LogCursor(api, `/services/${service.id}/logs?runId=${begun.id}`, 0);
   terminal.say(`Running ${oneLine(service.name)}, run ${shortId(begun.id)}`);
-  if (options.detach) return cli.json ? terminal.json({ run: begun }) : terminal.data(begun.id);
+  if (options.detach) return cli.printData({ run: begun }, begun.id);
   const ended = await wait(cli, api, log, `${path}/${begun.id}`, options.timeout);
   if (cli.json) terminal.json({ run: ended });
   report(cli, service, ended);
@@ -50,9 +53,9 @@ export async function run(cli: Cli, words: readonly string[], options: RunOption
 /** Builds the request body. One argument is a command line for the shell; several are a program with its arguments. */
 function bodyOf(command: readonly string[], { plan, limit }: RunOptions): object {
   return {
-    ...(command.length === 0 ? {} : { command: command.length === 1 ? command[0] : command }),
-    ...(plan === undefined ? {} : { plan }),
-    ...(limit === undefined ? {} : { timeoutSeconds: Math.ceil(limit / 1000) }),
+    command: command.length < 2 ? command[0] : command,
+    plan,
+    timeoutSeconds: limit === undefined ? undefined : Math.ceil(limit / 1000),
   };
 }
 
@@ -113,10 +116,8 @@ function report(cli: Cli, service: Service, run: Run): void {
 
 /** Lists the newest runs of a service. */
 export async function runs(cli: Cli): Promise<void> {
-  const api = await cli.client();
-  const { id } = await cli.service();
-  const { runs: items } = await api.get<{ runs: Run[] }>(`/services/${id}/runs?limit=50`);
-  if (cli.json) return cli.terminal.json({ runs: items });
+  const { api, path } = await cli.ofService('runs');
+  const { runs: items } = await api.get<{ runs: Run[] }>(`${path}?limit=50`);
   const rows = items.map((each) => [
     shortId(each.id),
     each.status,
@@ -125,5 +126,5 @@ export async function runs(cli: Cli): Promise<void> {
     oneLine(each.command ?? each.trigger),
     oneLine(each.error),
   ]);
-  for (const line of table(rows)) cli.terminal.data(line);
+  cli.printRows({ runs: items }, rows);
 }

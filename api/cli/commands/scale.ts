@@ -11,9 +11,8 @@ export interface ScaleOptions {
 
 /** Shows a service's replicas with their health and usage. */
 export async function ps(cli: Cli): Promise<void> {
-  const api = await cli.client();
-  const service = await cli.service();
-  const { metrics } = await api.get<{ metrics: Metrics }>(`/services/${service.id}/metrics?hours=1`);
+  const { api, service, path } = await cli.ofService('metrics');
+  const { metrics } = await api.get<{ metrics: Metrics }>(`${path}?hours=1`);
   const newest = (name: string) => metrics.series.find((series) => series.name === name)?.points.at(-1)?.[1] ?? null;
   const seen = { replicas: newest('replicas'), cpu: newest('cpu'), memory: newest('memory') };
   const { plan, replicas, scaling, minReplicas, maxReplicas } = service.configuration;
@@ -54,14 +53,13 @@ export async function scale(cli: Cli, replicas: number | undefined, { plan, min,
   const api = await cli.client();
   const { id } = await cli.service();
   const { service } = await api.write<{ service: Service }>('PATCH', `/services/${id}`, { configuration });
-  if (cli.json) return cli.terminal.json({ service });
   const now = service.configuration;
   const many =
     now.scaling === 'auto'
       ? `${now.minReplicas} to ${now.maxReplicas} replicas, scaled by use`
       : count(now.replicas, 'replica');
   const next = plan === undefined ? '' : ' The plan acts with the next deployment: rnv deploy';
-  cli.terminal.say(`${oneLine(service.name)}: ${many} of the plan ${now.plan}.${next}`);
+  cli.printOutcome({ service }, `${oneLine(service.name)}: ${many} of the plan ${now.plan}.${next}`);
 }
 
 function figure(value: number): string {

@@ -9,7 +9,7 @@ export async function shell(cli: Cli, name?: string): Promise<void> {
   const { stdin, stdout } = cli.streams;
   if (!stdin.isTTY || !stdout.isTTY)
     throw new CliError(EXIT.usage, 'A shell needs a terminal. Without one, use rnv exec -- command');
-  const service = name === undefined ? await cli.service() : await cli.serviceNamed(name);
+  const service = await cli.service(name);
   const size = () => ({ columns: stdout.columns || 80, rows: stdout.rows || 24 });
   const socket = await open(cli, service, size());
   const ended = endOf(cli, socket);
@@ -30,12 +30,9 @@ export async function shell(cli: Cli, name?: string): Promise<void> {
 }
 
 /** Runs the command after `--` in a replica, and forwards stdin, stdout and stderr. Exits with its exit code. */
-export async function exec(cli: Cli, words: readonly string[]): Promise<void> {
+export async function exec(cli: Cli, first: string | undefined, others: readonly string[]): Promise<void> {
   const { command, streams } = cli;
-  const [name, ...others] = words.slice(0, words.length - command.length);
-  if (command.length === 0 || others.length > 0)
-    throw new CliError(EXIT.usage, 'Give the command after --, such as: rnv exec -- ls -l');
-  const service = name === undefined ? await cli.service() : await cli.serviceNamed(name);
+  const service = await cli.serviceBefore([first, ...others], { isOptional: false, example: 'rnv exec -- ls -l' });
   // One argument is a command line for the shell; several are a program with its arguments.
   const socket = await open(cli, service, { command: command.length === 1 ? command[0] : command });
   const ended = endOf(cli, socket);

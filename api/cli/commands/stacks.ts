@@ -5,9 +5,9 @@ import type { StackApply, StackApplyDetail, StackPlan } from '../api-types.js';
 import type { Cli } from '../cli.js';
 import { CliError, EXIT } from '../exit-codes.js';
 import { planLines, planSummary, type Tone } from '../plan-lines.js';
-import { mergeStack } from '../stack-file.js';
+import { mergeStack, STACK_FILE } from '../stack-file.js';
 import { count, oneLine } from '../terminal-text.js';
-import { waitUntil } from '../wait-until.js';
+import { type WaitOptions, waitUntil } from '../wait-until.js';
 import { CREATE_PROJECT, projectsOf } from './projects.js';
 
 export interface StackOptions {
@@ -19,14 +19,10 @@ export interface PlanOptions extends StackOptions {
   exitCode?: boolean;
 }
 
-export interface ApplyOptions extends StackOptions {
+export interface ApplyOptions extends StackOptions, WaitOptions {
   values?: string;
-  detach?: boolean;
-  /** Maximum time to wait until the apply is finished, in milliseconds. */
-  timeout: number;
 }
 
-const FILE = 'ranvier.yaml';
 /** Exit code of `rnv plan --exit-code` if there are changes. */
 const CHANGES = 3;
 const POLL_INTERVAL_MS = 500;
@@ -56,16 +52,16 @@ export async function apply(cli: Cli, file: string | undefined, options: ApplyOp
     document: source.document,
     planHash: seen.hash,
     values,
-    ...(source.environmentId === undefined ? {} : { environmentId: source.environmentId }),
-    ...(seen.destructive ? { confirmDestructive: source.name } : {}),
+    environmentId: source.environmentId,
+    confirmDestructive: seen.destructive ? source.name : undefined,
   });
-  if (options.detach) return cli.json ? cli.terminal.json({ apply: begun }) : cli.terminal.data(begun.id);
+  if (options.detach) return cli.printData({ apply: begun }, begun.id);
   await followApply(cli, source.name, begun.id, options.timeout);
 }
 
 /** Writes the environment's configuration to a file. Keeps the entries of an existing file that already match. */
 export async function pull(cli: Cli, file: string | undefined, options: StackOptions): Promise<void> {
-  const path = resolve(cli.cwd, file ?? FILE);
+  const path = resolve(cli.cwd, file ?? STACK_FILE);
   const api = await cli.client();
   const { name, environmentId } = await placeOf(cli, options);
   const id = environmentId ?? (await environmentOfStack(cli, name)) ?? noEnvironment();
@@ -75,8 +71,8 @@ export async function pull(cli: Cli, file: string | undefined, options: StackOpt
   const written = before === null ? document : isSame ? before : await mergeStack(before, document);
   if (written !== before) await writeFile(path, written);
   for (const warning of warnings) cli.terminal.complain(oneLine(warning));
-  if (cli.json) return cli.terminal.json({ file: path, changed: written !== before, warnings });
-  cli.terminal.say(written === before ? `${basename(path)} says what there is.` : `Wrote ${basename(path)}`);
+  const outcome = written === before ? `${basename(path)} says what there is.` : `Wrote ${basename(path)}`;
+  cli.printOutcome({ file: path, changed: written !== before, warnings }, outcome);
 }
 
 interface Source {
@@ -86,7 +82,7 @@ interface Source {
 }
 
 async function sourceOf(cli: Cli, file: string | undefined, options: StackOptions): Promise<Source> {
-  const path = resolve(cli.cwd, file ?? FILE);
+  const path = resolve(cli.cwd, file ?? STACK_FILE);
   const document = await readFile(path, 'utf8').catch(() => {
     throw new CliError(EXIT.usage, `${path} cannot be read. Write it with rnv pull, or give the name of another file`);
   });
@@ -103,7 +99,7 @@ async function placeOf(cli: Cli, options: StackOptions): Promise<Omit<Source, 'd
   if (options.environment !== undefined)
     return { name, environmentId: await environmentNamed(cli, options.environment) };
   if ((await environmentOfStack(cli, name)) !== undefined) return { name, environmentId: undefined };
-  const linked = await cli.namedService(cli.cwd);
+  const linked = await cli.namedService();
   return { name, environmentId: linked?.environmentId ?? noEnvironment() };
 }
 
@@ -151,8 +147,7 @@ function stackName(folder: string): string {
 
 async function planned(cli: Cli, { name, document, environmentId }: Source): Promise<StackPlan> {
   const api = await cli.client();
-  const place = environmentId === undefined ? {} : { environmentId };
-  return (await api.write<{ plan: StackPlan }>('POST', '/stacks/plan', { name, document, ...place })).plan;
+  return (await api.write<{ plan: StackPlan }>('POST', '/stacks/plan', { name, document, environmentId })).plan;
 }
 
 /** Returns true if applying the file would change nothing, so that it need not be rewritten. */
@@ -189,10 +184,9 @@ async function secretValues(
 
 /** Reads the values of secrets from a file, or from stdin if it is `-`. Throws `CliError`. */
 export async function readValues(cli: Cli, file: string): Promise<Record<string, string>> {
-  const text =
-    file === '-' ? await cli.terminal.input() : await readFile(resolve(cli.cwd, file), 'utf8').catch(() => '');
+  const text = await cli.textOf(file);
   try {
-    return JSON.parse(text) as Record<string, string>;
+    return JSON.parse(text ?? '') as Record<string, string>;
   } catch {
     throw new CliError(EXIT.usage, `${file} is no JSON such as {"web.TOKEN": "…"}`);
   }

@@ -6,6 +6,8 @@ import { CliError, EXIT } from '../exit-codes.js';
 import { ago, oneLine, printable, shortSha, table } from '../terminal-text.js';
 import { projectsOf } from './projects.js';
 
+const NO_SERVICES = 'The workspace has no services yet. Deploy this folder with rnv up';
+
 /**
  * Prints a line for each service, or only for that of --service. A line has kind, status, live commit, its age, and
  * URL.
@@ -31,8 +33,7 @@ export async function status(cli: Cli): Promise<void> {
     }));
     return cli.terminal.json({ services: items });
   }
-  if (services.length === 0)
-    return cli.terminal.say('The workspace has no services yet. Deploy this folder with rnv up');
+  if (services.length === 0) return cli.terminal.say(NO_SERVICES);
   const places = await placesOf(cli, services);
   const rows = services.map((service) => [
     oneLine(service.name),
@@ -45,8 +46,6 @@ export async function status(cli: Cli): Promise<void> {
 /** Lists all services with their ids, including archived ones. */
 export async function services(cli: Cli): Promise<void> {
   const all = await cli.services();
-  if (cli.json) return cli.terminal.json({ services: all });
-  if (all.length === 0) return cli.terminal.say('The workspace has no services yet. Deploy this folder with rnv up');
   const rows = all.map((service) => [
     oneLine(service.name),
     service.kind,
@@ -54,13 +53,13 @@ export async function services(cli: Cli): Promise<void> {
     service.id,
     service.url,
   ]);
-  for (const line of table(rows)) cli.terminal.data(line);
+  cli.printRows({ services: all }, rows, NO_SERVICES);
 }
 
 /** Opens the service's URL, or its page in the console, in the browser. Without a terminal, prints the URL. */
 export async function open(cli: Cli, options: { console?: boolean }): Promise<void> {
   const api = await cli.client();
-  const service = options.console ? await cli.namedService(cli.cwd) : await cli.service();
+  const service = options.console ? await cli.namedService() : await cli.service();
   const page = `${api.url}/w/${api.workspaceId}${service === null ? '' : `/s/${service.id}`}`;
   const url = options.console ? page : (service?.url ?? '');
   if (cli.json) return cli.terminal.json({ url });

@@ -2,7 +2,7 @@ import type { ApiClient } from '../api-client.js';
 import type { TemplateSource } from '../api-types.js';
 import type { Cli } from '../cli.js';
 import { CliError, EXIT } from '../exit-codes.js';
-import { oneLine, table } from '../terminal-text.js';
+import { oneLine } from '../terminal-text.js';
 import { waitUntil } from '../wait-until.js';
 
 const PATH = '/template-sources';
@@ -13,9 +13,8 @@ const TIMEOUT_MS = 180_000;
 /** Lists the workspace's template repositories: name, repository, branch and what was found. */
 export async function sources(cli: Cli): Promise<void> {
   const found = await list(await cli.client());
-  if (cli.json) return cli.terminal.json({ templateSources: found });
   const rows = found.map((one) => [one.name, oneLine(one.repository), oneLine(one.branch), outcomeOf(one)]);
-  for (const line of table(rows)) cli.terminal.data(line);
+  cli.printRows({ templateSources: found }, rows);
 }
 
 /** Adds a template repository, and waits until a worker has read it. */
@@ -39,8 +38,7 @@ export async function remove(cli: Cli, name: string): Promise<void> {
   const api = await cli.client();
   const { id } = await find(api, name);
   await api.write('DELETE', `${PATH}/${id}`);
-  if (cli.json) return cli.terminal.json({ deleted: true });
-  cli.terminal.say(`Removed ${name}`);
+  cli.printOutcome({ deleted: true }, `Removed ${name}`);
 }
 
 async function settle(cli: Cli, api: ApiClient, id: string): Promise<void> {

@@ -1,9 +1,9 @@
-import { readFile, writeFile } from 'node:fs/promises';
-import { resolve } from 'node:path';
+import { writeFile } from 'node:fs/promises';
 import type { Template } from '../api-types.js';
 import type { Cli } from '../cli.js';
 import { CliError, EXIT } from '../exit-codes.js';
-import { oneLine, table } from '../terminal-text.js';
+import { freeStackFile, STACK_FILE } from '../stack-file.js';
+import { oneLine } from '../terminal-text.js';
 
 export interface NewOptions {
   /** The answers given on the command line: name of the template's question → answer. */
@@ -11,24 +11,19 @@ export interface NewOptions {
   force?: boolean;
 }
 
-const FILE = 'ranvier.yaml';
-
 /** Lists the templates: name, memory, version, date of the last check, and description. */
 export async function templates(cli: Cli): Promise<void> {
   const api = await cli.client();
   const found = await api.get<{ templates: Template[] }>('/templates');
-  if (cli.json) return cli.terminal.json(found);
   const rows = found.templates.map(({ name, memoryMb, version, checked, description }) => [
     ...[name, `${memoryMb} MiB`, oneLine(version), checked ?? 'not checked', oneLine(description)],
   ]);
-  for (const line of table(rows)) cli.terminal.data(line);
+  cli.printRows(found, rows);
 }
 
 /** Asks the questions of a template, and writes its document to ranvier.yaml. */
 export async function newStack(cli: Cli, name: string, { set, force }: NewOptions): Promise<void> {
-  const target = resolve(cli.cwd, FILE);
-  const exists = (await readFile(target).catch(() => null)) !== null;
-  if (exists && !force) throw new CliError(EXIT.usage, `${FILE} exists: --force overwrites it`);
+  const target = await freeStackFile(cli, { force });
   const api = await cli.client();
   const path = `/templates/${encodeURIComponent(name)}`;
   const { template } = await api.get<{ template: Template }>(path);
@@ -37,7 +32,7 @@ export async function newStack(cli: Cli, name: string, { set, force }: NewOption
   await writeFile(target, document);
   const secrets = template.questions.filter(({ secret }) => secret);
   if (cli.json) return cli.terminal.json({ file: target, secrets: secrets.map((secret) => secret.name) });
-  cli.terminal.say(`Wrote ${FILE} for ${oneLine(template.title)} ${oneLine(template.version)}. Next:`);
+  cli.terminal.say(`Wrote ${STACK_FILE} for ${oneLine(template.title)} ${oneLine(template.version)}. Next:`);
   cli.terminal.say('  rnv plan --environment <project>/<environment>');
   cli.terminal.say('  rnv apply --environment <project>/<environment>');
   for (const secret of secrets) cli.terminal.say(`rnv apply asks for ${secret.name}: ${oneLine(secret.label)}`);

@@ -3,14 +3,13 @@ import type { ApiClient } from '../api-client.js';
 import type { Deployment, Service } from '../api-types.js';
 import type { Cli } from '../cli.js';
 import { CliError, EXIT } from '../exit-codes.js';
-import { followDeployment } from '../follow-deployment.js';
+import { type FollowOptions, followUnlessDetached } from '../follow-deployment.js';
 import { count, oneLine, shortSha } from '../terminal-text.js';
 import { waitUntil } from '../wait-until.js';
 import { type Snapshot, WorkTree } from '../work-tree.js';
 import { assertFree, makeService } from './init.js';
-import type { WaitOptions } from './wait-options.js';
 
-export interface UpOptions extends WaitOptions {
+export interface UpOptions extends FollowOptions {
   name?: string;
 }
 
@@ -32,10 +31,7 @@ export async function up(cli: Cli, dir: string | undefined, options: UpOptions):
     const url = `${api.url}/git/${api.workspaceId}/${service.internalHost}.git`;
     const pushed = await tree.push(snapshot, { url, branch, key: api.key });
     const id = pushed === 'pushed' ? await deploymentOf(cli, api, service, snapshot) : await again(cli, api, service);
-    if (!options.detach) return await followDeployment(cli, { service, id }, options);
-    if (cli.json)
-      return terminal.json({ deployment: { id }, service: { id: service.id, name: service.name, url: service.url } });
-    terminal.data(id);
+    await followUnlessDetached(cli, service, id, options);
   } finally {
     await tree.close();
   }

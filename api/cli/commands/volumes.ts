@@ -2,20 +2,18 @@ import type { ApiClient } from '../api-client.js';
 import type { Volume } from '../api-types.js';
 import type { Cli } from '../cli.js';
 import { CliError, EXIT } from '../exit-codes.js';
-import { table } from '../terminal-text.js';
 
 const GIGABYTE = 1_000_000_000;
 
 export async function list(cli: Cli): Promise<void> {
-  const { api, path } = await placeOf(cli);
+  const { api, path } = await cli.ofService('volumes');
   const { volumes } = await api.get<{ volumes: Volume[] }>(path);
-  if (cli.json) return cli.terminal.json({ volumes });
-  for (const line of table(volumes.map(rowOf))) cli.terminal.data(line);
+  cli.printRows({ volumes }, volumes.map(rowOf));
 }
 
 /** Creates a volume of `size` GB, which the next release mounts at `path`. */
 export async function create(cli: Cli, name: string, options: { path: string; size: number }): Promise<void> {
-  const { api, path } = await placeOf(cli);
+  const { api, path } = await cli.ofService('volumes');
   const body = { name, mountPath: options.path, sizeGb: options.size };
   show(cli, (await api.write<{ volume: Volume }>('POST', path, body)).volume);
   cli.terminal.say('The next release mounts it: rnv deploy');
@@ -23,24 +21,18 @@ export async function create(cli: Cli, name: string, options: { path: string; si
 
 /** Enlarges a volume to `size` GB. */
 export async function resize(cli: Cli, name: string, { size }: { size: number }): Promise<void> {
-  const { api, path } = await placeOf(cli);
+  const { api, path } = await cli.ofService('volumes');
   const { id } = await find(api, path, name);
   show(cli, (await api.write<{ volume: Volume }>('PATCH', `${path}/${id}`, { sizeGb: size })).volume);
 }
 
 /** Deletes a volume with its content. */
 export async function remove(cli: Cli, name: string): Promise<void> {
-  const { api, path } = await placeOf(cli);
+  const { api, path } = await cli.ofService('volumes');
   const { id } = await find(api, path, name);
   await cli.confirm(`Delete the volume ${name} with all its files? They cannot be restored.`);
   await api.write('DELETE', `${path}/${id}`, { confirm: name });
-  if (cli.json) return cli.terminal.json({ deleted: true });
-  cli.terminal.say(`Deleted ${name}`);
-}
-
-async function placeOf(cli: Cli): Promise<{ api: ApiClient; path: string }> {
-  const { id } = await cli.service();
-  return { api: await cli.client(), path: `/services/${id}/volumes` };
+  cli.printOutcome({ deleted: true }, `Deleted ${name}`);
 }
 
 async function find(api: ApiClient, path: string, name: string): Promise<Volume> {
@@ -55,6 +47,5 @@ function rowOf({ name, mountPath, usedBytes, sizeGb, host }: Volume): string[] {
 }
 
 function show(cli: Cli, volume: Volume): void {
-  if (cli.json) cli.terminal.json({ volume });
-  else cli.terminal.data(rowOf(volume).join('  '));
+  cli.printData({ volume }, rowOf(volume).join('  '));
 }

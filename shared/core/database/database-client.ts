@@ -178,15 +178,25 @@ export async function lockUntilCommit(trx: Transaction, name: string): Promise<v
 
 /** Returns the id of this installation. It labels what the installation creates in systems shared with others. */
 export async function installationId(db: Db): Promise<string> {
-  const [row] = await rowsOf<{ id: string }>(db, 'select id from installation', []);
-  if (!row) throw new Error('the table "installation" has lost its row');
-  return row.id;
+  const id = await oneValue<string>(db, 'select id from installation');
+  if (id === null) throw new Error('the table "installation" has lost its row');
+  return id;
 }
 
 /** Returns the first row of a raw statement, or null. */
 export async function oneRow<T>(db: Db, sql: string, bindings: Parameters<typeof rowsOf>[2] = []): Promise<T | null> {
   const [row] = await rowsOf<T>(db, sql, bindings);
   return row ?? null;
+}
+
+/** Returns the row of a raw statement that always returns one. */
+export async function theRow<T>(db: Db, sql: string, bindings: Parameters<typeof rowsOf>[2] = []): Promise<T> {
+  return returnedRow(await oneRow<T>(db, sql, bindings));
+}
+
+/** Returns true if a raw statement returned or changed a row. */
+export async function anyRow(db: Db, sql: string, bindings: Parameters<typeof rowsOf>[2] = []): Promise<boolean> {
+  return (await rowCountOf(db, sql, bindings)) > 0;
 }
 
 /** Returns how many rows a raw statement returned or changed. */
@@ -198,6 +208,12 @@ export async function rowCountOf(db: Db, sql: string, bindings: Parameters<typeo
 /** Returns the values of the one column that a statement selects. */
 export async function valuesOf<T>(db: Db, sql: string, bindings: Parameters<typeof rowsOf>[2] = []): Promise<T[]> {
   return (await rowsOf<Record<string, T>>(db, sql, bindings)).flatMap((row) => Object.values(row));
+}
+
+/** Returns the value of the first column in the first row of a statement; null if there is no row. */
+export async function oneValue<T>(db: Db, sql: string, bindings: Parameters<typeof rowsOf>[2] = []): Promise<T | null> {
+  const [value] = await valuesOf<T>(db, sql, bindings);
+  return value ?? null;
 }
 
 /** Returns the number that a statement selects as `count`; 0 if it returns no row. */

@@ -116,15 +116,8 @@ export async function unlinkCommands({ root, paths: { linkFolder } }: InstallOpt
 async function systemUser(home: string): Promise<{ uid: number; gid: number }> {
   const { code } = await resultOf('getent', ['passwd', SYSTEM_USER]);
   if (code !== 0) {
-    await runLimited('useradd', [
-      '--system',
-      '--user-group',
-      '--home-dir',
-      home,
-      '--shell',
-      '/usr/sbin/nologin',
-      SYSTEM_USER,
-    ]);
+    const account = ['--system', '--user-group', '--home-dir', home, '--shell', '/usr/sbin/nologin'];
+    await runLimited('useradd', [...account, SYSTEM_USER]);
   }
   const { stdout } = await runLimited('getent', ['passwd', SYSTEM_USER]);
   const [, , uid, gid] = stdout.split(':');
