@@ -36,9 +36,7 @@ import { verifyRouter } from './pages/verify-page.js';
 import { ROUTES } from './resources/index.js';
 import { providerRouter } from './resources/session/provider/provider-router.js';
 
-/**
- * Returns the application, which does not listen yet. Requests pass through the middleware in the order of this file.
- */
+/** Returns the application, not listening yet. Requests pass through the middleware in this file's order. */
 export function createApp(appDeps: AppDeps): Koa<ApiState> {
   const { db, engine, config, log, isEnding } = appDeps;
   const secret = Buffer.from(config.secretsKey.reveal(), 'base64');

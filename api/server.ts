@@ -13,16 +13,11 @@ import type { ErrorResponse } from './http/schema.js';
  * disabled, because it cannot differ by path as REQUEST_MS does.
  */
 const TIMES = { requestTimeout: 0, headersTimeout: 15_000, connectionsCheckingInterval: 2_000 };
-/**
- * Milliseconds until a connection with an incomplete request is closed. A push over a slow connection may take an hour.
- */
+/** Milliseconds until an incomplete request ends its connection. A slow push may take an hour. */
 const REQUEST_MS = { usual: 60_000, push: 60 * 60_000 };
 /** Milliseconds after which a connection is closed if the client neither sends its body nor reads the response. */
 const STALLED_MS = 60_000;
-/**
- * Maximum number of connections, in total and per client. Behind a proxy only the total applies, because all
- * connections come from the proxy.
- */
+/** Maximum of connections. Behind a proxy only the total counts: all come from the proxy. */
 const CONNECTIONS = { total: 8192, ofOne: 256 };
 
 /** How long a refused client may take to read the response, in milliseconds. */
@@ -44,10 +39,7 @@ interface ServerOptions {
   upgrade?: (request: IncomingMessage, socket: Duplex, head: Buffer) => void;
 }
 
-/**
- * Listens on the port; 0 means any free port. Behind a proxy, connections per client are not limited. Rejects if the
- * port is in use.
- */
+/** Listens on the port; 0 means any free one. Behind a proxy, clients are not limited. Rejects if it is in use. */
 export async function startServer(
   app: Koa<ApiState>,
   port: number,

@@ -23,10 +23,7 @@ the user's keys only read until another authenticator is enrolled.
 The database is DATABASE_URL, or else the embedded one of DATA_DIR while "npm start" runs.
 `;
 
-/**
- * Runs a command line of `npm run admin --` and returns its exit code. It is 1 if the command failed and 2 if the
- * command line is invalid; stderr says why.
- */
+/** Runs `npm run admin --`. Returns 0, 1 if the command failed, or 2 if the command line is invalid. */
 export async function runAdmin(args: readonly string[], surroundings: Surroundings): Promise<number> {
   let code = 0;
   try {

@@ -9,7 +9,6 @@ import { clientOf } from '../http/client-identity.js';
 import type { FailureLimit } from '../http/rate-limit.js';
 import type { ApiContext, ApiStep } from '../http/request-state.js';
 import { findKeyAccess, type KeyAccess, type PathIds } from './access-store.js';
-import { bearerToken } from './bearer-token.js';
 import { readCookie } from './cookies.js';
 
 /**
@@ -40,10 +39,7 @@ async function bearer(deps: ApiDeps, ctx: ApiContext, header: string): Promise<C
   return known.caller;
 }
 
-/**
- * Returns the caller with this API key, and the workspace and service in the path. Returns null if the key is unknown,
- * revoked or expired.
- */
+/** Returns the caller with this key, and what is in the path. Returns null if the key is not valid. */
 export async function callerOfKey(
   { db }: Pick<ApiDeps, 'db'>,
   token: string,
@@ -80,10 +76,7 @@ function idsOf({ params, state }: ApiContext): PathIds {
   return { workspaceId: id(params.workspaceId), serviceId: readable ? id(params.serviceId) : null };
 }
 
-/**
- * Returns the session with this cookie token; null if it has ended. Without TLS, also null if the session was started
- * by another client.
- */
+/** Returns the session with this token; null if it ended or, without TLS, belongs to another client. */
 export async function sessionOf({ db }: ApiDeps, ctx: ApiContext, token: string): Promise<SessionWithUser | null> {
   return findSession(db, hashToken(token), ctx.state.tls ? null : await clientOf(ctx));
 }
@@ -106,4 +99,11 @@ async function sessionCaller(deps: ApiDeps, ctx: ApiContext): Promise<Caller | n
     scope: 'write',
     workspaceId: null,
   };
+}
+
+const BEARER = /^bearer +(\S+)$/i;
+
+/** Returns the token in an `Authorization: Bearer` header; '' if there is none. */
+export function bearerToken(header: string): string {
+  return BEARER.exec(header.trim())?.[1] ?? '';
 }

@@ -1,9 +1,6 @@
 import type { ApiContext, ApiMiddleware } from '../http/request-state.js';
 
-/**
- * `session`: the cookie of a signed-in browser. `visitor`: a random number set before sign-in, from which the CSRF
- * token is derived.
- */
+/** `session` is of a signed-in browser. `visitor` is a random number before, from which the CSRF token is derived. */
 export type CookieName = 'session' | 'visitor';
 
 /**

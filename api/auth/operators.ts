@@ -9,10 +9,7 @@ import type { GuessLimit } from './guess-limit.js';
 export class Operators {
   readonly #credentials: Config['dashboard'];
   readonly #guesses: GuessLimit;
-  /**
-   * Connection → a hash of the credentials that were already verified on it. A page of the dashboard makes twenty
-   * requests, most of which therefore need no new check.
-   */
+  /** Connection → a hash of the credentials verified on it: a page of the dashboard makes twenty requests. */
   readonly #proved = new WeakMap<Socket, string>();
 
   constructor(credentials: Config['dashboard'], guesses: GuessLimit) {

@@ -12,10 +12,7 @@ const TABLES = ['/proc/self/net/tcp', '/proc/self/net/tcp6'];
 /** State of an established connection. Closed ones must be ignored, because the kernel shows them with user 0. */
 const ESTABLISHED = '01';
 const MAPPED = '0000000000000000FFFF0000';
-/**
- * Maximum number of times that the socket tables are searched for a connection. A single read of a table can miss the
- * connection's line while other lines change.
- */
+/** How often the tables are searched: one read can miss a line while others change. */
 const TRIES = 3;
 
 const found = new WeakMap<Socket, Promise<number | null>>();
@@ -55,10 +52,7 @@ function patternsOf({ remoteAddress, remotePort, localAddress, localPort }: Sock
   return [row(hexOfIPv4), row((address) => MAPPED + hexOfIPv4(address))];
 }
 
-/**
- * Returns the user id in a line of a socket table. The columns are local and remote address, state, queues, timer,
- * retransmissions, user id.
- */
+/** The columns are: both addresses, state, queues, timer, retransmissions, user id. */
 function userOf(row: string): number | null {
   const user = Number(row.split(/ +/)[6]);
   return Number.isInteger(user) ? user : null;
@@ -92,10 +86,7 @@ function word(bytes: number[]): string {
 let current: Promise<string> | null = null;
 let next: Promise<string> | null = null;
 
-/**
- * Reads the socket tables. A read that is already running may miss a new connection, so further look-ups wait until it
- * has ended and then share one new read.
- */
+/** Reads the tables. Look-ups during a read, which may miss new connections, share the next one. */
 function readTables(): Promise<string> {
   if (!current) {
     current = readNow().finally(() => {

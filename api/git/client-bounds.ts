@@ -6,10 +6,7 @@ import { MAX_UPDATES } from '../../shared/pushes/model.js';
 /** Limits on what a git client sends with one request. */
 export interface BodyLimits {
   maxBytes: number;
-  /**
-   * Maximum number of bytes before the pack: ref updates and options, which git holds in memory. Null if no pack
-   * follows.
-   */
+  /** Maximum bytes before the pack (ref updates, options), which git holds in memory; null without a pack. */
   maxCommandBytes: number | null;
 }
 
@@ -22,10 +19,7 @@ export function pushLimits(maxPackBytes: number): BodyLimits {
   return { maxBytes: maxPackBytes + MAX_COMMAND_BYTES + MIB, maxCommandBytes: MAX_COMMAND_BYTES };
 }
 
-/**
- * Limits of the request body of a fetch. The body contains only the ids of commits that the client wants and has, so 16
- * MiB suffice.
- */
+/** Limits of the body of a fetch, which contains only ids of commits that the client wants and has. */
 export const FETCH_LIMITS: BodyLimits = { maxBytes: 16 * MIB, maxCommandBytes: null };
 
 /** Passes a body on and counts its bytes. If it exceeds a limit, calls `refuse` once and discards the rest. */

@@ -36,10 +36,7 @@ const WHILE: Readonly<Record<StepName, string>> = {
   release: 'releasing',
   canary: 'canary',
 };
-/**
- * The latest possible date. `announce` prints the steps that started by a given date, so with this date it prints all
- * steps that have started.
- */
+/** The latest possible date, with which `announce` prints all steps that have started. */
 const LATEST = new Date(8.64e15);
 /**
  * A deployment is no longer followed after this many consecutive failed reads of its state or log, which take at least

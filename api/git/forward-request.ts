@@ -7,19 +7,13 @@ import type { Config } from '../../shared/core/config.js';
 import { AppError } from '../../shared/core/error-registry.js';
 import type { ApiContext } from '../http/request-state.js';
 
-/**
- * Header with a token that proves that another API process forwarded the request. Such a request was already counted
- * for the rate limit, and is not forwarded again.
- */
+/** Header that proves that another API process has forwarded the request, and counted it for the rate limit. */
 export const FORWARDED_HEADER = 'x-ranvier-forwarded';
 const CONNECT_MS = 3000;
 /** Headers that apply only to one connection and are not forwarded. */
 const OWN_HEADERS = ['connection', 'keep-alive', 'transfer-encoding', 'upgrade', 'expect', FORWARDED_HEADER];
 
-/**
- * Returns the URL at which other hosts can connect to this process. It is INTERNAL_URL, or contains the host's own
- * address.
- */
+/** Returns the URL at which other hosts reach this process: INTERNAL_URL, or the host's own address. */
 export function internalAddress({
   internalUrl,
   apiAddress,

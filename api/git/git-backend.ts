@@ -232,10 +232,7 @@ function passOn({ req }: ApiContext, body: Transform, end: () => void, child: Ch
   child.once('exit', () => req.socket.off('close', gaveUp));
 }
 
-/**
- * Sends git's response. The headers are sent with the first byte of the body, so that an error response is possible
- * until then.
- */
+/** Sends the headers with the first byte of the body, so that an error response is possible until then. */
 async function answerFrom(child: ChildProcess, res: ServerResponse, isRefused: () => boolean): Promise<void> {
   let read = Buffer.alloc(0);
   for await (const chunk of child.stdout as AsyncIterable<Buffer>) {

@@ -2,10 +2,7 @@ import type { ChildProcess } from 'node:child_process';
 import { type ChildLimits, spawnLimited } from '../../shared/core/limited-child.js';
 import { isMissing, resultOf } from '../../shared/core/run-limited.js';
 
-/**
- * Runs git as a child of the API process, with a fixed environment instead of the host's configuration, and with limits
- * on memory and CPU time.
- */
+/** Runs git as a child with a fixed environment, and with limits on memory and CPU time. */
 
 const PATH = '/usr/local/bin:/usr/bin:/bin:/opt/homebrew/bin';
 const GIB = 1024 ** 3;

@@ -61,10 +61,7 @@ export class PushedRepositories {
     return this.#prepared;
   }
 
-  /**
-   * Opens a service's repository, with HEAD at the service's branch. Creates it if it is missing. `repository` is null
-   * if another API host has it.
-   */
+  /** Opens or creates a service's repository. `repository` is null if another API host has it. */
   async open(
     service: Pick<ServiceRow, 'id' | 'configuration'>,
   ): Promise<{ repository: PushedRepository | null; row: PushedRepositoryRow }> {

@@ -33,10 +33,7 @@ export interface Push {
   actor: string;
   /** The pusher, for the audit log. */
   audited: Pick<AuditEntry, 'workspace_id' | 'actor' | 'user_id' | 'credential' | 'credential_id' | 'request_id'>;
-  /**
-   * Throws if the environment is protected and the pusher may not read the values of its variables. Otherwise the
-   * pusher could push code that reads them.
-   */
+  /** Throws if the pusher may not read the variables of a protected environment: pushed code could read them. */
   authorize: (facts: { protectedEnvironment: boolean }) => void;
 }
 
@@ -126,10 +123,7 @@ async function deleteBranch(
   return { ref, ok: true };
 }
 
-/**
- * Deploys a branch to its preview. Returns null if it has no preview and none is created. If a preview cannot be
- * created, the pusher gets a message with the reason.
- */
+/** Deploys a branch to its preview, or tells the pusher why not. Returns null if there is no preview. */
 async function showBranch(
   deps: PushDeps,
   push: Push,
@@ -171,10 +165,7 @@ async function storeBranch(
 interface DeployOptions {
   branch: string;
   noWait: boolean;
-  /**
-   * Content of git's file `shallow` for this push: the commits at which the pushed history ends. '' if the push is not
-   * shallow.
-   */
+  /** Content of git's file `shallow`: where the pushed history ends; '' if the push is not shallow. */
   shallow: string;
 }
 

@@ -9,10 +9,7 @@ import { MAX_UPDATES } from '../../shared/pushes/model.js';
  * and the API process at the other end decides. If that process dies, the pipes close and the hook exits.
  */
 
-/**
- * The hook `proc-receive` relays everything to the API. First it sends the path of git's file `shallow`; '' if the push
- * is not shallow.
- */
+/** Relays everything to the API. The path of git's file `shallow` is first; '' if the push is not shallow. */
 const PROC_RECEIVE = `#!/bin/sh
 # The shell gives a background command no input, except one that is named.
 exec 6<&0

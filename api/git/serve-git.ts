@@ -1,4 +1,3 @@
-import { Type } from 'typebox';
 import { validate as isUuid } from 'uuid';
 import { basicCredentials } from '../../shared/core/basic-credentials.js';
 import { AppError, conflict } from '../../shared/core/error-registry.js';
@@ -10,7 +9,8 @@ import { findServiceBySlug, findServiceView, type ServiceView } from '../../shar
 import { callerOfKey } from '../auth/authenticate.js';
 import { assertPermitted, isMfaMissing } from '../auth/authorize.js';
 import type { ApiDeps, Caller } from '../http/api-deps.js';
-import { API_ROOT, type Endpoint } from '../http/endpoint.js';
+import { actorOf } from '../http/audit-entry.js';
+import { API_ROOT, undeclared } from '../http/endpoint.js';
 import { FairPlaces } from '../http/fair-places.js';
 import { createFailureLimit, rateLimit } from '../http/rate-limit.js';
 import type { ApiContext, ApiMiddleware } from '../http/request-state.js';
@@ -24,23 +24,14 @@ import { PushedRepositories } from './pushed-repositories.js';
  */
 const PATH = /^\/git\/([0-9a-f-]{36})\/([a-z0-9-]{1,64})(?:\.git)?\/(info\/refs|git-upload-pack|git-receive-pack)$/i;
 
-const NOTHING = Type.Object({}, { additionalProperties: false });
-const ENDPOINT: Omit<Endpoint, 'method'> = {
+const ENDPOINT = {
   root: API_ROOT,
   path: '/git/:workspaceId/:service',
   access: 'key or session',
   operation: 'git',
-  summary: 'git',
-  description: '',
-  errors: [],
-  status: 200,
-  query: NOTHING,
-  body: null,
-  response: NOTHING,
-  keyed: false,
-};
-const READ: Endpoint = { ...ENDPOINT, method: 'GET' };
-const WRITE: Endpoint = { ...ENDPOINT, method: 'POST' };
+} as const;
+const READ = undeclared({ ...ENDPOINT, method: 'GET' });
+const WRITE = undeclared({ ...ENDPOINT, method: 'POST' });
 
 interface GitRequest {
   workspaceId: string;
@@ -94,14 +85,7 @@ export function serveGit(deps: ApiDeps): ApiMiddleware {
           folderId: row.folder_id,
           actor: visitor.caller.email,
           authorize: visitor.authorize,
-          audited: {
-            workspace_id: request.workspaceId,
-            actor: visitor.caller.email,
-            user_id: visitor.caller.userId,
-            credential: visitor.caller.kind,
-            credential_id: visitor.caller.credentialId,
-            request_id: ctx.state.requestId,
-          },
+          audited: { workspace_id: request.workspaceId, ...actorOf(visitor.caller, ctx.state.requestId) },
         },
       });
     } finally {

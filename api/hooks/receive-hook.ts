@@ -1,5 +1,4 @@
 import { once } from 'node:events';
-import { Type } from 'typebox';
 import { validate as isUuid } from 'uuid';
 import { insertCommitEvent } from '../../shared/commits/store.js';
 import { AppError } from '../../shared/core/error-registry.js';
@@ -15,7 +14,7 @@ import {
 import { openFrom, SEALED } from '../../shared/secrets/sealed-columns.js';
 import type { ApiDeps } from '../http/api-deps.js';
 import { clientOf } from '../http/client-identity.js';
-import { type Endpoint, SESSION_ROOT } from '../http/endpoint.js';
+import { SESSION_ROOT, undeclared } from '../http/endpoint.js';
 import { FairPlaces } from '../http/fair-places.js';
 import { consume, createLimiter } from '../http/rate-limit.js';
 import type { ApiContext, ApiMiddleware } from '../http/request-state.js';
@@ -25,22 +24,13 @@ import { noteDeletedBranch, pushToPreview } from './preview-push.js';
 import { receivePull } from './pull-delivery.js';
 
 const PATH = /^\/api\/hooks\/([0-9a-f-]{36})$/i;
-const NOTHING = Type.Object({}, { additionalProperties: false });
-const ENDPOINT: Endpoint = {
+const ENDPOINT = undeclared({
   method: 'POST',
   root: SESSION_ROOT,
   path: '/hooks/:hookId',
   access: 'anyone',
   operation: 'hook.deliver',
-  summary: 'Receive a delivery',
-  description: '',
-  errors: [],
-  status: 200,
-  query: NOTHING,
-  body: null,
-  response: NOTHING,
-  keyed: false,
-};
+});
 /**
  * Limits per minute. `hook`: authentic deliveries to one hook. `forged`: other deliveries from one client to one hook.
  * `unknown`: deliveries from one client to hooks that do not exist.
@@ -189,10 +179,7 @@ async function readBody(ctx: ApiContext, ending: AbortController): Promise<Buffe
   return Buffer.concat(chunks);
 }
 
-/**
- * Parses the JSON of a delivery, which GitHub can also send as a form field. Returns null for a body without valid
- * JSON; such a delivery deploys nothing.
- */
+/** Parses a delivery, for GitHub also from a form field. A body without valid JSON gives null, and deploys nothing. */
 function payloadOf(ctx: ApiContext, body: Buffer): unknown {
   try {
     const text = body.toString('utf8');

@@ -7,15 +7,9 @@ import { Turns } from './workspace-turns.js';
 export interface RequestTurns {
   /** Limits all requests of workspaces, because each may use one of the pool's 20 database connections. */
   usual: Turns;
-  /**
-   * Limits log searches further. They may examine very many lines, and are the slowest SQL statements that callers can
-   * cause.
-   */
+  /** Limits log searches further, which may examine very many lines. */
   searches: Turns;
-  /**
-   * Limits writes that have committed and now wait for a worker, a name server or a mail server. Many may wait at once,
-   * because they use no database connection.
-   */
+  /** Limits committed writes that wait for a worker, a name server or a mail server, without a connection. */
   completions: Turns;
 }
 

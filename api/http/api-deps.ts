@@ -22,9 +22,7 @@ export interface AppDeps extends CommandDeps {
   keyring: Keyring;
   mailer: Mailer;
   log: Logger;
-  /**
-   * Returns true while the process shuts down. Then /readyz returns 503, and each connection closes after its response.
-   */
+  /** True while the process shuts down: /readyz returns 503, and connections close after a response. */
   isEnding: () => boolean;
 }
 

@@ -6,6 +6,12 @@ export function found<T>(row: T | undefined): T {
   return row;
 }
 
+/** Returns the answer to a deletion. Throws not_found if there was no such record. */
+export function deleted(existed: boolean): { deleted: true } {
+  if (!existed) throw new AppError('not_found');
+  return { deleted: true };
+}
+
 /** Throws invalid_confirmation unless `confirm` is the name of the record to change irreversibly. */
 export function assertConfirmed(confirm: string, { name }: { name: string }): void {
   if (confirm === name) return;

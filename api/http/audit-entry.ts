@@ -1,5 +1,6 @@
 import type { AuditEntry } from '../../shared/audit/store.js';
 import type { OperationName } from '../../shared/identity/policy.js';
+import type { Caller } from './api-deps.js';
 import { NAME_PARAMETERS } from './endpoint.js';
 import type { ApiContext } from './request-state.js';
 
@@ -24,17 +25,21 @@ export function auditEntry(
   const { confirm } = input.body;
   return {
     workspace_id: workspace.row.id,
-    actor: caller.email,
-    user_id: caller.userId,
-    credential: caller.kind,
-    credential_id: caller.credentialId,
+    ...actorOf(caller, requestId),
     operation,
     path: path.replace(`/workspaces/${workspace.row.id}`, '') || '/',
     target_id: id,
     // If the response contains no name, the body's `confirm` is used: the handler has checked that it is the name.
     target_name: (name || (typeof confirm === 'string' ? confirm : '')).slice(0, MAX_NAME_LENGTH),
-    request_id: requestId,
   };
+}
+
+/** Returns the columns that say who sent a request. */
+export function actorOf(
+  { email, userId, kind, credentialId }: Pick<Caller, 'email' | 'userId' | 'kind' | 'credentialId'>,
+  requestId: string,
+) {
+  return { actor: email, user_id: userId, credential: kind, credential_id: credentialId, request_id: requestId };
 }
 
 interface Target {
@@ -42,10 +47,7 @@ interface Target {
   name: string;
 }
 
-/**
- * Returns the id and name of the record at the end of the path. If there is none, uses the record in the response,
- * which has the form `{ service: { id, name } }`.
- */
+/** Returns the record at the end of the path, or else the one in the response: `{ service: { id, name } }`. */
 function targetOf(answer: unknown, path: string, lastId: string | null): Target {
   const shown = Object.values(answer ?? {}).find(
     (value): value is Record<string, unknown> => typeof value === 'object' && typeof value?.id === 'string',

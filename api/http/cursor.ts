@@ -19,10 +19,7 @@ const ID_BYTES = 16;
 const TAG_BYTES = 16;
 const LENGTH = TIME_BYTES + ID_BYTES + TAG_BYTES;
 
-/**
- * Encodes and decodes the opaque cursors of collections (specification, Pagination 2). A cursor is authenticated, and
- * bound to its caller, path and filters.
- */
+/** Encodes the cursors of collections. A cursor is authenticated, and bound to its caller, path and filters. */
 export class CursorCodec {
   readonly #key: Buffer;
 

@@ -1,4 +1,4 @@
-import type { TObject, TSchema } from 'typebox';
+import { type TObject, type TSchema, Type } from 'typebox';
 import type { ErrorCode } from '../../shared/core/error-registry.js';
 import { STACK_NAME_PATTERN, TEMPLATE_NAME_PATTERN } from '../../shared/core/string-formats.js';
 
@@ -42,4 +42,12 @@ export interface Endpoint {
   keyed: boolean;
   /** True if the handler queues work. The queue engine is then checked before the transaction. */
   engine?: true;
+}
+
+export const NOTHING = Type.Object({}, { additionalProperties: false });
+
+/** Returns the endpoint of a protocol that has no declared route, for limits and the log. */
+export function undeclared(given: Pick<Endpoint, 'method' | 'root' | 'path' | 'access' | 'operation'>): Endpoint {
+  const open = { errors: [], query: NOTHING, body: null, response: NOTHING } as const;
+  return { summary: '', description: '', status: 200, keyed: false, ...open, ...given };
 }

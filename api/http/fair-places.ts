@@ -15,10 +15,7 @@ export class FairPlaces {
     this.#limits = limits;
   }
 
-  /**
-   * Takes a place and returns a function that releases it. `lose` is called if the place is revoked in favour of
-   * another group. Throws rate_limited.
-   */
+  /** Takes a place, and returns what releases it. `lose` is called if another group gets it. Throws rate_limited. */
   take(group: string, lose: (reason: AppError) => void): () => void {
     const places = this.#groups.get(group) ?? new Set();
     const full = this.#taken >= this.#limits.all;

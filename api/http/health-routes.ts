@@ -2,21 +2,15 @@ import Router from '@koa/router';
 import { assertMigrated } from '../../shared/core/database/migrate.js';
 import { AppError, errorMessage } from '../../shared/core/error-registry.js';
 import { sameSecret } from '../../shared/secrets/random-token.js';
-import { bearerToken } from '../auth/bearer-token.js';
+import { bearerToken } from '../auth/authenticate.js';
 import type { Operators } from '../auth/operators.js';
 import type { ApiDeps } from './api-deps.js';
 import type { ApiContext, ApiState } from './request-state.js';
 
-/**
- * How long a result of /readyz is cached, in milliseconds. Anyone may request it, and each check queries the database
- * and the queues.
- */
+/** How long a result of /readyz is kept: anyone may ask, and a check queries the database and the queues. */
 const CACHE_TTL_MS = 1000;
 
-/**
- * Serves `/healthz` (the process runs) and `/readyz` (it can serve requests). Both require no credential and reveal no
- * details.
- */
+/** Serves `/healthz` (it runs) and `/readyz` (it can serve), without credentials and without details. */
 export function healthRouter({ db, engine, isEnding, log }: ApiDeps): Router<ApiState> {
   const router = new Router<ApiState>();
   let latest: { at: number; problem: Promise<string | null> } | null = null;
@@ -49,10 +43,7 @@ export function healthRouter({ db, engine, isEnding, log }: ApiDeps): Router<Api
   return router;
 }
 
-/**
- * Serves `/metrics` for Prometheus. The metrics cover all workspaces, so METRICS_TOKEN or the dashboard's credentials
- * are required.
- */
+/** Serves `/metrics` for Prometheus to METRICS_TOKEN or the dashboard's user: it covers all workspaces. */
 export function metricsRouter({ config, metrics }: ApiDeps, operators: Operators): Router<ApiState> {
   const router = new Router<ApiState>();
   const hasToken = (ctx: ApiContext) =>

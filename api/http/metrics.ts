@@ -23,83 +23,57 @@ export interface RequestLabels {
 /** Metrics for Prometheus: the requests to this process, and the state of the platform in the database. */
 export class Metrics {
   readonly #registry = new Registry();
-  readonly #requests: Histogram<'method' | 'route' | 'status'>;
-  readonly #queues: Gauge<'queue' | 'state'>;
-  readonly #workers: Gauge;
-  readonly #eventLoops: Gauge<'host' | 'pid'>;
-  readonly #deployments: Gauge<'status'>;
-  readonly #steps: Gauge<'step' | 'quantile'>;
-  readonly #repairs: Gauge<'sweep'>;
-  readonly #pushedRepositories: Gauge;
-  readonly #polls: Gauge<'figure'>;
-  readonly #pushedBytes: Gauge;
-  readonly #edges: Gauge<'host' | 'pid' | 'figure'>;
+  readonly #requests = new Histogram({
+    name: 'ranvier_http_request_duration_seconds',
+    help: 'Duration of HTTP requests of this process',
+    labelNames: ['method', 'route', 'status'],
+    buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5],
+    registers: [this.#registry],
+  });
+  readonly #queues = this.#gauge('queue_jobs', 'Jobs of each queue by state', ['queue', 'state']);
+  readonly #workers = this.#gauge('workers_online', 'Workers seen within 15 seconds');
+  readonly #eventLoops = this.#gauge(
+    'worker_event_loop_delay_seconds',
+    "How long each worker's event loop was blocked at a time, 99th percentile of the last heartbeat",
+    ['host', 'pid'],
+  );
+  readonly #deployments = this.#gauge('deployments', 'Deployments by status', ['status']);
+  readonly #steps = this.#gauge(
+    'deployment_step_seconds',
+    'Duration of the steps of the last thousand deployments that ended within the last hour',
+    ['step', 'quantile'],
+  );
+  readonly #repairs = this.#gauge('repairs_total', 'Repairs that the sweeps have made since the installation began', [
+    'sweep',
+  ]);
+  readonly #polls = this.#gauge(
+    'polls',
+    'Polled repositories: how many there are, how many fail now, polls since each was first polled, seconds by which the latest is overdue',
+    ['figure'],
+  );
+  readonly #pushedRepositories = this.#gauge(
+    'pushed_repositories',
+    'Repositories of services that are deployed by git push',
+  );
+  readonly #pushedBytes = this.#gauge('pushed_bytes', 'Their size on the disk');
+  readonly #edges = this.#gauge(
+    'edge',
+    'What each edge counts: connections, requests and upgraded now; failedExchanges (exceptions in one exchange), closedConnections and refusedConnections (limits) since it started',
+    ['host', 'pid', 'figure'],
+  );
   readonly #services: ServiceMetrics;
   readonly #db: Db;
   readonly #engine: Engine;
 
   /** At most `mostServices` services get their own labels; the others are summed up. */
   constructor(db: Db, engine: Engine, mostServices: number) {
-    const registers = [this.#registry];
     this.#services = new ServiceMetrics(this.#registry, db, mostServices);
     this.#db = db;
     this.#engine = engine;
-    this.#requests = new Histogram({
-      name: 'ranvier_http_request_duration_seconds',
-      help: 'Duration of HTTP requests of this process',
-      labelNames: ['method', 'route', 'status'],
-      buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5],
-      registers,
-    });
-    this.#queues = new Gauge({
-      name: 'ranvier_queue_jobs',
-      help: 'Jobs of each queue by state',
-      labelNames: ['queue', 'state'],
-      registers,
-    });
-    this.#workers = new Gauge({ name: 'ranvier_workers_online', help: 'Workers seen within 15 seconds', registers });
-    this.#eventLoops = new Gauge({
-      name: 'ranvier_worker_event_loop_delay_seconds',
-      help: "How long each worker's event loop was blocked at a time, 99th percentile of the last heartbeat",
-      labelNames: ['host', 'pid'],
-      registers,
-    });
-    this.#deployments = new Gauge({
-      name: 'ranvier_deployments',
-      help: 'Deployments by status',
-      labelNames: ['status'],
-      registers,
-    });
-    this.#steps = new Gauge({
-      name: 'ranvier_deployment_step_seconds',
-      help: 'Duration of the steps of the last thousand deployments that ended within the last hour',
-      labelNames: ['step', 'quantile'],
-      registers,
-    });
-    this.#repairs = new Gauge({
-      name: 'ranvier_repairs_total',
-      help: 'Repairs that the sweeps have made since the installation began',
-      labelNames: ['sweep'],
-      registers,
-    });
-    this.#polls = new Gauge({
-      name: 'ranvier_polls',
-      help: 'Polled repositories: how many there are, how many fail now, polls since each was first polled, seconds by which the latest is overdue',
-      labelNames: ['figure'],
-      registers,
-    });
-    this.#pushedRepositories = new Gauge({
-      name: 'ranvier_pushed_repositories',
-      help: 'Repositories of services that are deployed by git push',
-      registers,
-    });
-    this.#pushedBytes = new Gauge({ name: 'ranvier_pushed_bytes', help: 'Their size on the disk', registers });
-    this.#edges = new Gauge({
-      name: 'ranvier_edge',
-      help: 'What each edge counts: connections, requests and upgraded now; failedExchanges (exceptions in one exchange), closedConnections and refusedConnections (limits) since it started',
-      labelNames: ['host', 'pid', 'figure'],
-      registers,
-    });
+  }
+
+  #gauge<Label extends string = never>(name: string, help: string, labelNames: Label[] = []): Gauge<Label> {
+    return new Gauge({ name: `ranvier_${name}`, help, labelNames, registers: [this.#registry] });
   }
 
   get contentType(): string {

@@ -118,10 +118,7 @@ const MEANINGS: Record<(typeof ERROR_REGISTRY)[ErrorCode]['status'], string> = {
   503: 'The request took too long and changed nothing',
 };
 
-/**
- * Returns the shared error responses, one per HTTP status. Each operation lists its own error codes next to the
- * reference.
- */
+/** Returns the error responses, one per status. Each operation lists its own codes beside the reference. */
 function errorResponses(routes: readonly Endpoint[], components: SchemaComponents): Json {
   const codes = new Set(routes.flatMap(errorCodesOf));
   return Object.fromEntries(

@@ -150,10 +150,7 @@ async function retrying<T>(work: () => Promise<T>): Promise<T> {
   }
 }
 
-/**
- * Returns the request's Idempotency-Key. It is valid for one workspace, user, credential, method and path. Throws
- * invalid_request.
- */
+/** Returns the Idempotency-Key, valid for one workspace, user, credential, method and path. */
 function receiptKeyOf(ctx: ApiContext): ReceiptKey | null {
   const { route, caller, workspace, input } = ctx.state;
   if (!route.keyed || ctx.headers['idempotency-key'] === undefined) return null;
@@ -184,10 +181,7 @@ export function requestOf(ctx: ApiContext, deps: ApiDeps): Omit<ReadRequest, 'db
   };
 }
 
-/**
- * Throws if the policy forbids the operation. `facts` says if it concerns a protected environment, for which some
- * operations require a higher role.
- */
+/** Throws if the policy forbids the operation, which in a protected environment may need a higher role. */
 function permit(ctx: ApiContext, operation: OperationName, facts: Parameters<WriteRequest['authorize']>[0]): void {
   const { workspace } = ctx.state;
   if (workspace) assertPermitted(operation, { ...workspace.facts, ...facts });

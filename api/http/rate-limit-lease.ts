@@ -5,10 +5,7 @@
 export interface Lease {
   /** Points that this process has leased but not used yet. */
   held: number;
-  /**
-   * Points that no process had leased when this process last queried the database. At zero, no further query is needed
-   * until the window ends.
-   */
+  /** Points that no process had leased at the last query. At zero, the window's end is awaited without a query. */
   untaken: number;
   /** When the window ends, in milliseconds of the clock that `SharedWindows` uses (performance.now()). */
   endsAt: number;

@@ -10,9 +10,7 @@ const MINUTE = 60;
 
 export type Limiter = Pick<RateLimiterPostgres, 'consume' | 'reward' | 'points'>;
 
-/**
- * Creates a rate limit that all API processes share. While the database is unavailable, each process counts separately.
- */
+/** Creates a rate limit that all API processes share; without the database each counts alone. */
 export function createLimiter(db: Db, name: string, points: number, seconds = MINUTE): Limiter {
   const window = { keyPrefix: name, points, duration: seconds };
   return new RateLimiterPostgres({

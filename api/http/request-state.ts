@@ -20,10 +20,7 @@ export interface ApiState {
   tls: boolean;
   route: Endpoint;
   caller: Caller;
-  /**
-   * The workspace and service that were read together with the API key; undefined for a session. Access is not checked
-   * yet.
-   */
+  /** The workspace and service read together with the API key, not checked yet; undefined for a session. */
   found: Omit<KeyAccess, 'key'> | undefined;
   /** Null if the path contains no workspace. */
   workspace: WorkspaceAccess | null;

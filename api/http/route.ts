@@ -9,7 +9,7 @@ import type { KeyAccess } from '../auth/access-store.js';
 import type { GuessLimit } from '../auth/guess-limit.js';
 import type { HashGate } from '../auth/hash-gate.js';
 import type { ApiDeps, Caller, WorkspaceAccess } from './api-deps.js';
-import { type Access, API_ROOT, type Endpoint, SESSION_ROOT } from './endpoint.js';
+import { type Access, API_ROOT, type Endpoint, NOTHING, SESSION_ROOT } from './endpoint.js';
 import type { MailLimit } from './rate-limit.js';
 import type { ApiContext } from './request-state.js';
 
@@ -127,6 +127,7 @@ type RequestOf<A extends Access, Method, Path extends string, Query, Body> = A e
     ? SignedInRequest<Body>
     : SessionRequest<Body>;
 
+/** What a route declares beside its method, path and operation. */
 interface Definition<
   A extends Access,
   Method extends Endpoint['method'],
@@ -135,11 +136,8 @@ interface Definition<
   Body extends TObject,
   Response extends TSchema,
 > {
-  method: Method;
-  path: Path;
   /** Default: 'key or session'. */
   access?: A;
-  operation: A extends 'key or session' ? OperationName : string;
   summary: string;
   description: string;
   errors?: readonly ErrorCode[];
@@ -171,7 +169,6 @@ interface Definition<
   direct?: (request: DirectRequest<Path, Static<Query>, Static<Body>>) => Promise<Static<Response> | null>;
 }
 
-const NOTHING = Type.Object({}, { additionalProperties: false });
 /** The field `requestId` of a body. It must equal the header Idempotency-Key if the request has both. */
 const RequestId = Type.Optional(
   Type.String({
@@ -194,8 +191,13 @@ export function defineRoute<
   const A extends Access = 'key or session',
   Query extends TObject = typeof NOTHING,
   Body extends TObject = typeof NOTHING,
->(definition: Definition<A, Method, Path, Query, Body, Response>): Route {
-  const { method, access = 'key or session', query = NOTHING, body = NOTHING, status = 200, ...common } = definition;
+>(
+  method: Method,
+  path: Path,
+  operation: A extends 'key or session' ? OperationName : string,
+  definition: Definition<A, Method, Path, Query, Body, Response>,
+): Route {
+  const { access = 'key or session', query = NOTHING, body = NOTHING, status = 200, ...common } = definition;
   const versioned = access === 'key or session';
   const { keyed = versioned && method !== 'GET' } = definition;
   const accepted = keyed
@@ -208,6 +210,8 @@ export function defineRoute<
     errors: [],
     ...common,
     method,
+    path,
+    operation,
     access,
     root: versioned ? API_ROOT : SESSION_ROOT,
     status,

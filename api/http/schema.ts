@@ -9,6 +9,7 @@ import {
 } from '../../shared/core/json-schema.js';
 import { plainName } from '../../shared/core/plain-text.js';
 import { oneOf } from '../../shared/services/configuration.js';
+import { VALUE_BYTES } from '../../shared/variables/model.js';
 
 export { createAjv, described, MAX_DATE_TIME_LENGTH, MAX_PATTERN_TEXT_LENGTH, oneOf, Strict };
 
@@ -22,6 +23,14 @@ export const ConfirmBody = Strict({
     description: 'The exact name of the record that is changed or deleted permanently',
   }),
 });
+/** A map of texts, at most `maxProperties` of them. */
+export const TextMap = (maxProperties: number, description: string) =>
+  Type.Unsafe<Record<string, string>>({
+    type: 'object',
+    additionalProperties: { type: 'string', maxLength: VALUE_BYTES },
+    maxProperties,
+    description,
+  });
 /** The response to a completed deletion. */
 export const DeletedResponse = Strict({ deleted: Type.Literal(true) });
 

@@ -1,6 +1,32 @@
 import type { Db } from '../../shared/core/database/database-client.js';
+import { prepare, rowOfPrepared } from '../../shared/core/database/prepared.js';
 import { type Lease, leaseOf, pointsToTake } from './rate-limit-lease.js';
-import { takePoints } from './rate-window-store.js';
+
+/** A window: points taken by all processes, and milliseconds until it ends. */
+interface WindowCount {
+  points: number;
+  left: number;
+}
+
+const NOW = 'cast(extract(epoch from clock_timestamp()) * 1000 as bigint)';
+
+const TAKE = prepare<WindowCount>(
+  `insert into rate_limits as r (key, points, expire) values ($1, $2, ${NOW} + $3)
+   on conflict (key) do update
+      set points = case when r.expire <= ${NOW} then excluded.points else r.points + excluded.points end,
+          expire = case when r.expire <= ${NOW} then excluded.expire else r.expire end
+   returning points, cast(expire - ${NOW} as integer) as left`,
+);
+
+/**
+ * Takes points from a rate-limit window that all processes share. A window starts with its first point and lasts
+ * `windowMs` by the database's clock. The caller decides which of the points are within its limit.
+ */
+async function takePoints(db: Db, key: string, points: number, windowMs: number): Promise<WindowCount> {
+  const count = await rowOfPrepared(db, TAKE, [key, points, windowMs]);
+  if (!count) throw new Error('the window of a rate limit was not stored');
+  return count;
+}
 
 export interface Taken {
   admitted: boolean;
@@ -18,7 +44,7 @@ interface Window {
 
 const CLEANED_MS = 60_000;
 
-export interface WindowOptions {
+interface WindowOptions {
   db: Db;
   /** Name of this limit, with which its keys in the table `rate_limits` begin. */
   name: string;
@@ -66,10 +92,7 @@ export class SharedWindows {
     return { admitted: false, remaining: Math.min(mine.untaken, limit), msLeft: Math.max(1, mine.endsAt - later) };
   }
 
-  /**
-   * Resolves to a lease. All waiting requests share it, in the order in which they arrived. If it has too few points
-   * for all of them, the last ones are refused.
-   */
+  /** Resolves to a lease for all waiting requests, in their order. If it has too few points, the last are refused. */
   #next(key: string, window: Window): Promise<Lease> {
     return new Promise((resolve) => {
       window.waiting.push(resolve);

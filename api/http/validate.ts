@@ -7,10 +7,7 @@ import { type Endpoint, NAME_PARAMETERS } from './endpoint.js';
 import type { ApiStep } from './request-state.js';
 import { integerFields } from './schema.js';
 
-/**
- * Validates the path, query and body. An invalid id or name in the path gives 404; all other faults give 400 with
- * details.
- */
+/** Validates the request. An invalid id or name in the path gives 404; other faults give 400 with details. */
 export function validate(ajv: () => Ajv, route: Endpoint): ApiStep {
   // Schemas are compiled on first use. All together take 0.3 s and 12 MiB, and a process may need only a few.
   const compiled = lazily(() => ({

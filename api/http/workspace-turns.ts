@@ -7,10 +7,7 @@ export interface TurnLimits {
   all: number;
   /** Maximum number of waiting requests per workspace. Further requests are refused. */
   waiting: number;
-  /**
-   * Maximum number of waiting requests of all workspaces. Beyond it, a waiting request of the workspace with the most
-   * is refused. Unlimited if absent.
-   */
+  /** Maximum of waiting requests altogether; beyond it the workspace with the most loses one. Unlimited if absent. */
   waitingOfAll?: number;
 }
 
@@ -34,9 +31,7 @@ export class Turns {
     this.#places = new FairPlaces({ each: limits.waiting, all: limits.waitingOfAll ?? Number.POSITIVE_INFINITY });
   }
 
-  /**
-   * Resolves when it is this request's turn, to a function that ends the turn. Throws rate_limited if too many wait.
-   */
+  /** Resolves at this request's turn, to a function that ends it. Throws rate_limited if too many wait. */
   async take(key: string): Promise<() => void> {
     const line = this.#lines.get(key) ?? { running: 0, waiting: [] };
     const { each, all } = this.#limits;

@@ -3,10 +3,9 @@ import { Type } from 'typebox';
 import { AppError, errorMessage } from '../../shared/core/error-registry.js';
 import { lazily } from '../../shared/core/lazily.js';
 import { VERSION } from '../../shared/core/version.js';
-import { callerOfKey } from '../auth/authenticate.js';
-import { bearerToken } from '../auth/bearer-token.js';
+import { bearerToken, callerOfKey } from '../auth/authenticate.js';
 import type { ApiDeps } from '../http/api-deps.js';
-import { type Endpoint, SESSION_ROOT } from '../http/endpoint.js';
+import { type Endpoint, SESSION_ROOT, undeclared } from '../http/endpoint.js';
 import { FairPlaces } from '../http/fair-places.js';
 import { consume, createFailureLimit, createLimiter } from '../http/rate-limit.js';
 import { body } from '../http/read-body.js';
@@ -16,19 +15,8 @@ import { EXPLAIN_DEPLOYMENT, explainDeployment } from './explain-deployment.js';
 import { apiTools } from './tools.js';
 
 const ENDPOINT: Endpoint = {
-  method: 'POST',
-  root: SESSION_ROOT,
-  path: '/mcp',
-  access: 'key or session',
-  operation: 'mcp',
-  summary: 'Model Context Protocol',
-  description: '',
-  errors: [],
-  status: 200,
-  query: Type.Object({}),
+  ...undeclared({ method: 'POST', root: SESSION_ROOT, path: '/mcp', access: 'key or session', operation: 'mcp' }),
   body: Type.Object({}),
-  response: Type.Object({}),
-  keyed: false,
 };
 /** Maximum number of messages per key and minute. Those that call a tool also count as API requests. */
 const A_MINUTE = 300;
@@ -39,10 +27,7 @@ const INSTRUCTIONS =
   'Ranvier hosts services: a service is a git repository and how to run it. deployment_create queues a deployment; read it until ' +
   'it has ended. If it failed, read its log with log_read and its deploymentId.';
 
-/**
- * Serves the Model Context Protocol at `/mcp` for agents with an API key. It uses streamable HTTP without sessions.
- * Each tool is an operation of the API.
- */
+/** Serves the Model Context Protocol at `/mcp` without sessions. Each tool is an operation of the API. */
 export function serveMcp(deps: ApiDeps): ApiMiddleware {
   const { db, config } = deps;
   const failures = createFailureLimit(db, config.rateLimits);

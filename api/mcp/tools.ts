@@ -72,10 +72,7 @@ function toolOf(endpoint: Endpoint): Tool {
   };
 }
 
-/**
- * Copies a schema as JSON without `$id`. Several tools contain the same schema, and a client that compiles all of them
- * may reject a repeated `$id`.
- */
+/** Copies a schema without `$id`, which several tools would have: some clients refuse a repeated one. */
 function plain(schema: object): ObjectSchema {
   return JSON.parse(JSON.stringify(schema, (key, value) => (key === '$id' ? undefined : value)));
 }

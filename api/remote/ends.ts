@@ -1,9 +1,6 @@
 import { CLOSE, IDLE_MS, type RemoteKind } from '../../shared/remote/model.js';
 
-/**
- * Why the platform closes a shell or tunnel. `code` is the WebSocket's close code; clients and the audit log get
- * `reason`.
- */
+/** Why the platform closes a shell or tunnel: the WebSocket's code, and a reason for client and audit log. */
 export interface EndCause {
   code: number;
   reason: string;
@@ -11,10 +8,7 @@ export interface EndCause {
 
 const IDLE: EndCause = { code: CLOSE.idle, reason: 'it was idle for 15 minutes' };
 
-/**
- * Returns why a shell or tunnel must be closed now; null if it may stay open. `lostAccess` is the reason if its user
- * has lost access. Pure.
- */
+/** Returns why a shell or tunnel must be closed now; null if it may stay. Pure. */
 export function causeOfEnd(
   { kind, activeAt }: { kind: RemoteKind; activeAt: number },
   now: number,
@@ -24,10 +18,7 @@ export function causeOfEnd(
   return kind === 'shell' && now - activeAt >= IDLE_MS ? IDLE : null;
 }
 
-/**
- * Returns why a shell or tunnel ended, if the platform did not close it. `worker` is how the worker closed its
- * connection; null if the client disconnected first.
- */
+/** Returns why it ended if the platform did not close it. `worker` is null if the client left first. */
 export function reasonOfEnd(exitCode: number | null, worker: { code: number; reason: string } | null): string {
   if (worker === null) return 'the client left';
   if (worker.code === CLOSE.notFound) return worker.reason;

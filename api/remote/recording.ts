@@ -5,10 +5,7 @@ import { MAX_RECORDING_BYTES, type Size } from '../../shared/remote/model.js';
 
 const compress = promisify(gzip);
 
-/**
- * Length of a part of a recording, in characters. Once this much output is not stored yet, it is stored as the next
- * part.
- */
+/** Number of characters after which recorded output is stored as the next part. */
 const PART_LENGTH = 256 * 1024;
 
 interface Options {
@@ -43,9 +40,7 @@ export class Recording {
     this.#pending = `${JSON.stringify({ version: 2, width, height, timestamp: Math.floor(beganAt / 1000), ...line })}\n`;
   }
 
-  /**
-   * Records a message of shell output. Without a terminal, its first byte says whether it is standard output or error.
-   */
+  /** Records shell output. Without a terminal, the first byte says whether it is output or error. */
   output(message: Buffer, now: number): void {
     if (this.#isFull) return;
     const isTerminal = this.#options.size !== null;

@@ -6,19 +6,13 @@ export interface RelayHooks {
   onAnswer(data: Buffer, isBinary: boolean): void;
   /** Called with each message from the client, before it is passed on. */
   onRequest(data: Buffer, isBinary: boolean): void;
-  /**
-   * True if binary messages are parts of one byte stream, as in a tunnel. Those that wait to be sent may then be
-   * merged.
-   */
+  /** True if binary messages are one byte stream, as in a tunnel: those that wait may be merged. */
   merges: boolean;
   /** Called once, when either side closes. `worker` is how the worker closed; null if the client disconnected first. */
   onEnd(worker: { code: number; reason: string } | null): void;
 }
 
-/**
- * Relays messages in both directions, and closes each side when the other closes. If one side reads too slowly, the
- * other is paused.
- */
+/** Relays both directions. If one side closes, so does the other; if one reads too slowly, the other pauses. */
 export function relay(client: WebSocket, worker: WebSocket, hooks: RelayHooks): void {
   let ended = false;
   const end = (worker: { code: number; reason: string } | null) => {
@@ -41,9 +35,7 @@ export function relay(client: WebSocket, worker: WebSocket, hooks: RelayHooks): 
   client.resume();
 }
 
-/**
- * Returns false for WebSocket close codes that an endpoint may report but not send, such as 1006 for a lost connection.
- */
+/** Returns false for close codes that can be reported but not sent, such as 1006 for a lost connection. */
 function isSendable(code: number): boolean {
   return code >= 1000 && ![1004, 1005, 1006, 1015].includes(code);
 }

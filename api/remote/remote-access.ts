@@ -29,10 +29,7 @@ import {
 import { TunnelTraffic } from './tunnel-traffic.js';
 import { TunnelUses } from './tunnel-uses.js';
 
-/**
- * Interval between checks that the users of open sessions still have access, in milliseconds. Revoking a key closes its
- * sessions within two seconds.
- */
+/** Milliseconds between checks of access. A revoked key closes its sessions within two seconds. */
 const WATCH_MS = 1_000;
 /**
  * Every fifth access check updates the time at which the open sessions were last seen. Every fifteenth looks for shells
@@ -313,10 +310,7 @@ export class RemoteAccess {
   }
 }
 
-/**
- * Closes a connection on the platform's behalf. The worker's side is closed immediately; the client first gets the
- * reason.
- */
+/** Closes a connection: the worker's side at once, the client's after it got the reason. */
 function end(connection: Connection, cause: EndCause): void {
   if (connection.cause !== null) return;
   connection.cause = cause;
@@ -333,9 +327,7 @@ function recordedNotice({ columns }: RemoteSessionRow): Buffer {
   return columns === null ? Buffer.from(`\u0002${text}\n`) : Buffer.from(`${text}\r\n`);
 }
 
-/**
- * Refuses an upgrade. No server timeout applies to its socket, so it is closed here if the client does not close it.
- */
+/** Refuses an upgrade, and closes its socket if the client does not: no server timeout applies to it. */
 function refuse(socket: Duplex, status: string): void {
   socket.end(`HTTP/1.1 ${status}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`);
   setTimeout(() => socket.destroy(), LINGER_MS).unref();

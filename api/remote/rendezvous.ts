@@ -5,10 +5,7 @@ import type { RemoteSessionRow } from '../../shared/remote/store.js';
 import { summonWorker } from '../../shared/remote/store.js';
 import { newToken, sameSecret } from '../../shared/secrets/random-token.js';
 
-/**
- * Interval at which workers are notified again until one connects, in milliseconds. A worker may miss a notification,
- * for instance while it reconnects to the database.
- */
+/** Milliseconds between notifications of workers, who may miss one while they reconnect. */
 const REPEAT_MS = 1_000;
 const TIMEOUT_MS = 10_000;
 
@@ -29,10 +26,7 @@ export class Rendezvous {
     this.#address = address;
   }
 
-  /**
-   * Notifies the workers of the session's host. Resolves to the connection of the first one that connects; null if none
-   * does or the signal aborts.
-   */
+  /** Summons the workers of the session's host. Resolves to the first that connects; null if none does. */
   async worker(session: RemoteSessionRow, signal: AbortSignal): Promise<WebSocket | null> {
     const connectionId = randomUUID();
     const { token } = newToken();

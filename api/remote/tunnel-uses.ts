@@ -18,10 +18,7 @@ interface Use {
 /** The details of a tunnel's use in the audit log. */
 export type UseFacts = Pick<Use, 'connections' | 'bytesToService' | 'bytesToClient' | 'reason'> & { seconds: number };
 
-/**
- * Groups the connections of each tunnel into uses, for the audit log. A use starts with a connection and ends shortly
- * after the last one has closed.
- */
+/** Groups connections of a tunnel into uses, for the audit log. A use ends shortly after its last connection. */
 export class TunnelUses {
   readonly #uses = new Map<string, Use>();
   readonly #ended: (session: RemoteSessionRow, facts: UseFacts) => void;

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { PROJECT_COLORS } from '../../api/resources/projects/model.js';
+import { PROJECT_COLORS } from '../../api/resources/projects/store.js';
 import { expectError, type Json, newService, type TestApi, type TestWorkspace, useTestApi } from '../support/api.js';
 import { addEnvironment, newGroup, newProject } from '../support/places.js';
 import { pretendLive } from '../support/records.js';

@@ -2,7 +2,7 @@ import { chmod, readFile, rm, stat } from 'node:fs/promises';
 import { createServer, type Server, Socket } from 'node:net';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import type { AuditEntryPresentation } from '../../api/resources/audit/schema.js';
+import type { AuditEntryPresentation } from '../../api/resources/audit/routes.js';
 import { addMember } from '../../shared/identity/commands.js';
 import { nodeServer } from '../support/apps.js';
 import { visit } from '../support/client.js';

@@ -1,23 +1,26 @@
+import { Type } from 'typebox';
 import { queueDeployment } from '../../../shared/deployments/commands.js';
 import { findDeployment } from '../../../shared/deployments/store.js';
 import { queueAction } from '../../../shared/operations/commands.js';
+import { RUNTIME_ACTIONS } from '../../../shared/operations/model.js';
 import { found } from '../../http/assertions.js';
 import { defineRoute } from '../../http/route.js';
+import { oneOf, Strict } from '../../http/schema.js';
 import { presentDeployment } from '../deployments/present.js';
 import { QUEUE_ERRORS } from '../deployments/queue-errors.js';
-import { presentOperation } from '../operations/present.js';
+import { DeploymentResponse } from '../deployments/schema.js';
+import { OperationSchema, presentOperation } from '../operations/schema.js';
 import { lockService } from '../services/find-service.js';
-import { ActionBody, ActionResponse } from './schema.js';
 
-/**
- * Actions on services (specification, Service actions). The response contains an operation if the action changes how a
- * service runs, and a deployment if it deploys.
- */
+const ActionBody = Strict({ action: oneOf('ServiceAction', [...RUNTIME_ACTIONS, 'deploy', 'clear-cache']) });
+const ActionResponse = Type.Union([
+  Strict({ queued: Type.Literal(true), operation: OperationSchema }),
+  DeploymentResponse,
+]);
+
+/** Actions on services (specification, Service actions), answered with an operation or a deployment. */
 export const actionRoutes = [
-  defineRoute({
-    method: 'POST',
-    path: '/workspaces/:workspaceId/services/:serviceId/actions',
-    operation: 'service.action',
+  defineRoute('POST', '/workspaces/:workspaceId/services/:serviceId/actions', 'service.action', {
     summary: 'Restart, suspend, resume or deploy a service',
     description:
       'restart, suspend and resume answer with an operation, deploy and clear-cache (a deployment without caches) with a deployment.',

@@ -1,14 +1,34 @@
-import { type AuditView, listAuditEntries } from '../../../shared/audit/store.js';
+import { type Static, Type } from 'typebox';
+import { type AuditView, CREDENTIAL_KINDS, listAuditEntries } from '../../../shared/audit/store.js';
 import { pageRequest, presentPage } from '../../http/pagination.js';
+import { present } from '../../http/present.js';
 import { defineRoute } from '../../http/route.js';
-import { PageQuery } from '../../http/schema.js';
-import { type AuditEntryPresentation, AuditResponse } from './schema.js';
+import { Nullable, oneOf, PageQuery, PageSchema, Strict, Timestamp, Uuid } from '../../http/schema.js';
+
+const AuditEntrySchema = Strict(
+  {
+    id: Uuid,
+    /** The API operation, such as `service.update`. */
+    operation: Type.String(),
+    /** `name` is the name of the API key; null if the write was authorized by another kind of credential. */
+    actor: Type.String(),
+    /** `name` is the name of the API key; null for other credentials. */
+    credential: Strict({ kind: oneOf('CredentialKind', CREDENTIAL_KINDS), id: Uuid, name: Nullable(Type.String()) }),
+    /** The path within the workspace, and the changed record; its `id` is null if there is no single one. */
+    target: Strict({ path: Type.String(), id: Nullable(Uuid), name: Type.String() }),
+    requestId: Type.String(),
+    /** Details that depend on the operation. For a shell: its command, replica and exit code. */
+    details: Nullable(Type.Record(Type.String(), Type.Unknown())),
+    createdAt: Timestamp,
+  },
+  'AuditEntry',
+);
+export type AuditEntryPresentation = Static<typeof AuditEntrySchema>;
+
+const AuditResponse = Strict({ entries: Type.Array(AuditEntrySchema), page: PageSchema });
 
 export const auditRoutes = [
-  defineRoute({
-    method: 'GET',
-    path: '/workspaces/:workspaceId/audit',
-    operation: 'audit.list',
+  defineRoute('GET', '/workspaces/:workspaceId/audit', 'audit.list', {
     summary: 'List audit entries',
     description: 'Who changed what in the last 90 days, newest first.',
     query: PageQuery,
@@ -20,15 +40,10 @@ export const auditRoutes = [
   }),
 ];
 
-function presentEntry(row: AuditView): AuditEntryPresentation {
-  return {
-    id: row.id,
-    operation: row.operation,
-    actor: row.actor,
+function presentEntry(row: AuditView) {
+  return present(AuditEntrySchema, row, {
     credential: { kind: row.credential, id: row.credential_id, name: row.key_name },
     target: { path: row.path, id: row.target_id, name: row.target_name },
-    requestId: row.request_id,
-    details: row.details === null ? null : { ...row.details },
-    createdAt: row.created_at.toISOString(),
-  };
+    details: row.details && { ...row.details },
+  });
 }

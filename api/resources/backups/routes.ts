@@ -4,22 +4,25 @@ import { assertConfirmed, found } from '../../http/assertions.js';
 import { pageRequest, presentPage } from '../../http/pagination.js';
 import { defineRoute } from '../../http/route.js';
 import { DeletedResponse, PageQuery } from '../../http/schema.js';
-import { presentOperation } from '../operations/present.js';
+import { presentOperation } from '../operations/schema.js';
 import { lockService, readService } from '../services/find-service.js';
 import { LIVE_SERVICE_ERRORS } from '../services/lock-live-service.js';
 import { queueBackup, queueRestore, removeBackup } from './commands.js';
-import { presentBackup } from './present.js';
-import { BackupListResponse, BackupResponse, CreateBackupBody, RestoreBody, RestoreResponse } from './schema.js';
+import {
+  BackupListResponse,
+  BackupResponse,
+  CreateBackupBody,
+  presentBackup,
+  RestoreBody,
+  RestoreResponse,
+} from './schema.js';
 
 const COLLECTION = '/workspaces/:workspaceId/services/:serviceId/backups';
 const ONE = '/workspaces/:workspaceId/services/:serviceId/backups/:backupId';
 
 /** The backups of a database, or of a service's volumes. */
 export const backupRoutes = [
-  defineRoute({
-    method: 'GET',
-    path: COLLECTION,
-    operation: 'backup.list',
+  defineRoute('GET', COLLECTION, 'backup.list', {
     summary: 'List backups',
     description: 'The backups of a database or of the volumes of a service, newest first.',
     query: PageQuery,
@@ -30,10 +33,7 @@ export const backupRoutes = [
       return { backups: page.items.map((row) => presentBackup(row, service)), page: presentPage(request, page) };
     },
   }),
-  defineRoute({
-    method: 'POST',
-    path: COLLECTION,
-    operation: 'backup.create',
+  defineRoute('POST', COLLECTION, 'backup.create', {
     summary: 'Create a backup',
     description:
       'Queues a backup of a database, or of all volumes of a service, now: read it until it has succeeded or failed.',
@@ -51,10 +51,7 @@ export const backupRoutes = [
       return { backup: presentBackup(await queueBackup(trx, deps, input), service) };
     },
   }),
-  defineRoute({
-    method: 'GET',
-    path: ONE,
-    operation: 'backup.read',
+  defineRoute('GET', ONE, 'backup.read', {
     summary: 'Read a backup',
     description: 'Status, size and expiry of the backup.',
     response: BackupResponse,
@@ -65,10 +62,7 @@ export const backupRoutes = [
       };
     },
   }),
-  defineRoute({
-    method: 'DELETE',
-    path: ONE,
-    operation: 'backup.delete',
+  defineRoute('DELETE', ONE, 'backup.delete', {
     summary: 'Delete a backup',
     description: 'Deletes a backup that has ended, for good.',
     errors: ['conflict'],
@@ -79,10 +73,7 @@ export const backupRoutes = [
       return { deleted: true } as const;
     },
   }),
-  defineRoute({
-    method: 'POST',
-    path: `${ONE}/restore`,
-    operation: 'backup.restore',
+  defineRoute('POST', `${ONE}/restore`, 'backup.restore', {
     summary: 'Restore a backup',
     description:
       'Queues the replacement of the data, or of the content of the volumes, by those of the backup, which may be of another service (from). confirm is the name of the service.',

@@ -1,5 +1,7 @@
 import { type Static, Type } from 'typebox';
-import { BACKUP_STATUSES, BACKUP_TRIGGERS } from '../../../shared/backups/model.js';
+import { BACKUP_STATUSES, BACKUP_TRIGGERS, type BackupRow, expiryOf } from '../../../shared/backups/model.js';
+import type { ServiceRow } from '../../../shared/services/rows.js';
+import { present } from '../../http/present.js';
 import { ConfirmBody, described, Nullable, oneOf, PageSchema, Strict, Timestamp, Uuid } from '../../http/schema.js';
 import { OperationSchema } from '../operations/schema.js';
 
@@ -19,6 +21,10 @@ const BackupSchema = Strict(
   'Backup',
 );
 export type BackupView = Static<typeof BackupSchema>;
+
+export function presentBackup(row: BackupRow, { configuration }: Pick<ServiceRow, 'configuration'>): BackupView {
+  return present(BackupSchema, row, { expiresAt: expiryOf(row.created_at, configuration).toISOString() });
+}
 
 export const CreateBackupBody = Strict({
   pause: Type.Optional(

@@ -1,10 +1,7 @@
 import { type Static, Type } from 'typebox';
 import { AppError } from '../../../shared/core/error-registry.js';
 
-/**
- * Limits of a canvas. If one is exceeded, the request is refused; a canvas is never shown incompletely (specification,
- * Canvas rules 2).
- */
+/** Limits of a canvas. Beyond one the request is refused: a canvas is never shown incompletely. */
 export const CANVAS_LIMITS = { nodes: 2000, groups: 2000, edges: 10_000, references: 10_000, positions: 2000 } as const;
 
 const FARTHEST = 10_000_000;
@@ -38,9 +35,7 @@ export interface CanvasScope {
   environmentId: string | null;
 }
 
-/**
- * The records that a canvas shows. At most one record beyond each limit is read, to detect that the limit is exceeded.
- */
+/** The records of a canvas: at most one more than each limit, which shows that it is exceeded. */
 export interface CanvasRecords {
   services: readonly { id: string }[];
   groups: readonly { id: string; name: string; environment_id: string | null }[];

@@ -1,17 +1,49 @@
+import type { Static } from 'typebox';
+import type { Config } from '../../../shared/core/config.js';
+import type { Db } from '../../../shared/core/database/database-client.js';
+import { invalidRequest } from '../../../shared/core/error-registry.js';
+import { findEnvironment } from '../../../shared/environments/store.js';
+import { found } from '../../http/assertions.js';
 import { defineRoute } from '../../http/route.js';
-import { readScope } from './canvas-scope.js';
-import { presentCanvas } from './present.js';
+import { findProject } from '../projects/store.js';
+import { presentService } from '../services/present.js';
+import type { CanvasScope } from './model.js';
 import { saveCanvas } from './save-canvas.js';
-import { CanvasQuery, CanvasResponse, SaveCanvasBody } from './schema.js';
-import { readCanvas } from './store.js';
+import { type CanvasPresentation, CanvasQuery, CanvasResponse, SaveCanvasBody } from './schema.js';
+import { type CanvasView, readCanvas } from './store.js';
+
+function presentCanvas(canvas: CanvasView, scope: CanvasScope, config: Config): CanvasPresentation {
+  const { services, groups, edges, layout } = canvas;
+  return {
+    ...{ nodes: services.map((row) => presentService(row, config)), groups, edges, layout },
+    scope: { projectId: scope.projectId, environmentId: scope.environmentId },
+  };
+}
+
+interface ScopeRequest {
+  db: Db;
+  params: { workspaceId: string };
+  query: Static<typeof CanvasQuery>;
+}
+
+/** Returns what the query selects. Throws not_found; invalid_request for an environment of another project. */
+async function readScope({ db, params: { workspaceId }, query }: ScopeRequest): Promise<CanvasScope> {
+  if (query.projectId === undefined) {
+    if (query.environmentId !== undefined) throw invalidRequest('query.projectId', 'is needed with environmentId');
+    return { workspaceId, projectId: null, environmentId: null };
+  }
+  const project = found(await findProject(db, workspaceId, query.projectId));
+  if (query.environmentId === undefined) return { workspaceId, projectId: project.id, environmentId: null };
+  const environment = found(await findEnvironment(db, workspaceId, query.environmentId));
+  if (environment.project_id !== project.id)
+    throw invalidRequest('query.environmentId', 'is no environment of this project');
+  return { workspaceId, projectId: project.id, environmentId: environment.id };
+}
 
 const CANVAS = '/workspaces/:workspaceId/canvas';
 
 export const canvasRoutes = [
-  defineRoute({
-    method: 'GET',
-    path: CANVAS,
-    operation: 'canvas.read',
+  defineRoute('GET', CANVAS, 'canvas.read', {
     summary: 'Read a canvas',
     description:
       'The services of the workspace, of one project or of one environment, with their positions and references.',
@@ -23,10 +55,7 @@ export const canvasRoutes = [
       return presentCanvas(await readCanvas(request.db, scope), scope, request.deps.config);
     },
   }),
-  defineRoute({
-    method: 'PATCH',
-    path: CANVAS,
-    operation: 'canvas.save',
+  defineRoute('PATCH', CANVAS, 'canvas.save', {
     summary: 'Save a canvas',
     description:
       'Replaces the positions and the viewport. revision is the one that was read; each save raises it by one.',

@@ -36,10 +36,7 @@ export async function readCanvas(db: Db, scope: CanvasScope): Promise<CanvasView
   return { services, ...graph, layout: { ...layout, positions } };
 }
 
-/**
- * Returns the scope's services, newest first. Excludes archived services, previews, and services that are being
- * deleted.
- */
+/** Returns services, newest first, without those that are archived, previews or being deleted. */
 async function activeServices(db: Db, { workspaceId, projectId, environmentId }: CanvasScope): Promise<ServiceView[]> {
   const query = serviceViews(db)
     .where('s.workspace_id', workspaceId)
@@ -120,10 +117,7 @@ async function findLayout(db: Db, scope: CanvasScope): Promise<CanvasLayout> {
   return row ?? UNSAVED;
 }
 
-/**
- * Replaces a scope's layout and increments its revision. Returns false if `revision` is not the current one. Of
- * concurrent saves, only the first to commit succeeds.
- */
+/** Replaces a layout. Returns false if `revision` is not the current one; of concurrent saves one succeeds. */
 export async function replaceLayout(
   trx: Transaction,
   scope: CanvasScope,

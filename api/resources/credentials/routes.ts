@@ -17,15 +17,9 @@ const CredentialsResponse = Strict({
   ),
 });
 
-/**
- * The credentials of a database, for clients that connect through a tunnel. Applications use references to the
- * database's variables instead.
- */
+/** Credentials of databases, for clients that use a tunnel. Applications use references to variables. */
 export const credentialRoutes = [
-  defineRoute({
-    method: 'POST',
-    path: '/workspaces/:workspaceId/services/:serviceId/credentials',
-    operation: 'credentials.reveal',
+  defineRoute('POST', '/workspaces/:workspaceId/services/:serviceId/credentials', 'credentials.reveal', {
     summary: "Reveal a database's credentials",
     description: 'The user and the password of a deployed database. Each call is recorded in the audit log.',
     response: CredentialsResponse,

@@ -1,4 +1,4 @@
-import { AppError } from '../../../shared/core/error-registry.js';
+import { type Static, Type } from 'typebox';
 import { fingerprintOf } from '../../../shared/ssh/model.js';
 import {
   type DeployKeyRow,
@@ -7,9 +7,24 @@ import {
   listSshHosts,
   type SshHostRow,
 } from '../../../shared/ssh/store.js';
+import { deleted } from '../../http/assertions.js';
 import { defineRoute } from '../../http/route.js';
-import { DeletedResponse } from '../../http/schema.js';
-import { DeployKeyResponse, type DeployKeyView } from './schema.js';
+import { DeletedResponse, Strict, Timestamp, Uuid } from '../../http/schema.js';
+
+const Host = Strict({
+  id: Uuid,
+  host: Type.String(),
+  fingerprints: Type.Array(Strict({ type: Type.String(), fingerprint: Type.String() })),
+  pinnedAt: Timestamp,
+});
+
+const DeployKeySchema = Strict(
+  { publicKey: Type.String(), fingerprint: Type.String(), createdAt: Timestamp, hosts: Type.Array(Host) },
+  'DeployKey',
+);
+type DeployKeyView = Static<typeof DeployKeySchema>;
+
+const DeployKeyResponse = Strict({ deployKey: DeployKeySchema });
 
 const ONE = '/workspaces/:workspaceId/deploy-key';
 
@@ -33,10 +48,7 @@ function presentDeployKey(row: DeployKeyRow, hosts: readonly SshHostRow[]): Depl
 
 /** The SSH key for reading a workspace's private repositories, and the servers for which it was used. */
 export const deployKeyRoutes = [
-  defineRoute({
-    method: 'GET',
-    path: ONE,
-    operation: 'deploy-key.read',
+  defineRoute('GET', ONE, 'deploy-key.read', {
     summary: 'Read the deploy key',
     description:
       'The public key with which private repositories are read over SSH, and the pinned host keys of SSH servers. The first read creates the key.',
@@ -46,16 +58,10 @@ export const deployKeyRoutes = [
       return { deployKey: presentDeployKey(await ensureDeployKey(db, deps.keyring, id), await listSshHosts(db, id)) };
     },
   }),
-  defineRoute({
-    method: 'DELETE',
-    path: `${ONE}/hosts/:hostId`,
-    operation: 'deploy-key.forget-host',
+  defineRoute('DELETE', `${ONE}/hosts/:hostId`, 'deploy-key.forget-host', {
     summary: 'Forget an SSH server',
     description: 'Removes the pinned host keys of an SSH server. The next connection to the server pins its keys anew.',
     response: DeletedResponse,
-    handler: async ({ trx, params, workspace }) => {
-      if (!(await forgetSshHost(trx, workspace.row.id, params.hostId))) throw new AppError('not_found');
-      return { deleted: true } as const;
-    },
+    handler: async ({ trx, params, workspace }) => deleted(await forgetSshHost(trx, workspace.row.id, params.hostId)),
   }),
 ];

@@ -4,7 +4,7 @@ import { queueDeployment, queueRollback, requestCancel } from '../../../shared/d
 import { findDeployment, listDeployments, listWorkspaceDeployments } from '../../../shared/deployments/store.js';
 import { assertConfirmed, found } from '../../http/assertions.js';
 import { pageRequest, presentPage } from '../../http/pagination.js';
-import { defineRoute } from '../../http/route.js';
+import { defineRoute, type ReadRequest } from '../../http/route.js';
 import { ConfirmBody, PageQuery } from '../../http/schema.js';
 import { lockService, readService } from '../services/find-service.js';
 import { isHosted, presentConfiguration } from '../services/present.js';
@@ -26,10 +26,7 @@ const COLLECTION = '/workspaces/:workspaceId/services/:serviceId/deploys';
 const ONE = '/workspaces/:workspaceId/services/:serviceId/deploys/:deploymentId';
 
 export const deploymentRoutes = [
-  defineRoute({
-    method: 'GET',
-    path: '/workspaces/:workspaceId/deploys',
-    operation: 'deployment.list-workspace',
+  defineRoute('GET', '/workspaces/:workspaceId/deploys', 'deployment.list-workspace', {
     summary: 'List deployments of a workspace',
     description: 'The deployments of all services, newest first.',
     query: WorkspaceDeploymentQuery,
@@ -46,10 +43,7 @@ export const deploymentRoutes = [
       return { items, page: presentPage(request, page) };
     },
   }),
-  defineRoute({
-    method: 'GET',
-    path: COLLECTION,
-    operation: 'deployment.list',
+  defineRoute('GET', COLLECTION, 'deployment.list', {
     summary: 'List deployments',
     description:
       'The deployments of a service, newest first. If hosting is disabled, the list is empty and reason says so.',
@@ -68,10 +62,7 @@ export const deploymentRoutes = [
       };
     },
   }),
-  defineRoute({
-    method: 'POST',
-    path: COLLECTION,
-    operation: 'deployment.create',
+  defineRoute('POST', COLLECTION, 'deployment.create', {
     summary: 'Deploy a service',
     description:
       'Queues a deployment of the newest commit or of the given one, with the current configuration and variables of the service. ' +
@@ -100,39 +91,22 @@ export const deploymentRoutes = [
       return { deployment: presentDeployment({ ...queued, can_rollback: false }) };
     },
   }),
-  defineRoute({
-    method: 'GET',
-    path: ONE,
-    operation: 'deployment.read',
+  defineRoute('GET', ONE, 'deployment.read', {
     summary: 'Read a deployment',
     description: 'Status, steps and error of a deployment. The deployment has ended if finishedAt is not null.',
     response: DeploymentResponse,
-    handler: async (request) => {
-      const { id } = await readService(request);
-      return {
-        deployment: presentDeployment(found(await findDeployment(request.db, id, request.params.deploymentId))),
-      };
-    },
+    handler: async (request) => ({ deployment: presentDeployment(await readDeployment(request)) }),
   }),
-  defineRoute({
-    method: 'GET',
-    path: `${ONE}/snapshot`,
-    operation: 'deployment.read-snapshot',
+  defineRoute('GET', `${ONE}/snapshot`, 'deployment.read-snapshot', {
     summary: 'Read the snapshot of a deployment',
     description: 'The configuration and the names of the variables with which the deployment was queued.',
     response: SnapshotResponse,
     handler: async (request) => {
-      const { id } = await readService(request);
-      const { configuration, variable_names } = found(
-        await findDeployment(request.db, id, request.params.deploymentId),
-      );
+      const { configuration, variable_names } = await readDeployment(request);
       return { snapshot: { configuration: presentConfiguration(configuration), variables: variable_names } };
     },
   }),
-  defineRoute({
-    method: 'POST',
-    path: `${ONE}/cancel`,
-    operation: 'deployment.cancel',
+  defineRoute('POST', `${ONE}/cancel`, 'deployment.cancel', {
     summary: 'Cancel a deployment',
     description: 'Requests the cancellation: read the deployment until it has ended.',
     errors: ['deployment_terminal'],
@@ -144,25 +118,17 @@ export const deploymentRoutes = [
       return { cancelRequested: true } as const;
     },
   }),
-  defineRoute({
-    method: 'GET',
-    path: `${ONE}/canary`,
-    operation: 'deployment.read-canary',
+  defineRoute('GET', `${ONE}/canary`, 'deployment.read-canary', {
     summary: 'Read the canary of a deployment',
     description:
       'The share of visitors who get the new release, and what the edges have counted on both sides. null if the deployment has had no canary.',
     response: CanaryResponse,
     handler: async (request) => {
-      const { id } = await readService(request);
-      const deployment = found(await findDeployment(request.db, id, request.params.deploymentId));
-      const canary = await readCanary(request.db, deployment.id);
+      const canary = await readCanary(request.db, (await readDeployment(request)).id);
       return { canary: canary && presentCanary(canary) };
     },
   }),
-  defineRoute({
-    method: 'POST',
-    path: `${ONE}/promote`,
-    operation: 'deployment.promote',
+  defineRoute('POST', `${ONE}/promote`, 'deployment.promote', {
     summary: 'Promote a canary',
     description:
       'Ends the canary of a deployment: all visitors get the new release. To send them back to the previous one, cancel the deployment.',
@@ -179,10 +145,7 @@ export const deploymentRoutes = [
       return { promoted: true } as const;
     },
   }),
-  defineRoute({
-    method: 'POST',
-    path: `${ONE}/rollback`,
-    operation: 'deployment.rollback',
+  defineRoute('POST', `${ONE}/rollback`, 'deployment.rollback', {
     summary: 'Roll back to a deployment',
     description:
       'Queues a deployment of the image, configuration and variables of an earlier deployment that went live. confirm is the name of the service.',
@@ -208,3 +171,8 @@ export const deploymentRoutes = [
     },
   }),
 ];
+
+async function readDeployment(request: ReadRequest<typeof ONE>) {
+  const { id } = await readService(request);
+  return found(await findDeployment(request.db, id, request.params.deploymentId));
+}

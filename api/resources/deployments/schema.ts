@@ -7,7 +7,7 @@ import {
 import { CommitSha } from '../../../shared/services/service-source.js';
 import { described, Nullable, oneOf, PageQuery, PageSchema, Strict, Timestamp, Uuid } from '../../http/schema.js';
 
-const DeploymentSchema = Strict(
+export const DeploymentSchema = Strict(
   {
     id: Uuid,
     status: oneOf('DeploymentStatus', DEPLOYMENT_STATUSES),

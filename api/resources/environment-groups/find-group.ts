@@ -12,10 +12,7 @@ export async function readGroup({
   return found(await findGroupView(db, workspaceId, groupId));
 }
 
-/**
- * Returns and locks the environment group in the path. Throws not_found; forbidden if one of its environments is
- * protected.
- */
+/** Returns and locks the group in the path. Throws not_found; forbidden in a protected environment. */
 export async function lockGroup({
   trx,
   params,

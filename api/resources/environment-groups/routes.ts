@@ -1,29 +1,44 @@
+import { Type } from 'typebox';
 import { createGroup, linkService, unlinkService, updateGroup } from '../../../shared/groups/commands.js';
-import { deleteGroupRow, listGroupViews } from '../../../shared/groups/store.js';
+import { deleteGroupRow, type EnvironmentGroupView, listGroupViews } from '../../../shared/groups/store.js';
 import { asksForPage, pageRequestOrComplete, presentPage } from '../../http/pagination.js';
+import { present } from '../../http/present.js';
 import { defineRoute } from '../../http/route.js';
-import { DeletedResponse, PageQuery } from '../../http/schema.js';
+import { DeletedResponse, Name, Nullable, PageQuery, PageSchema, Strict, Timestamp, Uuid } from '../../http/schema.js';
 import { lockGroup, readGroup } from './find-group.js';
-import { presentGroup } from './present.js';
-import {
-  CreateEnvironmentGroupBody,
-  EnvironmentGroupListResponse,
-  EnvironmentGroupResponse,
-  LinkServiceBody,
-  UpdateEnvironmentGroupBody,
-} from './schema.js';
+
+const EnvironmentGroupSchema = Strict(
+  {
+    id: Uuid,
+    name: Type.String(),
+    environmentId: Nullable(Uuid),
+    serviceIds: Type.Array(Uuid),
+    createdAt: Timestamp,
+    updatedAt: Timestamp,
+  },
+  'EnvironmentGroup',
+);
+const presentGroup = (row: EnvironmentGroupView) => present(EnvironmentGroupSchema, row);
+
+const EnvironmentGroupResponse = Strict({ environmentGroup: EnvironmentGroupSchema });
+const EnvironmentGroupListResponse = Strict({
+  environmentGroups: Type.Array(EnvironmentGroupSchema),
+  page: Type.Optional(PageSchema),
+});
+
+const CreateEnvironmentGroupBody = Strict({ name: Name, environmentId: Type.Optional(Nullable(Uuid)) });
+const UpdateEnvironmentGroupBody = Strict({
+  name: Type.Optional(Name),
+  environmentId: Type.Optional(Nullable(Uuid)),
+});
+const LinkServiceBody = Strict({ serviceId: Uuid });
 
 const COLLECTION = '/workspaces/:workspaceId/environment-groups';
 const ONE = '/workspaces/:workspaceId/environment-groups/:groupId';
 
-/**
- * Environment groups: variables that several services share. The routes for the variables are in `resources/variables`.
- */
+/** Environment groups. The routes for their variables are in `resources/variables`. */
 export const environmentGroupRoutes = [
-  defineRoute({
-    method: 'GET',
-    path: COLLECTION,
-    operation: 'group.list',
+  defineRoute('GET', COLLECTION, 'group.list', {
     summary: 'List environment groups',
     description: 'Newest first. Without limit and cursor the list is complete and has no page.',
     query: PageQuery,
@@ -36,10 +51,7 @@ export const environmentGroupRoutes = [
         : { environmentGroups };
     },
   }),
-  defineRoute({
-    method: 'POST',
-    path: COLLECTION,
-    operation: 'group.create',
+  defineRoute('POST', COLLECTION, 'group.create', {
     summary: 'Create an environment group',
     description: 'Creates a group for one environment; for the whole workspace if environmentId is null or absent.',
     errors: ['capacity_exceeded'],
@@ -52,19 +64,13 @@ export const environmentGroupRoutes = [
       return { environmentGroup: presentGroup(await readGroup({ db: trx, params: { workspaceId, groupId } })) };
     },
   }),
-  defineRoute({
-    method: 'GET',
-    path: ONE,
-    operation: 'group.read',
+  defineRoute('GET', ONE, 'group.read', {
     summary: 'Read an environment group',
     description: 'The group with the ids of its services.',
     response: EnvironmentGroupResponse,
     handler: async (request) => ({ environmentGroup: presentGroup(await readGroup(request)) }),
   }),
-  defineRoute({
-    method: 'PATCH',
-    path: ONE,
-    operation: 'group.update',
+  defineRoute('PATCH', ONE, 'group.update', {
     summary: 'Update an environment group',
     description:
       'Renames the group, or restricts it to an environment. All linked services must be in that environment.',
@@ -79,10 +85,7 @@ export const environmentGroupRoutes = [
       return { environmentGroup: presentGroup(await readGroup({ db: trx, params })) };
     },
   }),
-  defineRoute({
-    method: 'DELETE',
-    path: ONE,
-    operation: 'group.delete',
+  defineRoute('DELETE', ONE, 'group.delete', {
     summary: 'Delete an environment group',
     description: 'Deletes the group with its variables; its services are unlinked.',
     response: DeletedResponse,
@@ -92,10 +95,7 @@ export const environmentGroupRoutes = [
       return { deleted: true } as const;
     },
   }),
-  defineRoute({
-    method: 'POST',
-    path: `${ONE}/services`,
-    operation: 'group.link',
+  defineRoute('POST', `${ONE}/services`, 'group.link', {
     summary: 'Link a service to a group',
     description: "Links a service to the group. The service's next deployment gets the variables of the group.",
     errors: ['conflict'],
@@ -108,10 +108,7 @@ export const environmentGroupRoutes = [
       return { environmentGroup: presentGroup(await readGroup({ db: trx, params })) };
     },
   }),
-  defineRoute({
-    method: 'DELETE',
-    path: `${ONE}/services/:serviceId`,
-    operation: 'group.unlink',
+  defineRoute('DELETE', `${ONE}/services/:serviceId`, 'group.unlink', {
     summary: 'Unlink a service from a group',
     description: "Removes the link. The service's next deployment no longer gets the variables of the group.",
     response: EnvironmentGroupResponse,

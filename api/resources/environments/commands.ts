@@ -2,19 +2,11 @@ import type { Transaction } from '../../../shared/core/database/database-client.
 import { AppError, invalidRequest } from '../../../shared/core/error-registry.js';
 import type { EnvironmentRow } from '../../../shared/environments/store.js';
 import { assertRoomFor } from '../../../shared/workspaces/workspace-limits.js';
+import { found } from '../../http/assertions.js';
 import { prepareRemoval } from '../projects/place-contents.js';
 import { lockProject } from '../projects/store.js';
 import type { CreateEnvironmentBody } from './schema.js';
-import {
-  countEnvironments,
-  deleteEnvironmentRow,
-  type EnvironmentChanges,
-  insertEnvironment,
-  isNameTaken,
-  lockEnvironment,
-  type NewEnvironment,
-  updateEnvironmentRow,
-} from './store.js';
+import { countEnvironments, insertEnvironment, isNameTaken, lockEnvironment, type NewEnvironment } from './store.js';
 
 type Authorize = (facts: { protectedEnvironment: boolean }) => void;
 
@@ -48,18 +40,17 @@ export interface EnvironmentInput {
 /** Renames an environment, protects it or removes its protection. Throws not_found, forbidden, conflict. */
 export async function updateEnvironment(
   trx: Transaction,
-  { changes, ...input }: EnvironmentInput & { changes: EnvironmentChanges },
+  { changes, ...input }: EnvironmentInput & { changes: Partial<Pick<EnvironmentRow, 'name' | 'protected'>> },
 ): Promise<EnvironmentRow> {
   const environment = await lock(trx, input);
   input.authorize({ protectedEnvironment: environment.protected || changes.protected === true });
   const name = changes.name?.trim() ?? environment.name;
   if (await isNameTaken(trx, environment, name)) throw nameTaken(name);
-  const row = await updateEnvironmentRow(trx, environment.id, {
-    name,
-    protected: changes.protected ?? environment.protected,
-  });
-  if (!row) throw new AppError('not_found');
-  return row;
+  const [row] = await trx<EnvironmentRow>('environments')
+    .where({ id: environment.id })
+    .update({ name, protected: changes.protected ?? environment.protected, updated_at: trx.fn.now() })
+    .returning('*');
+  return found(row);
 }
 
 /** Deletes an empty environment that is not the last one in its project. Throws not_found, forbidden, conflict. */
@@ -70,7 +61,7 @@ export async function deleteEnvironment(trx: Transaction, input: EnvironmentInpu
     throw new AppError('conflict', `"${environment.name}" is the last environment of its project, which needs one`);
   }
   await prepareRemoval(trx, `The environment "${environment.name}"`, { environmentId: environment.id });
-  await deleteEnvironmentRow(trx, environment.id);
+  await trx<EnvironmentRow>('environments').where({ id: environment.id }).delete();
 }
 
 async function lock(trx: Transaction, { workspaceId, projectId, environmentId }: EnvironmentInput) {

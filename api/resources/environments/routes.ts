@@ -2,10 +2,11 @@ import { defineRoute } from '../../http/route.js';
 import { DeletedResponse } from '../../http/schema.js';
 import { cloneEnvironment } from '../stacks/clone-environment.js';
 import { assertNoClone, createEnvironment, deleteEnvironment, updateEnvironment } from './commands.js';
-import { presentEnvironment, presentReference } from './present.js';
 import {
   CreateEnvironmentBody,
   CreateEnvironmentResponse,
+  presentEnvironment,
+  presentReference,
   UpdateEnvironmentBody,
   UpdateEnvironmentResponse,
 } from './schema.js';
@@ -14,15 +15,9 @@ import { groupsAcross, referencesInto } from './store.js';
 const COLLECTION = '/workspaces/:workspaceId/projects/:projectId/environments';
 const ONE = '/workspaces/:workspaceId/projects/:projectId/environments/:environmentId';
 
-/**
- * Environments of a project. No route reads a single environment, because a project's response contains its
- * environments.
- */
+/** Environments of a project. No route reads a single one: the project's response has them all. */
 export const environmentRoutes = [
-  defineRoute({
-    method: 'POST',
-    path: COLLECTION,
-    operation: 'environment.create',
+  defineRoute('POST', COLLECTION, 'environment.create', {
     summary: 'Create an environment',
     description:
       'Adds an environment to a project. Names are unique in a project. With cloneFrom it becomes a copy of another one, by an apply: read the apply until it has ended.',
@@ -42,10 +37,7 @@ export const environmentRoutes = [
       return { environment: presentEnvironment(environment), clone };
     },
   }),
-  defineRoute({
-    method: 'PATCH',
-    path: ONE,
-    operation: 'environment.update',
+  defineRoute('PATCH', ONE, 'environment.update', {
     summary: 'Update an environment',
     description:
       'Renames an environment, protects it or removes its protection. If the request protects it, the answer lists the variables and groups that connect it with services outside.',
@@ -61,10 +53,7 @@ export const environmentRoutes = [
       return { environment, references, sharedGroups: await groupsAcross(trx, environment.id) };
     },
   }),
-  defineRoute({
-    method: 'DELETE',
-    path: ONE,
-    operation: 'environment.delete',
+  defineRoute('DELETE', ONE, 'environment.delete', {
     summary: 'Delete an environment',
     description: 'Deletes an empty environment that is not the last of its project.',
     errors: ['conflict'],

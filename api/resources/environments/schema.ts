@@ -1,6 +1,9 @@
 import { type Static, Type } from 'typebox';
+import type { EnvironmentRow } from '../../../shared/environments/store.js';
+import { present } from '../../http/present.js';
 import { described, Name, oneOf, Strict, Timestamp, Uuid } from '../../http/schema.js';
 import { ApplySchema, SecretValues } from '../stacks/schema.js';
+import type { ReferenceInto } from './store.js';
 
 export const EnvironmentSchema = Strict(
   {
@@ -13,6 +16,7 @@ export const EnvironmentSchema = Strict(
   'Environment',
 );
 export type EnvironmentPresentation = Static<typeof EnvironmentSchema>;
+export const presentEnvironment = (row: EnvironmentRow) => present(EnvironmentSchema, row);
 
 export const CreateEnvironmentResponse = Strict({
   environment: EnvironmentSchema,
@@ -44,7 +48,14 @@ export const UpdateEnvironmentResponse = Strict({
   ),
   sharedGroups: Type.Optional(Type.Array(Strict(Named))),
 });
-export type ReferencePresentation = NonNullable<Static<typeof UpdateEnvironmentResponse>['references']>[number];
+
+export function presentReference(row: ReferenceInto) {
+  return {
+    key: row.key,
+    from: { kind: row.from_kind, id: row.from_id, name: row.from_name },
+    to: { serviceId: row.provider_id, name: row.provider_name, key: row.provider_key },
+  };
+}
 
 export const CreateEnvironmentBody = Strict({
   name: Name,

@@ -99,21 +99,3 @@ export async function groupsAcross(db: Db, environmentId: string): Promise<{ id:
     { environmentId },
   );
 }
-
-export type EnvironmentChanges = Partial<Pick<EnvironmentRow, 'name' | 'protected'>>;
-
-export async function updateEnvironmentRow(
-  trx: Transaction,
-  id: string,
-  changes: EnvironmentChanges,
-): Promise<EnvironmentRow | undefined> {
-  const [row] = await trx<EnvironmentRow>('environments')
-    .where({ id })
-    .update({ ...changes, updated_at: trx.fn.now() })
-    .returning('*');
-  return row;
-}
-
-export async function deleteEnvironmentRow(trx: Transaction, id: string): Promise<void> {
-  await trx<EnvironmentRow>('environments').where({ id }).delete();
-}

@@ -1,15 +1,21 @@
-import { AppError, conflict, invalidRequest } from '../../../shared/core/error-registry.js';
+import { conflict, invalidRequest } from '../../../shared/core/error-registry.js';
 import type { HookProvider } from '../../../shared/hooks/model.js';
 import type { ServiceView } from '../../../shared/services/store.js';
 import { permitsProtected } from '../../../shared/stacks/record-apply.js';
-import { found } from '../../http/assertions.js';
+import { deleted, found } from '../../http/assertions.js';
 import { pageRequest, presentPage } from '../../http/pagination.js';
 import { defineRoute } from '../../http/route.js';
 import { DeletedResponse, PageQuery } from '../../http/schema.js';
 import { lockService, readService } from '../services/find-service.js';
-import { presentHook } from './present.js';
 import { setReports } from './report-target.js';
-import { CreatedHookResponse, CreateHookBody, HookListResponse, HookResponse, UpdateHookBody } from './schema.js';
+import {
+  CreatedHookResponse,
+  CreateHookBody,
+  HookListResponse,
+  HookResponse,
+  presentHook,
+  UpdateHookBody,
+} from './schema.js';
 import { createHook, deleteHook, findHook, listHooks } from './store.js';
 
 const COLLECTION = '/workspaces/:workspaceId/services/:serviceId/hooks';
@@ -17,10 +23,7 @@ const ONE = '/workspaces/:workspaceId/services/:serviceId/hooks/:hookId';
 
 /** Incoming webhooks: URLs that git hosts call after a push. `api/hooks/receive-hook.ts` handles the calls. */
 export const hookRoutes = [
-  defineRoute({
-    method: 'GET',
-    path: COLLECTION,
-    operation: 'hook.list',
+  defineRoute('GET', COLLECTION, 'hook.list', {
     summary: 'List hooks',
     description: "The service's incoming webhooks, newest first, without their secrets.",
     query: PageQuery,
@@ -34,10 +37,7 @@ export const hookRoutes = [
       };
     },
   }),
-  defineRoute({
-    method: 'POST',
-    path: COLLECTION,
-    operation: 'hook.create',
+  defineRoute('POST', COLLECTION, 'hook.create', {
     summary: 'Create a hook',
     description:
       'Creates an incoming webhook: a URL to which a git host reports pushes. No other answer contains the secret.',
@@ -66,10 +66,7 @@ export const hookRoutes = [
       return { hook: { ...shown, url, secret } };
     },
   }),
-  defineRoute({
-    method: 'GET',
-    path: ONE,
-    operation: 'hook.read',
+  defineRoute('GET', ONE, 'hook.read', {
     summary: 'Read a hook',
     description: 'The URL of an incoming webhook, its last delivery, and the result of that delivery.',
     response: HookResponse,
@@ -78,10 +75,7 @@ export const hookRoutes = [
       return { hook: presentHook(found(await findHook(request.db, id, request.params.hookId)), request.deps.config) };
     },
   }),
-  defineRoute({
-    method: 'PATCH',
-    path: ONE,
-    operation: 'hook.update',
+  defineRoute('PATCH', ONE, 'hook.update', {
     summary: 'Change the token of a hook',
     description:
       'Sets the token with which states of deployments are reported to the git host; an empty one ends the reports.',
@@ -96,25 +90,18 @@ export const hookRoutes = [
       return { hook: presentHook(found(await findHook(trx, service.id, hook.id)), deps.config) };
     },
   }),
-  defineRoute({
-    method: 'DELETE',
-    path: ONE,
-    operation: 'hook.delete',
+  defineRoute('DELETE', ONE, 'hook.delete', {
     summary: 'Delete a hook',
     description: 'Deletes an incoming webhook. Deliveries to its URL are then answered with 404.',
     response: DeletedResponse,
     handler: async (request) => {
       const { id } = await lockService(request);
-      if (!(await deleteHook(request.trx, id, request.params.hookId))) throw new AppError('not_found');
-      return { deleted: true } as const;
+      return deleted(await deleteHook(request.trx, id, request.params.hookId));
     },
   }),
 ];
 
-/**
- * Checks that pushes to a hook can apply a stack. Throws invalid_request if the hook receives no pushes; conflict if
- * the service is a preview or is in no environment.
- */
+/** Throws invalid_request if the hook gets no pushes; conflict for a preview or without an environment. */
 function assertCanApply(provider: HookProvider, { environment_id, preview_of }: ServiceView): void {
   if (provider === 'generic') throw invalidRequest('/stack', 'needs a git host: a deploy hook reports no push');
   if (preview_of !== null) throw conflict('A push applies the stack of the base service: make the hook there');

@@ -1,7 +1,9 @@
 import { type Static, Type } from 'typebox';
-import { HOOK_PROVIDERS } from '../../../shared/hooks/model.js';
+import type { Config } from '../../../shared/core/config.js';
+import { HOOK_PROVIDERS, hookPath } from '../../../shared/hooks/model.js';
 import { MAX_URL_LENGTH } from '../../../shared/webhooks/model.js';
 import { Nullable, oneOf, PageSchema, Strict, Timestamp, Uuid } from '../../http/schema.js';
+import type { ShownHook } from './store.js';
 
 const FIELDS = {
   id: Uuid,
@@ -26,7 +28,7 @@ const FIELDS = {
 };
 
 const HookSchema = Strict(FIELDS, 'Hook');
-export type HookView = Static<typeof HookSchema>;
+type HookView = Static<typeof HookSchema>;
 
 export const HookResponse = Strict({ hook: HookSchema });
 export const HookListResponse = Strict({ hooks: Type.Array(HookSchema), page: PageSchema });
@@ -58,3 +60,26 @@ export const CreateHookBody = Strict({
 export const UpdateHookBody = Strict({ token: token('^(?:[!-~]{8,})?$'), apiUrl: Type.Optional(ApiUrl) });
 /** No other response contains the secret. */
 export const CreatedHookResponse = Strict({ hook: Strict({ ...FIELDS, secret: Type.String() }) });
+
+/** Presents a hook without secret and token. The `url` of a deploy hook lacks the key that a call needs. */
+export function presentHook(row: ShownHook, { publicUrl }: Pick<Config, 'publicUrl'>): HookView {
+  return {
+    id: row.id,
+    url: publicUrl + hookPath(row.id),
+    provider: row.provider,
+    stack: row.stack_by !== null,
+    createdAt: row.created_at.toISOString(),
+    lastDeliveryAt: row.delivered_at?.toISOString() ?? null,
+    lastOutcome: row.outcome,
+    hasToken: row.api_url !== null,
+    reports:
+      row.api_url === null
+        ? null
+        : {
+            apiUrl: row.api_url,
+            project: row.project ?? '',
+            lastSentAt: row.sent_at?.toISOString() ?? null,
+            lastError: row.report_error ?? '',
+          },
+  };
+}

@@ -21,10 +21,7 @@ interface HookRow {
   outcome: string;
 }
 
-/**
- * A hook, joined with the git host to which it reports deployment statuses. The git host's fields are null if the hook
- * reports nothing.
- */
+/** A hook with the git host that gets its reports; null in these fields if it reports nothing. */
 export type ShownHook = HookRow & {
   api_url: string | null;
   project: string | null;
@@ -32,9 +29,7 @@ export type ShownHook = HookRow & {
   report_error: string | null;
 };
 
-/**
- * SQL: the error of the last failed report to the git host `t`. A later successful report of the same kind hides it.
- */
+/** SQL: the last failed report to the git host `t`, unless a later one of its kind was sent. */
 const REPORT_ERROR = `(select r.error from (
     select distinct on (kind) error, updated_at from forge_reports where hook_id = t.id and (error <> '' or sent is not null)
      order by kind, updated_at desc) r where r.error <> '' order by r.updated_at desc limit 1)`;

@@ -119,10 +119,7 @@ export async function acceptInvitation(
   return user;
 }
 
-/**
- * Accepts or declines an invitation of the signed-in user. Throws not_found if it is no longer valid;
- * capacity_exceeded.
- */
+/** Accepts or declines an invitation. Throws not_found if it is no longer valid; capacity_exceeded. */
 export async function answerInvitation(
   trx: Transaction,
   { user, invitationId, accept }: { user: { id: string; email: string }; invitationId: string; accept: boolean },

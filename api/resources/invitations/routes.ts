@@ -1,23 +1,19 @@
 import { AppError, errorMessage } from '../../../shared/core/error-registry.js';
 import { endInvitation, findInvitation, listInvitations } from '../../../shared/identity/invitation-store.js';
 import { findWorkspace } from '../../../shared/workspaces/store.js';
-import { found } from '../../http/assertions.js';
+import { deleted, found } from '../../http/assertions.js';
 import { defineRoute } from '../../http/route.js';
 import { DeletedResponse } from '../../http/schema.js';
 import { INVITATION_PATH } from '../../pages/console-router.js';
-import { CreateMemberBody } from '../members/schema.js';
+import { CreateMemberBody } from '../members/routes.js';
 import { invite, mailInvitation } from './commands.js';
-import { presentInvitation } from './present.js';
-import { InvitationListResponse, InvitationResponse } from './schema.js';
+import { InvitationListResponse, InvitationResponse, presentInvitation } from './schema.js';
 
 const COLLECTION = '/workspaces/:workspaceId/invitations';
 
 /** Invitations by e-mail to people without an account. They accept them with `POST /api/session/invitation`. */
 export const invitationRoutes = [
-  defineRoute({
-    method: 'GET',
-    path: COLLECTION,
-    operation: 'invitation.list',
+  defineRoute('GET', COLLECTION, 'invitation.list', {
     summary: 'List invitations',
     description: 'The invitations that can still be accepted, oldest first.',
     response: InvitationListResponse,
@@ -25,10 +21,7 @@ export const invitationRoutes = [
       invitations: (await listInvitations(db, params.workspaceId)).map(presentInvitation),
     }),
   }),
-  defineRoute({
-    method: 'POST',
-    path: COLLECTION,
-    operation: 'invitation.create',
+  defineRoute('POST', COLLECTION, 'invitation.create', {
     summary: 'Invite a person',
     description: 'Invites a person without an account by e-mail. An earlier invitation of the address ends.',
     errors: ['conflict', 'capacity_exceeded'],
@@ -57,16 +50,10 @@ export const invitationRoutes = [
       return { invitation: presentInvitation(invitation), sent };
     },
   }),
-  defineRoute({
-    method: 'DELETE',
-    path: `${COLLECTION}/:invitationId`,
-    operation: 'invitation.delete',
+  defineRoute('DELETE', `${COLLECTION}/:invitationId`, 'invitation.delete', {
     summary: 'Withdraw an invitation',
     description: 'Withdraws an invitation, whose link then becomes invalid.',
     response: DeletedResponse,
-    handler: async ({ trx, params }) => {
-      if (!(await endInvitation(trx, params.workspaceId, params.invitationId))) throw new AppError('not_found');
-      return { deleted: true } as const;
-    },
+    handler: async ({ trx, params }) => deleted(await endInvitation(trx, params.workspaceId, params.invitationId)),
   }),
 ];

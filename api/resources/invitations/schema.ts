@@ -1,5 +1,7 @@
-import { type Static, Type } from 'typebox';
+import { Type } from 'typebox';
+import type { InvitationRow } from '../../../shared/identity/invitation-store.js';
 import { ROLES } from '../../../shared/identity/policy.js';
+import { present } from '../../http/present.js';
 import { oneOf, Strict, Timestamp, Uuid } from '../../http/schema.js';
 
 const InvitationSchema = Strict(
@@ -14,7 +16,7 @@ const InvitationSchema = Strict(
   },
   'Invitation',
 );
-export type InvitationPresentation = Static<typeof InvitationSchema>;
+export const presentInvitation = (row: InvitationRow) => present(InvitationSchema, row);
 
 export const InvitationListResponse = Strict({ invitations: Type.Array(InvitationSchema) });
 /** `sent` is false if the mail server refused the e-mail. Repeating the request sends it again. */

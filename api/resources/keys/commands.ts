@@ -8,10 +8,7 @@ import { lockWorkspace } from '../../../shared/workspaces/store.js';
 
 const MAX_KEYS = 50;
 
-/**
- * Creates an API key for the calling member. Throws invalid_request, capacity_exceeded; not_found if the membership has
- * just ended.
- */
+/** Creates a key for the caller. Throws invalid_request, capacity_exceeded; not_found without membership. */
 export async function createOwnKey(
   trx: Transaction,
   input: { workspaceId: string; userId: string; name: string; scope: KeyScope; expiresAt: Date | null },

@@ -13,10 +13,7 @@ const MAX_LINES = 500;
 const LOOKBACK_HOURS = 24;
 
 export const logRoutes = [
-  defineRoute({
-    method: 'GET',
-    path: '/workspaces/:workspaceId/services/:serviceId/logs',
-    operation: 'log.read',
+  defineRoute('GET', '/workspaces/:workspaceId/services/:serviceId/logs', 'log.read', {
     summary: 'Read logs',
     description:
       'Lines by ascending id: with after, the lines that follow it; with before, the lines that precede it; otherwise the newest. To follow a log, send the cursor of the last answer as after.',

@@ -1,30 +1,48 @@
+import { Type } from 'typebox';
+import { ROLES } from '../../../shared/identity/policy.js';
+import { present } from '../../http/present.js';
 import { defineRoute } from '../../http/route.js';
-import { DeletedResponse } from '../../http/schema.js';
+import { DeletedResponse, oneOf, Strict, Timestamp, Uuid } from '../../http/schema.js';
 import { inviteUser } from '../invitations/commands.js';
-import { presentInvitation } from '../invitations/present.js';
-import { MemberInvitationResponse } from '../invitations/schema.js';
-import { changeMember, endMembership } from './commands.js';
-import { presentMember } from './present.js';
-import { CreateMemberBody, MemberListResponse, MemberResponse, UpdateMemberBody } from './schema.js';
-import { listMembers } from './store.js';
+import { MemberInvitationResponse, presentInvitation } from '../invitations/schema.js';
+import { changeMember, endMembership, listMembers, type MemberView } from './commands.js';
+
+const MemberSchema = Strict(
+  {
+    id: Uuid,
+    email: Type.String(),
+    role: oneOf('Role', ROLES),
+    emailVerified: Type.Boolean(),
+    mfaEnabled: Type.Boolean(),
+    createdAt: Timestamp,
+  },
+  'Member',
+);
+
+function presentMember(row: MemberView) {
+  return present(MemberSchema, row, { id: row.user_id, mfaEnabled: row.second_factor });
+}
+
+const MemberResponse = Strict({ member: MemberSchema });
+const MemberListResponse = Strict({ members: Type.Array(MemberSchema) });
+
+export const CreateMemberBody = Strict({
+  email: Type.String({ format: 'email', maxLength: 254 }),
+  role: oneOf('Role', ROLES),
+});
+const UpdateMemberBody = Strict({ role: oneOf('Role', ROLES) });
 
 const COLLECTION = '/workspaces/:workspaceId/members';
 const ONE = '/workspaces/:workspaceId/members/:memberId';
 
 export const memberRoutes = [
-  defineRoute({
-    method: 'GET',
-    path: COLLECTION,
-    operation: 'member.list',
+  defineRoute('GET', COLLECTION, 'member.list', {
     summary: 'List members',
     description: 'The members of the workspace, in the order in which they joined.',
     response: MemberListResponse,
     handler: async ({ db, params }) => ({ members: (await listMembers(db, params.workspaceId)).map(presentMember) }),
   }),
-  defineRoute({
-    method: 'POST',
-    path: COLLECTION,
-    operation: 'member.create',
+  defineRoute('POST', COLLECTION, 'member.create', {
     summary: 'Invite a user',
     description: 'Invites a user of the installation, who accepts in a session of their own.',
     errors: ['conflict', 'capacity_exceeded'],
@@ -36,10 +54,7 @@ export const memberRoutes = [
       return { invitation: presentInvitation(invitation) };
     },
   }),
-  defineRoute({
-    method: 'PATCH',
-    path: ONE,
-    operation: 'member.update',
+  defineRoute('PATCH', ONE, 'member.update', {
     summary: 'Change a role',
     description:
       'Changes the role of a member. The last owner stays an owner, and only an owner can make another member an owner.',
@@ -52,10 +67,7 @@ export const memberRoutes = [
       return { member: presentMember(member) };
     },
   }),
-  defineRoute({
-    method: 'DELETE',
-    path: ONE,
-    operation: 'member.delete',
+  defineRoute('DELETE', ONE, 'member.delete', {
     summary: 'Remove a member',
     description: "Ends the membership, and revokes the member's API keys for the workspace.",
     errors: ['conflict'],

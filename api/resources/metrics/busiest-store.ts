@@ -11,10 +11,7 @@ export interface MinuteFigures extends Omit<MetricRow, 'at' | 'latency'> {
 const BEGIN = `date_bin('${FINEST.step} seconds', now(), 'epoch')`;
 const MINUTE = `m.step = ${FINEST.step} and m.at >= ${BEGIN} - interval '1 minute' and m.at < ${BEGIN}`;
 
-/**
- * Returns the metrics of the last full minute for the `most` services with the most requests. If there are other
- * services, the last row is their sum.
- */
+/** Returns the last full minute of the `most` busiest services. The last row is the sum of the others. */
 export async function busiestServices(db: Db, most: number): Promise<MinuteFigures[]> {
   const rows = await rowsOf<MinuteFigures & { steps: (number[] | null)[] | null }>(
     db,

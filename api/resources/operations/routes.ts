@@ -4,17 +4,13 @@ import { pageRequest, presentPage } from '../../http/pagination.js';
 import { defineRoute } from '../../http/route.js';
 import { PageQuery } from '../../http/schema.js';
 import { readService } from '../services/find-service.js';
-import { presentOperation } from './present.js';
-import { OperationListResponse, OperationResponse } from './schema.js';
+import { OperationListResponse, OperationResponse, presentOperation } from './schema.js';
 
 const COLLECTION = '/workspaces/:workspaceId/services/:serviceId/operations';
 
 /** The operations of a deleted service can still be read, because its deletion is one of them. */
 export const operationRoutes = [
-  defineRoute({
-    method: 'GET',
-    path: COLLECTION,
-    operation: 'operation.list',
+  defineRoute('GET', COLLECTION, 'operation.list', {
     summary: 'List operations',
     description: 'The operations of a service, newest first. They can still be read after the service was deleted.',
     query: PageQuery,
@@ -25,10 +21,7 @@ export const operationRoutes = [
       return { operations: page.items.map(presentOperation), page: presentPage(request, page) };
     },
   }),
-  defineRoute({
-    method: 'GET',
-    path: `${COLLECTION}/:operationId`,
-    operation: 'operation.read',
+  defineRoute('GET', `${COLLECTION}/:operationId`, 'operation.read', {
     summary: 'Read an operation',
     description: 'An operation has ended if its status is succeeded or failed.',
     response: OperationResponse,

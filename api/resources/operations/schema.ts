@@ -1,5 +1,7 @@
 import { type Static, Type } from 'typebox';
+import type { OperationRow } from '../../../shared/operations/model.js';
 import { OPERATION_KINDS, OPERATION_STATUSES } from '../../../shared/operations/model.js';
+import { present } from '../../http/present.js';
 import { oneOf, PageSchema, Strict, Timestamp, Uuid } from '../../http/schema.js';
 
 export const OperationSchema = Strict(
@@ -13,6 +15,7 @@ export const OperationSchema = Strict(
   'Operation',
 );
 export type OperationView = Static<typeof OperationSchema>;
+export const presentOperation = (row: OperationRow) => present(OperationSchema, row);
 
 export const OperationResponse = Strict({ operation: OperationSchema });
 export const OperationListResponse = Strict({ operations: Type.Array(OperationSchema), page: PageSchema });

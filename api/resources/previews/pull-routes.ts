@@ -4,31 +4,26 @@ import { findPreview } from '../../../shared/previews/store.js';
 import { approvePull, declinePull } from '../../../shared/pulls/commands.js';
 import { found } from '../../http/assertions.js';
 import { pageRequest, presentPage } from '../../http/pagination.js';
+import { present } from '../../http/present.js';
 import { defineRoute } from '../../http/route.js';
 import { PageQuery } from '../../http/schema.js';
 import { QUEUE_ERRORS } from '../deployments/queue-errors.js';
 import { lockService, readService } from '../services/find-service.js';
-import { presentPreview } from './present.js';
 import {
   ApprovedPullRequestResponse,
   ApprovePullRequestBody,
   PullRequestListResponse,
-  type PullRequestPresentation,
   PullRequestResponse,
+  PullRequestSchema,
 } from './pull-schema.js';
+import { presentPreview } from './schema.js';
 
 const COLLECTION = '/workspaces/:workspaceId/services/:serviceId/pull-requests';
 const ONE = `${COLLECTION}/:pullRequestId` as const;
 
-/**
- * Pull requests that git hosts have reported. A fork's commit is deployed only after a member with write access
- * approved it.
- */
+/** Pull requests from git hosts. A commit of a fork is deployed only after a member approved it. */
 export const pullRoutes = [
-  defineRoute({
-    method: 'GET',
-    path: COLLECTION,
-    operation: 'pull-request.list',
+  defineRoute('GET', COLLECTION, 'pull-request.list', {
     summary: 'List pull requests',
     description: "The pull requests of the service's repository that the git host has reported, newest first.",
     query: PageQuery,
@@ -39,10 +34,7 @@ export const pullRoutes = [
       return { pullRequests: page.items.map(presentPull), page: presentPage(request, page) };
     },
   }),
-  defineRoute({
-    method: 'POST',
-    path: `${ONE}/approve`,
-    operation: 'pull-request.approve',
+  defineRoute('POST', `${ONE}/approve`, 'pull-request.approve', {
     summary: 'Approve a pull request',
     description: 'Approves one commit of a fork and queues its deployment to a preview without variables.',
     errors: QUEUE_ERRORS,
@@ -66,10 +58,7 @@ export const pullRoutes = [
       return { pullRequest: presentPull(pull), preview: presentPreview(preview, base, deps.config) };
     },
   }),
-  defineRoute({
-    method: 'POST',
-    path: `${ONE}/decline`,
-    operation: 'pull-request.decline',
+  defineRoute('POST', `${ONE}/decline`, 'pull-request.decline', {
     summary: 'Decline a pull request',
     description: 'Declines the newest commit of a fork, and ends the preview of an earlier one.',
     errors: ['conflict'],
@@ -83,20 +72,10 @@ export const pullRoutes = [
   }),
 ];
 
-function presentPull(row: PullView): PullRequestPresentation {
-  return {
-    id: row.id,
-    number: row.number,
-    title: row.title,
-    author: row.author,
-    branch: row.branch,
+function presentPull(row: PullView) {
+  return present(PullRequestSchema, row, {
     targetBranch: row.target,
-    fork: row.fork,
     commitSha: row.head_sha,
     status: pullStatus(pullFacts(row)),
-    decidedBy: row.decided_by,
-    previewId: row.preview_id,
-    createdAt: row.created_at.toISOString(),
-    updatedAt: row.updated_at.toISOString(),
-  };
+  });
 }

@@ -1,10 +1,10 @@
-import { type Static, Type } from 'typebox';
+import { Type } from 'typebox';
 import { PULL_STATUSES } from '../../../shared/previews/pull-model.js';
 import { CommitSha } from '../../../shared/services/service-source.js';
 import { Nullable, oneOf, PageSchema, Strict, Timestamp, Uuid } from '../../http/schema.js';
 import { PreviewSchema } from './schema.js';
 
-const PullRequestSchema = Strict(
+export const PullRequestSchema = Strict(
   {
     id: Uuid,
     number: Type.Integer(),
@@ -24,7 +24,6 @@ const PullRequestSchema = Strict(
   },
   'PullRequest',
 );
-export type PullRequestPresentation = Static<typeof PullRequestSchema>;
 
 export const PullRequestResponse = Strict({ pullRequest: PullRequestSchema });
 export const PullRequestListResponse = Strict({ pullRequests: Type.Array(PullRequestSchema), page: PageSchema });

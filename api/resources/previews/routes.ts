@@ -7,20 +7,16 @@ import { pageRequest, presentPage } from '../../http/pagination.js';
 import { defineRoute } from '../../http/route.js';
 import { PageQuery } from '../../http/schema.js';
 import { QUEUE_ERRORS } from '../deployments/queue-errors.js';
-import { presentOperation } from '../operations/present.js';
+import { presentOperation } from '../operations/schema.js';
 import { lockService, readService } from '../services/find-service.js';
 import { DeleteServiceResponse } from '../services/schema.js';
-import { presentPreview } from './present.js';
-import { CreatePreviewBody, PreviewListResponse, PreviewResponse } from './schema.js';
+import { CreatePreviewBody, PreviewListResponse, PreviewResponse, presentPreview } from './schema.js';
 
 const COLLECTION = '/workspaces/:workspaceId/services/:serviceId/previews';
 const ONE = '/workspaces/:workspaceId/services/:serviceId/previews/:previewId';
 
 export const previewRoutes = [
-  defineRoute({
-    method: 'GET',
-    path: COLLECTION,
-    operation: 'preview.list',
+  defineRoute('GET', COLLECTION, 'preview.list', {
     summary: 'List previews',
     description: "The service's previews, newest first.",
     query: PageQuery,
@@ -32,10 +28,7 @@ export const previewRoutes = [
       return { previews, page: presentPage(request, page) };
     },
   }),
-  defineRoute({
-    method: 'POST',
-    path: COLLECTION,
-    operation: 'preview.create',
+  defineRoute('POST', COLLECTION, 'preview.create', {
     summary: 'Create a preview',
     description: 'Creates a service for another branch, and queues its first deployment.',
     errors: QUEUE_ERRORS,
@@ -58,10 +51,7 @@ export const previewRoutes = [
       return { preview: presentPreview(found(await findPreview(trx, base.id, service_id)), base, deps.config) };
     },
   }),
-  defineRoute({
-    method: 'GET',
-    path: ONE,
-    operation: 'preview.read',
+  defineRoute('GET', ONE, 'preview.read', {
     summary: 'Read a preview',
     description: 'URL, status and expiry of the preview.',
     response: PreviewResponse,
@@ -71,10 +61,7 @@ export const previewRoutes = [
       return { preview: presentPreview(found(await findPreview(db, base.id, params.previewId)), base, deps.config) };
     },
   }),
-  defineRoute({
-    method: 'DELETE',
-    path: ONE,
-    operation: 'preview.delete',
+  defineRoute('DELETE', ONE, 'preview.delete', {
     summary: 'Delete a preview',
     description: 'Deletes the preview at once if it never ran. Otherwise its deletion is queued.',
     errors: ['conflict'],

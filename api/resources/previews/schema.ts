@@ -1,7 +1,12 @@
 import { type Static, Type } from 'typebox';
+import type { Config } from '../../../shared/core/config.js';
+import { expiryOf } from '../../../shared/previews/model.js';
+import type { PreviewView } from '../../../shared/previews/store.js';
 import { PartialServiceConfigurationSchema } from '../../../shared/services/configuration.js';
 import { SERVICE_STATUSES } from '../../../shared/services/model.js';
+import type { ServiceView } from '../../../shared/services/store.js';
 import { described, Nullable, oneOf, PageSchema, Strict, Timestamp, Uuid } from '../../http/schema.js';
+import { presentService } from '../services/present.js';
 
 export const PreviewSchema = Strict(
   {
@@ -34,3 +39,11 @@ export const PreviewListResponse = Strict({ previews: Type.Array(PreviewSchema),
 
 const { branch } = PartialServiceConfigurationSchema.properties;
 export const CreatePreviewBody = Strict({ branch: Type.Required(Type.Object({ branch })).properties.branch });
+
+/** Presents a preview of the service `base`. Its expiry is computed from the current `previewExpiryHours`. */
+export function presentPreview(row: PreviewView, base: ServiceView, config: Config): PreviewPresentation {
+  const { id, url, status, createdAt } = presentService(row, config);
+  const expiresAt = expiryOf(row.preview_changed_at, base.configuration).toISOString();
+  const { preview_branch: branch, preview_pull_number: pullRequest, preview_databases: databases } = row;
+  return { id, branch, pullRequest, serviceId: id, url, status, databases, expiresAt, createdAt };
+}

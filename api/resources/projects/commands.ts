@@ -1,28 +1,29 @@
+import { v7 as uuidv7 } from 'uuid';
 import type { Transaction } from '../../../shared/core/database/database-client.js';
 import { AppError } from '../../../shared/core/error-registry.js';
 import { assertRoomFor } from '../../../shared/workspaces/workspace-limits.js';
 import { insertEnvironment, lockEnvironments } from '../environments/store.js';
-import { FIRST_ENVIRONMENT } from './model.js';
 import { prepareRemoval } from './place-contents.js';
-import {
-  deleteProjectRow,
-  insertProject,
-  lockProject,
-  type NewProject,
-  type ProjectChanges,
-  updateProjectRow,
-} from './store.js';
+import { lockProject, type ProjectRow } from './store.js';
+
+/** Name of the environment with which a project is created (specification, Projects). */
+const FIRST_ENVIRONMENT = 'Production';
+
+type ProjectFields = Pick<ProjectRow, 'name' | 'description' | 'color'>;
 
 /** Creates a project with an environment (specification, Projects). Returns its id. Throws capacity_exceeded. */
-export async function createProject(trx: Transaction, input: NewProject): Promise<string> {
-  await assertRoomFor(trx, 'projects', input.workspaceId);
-  const projectId = await insertProject(trx, { ...input, name: input.name.trim() });
-  const { workspaceId } = input;
-  await insertEnvironment(trx, { workspaceId, projectId, name: FIRST_ENVIRONMENT, protected: false });
-  return projectId;
+export async function createProject(
+  trx: Transaction,
+  { workspaceId, name, ...fields }: ProjectFields & { workspaceId: string },
+): Promise<string> {
+  await assertRoomFor(trx, 'projects', workspaceId);
+  const id = uuidv7();
+  await trx<ProjectRow>('projects').insert({ id, workspace_id: workspaceId, name: name.trim(), ...fields });
+  await insertEnvironment(trx, { workspaceId, projectId: id, name: FIRST_ENVIRONMENT, protected: false });
+  return id;
 }
 
-export interface ProjectInput {
+interface ProjectInput {
   workspaceId: string;
   projectId: string;
 }
@@ -30,10 +31,12 @@ export interface ProjectInput {
 /** Changes fields of a project. Throws not_found. */
 export async function updateProject(
   trx: Transaction,
-  { workspaceId, projectId, changes }: ProjectInput & { changes: ProjectChanges },
+  { workspaceId, projectId, changes }: ProjectInput & { changes: Partial<ProjectFields> },
 ): Promise<void> {
-  const name = changes.name?.trim();
-  if (!(await updateProjectRow(trx, workspaceId, projectId, { ...changes, name }))) throw new AppError('not_found');
+  const updated = await trx<ProjectRow>('projects')
+    .where({ id: projectId, workspace_id: workspaceId })
+    .update({ ...changes, name: changes.name?.trim(), updated_at: trx.fn.now() });
+  if (updated === 0) throw new AppError('not_found');
 }
 
 /** Deletes an empty project and its environments. Throws not_found; conflict that names its services and groups. */
@@ -42,5 +45,5 @@ export async function deleteProject(trx: Transaction, { workspaceId, projectId }
   const project = await lockProject(trx, workspaceId, projectId);
   if (!project) throw new AppError('not_found');
   await prepareRemoval(trx, `The project "${project.name}"`, { projectId });
-  await deleteProjectRow(trx, projectId);
+  await trx<ProjectRow>('projects').where({ id: projectId }).delete();
 }

@@ -9,9 +9,7 @@ interface Contents {
   groups: string[];
 }
 
-/**
- * Returns what a project or environment contains: undeleted services, also archived ones, and groups restricted to it.
- */
+/** Returns undeleted services, also archived ones, and the groups restricted to the place. */
 async function contentsOf(db: Db, place: Place): Promise<Contents> {
   const environments =
     'projectId' in place ? 'in (select id from environments where project_id = :id)' : '= cast(:id as uuid)';
@@ -42,10 +40,7 @@ function idOf(place: Place): string {
   return 'projectId' in place ? place.projectId : place.environmentId;
 }
 
-/**
- * Prepares the deletion of a locked project or environment. Throws conflict with the names of services and groups that
- * are still in it.
- */
+/** Prepares the deletion of a locked place. Throws conflict that names the services and groups in it. */
 export async function prepareRemoval(trx: Transaction, title: string, place: Place): Promise<void> {
   const left = describe(await contentsOf(trx, place));
   if (left) throw new AppError('conflict', `${title} is not empty: move or delete ${left} first`);

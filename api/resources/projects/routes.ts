@@ -3,18 +3,20 @@ import { asksForPage, pageRequestOrComplete, presentPage } from '../../http/pagi
 import { defineRoute } from '../../http/route.js';
 import { ConfirmBody, DeletedResponse, PageQuery } from '../../http/schema.js';
 import { createProject, deleteProject, updateProject } from './commands.js';
-import { presentProject } from './present.js';
-import { CreateProjectBody, ProjectListResponse, ProjectResponse, UpdateProjectBody } from './schema.js';
+import {
+  CreateProjectBody,
+  ProjectListResponse,
+  ProjectResponse,
+  presentProject,
+  UpdateProjectBody,
+} from './schema.js';
 import { findProjectView, listProjectViews } from './store.js';
 
 const COLLECTION = '/workspaces/:workspaceId/projects';
 const ONE = '/workspaces/:workspaceId/projects/:projectId';
 
 export const projectRoutes = [
-  defineRoute({
-    method: 'GET',
-    path: COLLECTION,
-    operation: 'project.list',
+  defineRoute('GET', COLLECTION, 'project.list', {
     summary: 'List projects',
     description:
       'Newest first, each with its environments. Without limit and cursor the list is complete and has no page.',
@@ -26,10 +28,7 @@ export const projectRoutes = [
       return asksForPage(request.query) ? { projects, page: presentPage(request, page) } : { projects };
     },
   }),
-  defineRoute({
-    method: 'POST',
-    path: COLLECTION,
-    operation: 'project.create',
+  defineRoute('POST', COLLECTION, 'project.create', {
     summary: 'Create a project',
     description: 'Creates a project with one environment, Production.',
     errors: ['capacity_exceeded'],
@@ -41,10 +40,7 @@ export const projectRoutes = [
       return { project: presentProject(found(await findProjectView(trx, workspaceId, id))) };
     },
   }),
-  defineRoute({
-    method: 'GET',
-    path: ONE,
-    operation: 'project.read',
+  defineRoute('GET', ONE, 'project.read', {
     summary: 'Read a project',
     description: 'The project with its environments.',
     response: ProjectResponse,
@@ -52,10 +48,7 @@ export const projectRoutes = [
       project: presentProject(found(await findProjectView(db, params.workspaceId, params.projectId))),
     }),
   }),
-  defineRoute({
-    method: 'PATCH',
-    path: ONE,
-    operation: 'project.update',
+  defineRoute('PATCH', ONE, 'project.update', {
     summary: 'Update a project',
     description: 'Changes the fields that are given; the others stay.',
     body: UpdateProjectBody,
@@ -66,10 +59,7 @@ export const projectRoutes = [
       return { project: presentProject(found(await findProjectView(trx, params.workspaceId, params.projectId))) };
     },
   }),
-  defineRoute({
-    method: 'DELETE',
-    path: ONE,
-    operation: 'project.delete',
+  defineRoute('DELETE', ONE, 'project.delete', {
     summary: 'Delete a project',
     description:
       'Deletes an empty project with its environments: move or delete its services and environment groups first.',

@@ -1,8 +1,10 @@
 import { type Static, Type } from 'typebox';
 import { plainText } from '../../../shared/core/plain-text.js';
+import { present } from '../../http/present.js';
 import { Name, oneOf, PageSchema, Strict, Timestamp, Uuid } from '../../http/schema.js';
-import { EnvironmentSchema } from '../environments/schema.js';
-import { PROJECT_COLORS } from './model.js';
+import { EnvironmentSchema, presentEnvironment } from '../environments/schema.js';
+import type { ProjectView } from './store.js';
+import { PROJECT_COLORS } from './store.js';
 
 const ProjectSchema = Strict(
   {
@@ -17,6 +19,10 @@ const ProjectSchema = Strict(
   'Project',
 );
 export type ProjectPresentation = Static<typeof ProjectSchema>;
+
+export function presentProject(row: ProjectView) {
+  return present(ProjectSchema, row, { environments: row.environments.map(presentEnvironment) });
+}
 
 export const ProjectResponse = Strict({ project: ProjectSchema });
 export const ProjectListResponse = Strict({ projects: Type.Array(ProjectSchema), page: Type.Optional(PageSchema) });

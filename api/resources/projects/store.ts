@@ -1,8 +1,20 @@
-import { v7 as uuidv7 } from 'uuid';
 import type { Db, Transaction } from '../../../shared/core/database/database-client.js';
 import { fetchPage, type Page, type PageRequest } from '../../../shared/core/database/page.js';
 import type { EnvironmentRow } from '../../../shared/environments/store.js';
-import type { ProjectColor, ProjectRow } from './model.js';
+
+export const PROJECT_COLORS = ['violet', 'blue', 'cyan', 'green', 'yellow', 'orange', 'red', 'pink', 'gray'] as const;
+type ProjectColor = (typeof PROJECT_COLORS)[number];
+
+/** A row as pg returns it. The migrations document the columns. */
+export interface ProjectRow {
+  id: string;
+  workspace_id: string;
+  name: string;
+  description: string;
+  color: ProjectColor;
+  created_at: Date;
+  updated_at: Date;
+}
 
 /** A project with its environments, oldest first. */
 export type ProjectView = ProjectRow & { environments: EnvironmentRow[] };
@@ -48,40 +60,4 @@ async function withEnvironments(db: Db, projects: ProjectRow[]): Promise<Project
   const views = new Map(projects.map((project) => [project.id, { ...project, environments: [] as EnvironmentRow[] }]));
   for (const environment of environments) views.get(environment.project_id)?.environments.push(environment);
   return [...views.values()];
-}
-
-export interface NewProject {
-  workspaceId: string;
-  name: string;
-  color: ProjectColor;
-  description: string;
-}
-
-export async function insertProject(
-  trx: Transaction,
-  { workspaceId, name, color, description }: NewProject,
-): Promise<string> {
-  const id = uuidv7();
-  await trx<ProjectRow>('projects').insert({ id, workspace_id: workspaceId, name, color, description });
-  return id;
-}
-
-export type ProjectChanges = Partial<Pick<ProjectRow, 'name' | 'description' | 'color'>>;
-
-/** Changes a project. Returns false if the workspace has no such project. */
-export async function updateProjectRow(
-  trx: Transaction,
-  workspaceId: string,
-  id: string,
-  changes: ProjectChanges,
-): Promise<boolean> {
-  const updated = await trx<ProjectRow>('projects')
-    .where({ id, workspace_id: workspaceId })
-    .update({ ...changes, updated_at: trx.fn.now() });
-  return updated > 0;
-}
-
-/** Deletes a project and its environments. */
-export async function deleteProjectRow(trx: Transaction, id: string): Promise<void> {
-  await trx<ProjectRow>('projects').where({ id }).delete();
 }

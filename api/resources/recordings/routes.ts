@@ -1,5 +1,6 @@
 import { promisify } from 'node:util';
 import { gunzip } from 'node:zlib';
+import { Type } from 'typebox';
 import {
   findRecordedShell,
   listRecordedShells,
@@ -8,19 +9,41 @@ import {
 } from '../../../shared/remote/recording-store.js';
 import { found } from '../../http/assertions.js';
 import { pageRequest, presentPage } from '../../http/pagination.js';
+import { present } from '../../http/present.js';
 import { defineRoute } from '../../http/route.js';
-import { PageQuery } from '../../http/schema.js';
+import { Nullable, PageQuery, PageSchema, Strict, Timestamp, Uuid } from '../../http/schema.js';
 import { readService } from '../services/find-service.js';
-import { RecordingListResponse, RecordingResponse, type RecordingView } from './schema.js';
+
+const RecordingSchema = Strict(
+  {
+    /** The id of the shell, which is the target of its audit entries. */
+    id: Uuid,
+    /** E-mail address, at that time, of the user who opened the shell. */
+    actor: Type.String(),
+    replica: Uuid,
+    /** The requested command; null for the login shell. */
+    command: Nullable(Type.Union([Type.String(), Type.Array(Type.String())])),
+    startedAt: Timestamp,
+    /** Null while the shell is open. */
+    endedAt: Nullable(Timestamp),
+    exitCode: Nullable(Type.Integer()),
+    expiresAt: Timestamp,
+  },
+  'Recording',
+);
+
+const RecordingListResponse = Strict({ recordings: Type.Array(RecordingSchema), page: PageSchema });
+const RecordingResponse = Strict({
+  recording: RecordingSchema,
+  /** The recording so far, as asciicast v2. Each line is a JSON value. */
+  asciicast: Type.String(),
+});
 
 const unpack = promisify(gunzip);
 
 /** Recordings of shells, if the workspace has enabled `recordShells`. */
 export const recordingRoutes = [
-  defineRoute({
-    method: 'GET',
-    path: '/workspaces/:workspaceId/services/:serviceId/recordings',
-    operation: 'recording.list',
+  defineRoute('GET', '/workspaces/:workspaceId/services/:serviceId/recordings', 'recording.list', {
     summary: 'List recordings of shells',
     description: 'The recorded shells of a service, newest first. Kept as long as the lines of its log.',
     query: PageQuery,
@@ -31,10 +54,7 @@ export const recordingRoutes = [
       return { recordings: page.items.map(presentRecording), page: presentPage(request, page) };
     },
   }),
-  defineRoute({
-    method: 'GET',
-    path: '/workspaces/:workspaceId/services/:serviceId/recordings/:recordingId',
-    operation: 'recording.read',
+  defineRoute('GET', '/workspaces/:workspaceId/services/:serviceId/recordings/:recordingId', 'recording.read', {
     summary: 'Read the recording of a shell',
     description:
       'What a shell printed, as asciicast v2, which asciinema plays. It is stored every few seconds, and ends after 4 MiB.',
@@ -49,16 +69,10 @@ export const recordingRoutes = [
   }),
 ];
 
-function presentRecording(row: RecordedShell): RecordingView {
-  const { id, actor, replica_id, command, opened_at, created_at, ended_at, exit_code, recorded_until } = row;
-  return {
-    id,
-    actor,
-    replica: replica_id,
-    command,
-    startedAt: (opened_at ?? created_at).toISOString(),
-    endedAt: ended_at?.toISOString() ?? null,
-    exitCode: exit_code,
-    expiresAt: (recorded_until ?? created_at).toISOString(),
-  };
+function presentRecording(row: RecordedShell) {
+  return present(RecordingSchema, row, {
+    replica: row.replica_id,
+    startedAt: (row.opened_at ?? row.created_at).toISOString(),
+    expiresAt: (row.recorded_until ?? row.created_at).toISOString(),
+  });
 }

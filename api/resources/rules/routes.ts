@@ -1,20 +1,23 @@
+import { Type } from 'typebox';
 import { AppError } from '../../../shared/core/error-registry.js';
 import { problemsOfRules } from '../../../shared/rules/check-rules.js';
 import { setRules } from '../../../shared/rules/commands.js';
-import { presentRule } from '../../../shared/rules/model.js';
+import { MAX_RULES, presentRule, RuleInput, RuleSchema } from '../../../shared/rules/model.js';
 import { listRules } from '../../../shared/rules/store.js';
 import { defineRoute } from '../../http/route.js';
+import { Strict } from '../../http/schema.js';
 import { lockService, readService } from '../services/find-service.js';
-import { RulesResponse, SetRulesBody } from './schema.js';
+
+const SetRulesBody = Strict({
+  rules: Type.Array(RuleInput, { maxItems: MAX_RULES, description: 'In order; they replace all rules of the service' }),
+});
+const RulesResponse = Strict({ rules: Type.Array(RuleSchema) });
 
 const PATH = '/workspaces/:workspaceId/services/:serviceId/rules';
 
 /** The rules that the edges apply to requests for a service. They take effect within a second, without a deployment. */
 export const ruleRoutes = [
-  defineRoute({
-    method: 'GET',
-    path: PATH,
-    operation: 'rule.list',
+  defineRoute('GET', PATH, 'rule.list', {
     summary: 'List rules of the edge',
     description: 'The rules of a service in their order. Passwords are never shown.',
     response: RulesResponse,
@@ -23,10 +26,7 @@ export const ruleRoutes = [
       return { rules: (await listRules(request.db, id)).map(presentRule) };
     },
   }),
-  defineRoute({
-    method: 'PUT',
-    path: PATH,
-    operation: 'rule.set',
+  defineRoute('PUT', PATH, 'rule.set', {
     summary: 'Set rules of the edge',
     description:
       'Replaces all rules of a web or static service. The edges follow within a second. A user without a password keeps the one that the service has for this name.',

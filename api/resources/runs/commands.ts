@@ -13,6 +13,7 @@ import { assertVariablesPermitted } from '../../../shared/variables/snapshots.js
 import { assertWithinBudget } from '../../../shared/workspaces/workspace-limits.js';
 import type { WriteRequest } from '../../http/route.js';
 import { lockLiveService } from '../services/lock-live-service.js';
+import { shellWords } from '../shell-words.js';
 import type { RunInput } from './schema.js';
 
 interface QueueRunInput {
@@ -71,10 +72,7 @@ export async function queueRun(
   return row;
 }
 
-/**
- * Throws conflict if the service has too many unfinished runs. Runs of commands that users entered and runs of a cron
- * service's own command are counted separately.
- */
+/** Throws conflict for too many unfinished runs: given commands and a cron's own are counted separately. */
 async function assertRoomForRun(trx: Transaction, { id, configuration }: ServiceRow, isGiven: boolean): Promise<void> {
   await lockSchedule(trx, id);
   const open = await countOpenRuns(trx, id, isGiven ? 'given' : 'own');
@@ -85,14 +83,10 @@ async function assertRoomForRun(trx: Transaction, { id, configuration }: Service
   throw new AppError('conflict', `${open} run(s) have not ended, as many as ${limit}; cancel one or wait for its end`);
 }
 
-const NEEDS_NO_QUOTES = /^[\w@%+=:,./-]+$/;
-
 /** Joins a program and its arguments into a command line for `sh -c`. Throws invalid_request if it is too long. */
 function commandLine(command: string | readonly string[]): string {
   if (typeof command === 'string') return command;
-  const line = command
-    .map((part) => (NEEDS_NO_QUOTES.test(part) ? part : `'${part.replaceAll("'", "'\\''")}'`))
-    .join(' ');
+  const line = shellWords(command);
   if (line.length <= MAX_COMMAND_LENGTH) return line;
   throw invalidRequest('/command', `is longer than ${MAX_COMMAND_LENGTH} characters`);
 }

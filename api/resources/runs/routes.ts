@@ -7,18 +7,14 @@ import { CancelResponse } from '../deployments/schema.js';
 import { lockService, readService } from '../services/find-service.js';
 import { LIVE_SERVICE_ERRORS } from '../services/lock-live-service.js';
 import { queueRun, requestRunCancel } from './commands.js';
-import { presentRun } from './present.js';
-import { RunBody, RunListResponse, RunResponse } from './schema.js';
+import { presentRun, RunBody, RunListResponse, RunResponse } from './schema.js';
 
 const COLLECTION = '/workspaces/:workspaceId/services/:serviceId/runs';
 const ONE = '/workspaces/:workspaceId/services/:serviceId/runs/:runId';
 
 /** The runs of a service: ticks of a cron schedule, commands entered by users, and pre-deploy commands. */
 export const runRoutes = [
-  defineRoute({
-    method: 'GET',
-    path: COLLECTION,
-    operation: 'run.list',
+  defineRoute('GET', COLLECTION, 'run.list', {
     summary: 'List runs',
     description: 'The runs of a service, newest first: ticks of its schedule, given commands, and pre-deploy commands.',
     query: PageQuery,
@@ -29,10 +25,7 @@ export const runRoutes = [
       return { runs: page.items.map(presentRun), page: presentPage(request, page) };
     },
   }),
-  defineRoute({
-    method: 'POST',
-    path: COLLECTION,
-    operation: 'run.create',
+  defineRoute('POST', COLLECTION, 'run.create', {
     summary: 'Start a run',
     description:
       'Queues a run with the live release. A given `command` is started once. Without it, a cron service runs its own command, with its retries; other kinds need it.',
@@ -50,10 +43,7 @@ export const runRoutes = [
       return { run: presentRun(run) };
     },
   }),
-  defineRoute({
-    method: 'GET',
-    path: ONE,
-    operation: 'run.read',
+  defineRoute('GET', ONE, 'run.read', {
     summary: 'Read a run',
     description: 'A run has ended if finishedAt is not null.',
     response: RunResponse,
@@ -62,10 +52,7 @@ export const runRoutes = [
       return { run: presentRun(found(await findRun(request.db, id, request.params.runId))) };
     },
   }),
-  defineRoute({
-    method: 'POST',
-    path: `${ONE}/cancel`,
-    operation: 'run.cancel',
+  defineRoute('POST', `${ONE}/cancel`, 'run.cancel', {
     summary: 'Cancel a run',
     description: 'Requests the cancellation: read the run until it has ended.',
     errors: ['conflict'],

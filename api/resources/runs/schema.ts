@@ -1,7 +1,9 @@
 import { type Static, Type } from 'typebox';
 import { plainText } from '../../../shared/core/plain-text.js';
+import type { RunRow } from '../../../shared/runs/model.js';
 import { MAX_COMMAND_LENGTH, RUN_STATUSES, RUN_TRIGGERS } from '../../../shared/runs/model.js';
 import { PLAN_IDS } from '../../../shared/services/plan-catalog.js';
+import { present } from '../../http/present.js';
 import { described, Nullable, oneOf, PageSchema, Strict, Timestamp, Uuid } from '../../http/schema.js';
 
 const RunSchema = Strict(
@@ -25,6 +27,7 @@ const RunSchema = Strict(
   'Run',
 );
 export type RunView = Static<typeof RunSchema>;
+export const presentRun = (row: RunRow) => present(RunSchema, row);
 
 const given = (minLength: number) => plainText(MAX_COMMAND_LENGTH, { minLength });
 

@@ -4,10 +4,7 @@ import type { ReadRequest, WriteRequest } from '../../http/route.js';
 
 type ServicePath = '/workspaces/:workspaceId/services/:serviceId';
 
-/**
- * Returns the service in the path. Throws not_found. For a request with an API key, `found` contains the service,
- * because it is read in the same statement as the key.
- */
+/** Returns the service in the path. Throws not_found. With an API key it is `found`, read with the key. */
 export async function readService(
   { db, params, found: known }: Pick<ReadRequest<ServicePath>, 'db' | 'params'> & Partial<Pick<ReadRequest, 'found'>>,
   { deleted = false }: { deleted?: boolean } = {},

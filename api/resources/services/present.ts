@@ -5,7 +5,8 @@ import { estimatedMonthly } from '../../../shared/services/plan-catalog.js';
 import { maskedRepository } from '../../../shared/services/service-source.js';
 import type { ServiceView } from '../../../shared/services/store.js';
 import { wantedReplicas } from '../../../shared/services/wanted-replicas.js';
-import type { ServicePresentation } from './schema.js';
+import { present } from '../../http/present.js';
+import { type ServicePresentation, ServiceSchema } from './schema.js';
 import { displayStatus, serviceStatus } from './service-status.js';
 
 /** Returns false if hosting is disabled and the service has no release (specification, Deployments). */
@@ -22,55 +23,39 @@ export function presentConfiguration(configuration: ServiceConfiguration): Servi
 }
 
 export function presentService(row: ServiceView, config: Config): ServicePresentation {
+  const { configuration } = row;
   const status = serviceStatus({
     lifecycleStatus: row.lifecycle_status,
     liveDeploymentId: row.live_deployment_id,
     latestDeploymentState: row.latest_deployment_state,
   });
-  const { configuration } = row;
-  return {
-    id: row.id,
-    name: row.name,
-    kind: row.kind,
-    archived: row.archived,
+  return present(ServiceSchema, row, {
     configuration: presentConfiguration(configuration),
-    projectId: row.project_id,
-    environmentId: row.environment_id,
-    environmentGroupIds: row.environment_group_ids,
     status,
     displayStatus: displayStatus(status),
-    lifecycleStatus: row.lifecycle_status,
-    healthStatus: row.health_status,
-    healthCheckedAt: row.health_checked_at?.toISOString() ?? null,
-    runtimeDetail: row.runtime_detail,
     url: urlOf(row, config),
     internalHost: row.slug,
-    ...(row.volume_host === null ? {} : { volumeHost: row.volume_host }),
-    ...presentSleep(row),
+    volumeHost: row.volume_host ?? undefined,
+    ...sleepOf(row),
     deploymentId: row.latest_deployment_id,
     deploymentUpdatedAt: row.latest_deployment_updated_at?.toISOString() ?? null,
-    liveDeploymentId: row.live_deployment_id,
     estimatedMonthly: estimatedMonthly(row.kind, configuration.plan, wantedReplicas(row)),
-    createdAt: row.created_at.toISOString(),
-    updatedAt: row.updated_at.toISOString(),
-    deletedAt: row.deleted_at?.toISOString() ?? null,
-    deletionRequestedAt: row.deletion_requested_at?.toISOString() ?? null,
-  };
+  });
 }
 
 /**
- * Presents a service's current sleep and its last completed one; omits each if there is none. `frozen` means that the
- * replicas of the sleeping service are frozen instead of stopped.
+ * Returns a service's current sleep and its last completed one; undefined for each that there is not. `frozen` means
+ * that the replicas of the sleeping service are frozen instead of stopped.
  */
-function presentSleep(row: ServiceView): Pick<ServicePresentation, 'asleepSince' | 'frozen' | 'lastSleep'> {
+function sleepOf(row: ServiceView) {
   const { asleep_since, last_asleep_since, woke_at, frozen } = row;
   const ended = wantedReplicas(row) === 0;
+  const lastSleep = last_asleep_since &&
+    woke_at && { from: last_asleep_since.toISOString(), until: woke_at.toISOString() };
   return {
-    ...(asleep_since !== null && (ended || frozen) ? { asleepSince: asleep_since.toISOString() } : {}),
-    ...(frozen && !ended ? { frozen } : {}),
-    ...(last_asleep_since === null || woke_at === null
-      ? {}
-      : { lastSleep: { from: last_asleep_since.toISOString(), until: woke_at.toISOString() } }),
+    asleepSince: ended || frozen ? asleep_since?.toISOString() : undefined,
+    frozen: (frozen && !ended) || undefined,
+    lastSleep: lastSleep ?? undefined,
   };
 }
 

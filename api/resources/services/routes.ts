@@ -6,10 +6,10 @@ import { assertNoPreview } from '../../../shared/pulls/preview-commands.js';
 import { listServiceViews, lockServiceRow } from '../../../shared/services/store.js';
 import { assertConfirmed, found } from '../../http/assertions.js';
 import { asksForPage, pageRequestOrComplete, presentPage } from '../../http/pagination.js';
-import { defineRoute } from '../../http/route.js';
+import { defineRoute, type WriteRequest } from '../../http/route.js';
 import { ConfirmBody, PageQuery } from '../../http/schema.js';
 import { QUEUE_ERRORS } from '../deployments/queue-errors.js';
-import { presentOperation } from '../operations/present.js';
+import { presentOperation } from '../operations/schema.js';
 import { lockService, readService } from './find-service.js';
 import { patchDirectly } from './patch-directly.js';
 import { presentService } from './present.js';
@@ -25,10 +25,7 @@ const COLLECTION = '/workspaces/:workspaceId/services';
 const ONE = '/workspaces/:workspaceId/services/:serviceId';
 
 export const serviceRoutes = [
-  defineRoute({
-    method: 'GET',
-    path: COLLECTION,
-    operation: 'service.list',
+  defineRoute('GET', COLLECTION, 'service.list', {
     summary: 'List services',
     description:
       'Newest first, archived services included and previews left out. Without limit and cursor the list is complete and has no page.',
@@ -40,10 +37,7 @@ export const serviceRoutes = [
       return asksForPage(request.query) ? { services, page: presentPage(request, page) } : { services };
     },
   }),
-  defineRoute({
-    method: 'POST',
-    path: COLLECTION,
-    operation: 'service.create',
+  defineRoute('POST', COLLECTION, 'service.create', {
     summary: 'Create a service',
     description:
       'Stores the configuration and the variables. If deploy is true, the first deployment is queued as well; if that is refused, nothing is stored.',
@@ -78,19 +72,13 @@ export const serviceRoutes = [
       return { service: presentService(service, deps.config) };
     },
   }),
-  defineRoute({
-    method: 'GET',
-    path: ONE,
-    operation: 'service.read',
+  defineRoute('GET', ONE, 'service.read', {
     summary: 'Read a service',
     description: 'Configuration and runtime state of the service.',
     response: ServiceResponse,
     handler: async (request) => ({ service: presentService(await readService(request), request.deps.config) }),
   }),
-  defineRoute({
-    method: 'PATCH',
-    path: ONE,
-    operation: 'service.update',
+  defineRoute('PATCH', ONE, 'service.update', {
     summary: 'Update a service',
     description:
       'Changes the given fields; nothing is deployed. kind cannot change: only its current value is accepted. Settings of the edge and the number of replicas of a running service take effect at once, all others with the next deployment.',
@@ -124,38 +112,21 @@ export const serviceRoutes = [
       return { service: presentService(updated, deps.config) };
     },
   }),
-  defineRoute({
-    method: 'POST',
-    path: `${ONE}/archive`,
-    operation: 'service.archive',
+  defineRoute('POST', `${ONE}/archive`, 'service.archive', {
     summary: 'Archive a service',
     description: 'Prevents deployments. Replicas that run are not stopped.',
     errors: ['conflict'],
     response: ServiceResponse,
-    handler: async (request) => {
-      const { id } = await lockService(request);
-      await setArchived(request.trx, id, true);
-      return { service: presentService(await readService({ ...request, db: request.trx }), request.deps.config) };
-    },
+    handler: (request) => archive(request, true),
   }),
-  defineRoute({
-    method: 'POST',
-    path: `${ONE}/restore`,
-    operation: 'service.restore',
+  defineRoute('POST', `${ONE}/restore`, 'service.restore', {
     summary: 'Restore an archived service',
     description: 'Permits deployments again. Nothing is deployed or resumed.',
     errors: ['conflict'],
     response: ServiceResponse,
-    handler: async (request) => {
-      const { id } = await lockService(request);
-      await setArchived(request.trx, id, false);
-      return { service: presentService(await readService({ ...request, db: request.trx }), request.deps.config) };
-    },
+    handler: (request) => archive(request, false),
   }),
-  defineRoute({
-    method: 'DELETE',
-    path: ONE,
-    operation: 'service.delete',
+  defineRoute('DELETE', ONE, 'service.delete', {
     summary: 'Delete a service',
     description:
       'Deletes the service at once if it never ran. Otherwise its deletion is queued: read the operation until it has ended.',
@@ -173,3 +144,9 @@ export const serviceRoutes = [
     },
   }),
 ];
+
+async function archive(request: WriteRequest<typeof ONE>, archived: boolean) {
+  const { id } = await lockService(request);
+  await setArchived(request.trx, id, archived);
+  return { service: presentService(await readService({ ...request, db: request.trx }), request.deps.config) };
+}

@@ -4,11 +4,11 @@ import { newToken } from '../../../shared/secrets/random-token.js';
 import { sessionOf } from '../../auth/authenticate.js';
 import { clearCookie, readCookie, writeCookie } from '../../auth/cookies.js';
 import type { ApiDeps } from '../../http/api-deps.js';
+import { present } from '../../http/present.js';
 import type { ApiContext } from '../../http/request-state.js';
-import { presentWorkspace } from '../workspaces/present.js';
-import { readUsage } from '../workspaces/workspace-usage.js';
+import { presentWorkspace, readUsage } from '../workspaces/present.js';
 import { START_PATH } from './provider/paths.js';
-import type { BootstrapPresentation, UserPresentation } from './schema.js';
+import { type BootstrapPresentation, UserSchema } from './schema.js';
 
 /** Returns the session's user, their workspaces, and the CSRF token for writes. */
 export async function bootstrap(deps: ApiDeps, ctx: ApiContext): Promise<BootstrapPresentation> {
@@ -57,15 +57,13 @@ function presentProvider({ oidc, publicUrl }: ApiDeps['config']): BootstrapPrese
   return oidc && { name: oidc.name, url: publicUrl + START_PATH };
 }
 
-function presentUser(session: SessionWithUser): UserPresentation {
-  return {
+function presentUser(session: SessionWithUser) {
+  return present(UserSchema, session, {
     id: session.user_id,
-    email: session.email,
     emailVerified: session.email_verified_at !== null,
-    hasPassword: session.has_password,
     mfaEnabled: session.totp_confirmed_at !== null,
     mfaVerified: session.second_factor,
-  };
+  });
 }
 
 function visitorOf(ctx: ApiContext): string {

@@ -2,26 +2,19 @@ import { invitationsOf } from '../../../shared/identity/invitation-store.js';
 import type { ApiDeps, Caller } from '../../http/api-deps.js';
 import { defineRoute } from '../../http/route.js';
 import { answerInvitation } from '../invitations/commands.js';
-import { presentInvitation } from '../invitations/present.js';
-import { AnswerInvitationBody, OwnInvitationsResponse } from '../invitations/schema.js';
+import { AnswerInvitationBody, OwnInvitationsResponse, presentInvitation } from '../invitations/schema.js';
 
 /** Invitations of the signed-in user, who becomes a member only by accepting one. */
 export const ownInvitationRoutes = [
-  defineRoute({
-    method: 'GET',
-    path: '/session/invitations',
+  defineRoute('GET', '/session/invitations', 'session.listInvitations', {
     access: 'session',
-    operation: 'session.listInvitations',
     summary: 'List own invitations',
     description: 'The invitations of the signed-in user that can still be accepted, oldest first.',
     response: OwnInvitationsResponse,
     handler: ({ deps, caller }) => openOf(deps, caller),
   }),
-  defineRoute({
-    method: 'POST',
-    path: '/session/invitations',
+  defineRoute('POST', '/session/invitations', 'session.answerInvitation', {
     access: 'session',
-    operation: 'session.answerInvitation',
     summary: 'Answer an invitation',
     description: 'Accepts or declines an invitation, and answers with those that are left.',
     errors: ['not_found', 'capacity_exceeded'],

@@ -22,11 +22,8 @@ import {
 
 /** The second factor: one-time codes from an authenticator application (TOTP). */
 export const mfaRoutes = [
-  defineRoute({
-    method: 'GET',
-    path: '/session/mfa',
+  defineRoute('GET', '/session/mfa', 'mfa.read', {
     access: 'session',
-    operation: 'mfa.read',
     summary: 'Read the second factor',
     description: 'Whether the signed-in user has a second factor, and how many backup codes are left.',
     response: FactorStateResponse,
@@ -35,11 +32,8 @@ export const mfaRoutes = [
       backupCodes: await countBackupCodes(db, caller.userId),
     }),
   }),
-  defineRoute({
-    method: 'POST',
-    path: '/session/mfa/backup-codes',
+  defineRoute('POST', '/session/mfa/backup-codes', 'mfa.createBackupCodes', {
     access: 'session',
-    operation: 'mfa.createBackupCodes',
     summary: 'Make backup codes',
     description: 'Makes ten codes, each of which replaces one code of the authenticator. Earlier ones become invalid.',
     errors: ['conflict'],
@@ -53,11 +47,8 @@ export const mfaRoutes = [
       return { codes };
     },
   }),
-  defineRoute({
-    method: 'POST',
-    path: '/session/mfa',
+  defineRoute('POST', '/session/mfa', 'mfa.enrol', {
     access: 'session',
-    operation: 'mfa.enrol',
     summary: 'Enrol a second factor',
     description:
       'Creates the secret for an authenticator application. The second factor is required once it is confirmed.',
@@ -74,11 +65,8 @@ export const mfaRoutes = [
       return { secret, otpauthUri: uri };
     },
   }),
-  defineRoute({
-    method: 'POST',
-    path: '/session/mfa/confirm',
+  defineRoute('POST', '/session/mfa/confirm', 'mfa.confirm', {
     access: 'session',
-    operation: 'mfa.confirm',
     summary: 'Confirm the second factor',
     description:
       'Turns the second factor on. Needs the current code of the authenticator; other sessions of the user end.',
@@ -87,11 +75,8 @@ export const mfaRoutes = [
     response: FactorResponse,
     handler: (request) => change(request, confirmSecondFactor, true),
   }),
-  defineRoute({
-    method: 'DELETE',
-    path: '/session/mfa',
+  defineRoute('DELETE', '/session/mfa', 'mfa.remove', {
     access: 'session',
-    operation: 'mfa.remove',
     summary: 'Remove the second factor',
     description:
       'Turns the second factor off. Needs the current code of the authenticator; other sessions of the user end.',

@@ -18,22 +18,16 @@ import { inputOf, welcome } from './welcome.js';
 
 /** Routes of browser sessions (specification, Authentication 3). */
 export const sessionRoutes = [
-  defineRoute({
-    method: 'GET',
-    path: '/bootstrap',
+  defineRoute('GET', '/bootstrap', 'session.bootstrap', {
     access: 'anyone',
-    operation: 'session.bootstrap',
     summary: 'Read the session',
     description:
       'The signed-in user, the workspaces and the csrfToken that writes need. Without a session user is null.',
     response: BootstrapResponse,
     handler: ({ deps, ctx }) => bootstrap(deps, ctx),
   }),
-  defineRoute({
-    method: 'POST',
-    path: '/session',
+  defineRoute('POST', '/session', 'session.create', {
     access: 'signing-in',
-    operation: 'session.create',
     summary: 'Sign in',
     description: "Signs in with e-mail and password: sets the session's cookie, and answers like bootstrap.",
     errors: ['mfa_required'],
@@ -51,11 +45,8 @@ export const sessionRoutes = [
       return welcome(request, signedIn);
     },
   }),
-  defineRoute({
-    method: 'POST',
-    path: '/session/link',
+  defineRoute('POST', '/session/link', 'session.createFromLink', {
     access: 'signing-in',
-    operation: 'session.createFromLink',
     summary: 'Sign in with a link',
     description: 'Signs in with the token of a one-time link, as npm start prints it. The token is used up.',
     errors: ['mfa_required'],
@@ -68,11 +59,8 @@ export const sessionRoutes = [
       return welcome(request, await signInWithLink(deps.db, deps, input));
     },
   }),
-  defineRoute({
-    method: 'POST',
-    path: '/session/invitation',
+  defineRoute('POST', '/session/invitation', 'session.createFromInvitation', {
     access: 'signing-in',
-    operation: 'session.createFromInvitation',
     summary: 'Accept an invitation as a new user',
     description: 'Creates the account of a person who was invited by e-mail, and signs in. The token is used up.',
     errors: ['conflict', 'capacity_exceeded'],
@@ -89,11 +77,8 @@ export const sessionRoutes = [
       return welcome(request, await beginSession(deps.db, deps, user, { ...input, byPassword: true }));
     },
   }),
-  defineRoute({
-    method: 'DELETE',
-    path: '/session',
+  defineRoute('DELETE', '/session', 'session.delete', {
     access: 'session',
-    operation: 'session.delete',
     summary: 'Sign out',
     description:
       'Ends the session, whose cookie then becomes invalid. A browser then goes to providerUrl, if it is not null.',

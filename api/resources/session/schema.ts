@@ -4,7 +4,7 @@ import { Nullable, Strict, Uuid } from '../../http/schema.js';
 import { WorkspaceSchema } from '../workspaces/schema.js';
 import { PasskeyProof } from './passkeys/schema.js';
 
-const UserSchema = Strict(
+export const UserSchema = Strict(
   {
     id: Uuid,
     email: Type.String(),
@@ -17,7 +17,6 @@ const UserSchema = Strict(
   },
   'User',
 );
-export type UserPresentation = Static<typeof UserSchema>;
 
 export const BootstrapResponse = Strict({
   csrfToken: Type.String(),
@@ -48,9 +47,7 @@ export const SignInBody = Strict({
 });
 /** The token of a sign-in link, which can be used once. */
 export const LinkBody = Strict({ token: Token, ...SecondFactor });
-/**
- * The password or sign-in link that a passkey completes as the second step. Empty for a sign-in with a passkey alone.
- */
+/** What a passkey completes as the second step: a password or a link. Empty for a passkey alone. */
 export const PasskeyOptionsBody = Strict({
   email: Type.Optional(Type.String({ maxLength: 254 })),
   password: Type.Optional(Password),
@@ -65,10 +62,7 @@ export const CodeBody = Strict({ code: Code });
 /** A user without a password may omit `password` for ten minutes after signing in. */
 export const EnrolBody = Strict({ password: Type.Optional(Password) });
 
-/**
- * Data for an authenticator application; no other response contains the secret. `otpauthUri` is the content of the QR
- * code.
- */
+/** For an authenticator; no other response has the secret. `otpauthUri` is for the QR code. */
 export const EnrolmentResponse = Strict({ secret: Type.String(), otpauthUri: Type.String() });
 /** Changing the second factor replaces the session's cookie. `csrfToken` belongs to the new cookie. */
 export const FactorResponse = Strict({ mfaEnabled: Type.Boolean(), csrfToken: Type.String() });

@@ -1,9 +1,26 @@
 import { Type } from 'typebox';
+import { type Db, rowCountOf, rowsOf } from '../../../shared/core/database/database-client.js';
 import { AppError } from '../../../shared/core/error-registry.js';
-import { deleteOtherSessions } from '../../../shared/identity/session-store.js';
+import type { SessionRow } from '../../../shared/identity/rows.js';
+import { deleteOtherSessions, IDLE } from '../../../shared/identity/session-store.js';
+import { present } from '../../http/present.js';
 import { defineRoute } from '../../http/route.js';
 import { Strict, Timestamp, Uuid } from '../../http/schema.js';
-import { endSession, listSessions } from './own-sessions.js';
+
+/** Returns a user's active sessions, most recently used first. */
+function listSessions(db: Db, userId: string): Promise<SessionRow[]> {
+  return rowsOf<SessionRow>(
+    db,
+    `select * from sessions where user_id = ? and expires_at > now() and seen_at > now() - ${IDLE}
+      order by seen_at desc, id desc`,
+    [userId],
+  );
+}
+
+/** Ends a session of the user. Returns false if the user has no such session. */
+async function endSession(db: Db, userId: string, id: string): Promise<boolean> {
+  return (await rowCountOf(db, 'delete from sessions where user_id = ? and id = ?', [userId, id])) > 0;
+}
 
 const OwnSession = Strict(
   {
@@ -22,31 +39,19 @@ const EndedResponse = Strict({ ended: Type.Literal(true) });
 
 /** The sessions of the signed-in user. */
 export const ownSessionRoutes = [
-  defineRoute({
-    method: 'GET',
-    path: '/sessions',
+  defineRoute('GET', '/sessions', 'session.list', {
     access: 'session',
-    operation: 'session.list',
     summary: 'List your sessions',
     description: 'The sessions of the signed-in user that have not ended, the last used first.',
     response: OwnSessionListResponse,
     handler: async ({ deps, caller }) => ({
-      sessions: (await listSessions(deps.db, caller.userId)).map((row) => ({
-        id: row.id,
-        current: row.id === caller.credentialId,
-        origin: row.origin,
-        userAgent: row.user_agent,
-        createdAt: row.created_at.toISOString(),
-        seenAt: row.seen_at.toISOString(),
-        expiresAt: row.expires_at.toISOString(),
-      })),
+      sessions: (await listSessions(deps.db, caller.userId)).map((row) =>
+        present(OwnSession, row, { current: row.id === caller.credentialId }),
+      ),
     }),
   }),
-  defineRoute({
-    method: 'DELETE',
-    path: '/sessions/:sessionId',
+  defineRoute('DELETE', '/sessions/:sessionId', 'session.end', {
     access: 'session',
-    operation: 'session.end',
     summary: 'End one of your sessions',
     description: 'Ends a session of the signed-in user, whose cookie then becomes invalid.',
     response: EndedResponse,
@@ -56,11 +61,8 @@ export const ownSessionRoutes = [
       return { ended: true } as const;
     },
   }),
-  defineRoute({
-    method: 'DELETE',
-    path: '/sessions',
+  defineRoute('DELETE', '/sessions', 'session.endOthers', {
     access: 'session',
-    operation: 'session.endOthers',
     summary: 'End your other sessions',
     description: 'Ends all sessions of the signed-in user but the one that asks.',
     response: EndedResponse,

@@ -1,16 +1,48 @@
-import { errorMessage } from '../../../shared/core/error-registry.js';
+import type { Db } from '../../../shared/core/database/database-client.js';
+import { errorMessage, invalidRequest } from '../../../shared/core/error-registry.js';
+import type { Mailer } from '../../../shared/core/mail.js';
+import { setVerification, useVerificationToken } from '../../../shared/identity/store.js';
+import { hashToken, newToken } from '../../../shared/secrets/random-token.js';
 import { defineRoute } from '../../http/route.js';
 import { VERIFY_PATH } from '../../pages/verify-page.js';
 import { SentResponse, TokenBody, VerifiedResponse } from './schema.js';
-import { confirmVerification, requestVerification } from './verify-email.js';
+
+/**
+ * Mails a link that verifies the user's address. It is valid for a day. The token is in the link's fragment, which
+ * servers do not log. Returns false if this installation sends no e-mail.
+ */
+async function requestVerification(
+  db: Db,
+  mailer: Mailer,
+  user: { id: string; email: string },
+  page: string,
+): Promise<boolean> {
+  const { token, hash } = newToken();
+  await setVerification(db, user.id, hash);
+  return mailer.send({
+    to: user.email,
+    subject: 'Verify your e-mail address',
+    text: [
+      'Somebody, hopefully you, asked Ranvier to verify this e-mail address. Within a day, open',
+      '',
+      `${page}#${token}`,
+      '',
+      'If it was not you, nothing has to be done.',
+      '',
+    ].join('\n'),
+  });
+}
+
+/** Marks an address as verified. Throws invalid_request if the token is unknown, used or expired. */
+async function confirmVerification(db: Db, token: string): Promise<void> {
+  if (await useVerificationToken(db, hashToken(token))) return;
+  throw invalidRequest('/token', 'is unknown, used or expired; request another one');
+}
 
 /** Verification of e-mail addresses. A user without a verified address has read access only. */
 export const verificationRoutes = [
-  defineRoute({
-    method: 'POST',
-    path: '/session/verification',
+  defineRoute('POST', '/session/verification', 'verification.request', {
     access: 'session',
-    operation: 'verification.request',
     summary: 'Request a verification e-mail',
     description: 'Sends a link that verifies the e-mail address of the user.',
     response: SentResponse,
@@ -30,11 +62,8 @@ export const verificationRoutes = [
       }
     },
   }),
-  defineRoute({
-    method: 'POST',
-    path: '/session/verification/confirm',
+  defineRoute('POST', '/session/verification/confirm', 'verification.confirm', {
     access: 'anyone',
-    operation: 'verification.confirm',
     summary: 'Verify an e-mail address',
     description: 'Verifies the address with the token that was mailed to it. No session is needed.',
     body: TokenBody,

@@ -16,6 +16,7 @@ import type { ServiceRow } from '../../../shared/services/rows.js';
 import { thawReplicas } from '../../../shared/services/thaw.js';
 import { assertVariablesPermitted } from '../../../shared/variables/snapshots.js';
 import type { Caller } from '../../http/api-deps.js';
+import { actorOf } from '../../http/audit-entry.js';
 import type { WriteRequest } from '../../http/route.js';
 import { lockLiveService } from '../services/lock-live-service.js';
 import { assertEntered, findReachableReplica, type ReachableReplica } from './replica-store.js';
@@ -52,11 +53,7 @@ export async function storeSession(
       service_id: service.id,
       replica_id: replica.id,
       host_id: replica.host_id,
-      actor: opener.email,
-      user_id: opener.userId,
-      credential: opener.kind,
-      credential_id: opener.credentialId,
-      request_id: opener.requestId,
+      ...actorOf(opener, opener.requestId),
       command,
       columns,
       rows,

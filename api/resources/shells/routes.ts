@@ -4,15 +4,11 @@ import { defineRoute } from '../../http/route.js';
 import { lockService } from '../services/find-service.js';
 import { LIVE_SERVICE_ERRORS } from '../services/lock-live-service.js';
 import { prepareShell } from './commands.js';
-import { presentOpening } from './present.js';
-import { ShellBody, ShellResponse } from './schema.js';
+import { presentOpening, ShellBody, ShellResponse } from './schema.js';
 
 /** Shells in the replicas of a service. `api/remote` relays their data. */
 export const shellRoutes = [
-  defineRoute({
-    method: 'POST',
-    path: '/workspaces/:workspaceId/services/:serviceId/shells',
-    operation: 'shell.open',
+  defineRoute('POST', '/workspaces/:workspaceId/services/:serviceId/shells', 'shell.open', {
     summary: 'Open a shell',
     description:
       'Prepares a command beside a replica: in its namespaces, with its limits, its user and its variables. If the workspace records shells, the first line says so. A WebSocket at `address` starts it. Bytes are binary messages. Without a terminal, those to the client begin with a byte: 1 for output, 2 for error. Text messages to the platform are {"resize":{"columns":80,"rows":24}} and {"eof":true}, those to the client {"exit":0}; then it closes with 1000. It closes with 4401 when the key ends, with 4404 when the replica has ended, with 4408 after 15 idle minutes.',

@@ -1,5 +1,7 @@
 import { type Static, Type } from 'typebox';
+import type { Config } from '../../../shared/core/config.js';
 import { MAX_COLUMNS, MAX_ROWS } from '../../../shared/remote/model.js';
+import type { RemoteSessionRow } from '../../../shared/remote/store.js';
 import { described, Strict, Timestamp, Uuid } from '../../http/schema.js';
 import { CommandText } from '../runs/schema.js';
 
@@ -23,3 +25,12 @@ export const OpeningSchema = {
 };
 
 export const ShellResponse = Strict({ shell: Strict(OpeningSchema, 'Shell') });
+
+/** Presents the URL at which a client opens a session. `path` is the WebSocket's path and contains the ticket. */
+export function presentOpening(
+  { id, expires_at }: Pick<RemoteSessionRow, 'id' | 'expires_at'>,
+  { publicUrl }: Pick<Config, 'publicUrl'>,
+  path: string,
+): { id: string; address: string; expiresAt: string } {
+  return { id, address: publicUrl.replace(/^http/, 'ws') + path, expiresAt: expires_at.toISOString() };
+}

@@ -43,10 +43,7 @@ function assertProven({ byPassword }: Pick<Caller, 'byPassword'>, provider: Conf
   if (byPassword) throw conflict(`Sign in with ${provider.name} first: this session would not reach the workspace`);
 }
 
-/**
- * Allows password sessions in the workspace again, when an operator asks for it. Throws not_found; conflict if they are
- * already allowed.
- */
+/** Lets an operator allow password sessions again. Throws not_found; conflict if they are allowed. */
 export async function reopenToPasswords(trx: Transaction, workspaceId: string): Promise<void> {
   await lockWorkspaceOrThrow(trx, workspaceId);
   const { passwords } = await findSignInSettings(trx, workspaceId);

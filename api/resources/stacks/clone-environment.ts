@@ -58,9 +58,7 @@ export async function cloneEnvironment(
   return { stack: name, apply: presentApply(found(await findApply(trx, stack.id, id))), warnings };
 }
 
-/**
- * Returns the latest verified backup of each database and each service with volumes. Throws conflict if one has none.
- */
+/** Returns the latest verified backup of each service with data. Throws conflict if one has none. */
 async function fillsOf(trx: Transaction, { services }: EnvironmentState): Promise<Fill[]> {
   const full = services.filter(({ kind, volumes }) => isDataKind(kind) || volumes.length > 0);
   const ids = full.map(({ id }) => id);

@@ -2,7 +2,8 @@ import { stringify } from 'yaml';
 import type { STACK_RELEASES, StackDocument } from '../../../shared/stacks/document-schema.js';
 import type { ApplyRow, StackRow, StepRow } from '../../../shared/stacks/model.js';
 import type { Change, Plan } from '../../../shared/stacks/plan-model.js';
-import type { ApplyDetail, ApplyPresentation, PlanPresentation, StackPresentation } from './schema.js';
+import { present } from '../../http/present.js';
+import { type ApplyDetail, ApplySchema, type PlanPresentation, StackSchema, StepSchema } from './schema.js';
 
 /** Presents a plan without its steps, which contain values of variables. */
 export function presentPlan({
@@ -31,18 +32,8 @@ export function withSchema(text: string, schemaUrl: string): string {
   return `# yaml-language-server: $schema=${schemaUrl}\n${text}`;
 }
 
-export function presentApply(row: ApplyRow): ApplyPresentation {
-  return {
-    id: row.id,
-    status: row.status,
-    release: releaseOf(row.together),
-    rollbackOf: row.rollback_of,
-    error: row.error,
-    actor: row.actor,
-    createdAt: row.created_at.toISOString(),
-    startedAt: row.started_at?.toISOString() ?? null,
-    finishedAt: row.finished_at?.toISOString() ?? null,
-  };
+export function presentApply(row: ApplyRow) {
+  return present(ApplySchema, row, { release: releaseOf(row.together) });
 }
 
 export function presentApplyDetail(row: ApplyRow, steps: readonly StepRow[]): ApplyDetail {
@@ -52,26 +43,10 @@ export function presentApplyDetail(row: ApplyRow, steps: readonly StepRow[]): Ap
     changes: changes as Change[],
     deploys,
     warnings,
-    steps: steps.map((step) => ({
-      op: step.op,
-      name: step.name,
-      status: step.status,
-      error: step.error,
-      resourceId: step.resource_id,
-      deploymentId: step.deployment_id,
-      operationId: step.operation_id,
-      finishedAt: step.finished_at?.toISOString() ?? null,
-    })),
+    steps: steps.map((step) => present(StepSchema, step)),
   };
 }
 
-export function presentStack(row: StackRow, lastApply: ApplyRow | undefined): StackPresentation {
-  return {
-    id: row.id,
-    name: row.name,
-    environmentId: row.environment_id,
-    lastApply: lastApply === undefined ? null : presentApply(lastApply),
-    createdAt: row.created_at.toISOString(),
-    updatedAt: row.updated_at.toISOString(),
-  };
+export function presentStack(row: StackRow, lastApply: ApplyRow | undefined) {
+  return present(StackSchema, row, { lastApply: lastApply === undefined ? null : presentApply(lastApply) });
 }

@@ -8,23 +8,19 @@ import { readEnvironmentState } from '../../../shared/stacks/environment-store.j
 import { planDocument } from '../../../shared/stacks/plan-document.js';
 import { found } from '../../http/assertions.js';
 import { defineRoute } from '../../http/route.js';
-import { importFile } from './import/import-file.js';
-import { nativeDocument } from './native-document.js';
+import { importFile, nativeDocument } from './import/import-file.js';
 import { presentDocument, presentPlan, withSchema } from './present.js';
 import { pullStack } from './pull.js';
 import { ImportBody, ImportResponse, PlanBody, PlanResponse, PullResponse, STACK_BODY_LIMIT } from './schema.js';
+import { findTemplate } from './templates/catalog.js';
 import { fillTemplate } from './templates/fill-template.js';
-import { findTemplate } from './templates/find-template.js';
 import { textOf } from './templates/present.js';
 
 const COLLECTION = '/workspaces/:workspaceId/stacks';
 
 /** Stacks: the desired state of an environment, described in a file. */
 export const stackRoutes = [
-  defineRoute({
-    method: 'POST',
-    path: `${COLLECTION}/plan`,
-    operation: 'stack.plan',
+  defineRoute('POST', `${COLLECTION}/plan`, 'stack.plan', {
     summary: 'Plan a stack',
     description:
       'Compares a document, or a template with answers, with the environment and answers with what an apply would change. Nothing is stored. Values of variables are never shown.',
@@ -48,10 +44,7 @@ export const stackRoutes = [
       return { plan: presentPlan(plan), document: body.template === undefined ? null : document };
     },
   }),
-  defineRoute({
-    method: 'POST',
-    path: `${COLLECTION}/import`,
-    operation: 'stack.import',
+  defineRoute('POST', `${COLLECTION}/import`, 'stack.import', {
     summary: 'Turn another file into a document',
     description:
       'Reads a file of Compose, Render, Heroku, Fly, Railway or Kamal, and lists what a document cannot say. Nothing is stored.',
@@ -70,10 +63,7 @@ export const stackRoutes = [
       };
     },
   }),
-  defineRoute({
-    method: 'GET',
-    path: '/workspaces/:workspaceId/environments/:environmentId/stack',
-    operation: 'stack.pull',
+  defineRoute('GET', '/workspaces/:workspaceId/environments/:environmentId/stack', 'stack.pull', {
     summary: 'Write an environment as a document',
     description:
       'Its plan against the environment is empty. A variable with a value is written as a secret, which keeps what it has.',
@@ -87,10 +77,7 @@ export const stackRoutes = [
   }),
 ];
 
-/**
- * Returns the document of a plan request and the values of its secrets. The document may come from a template. Throws
- * invalid_request.
- */
+/** Returns the document and the secrets of a plan, from a template or not. Throws invalid_request. */
 async function documentToPlan(
   db: Db,
   { publicUrl }: Config,

@@ -4,15 +4,24 @@ import { STACK_NAME_PATTERN } from '../../../shared/core/string-formats.js';
 import { STACK_RELEASES } from '../../../shared/stacks/document-schema.js';
 import { APPLY_STATUSES, STEP_STATUSES } from '../../../shared/stacks/model.js';
 import { CHANGE_ACTIONS, CHANGE_KINDS } from '../../../shared/stacks/plan-model.js';
-import { VALUE_BYTES } from '../../../shared/variables/model.js';
-import { ConfirmBody, described, Nullable, oneOf, PageSchema, Strict, Timestamp, Uuid } from '../../http/schema.js';
+import {
+  ConfirmBody,
+  described,
+  Nullable,
+  oneOf,
+  PageSchema,
+  Strict,
+  TextMap,
+  Timestamp,
+  Uuid,
+} from '../../http/schema.js';
 import { IMPORT_FORMATS } from './import/import-file.js';
 import { TemplateName } from './templates/schema.js';
 
 /** Maximum size of a request with a document, in bytes. JSON encodes some characters with up to six bytes. */
 export const STACK_BODY_LIMIT = 4_000_000;
 
-const StackName = Type.String({
+export const StackName = Type.String({
   maxLength: 63,
   pattern: STACK_NAME_PATTERN,
   description: 'lower-case letters, digits and -, with a letter or a digit at its start and its end',
@@ -23,12 +32,7 @@ const Document = Type.String({
   description: 'The text of ranvier.yaml, in YAML or JSON: at most 1,000,000 bytes',
 });
 
-export const SecretValues = Type.Unsafe<Record<string, string>>({
-  type: 'object',
-  additionalProperties: { type: 'string', maxLength: VALUE_BYTES },
-  maxProperties: 1000,
-  description: 'Values of secrets, by service.KEY',
-});
+export const SecretValues = TextMap(1000, 'Values of secrets, by service.KEY');
 
 const FieldChange = Strict({
   path: Type.String({ description: 'A JSON pointer in the resource' }),
@@ -109,7 +113,7 @@ export type ApplyPresentation = Static<typeof ApplySchema>;
 export const ApplyResponse = Strict({ apply: ApplySchema });
 export const ApplyListResponse = Strict({ applies: Type.Array(ApplySchema), page: PageSchema });
 
-const StepSchema = Strict(
+export const StepSchema = Strict(
   {
     op: Type.String({ description: 'Such as service.create or variables.set' }),
     name: Type.String({ description: 'The resource' }),
@@ -143,8 +147,7 @@ const StackFields = {
   createdAt: Timestamp,
   updatedAt: Timestamp,
 };
-const StackSchema = Strict(StackFields, 'Stack');
-export type StackPresentation = Static<typeof StackSchema>;
+export const StackSchema = Strict(StackFields, 'Stack');
 export const StackListResponse = Strict({ stacks: Type.Array(StackSchema), page: PageSchema });
 export const StackResponse = Strict({
   stack: Strict({
@@ -176,14 +179,7 @@ export const ImportBody = Strict({
     plainLine(2048, { description: 'The address of the repository from which services are built' }),
   ),
   folder: Type.Optional(plainLine(512, { description: 'The folder of the file in the repository, such as deploy' })),
-  files: Type.Optional(
-    Type.Unsafe<Record<string, string>>({
-      type: 'object',
-      additionalProperties: { type: 'string', maxLength: VALUE_BYTES },
-      maxProperties: 50,
-      description: 'Contents of files that it names, such as .env, by their paths in it',
-    }),
-  ),
+  files: Type.Optional(TextMap(50, 'Contents of files that it names, such as .env, by their paths in it')),
 });
 export const ImportResponse = Strict({
   document: Type.String({ description: 'YAML' }),

@@ -7,7 +7,7 @@ import { assertConfirmed, found } from '../../http/assertions.js';
 import { pageRequest, presentPage } from '../../http/pagination.js';
 import { defineRoute, type ReadRequest, type WriteRequest } from '../../http/route.js';
 import { PageQuery } from '../../http/schema.js';
-import { nativeDocument } from './native-document.js';
+import { nativeDocument } from './import/import-file.js';
 import { presentApply, presentApplyDetail, presentStack } from './present.js';
 import { readDrift } from './read-drift.js';
 import {
@@ -29,10 +29,7 @@ const APPLY = '/workspaces/:workspaceId/stacks/:stackName/applies/:applyId';
 
 /** Stacks that were applied, and their applies. */
 export const stackRecordRoutes = [
-  defineRoute({
-    method: 'GET',
-    path: COLLECTION,
-    operation: 'stack.list',
+  defineRoute('GET', COLLECTION, 'stack.list', {
     summary: 'List stacks',
     description: 'Newest first, each with its last apply.',
     query: PageQuery,
@@ -47,10 +44,7 @@ export const stackRecordRoutes = [
       };
     },
   }),
-  defineRoute({
-    method: 'GET',
-    path: ONE,
-    operation: 'stack.read',
+  defineRoute('GET', ONE, 'stack.read', {
     summary: 'Read a stack',
     description: 'What it owns, its last apply, and in what the environment differs from its document.',
     response: StackResponse,
@@ -64,10 +58,7 @@ export const stackRecordRoutes = [
       };
     },
   }),
-  defineRoute({
-    method: 'POST',
-    path: `${ONE}/apply`,
-    operation: 'stack.apply',
+  defineRoute('POST', `${ONE}/apply`, 'stack.apply', {
     summary: 'Apply a document',
     description:
       'Changes the environment to what the document says, if the plan is still the one with planHash. Read the apply until it has ended: it waits for its deployments.',
@@ -100,10 +91,7 @@ export const stackRecordRoutes = [
       return { apply: presentApply(found(await findApply(trx, stack.id, id))) };
     },
   }),
-  defineRoute({
-    method: 'GET',
-    path: `${ONE}/applies`,
-    operation: 'stack.list-applies',
+  defineRoute('GET', `${ONE}/applies`, 'stack.list-applies', {
     summary: 'List the applies of a stack',
     description: 'Newest first.',
     query: PageQuery,
@@ -113,10 +101,7 @@ export const stackRecordRoutes = [
       return { applies: page.items.map(presentApply), page: presentPage(request, page) };
     },
   }),
-  defineRoute({
-    method: 'GET',
-    path: APPLY,
-    operation: 'stack.read-apply',
+  defineRoute('GET', APPLY, 'stack.read-apply', {
     summary: 'Read an apply',
     description: 'What it changes, and its steps in their order.',
     response: ApplyDetailResponse,
@@ -126,10 +111,7 @@ export const stackRecordRoutes = [
       return { apply: presentApplyDetail(apply, await listSteps(db, apply.id)) };
     },
   }),
-  defineRoute({
-    method: 'POST',
-    path: `${APPLY}/cancel`,
-    operation: 'stack.cancel-apply',
+  defineRoute('POST', `${APPLY}/cancel`, 'stack.cancel-apply', {
     summary: 'Cancel an apply',
     description: 'It ends after the step that runs, and its deployments are cancelled. What is done stays.',
     errors: ['conflict'],
@@ -142,10 +124,7 @@ export const stackRecordRoutes = [
       return { apply: presentApply(found(await findApply(trx, stack.id, apply.id))) };
     },
   }),
-  defineRoute({
-    method: 'DELETE',
-    path: ONE,
-    operation: 'stack.delete',
+  defineRoute('DELETE', ONE, 'stack.delete', {
     summary: 'Delete a stack',
     description:
       'Deletes what the stack owns by an apply, and then the stack. With keep, only the stack is forgotten. confirm is its name.',
@@ -175,9 +154,7 @@ async function readStack({ db, params }: Pick<ReadRequest<StackPath>, 'db' | 'pa
   return found(await findStack(db, params.workspaceId, params.stackName));
 }
 
-/**
- * Returns the stack in the path, and locks its name until the commit. Throws not_found, and what `authorize` throws.
- */
+/** Returns the stack in the path, and locks its name. Throws not_found, and what `authorize` throws. */
 export async function lockedStack({
   trx,
   params,

@@ -9,41 +9,32 @@ import {
   rereadTemplateSource,
   type TemplateSourceRow,
 } from '../../../shared/templates/store.js';
-import { found } from '../../http/assertions.js';
+import { deleted, found } from '../../http/assertions.js';
 import { pageRequest, presentPage } from '../../http/pagination.js';
+import { present } from '../../http/present.js';
 import { defineRoute } from '../../http/route.js';
 import { DeletedResponse, PageQuery } from '../../http/schema.js';
 import {
   CreateTemplateSourceBody,
   TemplateSourceListResponse,
   TemplateSourceResponse,
-  type TemplateSourceView,
+  TemplateSourceSchema,
 } from './schema.js';
 
 const COLLECTION = '/workspaces/:workspaceId/template-sources';
 
-function presentSource(keyring: Keyring, row: TemplateSourceRow): TemplateSourceView {
-  return {
-    id: row.id,
-    name: row.name,
+function presentSource(keyring: Keyring, row: TemplateSourceRow) {
+  return present(TemplateSourceSchema, row, {
     repository: maskedRepository(openFrom(keyring, SEALED.templateRepository, row.id, row.sealed_repository)),
-    branch: row.branch,
     state: row.finished_at === null ? 'reading' : row.error === '' ? 'ready' : 'failed',
-    error: row.error,
-    commitSha: row.commit_sha,
     templates: row.templates.map(({ name }) => `${row.name}.${name}`),
     problems: row.problems.map(({ file, message }) => ({ file, message })),
-    readAt: row.read_at?.toISOString() ?? null,
-    createdAt: row.created_at.toISOString(),
-  };
+  });
 }
 
 /** Repositories whose folder `.ranvier/templates` contains a workspace's own templates. */
 export const templateSourceRoutes = [
-  defineRoute({
-    method: 'GET',
-    path: COLLECTION,
-    operation: 'template-source.list',
+  defineRoute('GET', COLLECTION, 'template-source.list', {
     summary: 'List template sources',
     description: 'Repositories with templates of the workspace, newest first, with the files that are no template.',
     query: PageQuery,
@@ -54,10 +45,7 @@ export const templateSourceRoutes = [
       return { templateSources, page: presentPage(request, page) };
     },
   }),
-  defineRoute({
-    method: 'POST',
-    path: COLLECTION,
-    operation: 'template-source.create',
+  defineRoute('POST', COLLECTION, 'template-source.create', {
     summary: 'Add a template source',
     description:
       'A worker reads the files .ranvier/templates/*.yaml of the repository. Until then the state is reading. Nothing of the repository is run.',
@@ -73,10 +61,7 @@ export const templateSourceRoutes = [
       return { templateSource: presentSource(deps.keyring, await createTemplateSource(trx, deps, input)) };
     },
   }),
-  defineRoute({
-    method: 'POST',
-    path: `${COLLECTION}/:templateSourceId/refresh`,
-    operation: 'template-source.refresh',
+  defineRoute('POST', `${COLLECTION}/:templateSourceId/refresh`, 'template-source.refresh', {
     summary: 'Read a template source again',
     description: 'Its templates stay as they are until a worker has read the newest commit of the branch.',
     status: 202,
@@ -88,16 +73,11 @@ export const templateSourceRoutes = [
       return { templateSource: presentSource(deps.keyring, row) };
     },
   }),
-  defineRoute({
-    method: 'DELETE',
-    path: `${COLLECTION}/:templateSourceId`,
-    operation: 'template-source.delete',
+  defineRoute('DELETE', `${COLLECTION}/:templateSourceId`, 'template-source.delete', {
     summary: 'Delete a template source',
     description: 'Its templates are gone. Stacks that were made of them stay.',
     response: DeletedResponse,
-    handler: async ({ trx, params }) => {
-      found((await deleteTemplateSource(trx, params.workspaceId, params.templateSourceId)) || undefined);
-      return { deleted: true } as const;
-    },
+    handler: async ({ trx, params }) =>
+      deleted(await deleteTemplateSource(trx, params.workspaceId, params.templateSourceId)),
   }),
 ];

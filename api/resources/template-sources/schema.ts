@@ -1,26 +1,22 @@
 import { type Static, Type } from 'typebox';
 import { plainLine } from '../../../shared/core/plain-text.js';
-import { STACK_NAME_PATTERN } from '../../../shared/core/string-formats.js';
 import { PartialServiceConfigurationSchema } from '../../../shared/services/configuration.js';
 import { FIELD_DESCRIPTIONS } from '../../../shared/services/field-descriptions.js';
 import { Nullable, oneOf, PageSchema, Strict, Timestamp, Uuid } from '../../http/schema.js';
+import { StackName } from '../stacks/schema.js';
 
-const SourceName = Type.String({
-  maxLength: 63,
-  pattern: STACK_NAME_PATTERN,
-  description: 'lower-case letters, digits and -, with a letter or a digit at its start and its end',
+export const RepositoryAddress = plainLine(2048, {
+  minLength: 1,
+  description: `one line without control characters. ${FIELD_DESCRIPTIONS.repository}`,
 });
 
 export const CreateTemplateSourceBody = Strict({
-  name: SourceName,
-  repository: plainLine(2048, {
-    minLength: 1,
-    description: `one line without control characters. ${FIELD_DESCRIPTIONS.repository}`,
-  }),
+  name: StackName,
+  repository: RepositoryAddress,
   branch: PartialServiceConfigurationSchema.properties.branch,
 });
 
-const TemplateSourceSchema = Strict(
+export const TemplateSourceSchema = Strict(
   {
     id: Uuid,
     name: Type.String({ description: 'Its templates are named <name>.<file without .yaml>' }),

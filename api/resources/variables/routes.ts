@@ -1,16 +1,17 @@
 import type { Static } from 'typebox';
 import { COMPLETE } from '../../../shared/core/database/page.js';
-import { AppError, type ErrorCode } from '../../../shared/core/error-registry.js';
+import type { ErrorCode } from '../../../shared/core/error-registry.js';
 import { createVariable, updateVariable } from '../../../shared/variables/commands.js';
 import { MAX_VARIABLES, VARIABLES_BYTES, type VariableContent } from '../../../shared/variables/model.js';
 import { setVariables } from '../../../shared/variables/set-variables.js';
 import { deleteVariable, listVariables } from '../../../shared/variables/store.js';
+import { deleted } from '../../http/assertions.js';
 import { pageRequestOrComplete, presentPage } from '../../http/pagination.js';
 import { defineRoute, type Route } from '../../http/route.js';
 import { DeletedResponse, PageQuery } from '../../http/schema.js';
-import { presentVariable } from './present.js';
 import {
   CreateVariableBody,
+  presentVariable,
   SetVariablesBody,
   SetVariablesResponse,
   UpdateVariableBody,
@@ -32,19 +33,13 @@ export const groupVariableRoutes = routesAt(
   'of an environment group',
 );
 
-/**
- * Returns the routes for the variables of a service or group. `whose` ends each summary, as in "of an environment
- * group".
- */
+/** Returns the routes for variables. `whose` ends each summary, as in "of an environment group". */
 function routesAt(collection: VariablesPath, operation: 'variable' | 'group-variable', whose: string): Route[] {
   const one = `${collection}/:variableId` as const;
   // Variables of a preview cannot be changed, because they are those of its base service.
   const previewErrors: readonly ErrorCode[] = operation === 'variable' ? ['conflict'] : [];
   return [
-    defineRoute({
-      method: 'GET',
-      path: collection,
-      operation: `${operation}.list`,
+    defineRoute('GET', collection, `${operation}.list`, {
       summary: `List variables ${whose}`,
       description: 'Newest first. The value is always null. Without limit and cursor the list is complete.',
       query: PageQuery,
@@ -54,10 +49,7 @@ function routesAt(collection: VariablesPath, operation: 'variable' | 'group-vari
         return { variables: page.items.map(presentVariable), page: presentPage(request, page) };
       },
     }),
-    defineRoute({
-      method: 'POST',
-      path: collection,
-      operation: `${operation}.create`,
+    defineRoute('POST', collection, `${operation}.create`, {
       summary: `Create a variable ${whose}`,
       description: `Stores an encrypted value, or a reference to a variable of another service. Keys are unique; ${OWNER_LIMITS}.`,
       errors: ['conflict'],
@@ -78,10 +70,7 @@ function routesAt(collection: VariablesPath, operation: 'variable' | 'group-vari
         return { variable: presentVariable(variable) };
       },
     }),
-    defineRoute({
-      method: 'PUT',
-      path: collection,
-      operation: `${operation}.set`,
+    defineRoute('PUT', collection, `${operation}.set`, {
       summary: `Set variables ${whose}`,
       description: `Creates, replaces and deletes variables in one transaction; others stay. Each key is named once; ${OWNER_LIMITS}.`,
       errors: ['conflict'],
@@ -101,10 +90,7 @@ function routesAt(collection: VariablesPath, operation: 'variable' | 'group-vari
         return { variables: (await listVariables(trx, owner, COMPLETE)).items.map(presentVariable) };
       },
     }),
-    defineRoute({
-      method: 'PATCH',
-      path: one,
-      operation: `${operation}.update`,
+    defineRoute('PATCH', one, `${operation}.update`, {
       summary: `Update a variable ${whose}`,
       description: `Replaces the value or the reference, and the scope if one is given; ${OWNER_LIMITS}.`,
       errors: previewErrors,
@@ -124,19 +110,13 @@ function routesAt(collection: VariablesPath, operation: 'variable' | 'group-vari
         return { variable: presentVariable(variable) };
       },
     }),
-    defineRoute({
-      method: 'DELETE',
-      path: one,
-      operation: `${operation}.delete`,
+    defineRoute('DELETE', one, `${operation}.delete`, {
       summary: `Delete a variable ${whose}`,
       description: 'Deletes the variable. The next deployment is made without it.',
       errors: previewErrors,
       response: DeletedResponse,
-      handler: async (request) => {
-        const { trx, params } = request;
-        if (!(await deleteVariable(trx, await lockOwner(request), params.variableId))) throw new AppError('not_found');
-        return { deleted: true } as const;
-      },
+      handler: async (request) =>
+        deleted(await deleteVariable(request.trx, await lockOwner(request), request.params.variableId)),
     }),
   ];
 }

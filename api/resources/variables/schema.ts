@@ -6,6 +6,8 @@ import {
   VariableReference,
   VariableValue,
 } from '../../../shared/variables/model.js';
+import type { VariableView } from '../../../shared/variables/store.js';
+import { present } from '../../http/present.js';
 import { described, oneOf, PageSchema, Strict, Timestamp, Uuid } from '../../http/schema.js';
 
 /** A variable without its value, which the API never returns. */
@@ -24,6 +26,11 @@ const VariableSchema = Strict(
   'Variable',
 );
 export type VariablePresentation = Static<typeof VariableSchema>;
+
+export function presentVariable(row: VariableView) {
+  const kind = row.reference_service_id === null ? 'variable' : 'reference';
+  return present(VariableSchema, row, { kind, configured: true, value: null });
+}
 
 export const VariableResponse = Strict({ variable: VariableSchema });
 export const VariableListResponse = Strict({ variables: Type.Array(VariableSchema), page: PageSchema });

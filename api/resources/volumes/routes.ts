@@ -1,21 +1,47 @@
+import { type Static, Type } from 'typebox';
 import { addVolume, deleteVolume, growVolume } from '../../../shared/volumes/commands.js';
-import { findVolume, listVolumes } from '../../../shared/volumes/store.js';
+import { VOLUME_FIELDS } from '../../../shared/volumes/model.js';
+import { findVolume, listVolumes, type VolumeView } from '../../../shared/volumes/store.js';
 import { assertConfirmed, found } from '../../http/assertions.js';
+import { present } from '../../http/present.js';
 import { defineRoute } from '../../http/route.js';
-import { ConfirmBody, DeletedResponse } from '../../http/schema.js';
+import { ConfirmBody, DeletedResponse, Nullable, Strict, Timestamp, Uuid } from '../../http/schema.js';
 import { lockService, readService } from '../services/find-service.js';
-import { presentVolume } from './present.js';
-import { CreateVolumeBody, ResizeVolumeBody, VolumeListResponse, VolumeResponse } from './schema.js';
+
+const VolumeSchema = Strict(
+  {
+    id: Uuid,
+    name: Type.String(),
+    mountPath: Type.String(),
+    sizeGb: VOLUME_FIELDS.sizeGb,
+    usedBytes: Type.Integer({
+      minimum: 0,
+      description: 'Bytes in use at the last measurement; 0 before the first release, and in a swarm',
+    }),
+    host: Nullable(
+      Type.String({
+        description: 'The host or the node of a swarm that has the volume; null before the first release',
+      }),
+    ),
+    createdAt: Timestamp,
+  },
+  'Volume',
+);
+export type VolumePresentation = Static<typeof VolumeSchema>;
+const presentVolume = (row: VolumeView) => present(VolumeSchema, row);
+
+const CreateVolumeBody = Strict(VOLUME_FIELDS);
+const ResizeVolumeBody = Strict({ sizeGb: VOLUME_FIELDS.sizeGb });
+
+const VolumeResponse = Strict({ volume: VolumeSchema });
+const VolumeListResponse = Strict({ volumes: Type.Array(VolumeSchema) });
 
 const COLLECTION = '/workspaces/:workspaceId/services/:serviceId/volumes';
 const ONE = '/workspaces/:workspaceId/services/:serviceId/volumes/:volumeId';
 
 /** Volumes of a service: folders whose content outlives a release. */
 export const volumeRoutes = [
-  defineRoute({
-    method: 'GET',
-    path: COLLECTION,
-    operation: 'volume.list',
+  defineRoute('GET', COLLECTION, 'volume.list', {
     summary: 'List volumes',
     description: 'The volumes of a service, at most five, oldest first.',
     response: VolumeListResponse,
@@ -24,10 +50,7 @@ export const volumeRoutes = [
       return { volumes: (await listVolumes(request.db, id)).map(presentVolume) };
     },
   }),
-  defineRoute({
-    method: 'POST',
-    path: COLLECTION,
-    operation: 'volume.create',
+  defineRoute('POST', COLLECTION, 'volume.create', {
     summary: 'Create a volume',
     description:
       'Creates a volume that the next release mounts at mountPath. A service with a volume runs one replica, and its volumes together have at most the storageGb of its plan.',
@@ -41,10 +64,7 @@ export const volumeRoutes = [
       return { volume: presentVolume(await addVolume(request.trx, service, request.body)) };
     },
   }),
-  defineRoute({
-    method: 'PATCH',
-    path: ONE,
-    operation: 'volume.update',
+  defineRoute('PATCH', ONE, 'volume.update', {
     summary: 'Grow a volume',
     description: 'Makes a volume larger, even while it is in use. A volume cannot shrink.',
     body: ResizeVolumeBody,
@@ -57,10 +77,7 @@ export const volumeRoutes = [
       return { volume: presentVolume(await growVolume(request.trx, service, params.volumeId, body.sizeGb)) };
     },
   }),
-  defineRoute({
-    method: 'DELETE',
-    path: ONE,
-    operation: 'volume.delete',
+  defineRoute('DELETE', ONE, 'volume.delete', {
     summary: 'Delete a volume',
     description:
       'Deletes a volume and its content permanently. confirm is the name of the volume. If a running service uses the volume, suspend the service first.',

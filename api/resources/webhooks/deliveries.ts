@@ -45,29 +45,21 @@ const ALERT = Strict({
   since: Nullable(Timestamp),
 });
 
-/** What is sent to outgoing webhooks, by event. `workers/webhooks` sends it. */
-export const DELIVERIES: Readonly<Record<WebhookEvent, { description: string; body: TSchema }>> = {
-  'deployment.live': { description: 'A deployment went live', body: delivery('deployment.live', DEPLOYMENT) },
-  'deployment.failed': { description: 'A deployment failed', body: delivery('deployment.failed', DEPLOYMENT) },
-  'run.failed': { description: 'A run failed', body: delivery('run.failed', RUN) },
-  'backup.failed': { description: 'A backup failed', body: delivery('backup.failed', BACKUP) },
-  'budget.alert': {
-    description: 'Estimated costs reached a share of the budget',
-    body: delivery('budget.alert', BUDGET),
-  },
-  'alert.firing': {
-    description: 'A value was beyond the threshold of an alert rule',
-    body: delivery('alert.firing', ALERT),
-  },
-  'alert.resolved': { description: 'The value is back to normal', body: delivery('alert.resolved', ALERT) },
+const EVENTS: Readonly<Record<WebhookEvent, [description: string, data: TSchema]>> = {
+  'deployment.live': ['A deployment went live', DEPLOYMENT],
+  'deployment.failed': ['A deployment failed', DEPLOYMENT],
+  'run.failed': ['A run failed', RUN],
+  'backup.failed': ['A backup failed', BACKUP],
+  'budget.alert': ['Estimated costs reached a share of the budget', BUDGET],
+  'alert.firing': ['A value was beyond the threshold of an alert rule', ALERT],
+  'alert.resolved': ['The value is back to normal', ALERT],
 };
 
-function delivery(event: WebhookEvent, data: TSchema): TSchema {
-  return Strict({
-    id: Type.String({ ...Uuid, description: 'The id of the delivery; retries have the same id' }),
-    event: Type.Literal(event),
-    workspaceId: Uuid,
-    createdAt: Timestamp,
-    data,
-  });
-}
+/** What is sent to outgoing webhooks, by event. `workers/webhooks` sends it. */
+export const DELIVERIES: Readonly<Record<string, { description: string; body: TSchema }>> = Object.fromEntries(
+  Object.entries(EVENTS).map(([event, [description, data]]) => {
+    const id = Type.String({ ...Uuid, description: 'The id of the delivery; retries have the same id' });
+    const body = Strict({ id, event: Type.Literal(event), workspaceId: Uuid, createdAt: Timestamp, data });
+    return [event, { description, body }];
+  }),
+);

@@ -11,9 +11,7 @@ import { lockWorkspace, updateWorkspaceConfiguration } from '../../../shared/wor
 export interface UpdateWorkspaceInput {
   workspaceId: string;
   changes: Partial<WorkspaceConfiguration>;
-  /**
-   * False for API keys, which cannot consent to paid compute or automatic payment (specification, Authentication 6).
-   */
+  /** False for API keys, which cannot consent to paid compute (specification, Authentication 6). */
   mayConsent: boolean;
 }
 

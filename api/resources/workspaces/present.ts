@@ -1,10 +1,26 @@
+import type { Db } from '../../../shared/core/database/database-client.js';
 import type { Role } from '../../../shared/identity/policy.js';
 import { planOf } from '../../../shared/services/plan-catalog.js';
-import { budgetUsedPercent, monthlyCost } from '../../../shared/workspaces/billing.js';
-import type { WorkspaceRow } from '../../../shared/workspaces/model.js';
-import { workspaceConfiguration } from '../../../shared/workspaces/model.js';
+import { budgetUsedPercent, monthlyCost, type PricedService } from '../../../shared/workspaces/billing.js';
+import { alertsOfMonth, type BudgetAlert } from '../../../shared/workspaces/budget-alert-store.js';
+import { type WorkspaceRow, workspaceConfiguration } from '../../../shared/workspaces/model.js';
+import { type PlanUsage, planUsage, pricedServices } from '../../../shared/workspaces/plan-usage.js';
 import type { WorkspaceView } from './schema.js';
-import type { WorkspaceUsage } from './workspace-usage.js';
+
+/** How much of its plan and budget a workspace uses. */
+interface WorkspaceUsage {
+  plan: PlanUsage;
+  priced: readonly PricedService[];
+  alerts: readonly BudgetAlert[];
+}
+
+export async function readUsage(db: Db, workspaceId: string): Promise<WorkspaceUsage> {
+  return {
+    plan: await planUsage(db, workspaceId),
+    priced: await pricedServices(db, workspaceId),
+    alerts: await alertsOfMonth(db, workspaceId),
+  };
+}
 
 export function presentWorkspace(row: WorkspaceRow, role: Role, usage: WorkspaceUsage): WorkspaceView {
   const configuration = workspaceConfiguration(row.configuration);

@@ -1,15 +1,11 @@
 import { workspacesOf } from '../../../shared/identity/store.js';
 import { defineRoute } from '../../http/route.js';
 import { updateWorkspace } from './commands.js';
-import { presentWorkspace } from './present.js';
+import { presentWorkspace, readUsage } from './present.js';
 import { UpdateWorkspaceBody, WorkspaceListResponse, WorkspaceResponse } from './schema.js';
-import { readUsage } from './workspace-usage.js';
 
 export const workspaceRoutes = [
-  defineRoute({
-    method: 'GET',
-    path: '/workspaces',
-    operation: 'workspace.list',
+  defineRoute('GET', '/workspaces', 'workspace.list', {
     summary: 'List workspaces',
     description: 'The workspaces of the caller, oldest first. A key has one.',
     response: WorkspaceListResponse,
@@ -22,10 +18,7 @@ export const workspaceRoutes = [
       return { workspaces: seen.map(({ id, name, plan, role }) => ({ id, name, plan, role })) };
     },
   }),
-  defineRoute({
-    method: 'GET',
-    path: '/workspaces/:workspaceId',
-    operation: 'workspace.read',
+  defineRoute('GET', '/workspaces/:workspaceId', 'workspace.read', {
     summary: 'Read a workspace',
     description: 'Settings, estimated costs and usage of the workspace.',
     response: WorkspaceResponse,
@@ -33,10 +26,7 @@ export const workspaceRoutes = [
       workspace: presentWorkspace(row, role, await readUsage(db, row.id)),
     }),
   }),
-  defineRoute({
-    method: 'PATCH',
-    path: '/workspaces/:workspaceId',
-    operation: 'workspace.update',
+  defineRoute('PATCH', '/workspaces/:workspaceId', 'workspace.update', {
     summary: 'Update a workspace',
     description: 'Changes the settings that are given; the others stay. A key cannot switch allowOverages on.',
     body: UpdateWorkspaceBody,

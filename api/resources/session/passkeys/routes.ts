@@ -1,6 +1,8 @@
-import { AppError } from '../../../../shared/core/error-registry.js';
 import { beginSession } from '../../../../shared/identity/sign-in.js';
+import { deleted } from '../../../http/assertions.js';
+import { present } from '../../../http/present.js';
 import { defineRoute } from '../../../http/route.js';
+import { DeletedResponse } from '../../../http/schema.js';
 import { assertProof } from '../assert-proof.js';
 import { BootstrapResponse, EnrolBody, PasskeyOptionsBody } from '../schema.js';
 import { inputOf, welcome } from '../welcome.js';
@@ -8,7 +10,7 @@ import { deletePasskey, findPasskey, insertPasskey, listPasskeys, type PasskeyRo
 import {
   CreatePasskeyBody,
   OptionsResponse,
-  PasskeyDeletedResponse,
+  Passkey,
   PasskeyListResponse,
   PasskeyResponse,
   PasskeySignInBody,
@@ -18,21 +20,17 @@ import { refusedPasskey, registrationOptions, SIGN_IN, usePasskey, verifiedCrede
 
 /** Passkeys: keys of a device or password manager that sign users in without a password (WebAuthn). */
 export const passkeyRoutes = [
-  defineRoute({
-    method: 'GET',
-    path: '/session/passkeys',
+  defineRoute('GET', '/session/passkeys', 'passkey.list', {
     access: 'session',
-    operation: 'passkey.list',
     summary: 'List your passkeys',
     description: 'The passkeys of the signed-in user, oldest first.',
     response: PasskeyListResponse,
-    handler: async ({ deps, caller }) => ({ passkeys: (await listPasskeys(deps.db, caller.userId)).map(present) }),
+    handler: async ({ deps, caller }) => ({
+      passkeys: (await listPasskeys(deps.db, caller.userId)).map(presentPasskey),
+    }),
   }),
-  defineRoute({
-    method: 'POST',
-    path: '/session/passkeys/options',
+  defineRoute('POST', '/session/passkeys/options', 'passkey.prepare', {
     access: 'session',
-    operation: 'passkey.prepare',
     summary: 'Begin to add a passkey',
     description: 'Returns what the browser needs to make a passkey. Valid for five minutes.',
     body: EnrolBody,
@@ -47,11 +45,8 @@ export const passkeyRoutes = [
       return { options: await registrationOptions(deps, { id: caller.userId, email: caller.email }, known) };
     },
   }),
-  defineRoute({
-    method: 'POST',
-    path: '/session/passkeys',
+  defineRoute('POST', '/session/passkeys', 'passkey.create', {
     access: 'session',
-    operation: 'passkey.create',
     summary: 'Add a passkey',
     description: 'Stores the passkey that the browser has made. It signs in without a password and a second factor.',
     errors: ['conflict', 'capacity_exceeded'],
@@ -69,28 +64,21 @@ export const passkeyRoutes = [
           counter: verified.counter,
         }),
       );
-      return { passkey: present(passkey) };
+      return { passkey: presentPasskey(passkey) };
     },
   }),
-  defineRoute({
-    method: 'DELETE',
-    path: '/session/passkeys/:passkeyId',
+  defineRoute('DELETE', '/session/passkeys/:passkeyId', 'passkey.delete', {
     access: 'session',
-    operation: 'passkey.delete',
     summary: 'Delete a passkey',
     description: 'Deletes a passkey of the signed-in user. It can no longer sign in; open sessions stay.',
-    response: PasskeyDeletedResponse,
+    response: DeletedResponse,
     handler: async ({ deps, caller, ctx }) => {
       const { passkeyId = '' } = ctx.state.input.params;
-      if (!(await deletePasskey(deps.db, caller.userId, passkeyId))) throw new AppError('not_found');
-      return { deleted: true } as const;
+      return deleted(await deletePasskey(deps.db, caller.userId, passkeyId));
     },
   }),
-  defineRoute({
-    method: 'POST',
-    path: '/session/passkey/options',
+  defineRoute('POST', '/session/passkey/options', 'session.preparePasskey', {
     access: 'signing-in',
-    operation: 'session.preparePasskey',
     summary: 'Begin to sign in with a passkey',
     description:
       'Returns what the browser needs to ask for a passkey. Valid for five minutes. With an e-mail address and a ' +
@@ -101,11 +89,8 @@ export const passkeyRoutes = [
     response: OptionsResponse,
     handler: async (request) => ({ options: await passkeyOptions(request) }),
   }),
-  defineRoute({
-    method: 'POST',
-    path: '/session/passkey',
+  defineRoute('POST', '/session/passkey', 'session.createFromPasskey', {
     access: 'signing-in',
-    operation: 'session.createFromPasskey',
     summary: 'Sign in with a passkey',
     description: 'Signs in with a passkey, which proves the second factor too, and answers like bootstrap.',
     body: PasskeySignInBody,
@@ -122,6 +107,4 @@ export const passkeyRoutes = [
   }),
 ];
 
-function present({ id, name, created_at, used_at }: PasskeyRow) {
-  return { id, name, createdAt: created_at.toISOString(), usedAt: used_at?.toISOString() ?? null };
-}
+const presentPasskey = (row: PasskeyRow) => present(Passkey, row);

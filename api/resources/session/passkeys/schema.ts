@@ -37,7 +37,9 @@ export const PasskeyProof = Type.Object({
 export type PasskeyProof = Static<typeof PasskeyProof>;
 export const PasskeySignInBody = Strict({ credential: PasskeyProof });
 
-const Passkey = Strict({ id: Uuid, name: Type.String(), createdAt: Timestamp, usedAt: Nullable(Timestamp) }, 'Passkey');
+export const Passkey = Strict(
+  { id: Uuid, name: Type.String(), createdAt: Timestamp, usedAt: Nullable(Timestamp) },
+  'Passkey',
+);
 export const PasskeyResponse = Strict({ passkey: Passkey });
 export const PasskeyListResponse = Strict({ passkeys: Type.Array(Passkey) });
-export const PasskeyDeletedResponse = Strict({ deleted: Type.Literal(true) });

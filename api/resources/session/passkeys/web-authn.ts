@@ -39,9 +39,7 @@ export async function registrationOptions(
   return { ...options };
 }
 
-/**
- * What a passkey's signature is for: a sign-in without any other proof (subject ''), or the second step of a sign-in.
- */
+/** What a passkey's signature is for: a sign-in on its own (subject '') or the second step of one. */
 export interface Purpose {
   subject: string;
   /** True if the device has to ask for a PIN or a fingerprint, because the passkey is the only proof. */
@@ -49,10 +47,7 @@ export interface Purpose {
 }
 export const SIGN_IN: Purpose = { subject: '', verifiesUser: true };
 
-/**
- * Returns the WebAuthn options with which a browser asks for one of the passkeys in `allowed`. If it is absent, any
- * passkey is accepted.
- */
+/** Returns the options with which a browser asks for a passkey: one of `allowed`, if it is given. */
 export async function signInOptions(
   deps: ApiDeps,
   { subject, verifiesUser }: Purpose,

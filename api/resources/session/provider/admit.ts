@@ -72,9 +72,7 @@ interface Change {
   role: Role;
 }
 
-/**
- * Returns how a sign-in changes a person's membership of one workspace; null if it does not. An owner stays an owner.
- */
+/** Returns how a sign-in changes a membership; null if it does not. An owner stays an owner. */
 export function changeOf(
   workspace: SignInWorkspace,
   person: Pick<ProviderPerson, 'claims'>,

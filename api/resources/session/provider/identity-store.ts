@@ -57,10 +57,7 @@ export async function admitMember(trx: Transaction, member: SignInMember): Promi
   return true;
 }
 
-/**
- * Sets the role of a member who was added by a sign-in. Returns false if there is no such member, or if they are an
- * owner.
- */
+/** Sets the role of a member that a sign-in added. Returns false for an owner, or if there is no such member. */
 export async function setMemberRole(trx: Transaction, member: SignInMember): Promise<boolean> {
   const changed = await rowCountOf(
     trx,
@@ -71,10 +68,7 @@ export async function setMemberRole(trx: Transaction, member: SignInMember): Pro
   return changed > 0;
 }
 
-/**
- * Unlinks a user from the provider when an operator asks for it, and ends the user's sessions. Returns how many
- * identities were unlinked. Throws not_found.
- */
+/** Unlinks a user from the provider, ends the sessions, and returns how many links. Throws not_found. */
 export async function forgetProvider(trx: Transaction, email: string): Promise<number> {
   const user = await findUserByEmail(trx, email.trim().toLowerCase());
   if (!user) throw new AppError('not_found', `There is no user ${email}`);

@@ -10,9 +10,7 @@ export interface ProviderPerson {
   verifiedEmail: string | null;
   /** True if the provider states that it asked for a second factor. */
   secondFactor: boolean;
-  /**
-   * The ID token that the provider signed. At sign-out it is sent back, to end the person's session at the provider.
-   */
+  /** The signed ID token, which is sent back at sign-out to end the session at the provider. */
   idToken: string;
   claims: Readonly<Record<string, unknown>>;
 }

@@ -89,9 +89,7 @@ export class ProviderClient {
     }
   }
 
-  /**
-   * Returns a new configuration without cached keys. A key that the provider has just changed is therefore accepted.
-   */
+  /** Returns a configuration without cached keys, so that a key that has just changed is accepted. */
   async #configuration(deadline: AbortSignal): Promise<Configuration> {
     const client = await load();
     const { issuer, clientId, clientSecret } = this.#provider;
@@ -147,10 +145,7 @@ function personOf(claims: Record<string, unknown> & { iss: string; sub: string }
   };
 }
 
-/**
- * Error codes of the token endpoint that concern only this sign-in. With any other code, the provider rejects this
- * installation, for example its client secret.
- */
+/** Codes of the token endpoint for this sign-in only; any other one rejects this installation. */
 const OF_THE_CODE = new Set(['invalid_grant']);
 
 function failureOf(client: Library, error: unknown): SignInFailure {

@@ -19,10 +19,7 @@ import { SignInFailure } from './sign-in-failure.js';
 import { localPath, SignInStates } from './sign-in-state.js';
 import { recordProviderSignIn } from './sign-out.js';
 
-/**
- * Maximum number of sign-ins with the provider that one client can start per minute. Each may cause a request to the
- * provider.
- */
+/** Sign-ins that one client can start per minute. Each may cause a request to the provider. */
 const A_MINUTE = 60;
 
 /**
@@ -107,10 +104,7 @@ async function browserOf(ctx: ApiContext, create: boolean): Promise<string> {
   return ctx.state.tls ? cookie : `${cookie} ${await clientOf(ctx)}`;
 }
 
-/**
- * Redirects the browser to the returned path. After a failure, redirects it to the sign-in page, which shows the
- * reason.
- */
+/** Redirects the browser to the returned path; after a failure to the sign-in page, which says why. */
 async function leading(ctx: ApiContext, work: () => Promise<string>): Promise<void> {
   ctx.status = 303;
   try {

@@ -8,10 +8,7 @@ import { ProviderClient } from './provider-client.js';
 /** Longer ID tokens are not stored: the URL of a sign-out contains the token, and servers limit the length of URLs. */
 const MAX_ID_TOKEN_LENGTH = 6_000;
 
-/**
- * Stores the ID token of a sign-in with the session that it started. If a second factor is still required, stores the
- * token with the sign-in link instead.
- */
+/** Stores the ID token with the session, or with the sign-in link if a second factor is still required. */
 export async function recordProviderSignIn(
   { db, keyring }: Pick<ApiDeps, 'db' | 'keyring'>,
   of: { sessionId: string } | { linkToken: string },

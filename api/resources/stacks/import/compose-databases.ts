@@ -69,10 +69,7 @@ export function referenceTo(
   return undefined;
 }
 
-/**
- * Returns the parts of a database URL that are lost if a reference replaces it; '' if none. They are a driver, options,
- * or the name of another database.
- */
+/** Returns what a reference loses of a database URL: driver, options, another database; '' if nothing. */
 export function restOf({ kind, database }: ImportedDatabase, value: string): string {
   const [, driver = '', path = '', query = ''] = /^\w+(\+\w+)?:\/\/[^/?]*(?:\/([^?]*))?(\?.*)?$/.exec(value) ?? [];
   const isUsual = kind === 'postgres' ? ['', database].includes(path) : ['', '0'].includes(path);

@@ -1,18 +1,12 @@
 import { posix } from 'node:path';
-import { interpolate, type Reading, shellWords, wordsOf } from './compose-text.js';
-import { type Loose, looseOf, loseKeys, textOf, textsOf } from './loose.js';
+import { shellWords } from '../../shell-words.js';
+import { interpolate, type Reading, wordsOf } from './compose-text.js';
+import { type Loose, looseOf, loseKeys, namesIn, textOf, textsOf } from './loose.js';
 
 /** Keys of `build` that the import reads or that have no effect on this platform. Other keys are reported as lost. */
-const BUILD: ReadonlySet<string> = new Set([
-  'context',
-  'args',
-  'cache_from',
-  'cache_to',
-  'tags',
-  'labels',
-  'pull',
-  'network',
-]);
+const BUILD = namesIn(`
+  context args cache_from cache_to tags labels pull network
+`);
 
 /** Matches a repository's address, as opposed to a folder. */
 const ADDRESS = /^(https?|git|ssh):|^git@/;
@@ -65,10 +59,7 @@ export interface Place {
   folder: string;
 }
 
-/**
- * Returns a folder's path in the repository; '' for the root, null if outside. `context` is the path relative to the
- * file's folder.
- */
+/** Returns a folder's path in the repository: '' for the root, null outside. `context` is relative to `home`. */
 export function folderOf(home: string, context: string): string | null {
   if (ADDRESS.test(context)) return '';
   if (context.startsWith('/') || context.startsWith('~')) return null;

@@ -9,10 +9,7 @@ export interface Reading {
 
 const REFERENCE = /\$(?:\$|\{([A-Za-z_]\w*)(?:(:?[-+?])([^}]{0,500}))?\}|([A-Za-z_]\w*))/g;
 
-/**
- * Substitutes `$NAME` and `${NAME:-default}` like Docker Compose. `missing` lists names without a value, which are
- * replaced with ''.
- */
+/** Substitutes `$NAME` and `${NAME:-default}` like Compose. `missing` names become ''. */
 export function interpolate(text: string, env: Readonly<Record<string, string>>): { value: string; missing: string[] } {
   const missing: string[] = [];
   const value = text.replace(
@@ -30,11 +27,6 @@ export function interpolate(text: string, env: Readonly<Record<string, string>>)
     },
   );
   return { value, missing };
-}
-
-/** Quotes the words of a command for a shell. */
-export function shellWords(words: readonly string[]): string {
-  return words.map((word) => (/^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`)).join(' ');
 }
 
 /** Splits a command into words. Like Compose, handles quotes and backslashes without a shell. */

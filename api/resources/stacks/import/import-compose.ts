@@ -1,34 +1,35 @@
 import type { StackDocument } from '../../../../shared/stacks/document-schema.js';
+import { shellWords } from '../../shell-words.js';
 import { databaseOf } from './compose-databases.js';
 import { healthOf, kindOf } from './compose-ports.js';
 import { commandOf, sourceOf } from './compose-source.js';
-import { interpolate, type Reading, readEnvLines, shellWords } from './compose-text.js';
+import { interpolate, type Reading, readEnvLines } from './compose-text.js';
 import { environmentOf, plainTexts, variablesOf } from './compose-variables.js';
 import { needsDocker, volumesOf } from './compose-volumes.js';
-import { type ImportContext, type Loose, type Lost, looseOf, loseKeys, optional, textOf, textsOf } from './loose.js';
+import {
+  type ImportContext,
+  type Loose,
+  type Lost,
+  looseOf,
+  loseKeys,
+  namesIn,
+  optional,
+  textOf,
+  textsOf,
+} from './loose.js';
 import { megabytesOf, planFor } from './service-parts.js';
 
 /**
  * Keys that the import reads or that have no effect on this platform. For example, the platform itself chooses networks
  * and names, and restarts crashed replicas. Other keys are reported as lost.
  */
-const READ: ReadonlySet<string> = new Set([
-  ...['build', 'command', 'container_name', 'cpus', 'depends_on', 'deploy', 'entrypoint', 'env_file', 'environment'],
-  ...['expose', 'healthcheck', 'hostname', 'image', 'init', 'labels', 'links', 'logging', 'mem_limit', 'networks'],
-  ...['platform', 'ports', 'profiles', 'pull_policy', 'restart', 'scale', 'stdin_open', 'stop_grace_period', 'tty'],
-  ...[
-    'volumes',
-    'annotations',
-    'cap_drop',
-    'security_opt',
-    'read_only',
-    'mem_reservation',
-    'memswap_limit',
-    'pids_limit',
-  ],
-  // `tmpfs`: folders in memory become ordinary folders of the container.
-  ...['tmpfs', 'stop_signal', 'ulimits', 'dns', 'attach', 'external_links', 'oom_score_adj', 'cpu_shares', 'version'],
-]);
+// `tmpfs`: folders in memory become ordinary folders of the container.
+const READ = namesIn(`
+  build command container_name cpus depends_on deploy entrypoint env_file environment expose healthcheck hostname
+  image init labels links logging mem_limit networks platform ports profiles pull_policy restart scale stdin_open
+  stop_grace_period tty volumes annotations cap_drop security_opt read_only mem_reservation memswap_limit
+  pids_limit tmpfs stop_signal ulimits dns attach external_links oom_score_adj cpu_shares version
+`);
 /** Keys that are not imported → the reason. */
 const REASONS: Readonly<Record<string, string>> = {
   configs: 'files of the host are not mounted: put them into the image or the repository',
@@ -121,9 +122,7 @@ export function importCompose(value: unknown, { repository, folder, files }: Imp
   } as StackDocument;
 }
 
-/**
- * Matches images of database consoles. Their users log in to a database by hand, so no variable contains its address.
- */
+/** Images of database consoles, whose users log in by hand: no variable has the address. */
 const CONSOLE = /adminer|pgadmin|pgweb|commander|redisinsight/;
 
 /**

@@ -1,5 +1,6 @@
 import { createRequire } from 'node:module';
 import type * as Toml from 'smol-toml';
+import { stringify } from 'yaml';
 import { AppError } from '../../../../shared/core/error-registry.js';
 import { lazily } from '../../../../shared/core/lazily.js';
 import { MAX_DOCUMENT_BYTES } from '../../../../shared/stacks/read-document.js';
@@ -32,10 +33,7 @@ const MAX_LINES = 1000;
 /** The TOML parser, loaded when the first TOML file is read. */
 const toml = lazily(() => createRequire(import.meta.url)('smol-toml') as typeof Toml);
 
-/**
- * Converts a file in another format to a valid document. Throws payload_too_large, and invalid_request with the line of
- * a fault.
- */
+/** Converts a file to a valid document. Throws payload_too_large, and invalid_request with the line. */
 export function importFile(format: ImportFormat, text: string, context: ImportContext): Imported {
   if (Buffer.byteLength(text) > MAX_DOCUMENT_BYTES) {
     throw new AppError('payload_too_large', `The file has more than ${MAX_DOCUMENT_BYTES} bytes`);
@@ -85,4 +83,17 @@ function refusal(faults: readonly YamlFault[]): AppError {
     message: `line ${line}, column ${column}: ${message}`,
   }));
   return new AppError('invalid_request', `The file is not valid: ${details[0]?.message ?? ''}`, details.slice(0, 20));
+}
+
+/**
+ * Converts a file of another format to a document. The warnings say what the conversion loses or changes. A file in the
+ * platform's own format stays as it is. Throws invalid_request.
+ */
+export function nativeDocument(
+  text: string,
+  format: ImportFormat | 'ranvier' = 'ranvier',
+): { document: string; warnings: string[] } {
+  if (format === 'ranvier') return { document: text, warnings: [] };
+  const { document, lost, notes } = importFile(format, text, { repository: '', folder: '', files: {} });
+  return { document: stringify(document), warnings: [...lost, ...notes] };
 }

@@ -8,6 +8,7 @@ import {
   looseListOf,
   looseOf,
   loseKeys,
+  namesIn,
   optional,
   textOf,
   textsOf,
@@ -22,10 +23,10 @@ import {
   volumeName,
 } from './service-parts.js';
 
-const READ: ReadonlySet<string> = new Set([
-  ...['app', 'build', 'deploy', 'env', 'processes', 'http_service', 'services', 'mounts', 'vm', 'checks', 'restart'],
-  ...['kill_signal', 'kill_timeout', 'console_command', 'swap_size_mb', 'experimental', 'machine_checks'],
-]);
+const READ = namesIn(`
+  app build deploy env processes http_service services mounts vm checks restart kill_signal kill_timeout
+  console_command swap_size_mb experimental machine_checks
+`);
 const REASONS: Readonly<Record<string, string>> = {
   primary_region: 'the regions are those of this installation',
   statics: 'files are served by the application',

@@ -1,13 +1,23 @@
 import { DATABASE_VERSIONS } from '../../../../shared/services/configuration.js';
 import type { StackDocument, VariableEntry } from '../../../../shared/stacks/document-schema.js';
 import { labelOf } from '../../../../shared/stacks/label.js';
-import { entryOf, given, type ImportContext, type Loose, type Lost, looseOf, loseKeys, textOf } from './loose.js';
+import {
+  entryOf,
+  given,
+  type ImportContext,
+  type Loose,
+  type Lost,
+  looseOf,
+  loseKeys,
+  namesIn,
+  textOf,
+} from './loose.js';
 import { nameOf, processDocument, repositoryOf } from './service-parts.js';
 
-const READ: ReadonlySet<string> = new Set([
-  ...['name', 'description', 'keywords', 'website', 'repository', 'logo', 'success_url', 'env', 'formation', 'addons'],
-  ...['stack', 'image', '$schema', 'author', 'procfile'],
-]);
+const READ = namesIn(`
+  name description keywords website repository logo success_url env formation addons stack image $schema author
+  procfile
+`);
 const REASONS: Readonly<Record<string, string>> = {
   buildpacks: 'languages are recognised by the files of the repository',
   scripts: 'scripts after the first deployment are run by hand',

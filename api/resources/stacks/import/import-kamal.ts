@@ -1,43 +1,31 @@
 import type { StackDocument } from '../../../../shared/stacks/document-schema.js';
 import { labelOf } from '../../../../shared/stacks/label.js';
 import { importCompose } from './import-compose.js';
-import { type ImportContext, type Loose, type Lost, looseOf, loseKeys, optional, textOf, textsOf } from './loose.js';
+import {
+  type ImportContext,
+  type Loose,
+  type Lost,
+  looseOf,
+  loseKeys,
+  namesIn,
+  optional,
+  textOf,
+  textsOf,
+} from './loose.js';
 import { nameOf } from './service-parts.js';
 
-const READ: ReadonlySet<string> = new Set([
-  ...['service', 'image', 'servers', 'proxy', 'registry', 'env', 'volumes', 'accessories', 'builder', 'healthcheck'],
-  ...['aliases', 'labels', 'logging', 'retain_containers', 'readiness_delay', 'deploy_timeout', 'drain_timeout', 'ssh'],
-  ...['sshkit', 'boot', 'hooks_path', 'primary_role', 'allow_empty_roles', 'minimum_version', 'require_destination'],
-  ...['error_pages_path', 'secrets_path', 'asset_path', 'stop_wait_time', 'traefik', 'run_directory', 'output'],
-]);
-const ROLE: ReadonlySet<string> = new Set([
-  'hosts',
-  'cmd',
-  'env',
-  'proxy',
-  'labels',
-  'logging',
-  'traefik',
-  'asset_path',
-]);
-const ACCESSORY: ReadonlySet<string> = new Set([
-  ...[
-    'image',
-    'service',
-    'host',
-    'hosts',
-    'role',
-    'roles',
-    'tag',
-    'tags',
-    'port',
-    'env',
-    'volumes',
-    'directories',
-    'cmd',
-  ],
-  ...['labels', 'network', 'registry', 'proxy'],
-]);
+const READ = namesIn(`
+  service image servers proxy registry env volumes accessories builder healthcheck aliases labels logging
+  retain_containers readiness_delay deploy_timeout drain_timeout ssh sshkit boot hooks_path primary_role
+  allow_empty_roles minimum_version require_destination error_pages_path secrets_path asset_path stop_wait_time
+  traefik run_directory output
+`);
+const ROLE = namesIn(`
+  hosts cmd env proxy labels logging traefik asset_path
+`);
+const ACCESSORY = namesIn(`
+  image service host hosts role roles tag tags port env volumes directories cmd labels network registry proxy
+`);
 const REASONS: Readonly<Record<string, string>> = {
   files: 'files of the host are not mounted: put them into the image or the repository',
   options: 'options of docker run have no counterpart',

@@ -1,18 +1,14 @@
 import type { StackDocument } from '../../../../shared/stacks/document-schema.js';
-import { given, type ImportContext, type Lost, looseOf, loseKeys, textOf, textsOf } from './loose.js';
+import { given, type ImportContext, type Lost, looseOf, loseKeys, namesIn, textOf, textsOf } from './loose.js';
 import { nameOf, processDocument, repositoryOf } from './service-parts.js';
 
-const BUILD: ReadonlySet<string> = new Set([
-  'builder',
-  'buildCommand',
-  'dockerfilePath',
-  'watchPatterns',
-  'watchPaths',
-]);
-const DEPLOY: ReadonlySet<string> = new Set([
-  ...['startCommand', 'preDeployCommand', 'numReplicas', 'healthcheckPath', 'healthCheckPath', 'healthcheckTimeout'],
-  ...['restartPolicyType', 'restartPolicyMaxRetries', 'cronSchedule', 'drainingSeconds', 'overlapSeconds', 'runtime'],
-]);
+const BUILD = namesIn(`
+  builder buildCommand dockerfilePath watchPatterns watchPaths
+`);
+const DEPLOY = namesIn(`
+  startCommand preDeployCommand numReplicas healthcheckPath healthCheckPath healthcheckTimeout restartPolicyType
+  restartPolicyMaxRetries cronSchedule drainingSeconds overlapSeconds runtime
+`);
 const REASONS: Readonly<Record<string, string>> = {
   sleepApplication: 'replicas always run',
   region: 'the regions are those of this installation',

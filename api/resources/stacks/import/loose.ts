@@ -24,10 +24,7 @@ export interface Imported {
  */
 export type Lost = (place: string, reason: string, kind?: 'note') => void;
 
-/**
- * Converts the parsed content of a file to a document. Pure. Does not check types: `fitDocument` removes values of
- * wrong types afterwards.
- */
+/** Converts a parsed file to a document. Pure. `fitDocument` removes values of wrong types afterwards. */
 export type Importer = (value: unknown, context: ImportContext, lost: Lost) => StackDocument;
 
 /** An untrusted value that a user wrote. Importers must tolerate any type in it. */
@@ -64,6 +61,11 @@ export function given(fields: Loose): Record<string, unknown> {
 /** Returns an object whose only field is `name`, with this map; an empty object if the map is empty. */
 export function optional<T extends object>(name: string, value: T): Record<string, T> {
   return Object.keys(value).length === 0 ? {} : { [name]: value };
+}
+
+/** Returns a set of names that are separated by white space. */
+export function namesIn(text: string): ReadonlySet<string> {
+  return new Set(text.trim().split(/\s+/));
 }
 
 /** Reports each key of `value` that the importer does not read, with the reason. */

@@ -7,6 +7,7 @@ import {
   looseListOf,
   looseOf,
   loseKeys,
+  namesIn,
   optional,
   textOf,
   textsOf,
@@ -16,13 +17,12 @@ import { planNamed, repositoryOf } from './service-parts.js';
 
 const KINDS: Readonly<Record<string, string>> = { web: 'web', pserv: 'private', worker: 'worker', cron: 'cron' };
 /** Keys of services and databases that are read. */
-export const RENDER_KEYS: ReadonlySet<string> = new Set([
-  ...['type', 'name', 'runtime', 'env', 'plan', 'repo', 'branch', 'rootDir', 'buildCommand', 'startCommand'],
-  ...['preDeployCommand', 'schedule', 'numInstances', 'scaling', 'autoDeploy', 'autoDeployTrigger', 'buildFilter'],
-  ...['dockerCommand', 'dockerContext', 'dockerfilePath', 'image', 'healthCheckPath', 'domain', 'domains', 'envVars'],
-  ...['disk', 'previews', 'pullRequestPreviewsEnabled', 'staticPublishPath', 'ipAllowList', 'maxmemoryPolicy'],
-  ...['databaseName', 'user', 'postgresMajorVersion', 'maintenanceMode', 'renderSubdomainPolicy', 'property'],
-]);
+export const RENDER_KEYS = namesIn(`
+  type name runtime env plan repo branch rootDir buildCommand startCommand preDeployCommand schedule numInstances
+  scaling autoDeploy autoDeployTrigger buildFilter dockerCommand dockerContext dockerfilePath image
+  healthCheckPath domain domains envVars disk previews pullRequestPreviewsEnabled staticPublishPath ipAllowList
+  maxmemoryPolicy databaseName user postgresMajorVersion maintenanceMode renderSubdomainPolicy property
+`);
 /** Keys that are not imported → the reason. */
 export const RENDER_REASONS: Readonly<Record<string, string>> = {
   region: 'the regions are those of this installation',

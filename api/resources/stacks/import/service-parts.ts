@@ -16,10 +16,7 @@ interface Needs {
   cpu?: number;
 }
 
-/**
- * Returns the smallest plan with enough storage and memory. Empty if that is the default plan. If no plan is large
- * enough, reports that.
- */
+/** Returns the smallest plan that fits; nothing if that is the default. Reports if no plan is large enough. */
 export function planFor(at: string, { volumes = {}, memoryMb = 0, cpu = 0 }: Needs, lost: Lost): { plan?: string } {
   const storage = Object.values(volumes).reduce((total, { sizeGb }) => total + sizeGb, 0);
   const [smallest] = PLANS;
@@ -88,10 +85,7 @@ export function processDocument(
   } as StackDocument;
 }
 
-/**
- * Converts `512mb`, `1g` or `2Gi` to megabytes; 0 for other text. A number is in megabytes, a string of digits in
- * bytes.
- */
+/** Converts `512mb`, `1g` or `2Gi` to megabytes; 0 for other text. Numbers are megabytes, plain digits bytes. */
 export function megabytesOf(size: unknown): number {
   if (typeof size === 'number') return Number.isFinite(size) ? Math.ceil(size) : 0;
   const [, number = '', unit = ''] =

@@ -2,10 +2,7 @@ import { type Db, rowsOf } from '../../../../shared/core/database/database-clien
 import type { ApplyRow } from '../../../../shared/stacks/model.js';
 import type { ServiceReleases } from './plan-rollback.js';
 
-/**
- * Returns the services of a stack, with their live releases now and after an apply. Includes services that the stack
- * owned then and that were deleted since.
- */
+/** Returns a stack's services with their live releases now and after an apply. Those deleted since count too. */
 export function readReleases(db: Db, { id, stack_id, finished_at }: ApplyRow): Promise<ServiceReleases[]> {
   return rowsOf<ServiceReleases>(
     db,

@@ -1,9 +1,11 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import type { Db } from '../../../../shared/core/database/database-client.js';
 import { errorMessage } from '../../../../shared/core/error-registry.js';
 import { lazily } from '../../../../shared/core/lazily.js';
 import { readTemplate, type Template } from '../../../../shared/templates/read-template.js';
+import { ownTemplateText } from '../../../../shared/templates/store.js';
 
 /** The catalog's folder in the source tree, because its files are not compiled. */
 const CATALOG_FOLDER = fileURLToPath(
@@ -23,3 +25,11 @@ export const templates = lazily((): ReadonlyMap<string, Template> => {
   all.sort((one, other) => one.title.localeCompare(other.title, 'en'));
   return new Map(all.map((template) => [template.name, template]));
 });
+
+/** Returns a template of the platform, or `source.template` of the workspace. Undefined if there is none. */
+export async function findTemplate(db: Db, workspaceId: string, name: string): Promise<Template | undefined> {
+  const [source = '', own] = name.split('.');
+  if (own === undefined) return templates().get(name);
+  const text = await ownTemplateText(db, workspaceId, { source, name: own });
+  return text === undefined ? undefined : readTemplate(name, text);
+}

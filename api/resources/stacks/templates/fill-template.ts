@@ -50,10 +50,7 @@ export function fillTemplate(
   return { document, secrets };
 }
 
-/**
- * Returns a string with its placeholders replaced. A string that is only one placeholder becomes the answer, which may
- * be a number.
- */
+/** Returns a text with its answers. If it is only one placeholder, the answer may be a number. */
 function filled(text: string, answers: ReadonlyMap<string, string | number>): string | number {
   const whole = /^\$\{([A-Za-z0-9]+)\}$/.exec(text)?.[1];
   if (whole !== undefined) return answerOf(whole, answers);

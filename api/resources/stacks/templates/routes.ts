@@ -3,27 +3,20 @@ import { ownTemplates } from '../../../../shared/templates/store.js';
 import { found } from '../../../http/assertions.js';
 import { defineRoute } from '../../../http/route.js';
 import { withSchema } from '../present.js';
-import { templates } from './catalog.js';
+import { findTemplate, templates } from './catalog.js';
 import { fillTemplate } from './fill-template.js';
-import { findTemplate } from './find-template.js';
 import { presentTemplate, textOf } from './present.js';
 import { FillBody, FillResponse, TemplateListResponse, TemplateResponse } from './schema.js';
 
 /** Templates: stacks with questions, from the platform and from a workspace's own repositories. */
 export const templateRoutes = [
-  defineRoute({
-    method: 'GET',
-    path: '/templates',
-    operation: 'template.list',
+  defineRoute('GET', '/templates', 'template.list', {
     summary: 'List templates',
     description: 'By their titles. A plan takes the name of one in place of a document.',
     response: TemplateListResponse,
     handler: async () => ({ templates: [...templates().values()].map(presentTemplate) }),
   }),
-  defineRoute({
-    method: 'GET',
-    path: '/templates/:templateName',
-    operation: 'template.read',
+  defineRoute('GET', '/templates/:templateName', 'template.read', {
     summary: 'Read a template',
     description: 'With its document, in which the answers are still to be filled in.',
     response: TemplateResponse,
@@ -32,10 +25,7 @@ export const templateRoutes = [
       return { template: { ...presentTemplate(template), document: textOf(template.document()) } };
     },
   }),
-  defineRoute({
-    method: 'GET',
-    path: '/workspaces/:workspaceId/templates',
-    operation: 'template.list-own',
+  defineRoute('GET', '/workspaces/:workspaceId/templates', 'template.list-own', {
     summary: 'List the templates of a workspace',
     description: "Those of the platform by their titles, and then those of the workspace's template sources.",
     response: TemplateListResponse,
@@ -44,10 +34,7 @@ export const templateRoutes = [
       return { templates: [...templates().values(), ...own].map(presentTemplate) };
     },
   }),
-  defineRoute({
-    method: 'GET',
-    path: '/workspaces/:workspaceId/templates/:templateName',
-    operation: 'template.read-own',
+  defineRoute('GET', '/workspaces/:workspaceId/templates/:templateName', 'template.read-own', {
     summary: 'Read a template of a workspace',
     description: 'One of the platform, or source.template for one of a template source.',
     response: TemplateResponse,
@@ -56,10 +43,7 @@ export const templateRoutes = [
       return { template: { ...presentTemplate(template), document: textOf(template.document()) } };
     },
   }),
-  defineRoute({
-    method: 'POST',
-    path: '/workspaces/:workspaceId/templates/:templateName/fill',
-    operation: 'template.fill',
+  defineRoute('POST', '/workspaces/:workspaceId/templates/:templateName/fill', 'template.fill', {
     summary: 'Fill a template',
     description: 'Answers with the document that the answers make. Nothing is stored.',
     body: FillBody,

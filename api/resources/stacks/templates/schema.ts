@@ -1,8 +1,7 @@
 import { type Static, Type } from 'typebox';
 import { TEMPLATE_NAME_PATTERN } from '../../../../shared/core/string-formats.js';
 import { QuestionType } from '../../../../shared/templates/template-file.js';
-import { VALUE_BYTES } from '../../../../shared/variables/model.js';
-import { Nullable, Strict } from '../../../http/schema.js';
+import { Nullable, Strict, TextMap } from '../../../http/schema.js';
 
 export const TemplateName = Type.String({
   maxLength: 127,
@@ -51,11 +50,5 @@ export const TemplateResponse = Strict({
   }),
 });
 
-const Answers = Type.Unsafe<Record<string, string>>({
-  type: 'object',
-  additionalProperties: { type: 'string', maxLength: VALUE_BYTES },
-  maxProperties: 1000,
-  description: 'Answers by the names of the questions',
-});
-export const FillBody = Strict({ values: Type.Optional(Answers) });
+export const FillBody = Strict({ values: Type.Optional(TextMap(1000, 'Answers by the names of the questions')) });
 export const FillResponse = Strict({ document: Type.String({ description: 'YAML, without any value of a secret' }) });

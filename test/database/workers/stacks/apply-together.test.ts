@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { acceptRollback } from '../../../../api/resources/stacks/rollback/accept-rollback.js';
+import { acceptRollback } from '../../../../api/resources/stacks/rollback/rollback-route.js';
 import type { Db } from '../../../../shared/core/database/database-client.js';
 import { acceptApply } from '../../../../shared/stacks/accept-apply.js';
 import type { ApplyRow } from '../../../../shared/stacks/model.js';

@@ -20,23 +20,20 @@ describe('A declared route', () => {
   });
 
   it('that accepts keys is part of the versioned API; its writes keep receipts', () => {
-    const shared = { operation: 'project.create', summary: '', description: '', response, handler } as const;
-    const read = defineRoute({ ...shared, method: 'GET', path: '/x' });
+    const shared = { summary: '', description: '', response, handler };
+    const read = defineRoute('GET', '/x', 'project.create', shared);
     expect(read).to.include({ root: '/api/v1', status: 200, keyed: false, body: null });
-    const write = defineRoute({ ...shared, method: 'POST', path: '/x', body, status: 201 });
+    const write = defineRoute('POST', '/x', 'project.create', { ...shared, body, status: 201 });
     expect(write).to.include({ root: '/api/v1', status: 201, keyed: true });
     expect(Object.keys(write.body?.properties ?? {})).to.deep.equal(['name', 'requestId']);
-    const unkeyed = defineRoute({ ...shared, method: 'PATCH', path: '/x', body, keyed: false });
+    const unkeyed = defineRoute('PATCH', '/x', 'project.create', { ...shared, body, keyed: false });
     expect(unkeyed.keyed).to.equal(false);
     expect(unkeyed.body).to.equal(body);
   });
 
   it('of a session is outside the version and keeps no receipts', () => {
-    const write = defineRoute({
-      method: 'POST',
-      path: '/x',
+    const write = defineRoute('POST', '/x', 'x.write', {
       access: 'session',
-      operation: 'x.write',
       summary: '',
       description: '',
       body,
