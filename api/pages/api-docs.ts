@@ -8,22 +8,18 @@ import { STACK_SCHEMA_PATH, stackSchema } from '../../shared/stacks/document-sch
 import { API_ROOT, SESSION_ROOT } from '../http/endpoint.js';
 import type { ApiState } from '../http/request-state.js';
 import { apiDocument } from '../resources/api-document.js';
-import { servePage } from './serve-page.js';
+import { policyOf, servePage } from './serve-page.js';
 
 const PAGE_PATH = `${SESSION_ROOT}/docs`;
 const DOCUMENT_PATH = `${API_ROOT}/openapi.json`;
 
 /** Content-Security-Policy: the page uses this server only. Swagger UI has some inline styles. */
-const POLICY = [
-  "default-src 'none'",
+const POLICY = policyOf(
   "script-src 'self'",
   "style-src 'self' 'unsafe-inline'",
   "img-src 'self' data:",
   "connect-src 'self'",
-  "base-uri 'none'",
-  "form-action 'none'",
-  "frame-ancestors 'none'",
-].join('; ');
+);
 
 const ASSETS: Record<string, string> = {
   'swagger-ui.css': 'text/css; charset=utf-8',

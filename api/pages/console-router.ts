@@ -1,6 +1,7 @@
 import Router from '@koa/router';
 import type { ApiContext, ApiState } from '../http/request-state.js';
 import { BuiltConsole, type ConsoleFile } from './console-files.js';
+import { policyOf } from './serve-page.js';
 
 /**
  * The sign-in page. A one-time link has its token in the fragment, which is never sent to a server and thus not logged.
@@ -14,16 +15,7 @@ export const SIGN_IN_PATH = '/sign-in';
 export const INVITATION_PATH = '/invitation';
 
 /** Content-Security-Policy: pages use this server only, and run no inline script. */
-const POLICY = [
-  "default-src 'none'",
-  "script-src 'self'",
-  "style-src 'self'",
-  "img-src 'self' data:",
-  "connect-src 'self'",
-  "base-uri 'none'",
-  "form-action 'none'",
-  "frame-ancestors 'none'",
-].join('; ');
+const POLICY = policyOf("script-src 'self'", "style-src 'self'", "img-src 'self' data:", "connect-src 'self'");
 
 /** Paths of the console's pages. Any other unknown path gets an error of the API. */
 const PAGES = ['/', SIGN_IN_PATH, INVITATION_PATH, /^\/w(\/.*)?$/];

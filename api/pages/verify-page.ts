@@ -1,20 +1,13 @@
 import Router from '@koa/router';
 import type { ApiState } from '../http/request-state.js';
-import { servePage } from './serve-page.js';
+import { policyOf, servePage } from './serve-page.js';
 
 /**
  * Path of the link in a verification e-mail. The token is in the link's fragment, which servers neither get nor log.
  */
 export const VERIFY_PATH = '/api/verify';
 
-const POLICY = [
-  "default-src 'none'",
-  "script-src 'self'",
-  "connect-src 'self'",
-  "base-uri 'none'",
-  "form-action 'none'",
-  "frame-ancestors 'none'",
-].join('; ');
+const POLICY = policyOf("script-src 'self'", "connect-src 'self'");
 
 const PAGE = `<!doctype html>
 <html lang="en">

@@ -2,16 +2,12 @@ import { expect } from 'chai';
 import { v7 as uuidv7 } from 'uuid';
 import { buildConsole } from '../../api/pages/console-build.js';
 import { Sensitive } from '../../shared/core/sensitive.js';
-import { addMember } from '../../shared/identity/commands.js';
 import { insertLogBatches } from '../../workers/logs/batch-store.js';
 import { ingestLogs } from '../../workers/logs/ingest-batches.js';
 import { type Json, newService, startTestApi, type TestApi, type TestWorkspace } from '../support/api.js';
-import { CHROMIUM, ConsoleBrowser, type Window } from '../support/console.js';
-import { makeUser } from '../support/factories.js';
+import { ConsoleBrowser, describeConsole, type Window } from '../support/console.js';
 import { newDeployment, pretendLive } from '../support/records.js';
 
-const suite = CHROMIUM === null ? describe.skip : describe;
-const EMAIL = 'ada@example.test';
 const PASSWORD = 'sesame';
 /** Texts that would run if they were interpreted as HTML, as the end of a script, as an attribute or as a URL. */
 const TEXTS = [
@@ -31,8 +27,7 @@ const MADE = `[...document.querySelectorAll('*')].filter((element) => element.ma
   [...element.attributes].some(({ name, value }) => /^on/i.test(name) || (/^(href|src|action|formaction|data|xlink:href)$/.test(name) &&
     /^\\s*(javascript|data:text|vbscript)/i.test(value)))).map((element) => element.outerHTML.slice(0, 200))`;
 
-suite(`Stored texts of tenants${CHROMIUM === null ? ': chromium is not installed' : ''}`, function () {
-  this.timeout(300_000);
+describeConsole('Stored texts of tenants', () => {
   let api: TestApi;
   let workspace: TestWorkspace;
   let browser: ConsoleBrowser;
@@ -47,8 +42,6 @@ suite(`Stored texts of tenants${CHROMIUM === null ? ': chromium is not installed
     workspace = await api.workspace();
     const { client } = workspace.owner;
     const { db } = api;
-    await makeUser(db, { email: EMAIL });
-    await db.transaction((trx) => addMember(trx, { workspaceId: workspace.id, email: EMAIL, role: 'owner' }));
     await db('workspaces').where({ id: workspace.id }).update({ name: SHORT });
     const configuration = {
       repository: 'https://example.com/<script>alert(7)</script>.git',
@@ -112,7 +105,7 @@ suite(`Stored texts of tenants${CHROMIUM === null ? ': chromium is not installed
     const hostname = '<img src=x onerror=alert(9)>.example.com';
     await db('domains').insert({ id: uuidv7(), ...own, hostname, status: 'active' });
     await db('ssh_hosts').insert({ id: uuidv7(), workspace_id: workspace.id, host: SHORT, keys: ALL });
-    browser = await ConsoleBrowser.open({ url: api.url.replace('127.0.0.1', 'localhost'), db, email: EMAIL });
+    browser = await ConsoleBrowser.onApi(api, workspace.owner.email);
     window = await browser.signedIn();
     window.page.on('dialog', (dialog) => window.problems.push(`a script has run: ${dialog.message()}`));
   });

@@ -1,14 +1,11 @@
 import { expect } from 'chai';
 import { nodeServer } from '../support/apps.js';
 import { visit } from '../support/client.js';
-import { CHROMIUM, ConsoleBrowser, type Window } from '../support/console.js';
+import { ConsoleBrowser, describeConsole, type Window } from '../support/console.js';
 import { ENGINES, type Platform, startPlatform } from '../support/platform.js';
 import { createPlatformRepository, type TestRepository } from '../support/repositories.js';
 
-const suite = CHROMIUM === null ? describe.skip : describe;
-
-suite(`The whole way through the console${CHROMIUM === null ? ': chromium is not installed' : ''}`, function () {
-  this.timeout(300_000);
+describeConsole('The whole way through the console', () => {
   let platform: Platform;
   let repository: TestRepository;
   let browser: ConsoleBrowser;
@@ -32,22 +29,12 @@ suite(`The whole way through the console${CHROMIUM === null ? ': chromium is not
     await repository?.remove();
   });
 
-  afterEach(async function () {
-    if (this.currentTest?.state === 'failed') await window.picture(`failed-${this.currentTest.title.slice(0, 20)}`);
-  });
-
-  /** Checks a page with axe, and takes screenshots. */
-  async function look(name: string): Promise<void> {
-    await window.checkAccess(name);
-    await window.picture(name);
-  }
-
   const tab = (name: string) => window.follow(/^Pages of/, name);
 
   it('creates a service and watches it go live', async () => {
     const { page } = window;
     await page.getByText('No services yet').waitFor();
-    await look('canvas-empty');
+    await window.look('canvas-empty');
     await page.getByRole('banner').getByRole('link', { name: 'New service' }).click();
     await page.getByLabel('Repository URL').fill(repository.url);
     await page.getByText('Detected at commit').waitFor();
@@ -55,11 +42,11 @@ suite(`The whole way through the console${CHROMIUM === null ? ': chromium is not
     await page.getByText('Advanced').click();
     await page.getByLabel('Build command').fill('node build.js');
     await page.getByLabel('Variables').fill('# comment\nGREETING="hello world"');
-    await look('new');
+    await window.look('new');
     await page.getByRole('button', { name: 'Deploy', exact: true }).click();
     await page.getByText('Deployment live').waitFor({ timeout: 120_000 });
     await page.getByText('compiled').first().waitFor();
-    await look('deployment-live');
+    await window.look('deployment-live');
     expect((await visit('http://shop.localhost', platform.edgePort)).body).to.equal('one');
     const { body } = await visit('http://shop.localhost', platform.edgePort, '/env');
     expect(JSON.parse(body)).to.include({ GREETING: 'hello world' });
@@ -73,16 +60,16 @@ suite(`The whole way through the console${CHROMIUM === null ? ': chromium is not
     await page.getByRole('button', { name: 'Deploy', exact: true }).click();
     await page.getByText('The previous release is still serving.').waitFor({ timeout: 120_000 });
     await page.getByText('src/cart.ts(12,3): error TS2322').first().waitFor();
-    await look('deployment-failed');
+    await window.look('deployment-failed');
     await repository.commit('Mend the build', { ...nodeServer('two'), 'build.js': '' });
     await page.getByRole('button', { name: 'Deploy', exact: true }).click();
     await page.getByText('Deployment live').waitFor({ timeout: 120_000 });
     await tab('Deployments');
-    await look('deployments');
+    await window.look('deployments');
     await page.getByRole('link', { name: /Say one/ }).click();
     await page.getByRole('button', { name: 'Roll back' }).click();
     await page.getByLabel('Type shop to confirm').fill('shop');
-    await look('rollback');
+    await window.look('rollback');
     await page.getByRole('button', { name: 'Roll back', exact: true }).click();
     await page.getByText('Deployment live').waitFor({ timeout: 120_000 });
     expect((await visit('http://shop.localhost', platform.edgePort)).body).to.equal('one');
@@ -92,7 +79,7 @@ suite(`The whole way through the console${CHROMIUM === null ? ': chromium is not
     await tab('Deployments');
     await window.page.getByRole('link', { name: 'Compare' }).click();
     await window.page.getByRole('cell', { name: 'Commit' }).waitFor();
-    await look('compare');
+    await window.look('compare');
   });
 
   it('edits variables, asks before it loses them, and never shows a value', async () => {
@@ -101,13 +88,13 @@ suite(`The whole way through the console${CHROMIUM === null ? ': chromium is not
     await page.getByRole('button', { name: 'Add from .env' }).click();
     await page.getByLabel('Contents of the .env file').fill('GREETING=changed\nTOKEN=s3cret-of-the-shop\n');
     await page.getByText('New: TOKEN').waitFor();
-    await look('variables-paste');
+    await window.look('variables-paste');
     await page.getByRole('button', { name: 'Add 2' }).click();
     await page.getByText('1 new, 1 replaced').waitFor();
     await tab('Logs');
     await page.getByText('Leave without saving?').waitFor();
     await page.getByRole('button', { name: 'Stay' }).click();
-    await look('variables');
+    await window.look('variables');
     await page.getByRole('button', { name: 'Save', exact: true }).click();
     await page.getByText('They take effect with the next deployment').waitFor();
     expect(await page.content()).to.not.include('s3cret-of-the-shop');
@@ -122,7 +109,7 @@ suite(`The whole way through the console${CHROMIUM === null ? ': chromium is not
     await tab('Settings');
     await page.getByLabel('Start command').fill('node server.js');
     await page.getByText('Unsaved changes: start command. Takes effect with the next deployment.').waitFor();
-    await look('settings');
+    await window.look('settings');
     await page.getByRole('button', { name: 'Save', exact: true }).click();
     await page.getByText('Deploy the service to apply the changes.').waitFor();
   });
@@ -131,7 +118,7 @@ suite(`The whole way through the console${CHROMIUM === null ? ': chromium is not
     const { page } = window;
     await tab('Logs');
     await page.getByText('listening on').first().waitFor();
-    await look('logs');
+    await window.look('logs');
     await page.getByLabel('Search').fill('part 19');
     await page.getByText('part 199').waitFor();
     await page.getByLabel('Search').fill('nothing has this');
@@ -145,7 +132,7 @@ suite(`The whole way through the console${CHROMIUM === null ? ': chromium is not
       .getByText(/No metrics yet|CPU|Requests|Replicas/)
       .first()
       .waitFor();
-    await look('metrics');
+    await window.look('metrics');
     await tab('Domains');
     await page.getByLabel('Domain').fill('shop.example.com');
     await page.getByRole('button', { name: 'Add' }).click();
@@ -153,7 +140,7 @@ suite(`The whole way through the console${CHROMIUM === null ? ': chromium is not
     const redirectTo = async (target: string) => {
       await page.getByRole('button', { name: 'Redirect shop.example.com' }).click();
       await page.getByLabel('Redirect to').fill(target);
-      await look('domain-redirect');
+      await window.look('domain-redirect');
       await page.getByRole('button', { name: 'Save redirect' }).click();
     };
     await redirectTo('shop.example.com');
@@ -163,22 +150,22 @@ suite(`The whole way through the console${CHROMIUM === null ? ': chromium is not
     await page.getByText('Redirects to www.example.com').waitFor();
     await redirectTo('');
     await page.getByText('Redirects to www.example.com').waitFor({ state: 'detached' });
-    await look('domains');
+    await window.look('domains');
     await window.follow('Workspace', 'Queue');
     await page.getByText('The queue is empty').waitFor();
-    await look('queue');
+    await window.look('queue');
     await window.follow('Workspace', 'Services');
     await page.getByRole('link', { name: 'shop' }).waitFor();
-    await look('services');
+    await window.look('services');
     await window.follow('Workspace', 'Workspace');
     await page.getByLabel('Build concurrency').waitFor();
-    await look('workspace');
+    await window.look('workspace');
     await window.follow('Pages of the workspace', 'Members');
     await page.getByText('owner@example.test').waitFor();
-    await look('members');
+    await window.look('members');
     await window.follow('Pages of the workspace', 'Audit log');
     await page.getByText('service.create').first().waitFor();
-    await look('audit');
+    await window.look('audit');
     await window.follow('Pages of the workspace', 'API keys');
     await page.getByLabel('Name').fill('laptop');
     await page.getByRole('button', { name: 'Create key' }).click();
@@ -187,7 +174,7 @@ suite(`The whole way through the console${CHROMIUM === null ? ': chromium is not
     await page.getByRole('button', { name: 'Done' }).click();
     await page.getByText('laptop').waitFor();
     expect(await page.content()).to.not.include(key);
-    await look('keys');
+    await window.look('keys');
   });
 
   it('arranges the canvas in two windows, and asks which arrangement stays', async () => {
@@ -230,7 +217,7 @@ suite(`The whole way through the console${CHROMIUM === null ? ': chromium is not
     await page.getByLabel('Key', { exact: true }).fill('TYPED');
     await window.goOffline(true);
     await page.getByText('The API does not respond').waitFor();
-    await look('offline');
+    await window.look('offline');
     await window.goOffline(false);
     await page.getByText('The API does not respond').waitFor({ state: 'detached' });
     expect(await page.getByLabel('Key', { exact: true }).inputValue()).to.equal('TYPED');
@@ -240,7 +227,7 @@ suite(`The whole way through the console${CHROMIUM === null ? ': chromium is not
     const { page } = window;
     await window.context.clearCookies();
     await page.getByText('Your session has ended').waitFor();
-    await look('session-ended');
+    await window.look('session-ended');
     expect(await page.getByLabel('Key', { exact: true }).inputValue()).to.equal('TYPED');
   });
 

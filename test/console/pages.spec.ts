@@ -6,19 +6,17 @@ import { Sensitive } from '../../shared/core/sensitive.js';
 import { addMember } from '../../shared/identity/commands.js';
 import { storeLines } from '../../workers/logs/store-lines.js';
 import { type Json, newService, startTestApi, type TestApi, type TestWorkspace } from '../support/api.js';
-import { CHROMIUM, ConsoleBrowser, type Window } from '../support/console.js';
+import { ConsoleBrowser, describeConsole, type Window } from '../support/console.js';
 import { makeUser } from '../support/factories.js';
 import { eventually } from '../support/processes.js';
 import { pretendCanary, pretendLive } from '../support/records.js';
 import { startSmtp, type TestSmtp } from '../support/smtp.js';
 
-const suite = CHROMIUM === null ? describe.skip : describe;
 const EMAIL = 'ada@example.test';
 const PASSWORD = 'correct horse battery staple';
 
 /** Pages that need no worker. Their data is stored through the API or in its database. */
-suite(`The console’s pages${CHROMIUM === null ? ': chromium is not installed' : ''}`, function () {
-  this.timeout(300_000);
+describeConsole('The console’s pages', () => {
   let api: TestApi;
   let smtp: TestSmtp;
   let workspace: TestWorkspace;
@@ -40,7 +38,7 @@ suite(`The console’s pages${CHROMIUM === null ? ': chromium is not installed' 
       autoDeploy: 'commit',
     });
     await pretendLive(api.db, shop.id);
-    browser = await ConsoleBrowser.open({ url: api.url.replace('127.0.0.1', 'localhost'), db: api.db, email: EMAIL });
+    browser = await ConsoleBrowser.onApi(api, EMAIL);
     window = await browser.signedIn();
   });
   after(async () => {
@@ -48,16 +46,9 @@ suite(`The console’s pages${CHROMIUM === null ? ': chromium is not installed' 
     await api?.close();
     await smtp?.close();
   });
-  afterEach(async function () {
-    if (this.currentTest?.state === 'failed') await window.picture(`failed-${this.currentTest.title.slice(0, 20)}`);
-  });
 
   const make = (name: string, kind: string, configuration: object): Promise<Json> =>
     newService(workspace.owner.client, workspace.path, { name, kind, configuration });
-  const look = async (name: string, of = window): Promise<void> => {
-    await of.checkAccess(name);
-    await of.picture(name);
-  };
   const open = (rest: string, of = window) => of.page.goto(`${browser.url}/w/${workspace.id}${rest}`);
   const openService = (service: Json, rest: string, of = window) => open(`/s/${service.id}${rest}`, of);
   /**
@@ -79,7 +70,7 @@ suite(`The console’s pages${CHROMIUM === null ? ': chromium is not installed' 
     const { page } = window;
     await openService(shop, '/hooks');
     await page.getByText('No webhooks yet').waitFor();
-    await look('hooks-empty');
+    await window.look('hooks-empty');
     await page.getByLabel('Apply ranvier.yaml of each push').check();
     await page.getByRole('button', { name: 'Add webhook' }).click();
     await page.getByText('A stack belongs to an environment: move the service into one first').waitFor();
@@ -106,7 +97,7 @@ suite(`The console’s pages${CHROMIUM === null ? ': chromium is not installed' 
     await page.getByLabel('Provider').selectOption('generic');
     await page.getByRole('button', { name: 'Add webhook' }).click();
     expect(await shownOnce('URL')).to.match(/\/api\/hooks\/[^?]+\?key=/);
-    await look('hooks');
+    await window.look('hooks');
     await page.getByRole('button', { name: 'Replace the webhook of GitHub' }).click();
     await page.getByRole('button', { name: 'Replace', exact: true }).click();
     expect(await shownOnce('Secret')).to.not.equal(secret);
@@ -123,27 +114,27 @@ suite(`The console’s pages${CHROMIUM === null ? ': chromium is not installed' 
     await open('/new');
     await page.getByRole('link', { name: 'Start from a template' }).click();
     await page.getByRole('link', { name: 'Verdaccio' }).waitFor();
-    await look('templates');
+    await window.look('templates');
     await page.getByLabel('Search').fill('automation flows');
     await page.getByRole('link', { name: 'Verdaccio' }).waitFor({ state: 'detached' });
     await page.getByRole('link', { name: 'Node-RED' }).click();
     await page.getByRole('button', { name: 'Create the project Node-RED' }).click();
     await page.getByLabel('Environment').getByText('Node-RED / Production').waitFor({ state: 'attached' });
-    await look('template');
+    await window.look('template');
     await page.getByLabel('The password').fill('short');
     await page.getByRole('button', { name: 'Show the plan' }).click();
     await page.getByText('/values/node-red.ADMIN_PASSWORD').waitFor();
     await page.getByLabel('The password').fill('a-hidden-password');
     await page.getByRole('button', { name: 'Show the plan' }).click();
     await page.getByText('create volume').waitFor();
-    await look('template-plan');
+    await window.look('template-plan');
     await page.getByLabel('Room for flows').fill('2');
     await page.getByText('create volume').waitFor({ state: 'detached' });
     await page.getByRole('button', { name: 'Show the plan' }).click();
     await page.getByRole('button', { name: 'Apply' }).click();
     // The plan before it says “create service” too.
     await page.getByRole('heading', { name: 'Apply of node-red' }).waitFor();
-    await look('template-applied');
+    await window.look('template-applied');
     const left = await page.evaluate(
       `document.documentElement.outerHTML + [...document.querySelectorAll('input')].map((input) => input.value)`,
     );
@@ -156,12 +147,12 @@ suite(`The console’s pages${CHROMIUM === null ? ': chromium is not installed' 
     const { page } = window;
     await openService(shop, '/previews');
     await page.getByText('No previews yet').waitFor();
-    await look('previews-empty');
+    await window.look('previews-empty');
     await page.getByLabel('Branch').fill('cart');
     await page.getByRole('button', { name: 'Create preview' }).click();
     await page.getByRole('link', { name: 'cart', exact: true }).waitFor();
     await page.getByText('1 of 20').waitFor();
-    await look('previews');
+    await window.look('previews');
     await page.getByRole('button', { name: 'Delete the preview of cart' }).click();
     await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click();
     await page.getByText(/No previews yet|Deleting/).waitFor();
@@ -189,7 +180,7 @@ suite(`The console’s pages${CHROMIUM === null ? ': chromium is not installed' 
     await page.getByText('Approved', { exact: true }).waitFor();
     await page.getByRole('button', { name: 'Decline pull request 8' }).click();
     await page.getByText('Declined', { exact: true }).waitFor();
-    await look('pull-requests');
+    await window.look('pull-requests');
     await openService(await make('plain', 'web', { repository: 'https://example.com/plain.git' }), '/previews');
     await page.getByRole('link', { name: 'Open settings' }).waitFor();
   });
@@ -206,7 +197,7 @@ suite(`The console’s pages${CHROMIUM === null ? ': chromium is not installed' 
     await page.getByRole('button', { name: 'Replace API_TOKEN' }).click();
     await page.getByLabel('New value of API_TOKEN').fill('new');
     await page.getByLabel('Where API_TOKEN is set').selectOption('production');
-    await look('variables-scope');
+    await window.look('variables-scope');
     await page.getByRole('button', { name: 'Save', exact: true }).click();
     await page.getByText('set, value hidden, for production only').waitFor();
     const [variable] = (await workspace.owner.client.get(`${workspace.path}/services/${shop.id}/variables`)).body
@@ -226,7 +217,7 @@ suite(`The console’s pages${CHROMIUM === null ? ': chromium is not installed' 
     await client.post(`${workspace.path}/services/${report.id}/runs`);
     await openService(report, '/runs');
     await page.getByText('Manual run').waitFor();
-    await look('runs');
+    await window.look('runs');
     await page.getByRole('button', { name: 'Cancel' }).click();
     await page.getByText('Cancelled').waitFor();
 
@@ -242,7 +233,7 @@ suite(`The console’s pages${CHROMIUM === null ? ': chromium is not installed' 
     for (const one of ended) await api.db('backups').insert({ id: uuidv7(), ...base, ...one });
     await page.reload();
     await page.getByText('41.9 MB').waitFor();
-    await look('backups');
+    await window.look('backups');
     await page.getByRole('button', { name: 'Restore' }).click();
     await page.getByRole('button', { name: 'Restore' }).waitFor();
     await window.checkAccess('the restoration of a backup');
@@ -268,7 +259,7 @@ suite(`The console’s pages${CHROMIUM === null ? ': chromium is not installed' 
     await page.getByRole('button', { name: 'Pause and back up' }).click();
     await page.getByText('A backup is queued').waitFor();
     expect(await api.db('backups').where({ service_id: web.id }).first()).to.include({ pause: true });
-    await look('backups-of-volumes');
+    await window.look('backups-of-volumes');
   });
 
   it('a command is run in a service, and its run shows its log and is cancelled', async () => {
@@ -298,17 +289,17 @@ suite(`The console’s pages${CHROMIUM === null ? ': chromium is not installed' 
     await storeLines(api.db, { ...own, lines: [{ ...lines[0], message: 'of the application' } as (typeof lines)[0]] });
     await page.getByText('two tables').waitFor();
     expect(await page.getByText('of the application').count()).to.equal(0);
-    await look('run');
+    await window.look('run');
     await page.getByRole('button', { name: 'Cancel' }).click();
     await page.getByText('Cancelled').waitFor();
     const long = `echo ${'a-word-that-is-long '.repeat(200)}`;
     await client.post(`${workspace.path}/services/${web.id}/runs`, { command: long });
     await openService(web, '/runs');
     await page.getByRole('link', { name: 'npm run migrate' }).waitFor();
-    await look('runs-of-commands');
+    await window.look('runs-of-commands');
     await page.getByRole('link', { name: 'a-word' }).click();
     await page.getByRole('heading', { name: 'a-word' }).waitFor();
-    await look('run-of-a-long-command');
+    await window.look('run-of-a-long-command');
   });
 
   it('volumes: adds one, makes it larger and deletes it by its name', async () => {
@@ -323,7 +314,7 @@ suite(`The console’s pages${CHROMIUM === null ? ': chromium is not installed' 
     await page.getByLabel('Mount path').fill('/data');
     await page.getByRole('button', { name: 'Add volume' }).click();
     await page.getByText('1 GB, mounted by the next deployment').waitFor();
-    await look('volumes');
+    await window.look('volumes');
     await page.getByRole('button', { name: 'Resize uploads' }).click();
     await page.getByRole('dialog').getByLabel('Size in GB').fill('3');
     await window.checkAccess('the dialog that makes a volume larger');
@@ -343,10 +334,10 @@ suite(`The console’s pages${CHROMIUM === null ? ': chromium is not installed' 
     await openService(web, '');
     await page.getByText('10 % of visitors get the new release.').waitFor();
     await page.getByRole('row', { name: 'New 40 2 (5 %) 9 ms 10 ms 0' }).waitFor();
-    await look('canary');
+    await window.look('canary');
     await openService(web, `/d/${id}`);
     await page.getByRole('button', { name: 'Send all visitors back' }).waitFor();
-    await look('canary-of-a-deployment');
+    await window.look('canary-of-a-deployment');
     await page.getByRole('button', { name: 'Send all visitors to it' }).click();
     await page.getByText('All visitors got the new release: promoted by').waitFor();
     const { live_deployment_id: live } = await api.db('services').where({ id: web.id }).first();
@@ -371,7 +362,7 @@ suite(`The console’s pages${CHROMIUM === null ? ': chromium is not installed' 
       const text = await area.inputValue();
       return text.includes('anna') && !text.includes('secret-word');
     });
-    await look('rules');
+    await window.look('rules');
     const { body } = await workspace.owner.client.get(`${workspace.path}/services/${web.id}/rules`);
     expect(body.rules).to.deep.equal([{ ...rule, users: [{ name: 'anna' }] }]);
   });
@@ -380,7 +371,7 @@ suite(`The console’s pages${CHROMIUM === null ? ': chromium is not installed' 
     const { page } = window;
     await open('/settings/groups');
     await page.getByText('No environment groups yet').waitFor();
-    await look('groups-empty');
+    await window.look('groups-empty');
     await page.getByLabel('Name').fill('mail server');
     await page.getByRole('button', { name: 'Create group' }).click();
     await page.getByLabel('Another service').selectOption({ label: 'shop' });
@@ -391,12 +382,12 @@ suite(`The console’s pages${CHROMIUM === null ? ': chromium is not installed' 
     await page.getByRole('button', { name: 'Add', exact: true }).click();
     await page.getByRole('button', { name: 'Save', exact: true }).click();
     await page.getByText('The changes take effect with the next deployment of each').waitFor();
-    await look('group');
+    await window.look('group');
     await page.getByRole('button', { name: 'Unlink shop' }).click();
     await page.getByText('None yet.').waitFor();
     await page.getByRole('link', { name: 'All groups' }).click();
     await page.getByText('0 services').waitFor();
-    await look('groups');
+    await window.look('groups');
     await page.getByRole('link', { name: 'mail server' }).click();
     await page.getByRole('button', { name: 'Delete group…' }).click();
     await page.getByRole('button', { name: 'Delete group' }).click();
@@ -409,11 +400,11 @@ suite(`The console’s pages${CHROMIUM === null ? ': chromium is not installed' 
     await page.getByText('No webhooks yet').waitFor();
     await page.getByLabel('URL').fill('https://example.com/ranvier');
     await page.getByLabel('A deployment went live').check();
-    await look('webhooks-empty');
+    await window.look('webhooks-empty');
     await page.getByRole('button', { name: 'Add webhook' }).click();
     expect((await shownOnce('Secret')).length).to.be.greaterThan(20);
     await page.getByText('no deliveries yet').waitFor();
-    await look('webhooks');
+    await window.look('webhooks');
     await page.getByRole('button', { name: 'Delete https://example.com/ranvier' }).click();
     await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click();
     await page.getByText('No webhooks yet').waitFor();
@@ -425,7 +416,7 @@ suite(`The console’s pages${CHROMIUM === null ? ': chromium is not installed' 
     await page.getByText('No alert rules yet').waitFor();
     await page.getByLabel('Watch').selectOption('disk');
     await page.getByLabel('Above').fill('70');
-    await look('alerts-empty');
+    await window.look('alerts-empty');
     await page.getByRole('button', { name: 'Add alert rule' }).click();
     await page.getByText('Not looked at yet').waitFor();
     const [rule] = await api.db('alert_rules');
@@ -433,7 +424,7 @@ suite(`The console’s pages${CHROMIUM === null ? ': chromium is not installed' 
     await api.db('alert_states').insert({ ...state, run: 0, return_minutes: 5, seen_at: new Date() });
     await open('/settings/alerts');
     await page.getByText('81.5 %').waitFor();
-    await look('alerts');
+    await window.look('alerts');
     await page.getByRole('button', { name: 'Delete Disk use above 70 % for 5 minutes' }).click();
     await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click();
     await page.getByText('No alert rules yet').waitFor();
@@ -449,7 +440,7 @@ suite(`The console’s pages${CHROMIUM === null ? ': chromium is not installed' 
     await page.getByRole('button', { name: 'Add drain' }).click();
     await page.getByText('logs, traces, with Authorization: nothing sent yet').waitFor();
     expect(await page.content()).to.not.include('secret-word');
-    await look('drains');
+    await window.look('drains');
     await page.getByRole('button', { name: 'Delete the drain to https://otlp.example.com' }).click();
     await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click();
     await page.getByText('No drains yet').waitFor();
@@ -469,7 +460,7 @@ suite(`The console’s pages${CHROMIUM === null ? ': chromium is not installed' 
       .first()
       .waitFor();
     await page.getByRole('button', { name: 'Forget git.example.com' }).waitFor();
-    await look('deploy-key');
+    await window.look('deploy-key');
     await page.getByRole('button', { name: 'Forget git.example.com' }).click();
     await page.getByRole('button', { name: 'Forget host keys' }).click();
     await page.getByText('None yet.').waitFor();
@@ -480,7 +471,7 @@ suite(`The console’s pages${CHROMIUM === null ? ': chromium is not installed' 
     await open('/settings/usage');
     await page.getByRole('cell', { name: 'PostgreSQL' }).waitFor();
     await page.getByText('of the budget used').waitFor();
-    await look('usage');
+    await window.look('usage');
   });
 
   it('account: switches the second factor on and off, and the session goes on', async () => {
@@ -502,7 +493,7 @@ suite(`The console’s pages${CHROMIUM === null ? ': chromium is not installed' 
     await page.getByText('Two-factor authentication is on').waitFor();
     expect(await page.content()).to.not.include(secret.slice(0, 8));
     await page.getByRole('button', { name: 'Turn off' }).waitFor();
-    await look('account');
+    await window.look('account');
     // A code is good once, so the next one is used.
     await page.getByRole('button', { name: 'Turn off' }).click();
     await page.getByLabel('Authentication code').fill(totp.generate({ timestamp: Date.now() + 30_000 }));
@@ -516,16 +507,16 @@ suite(`The console’s pages${CHROMIUM === null ? ': chromium is not installed' 
     await page.getByLabel('E-mail address').fill('grace@example.test');
     await page.getByRole('button', { name: 'Invite member' }).click();
     await page.getByRole('button', { name: 'Invite by e-mail' }).waitFor();
-    await look('members-unknown');
+    await window.look('members-unknown');
     await page.getByRole('button', { name: 'Invite by e-mail' }).click();
     await page.getByRole('button', { name: 'Withdraw grace@example.test' }).waitFor();
-    await look('members-invited');
+    await window.look('members-invited');
     const [, token = ''] = /\/invitation#(\S+)/.exec(smtp.mails.at(-1)?.text ?? '') ?? [];
     const guest = await browser.window();
     await guest.page.goto(`${browser.url}/invitation#${token}`);
     await guest.page.getByLabel('Choose a password').fill('a password of my own');
     expect(guest.page.url()).to.not.include(token);
-    await look('invitation', guest);
+    await guest.look('invitation');
     await guest.page.getByRole('button', { name: 'Join' }).click();
     await guest.page.waitForURL(/\/w\//);
     await page.reload();
@@ -542,11 +533,7 @@ suite(`The console’s pages${CHROMIUM === null ? ': chromium is not installed' 
   it('states: no permission, archived, deleting, an error with its request, and nothing there', async () => {
     const { page } = window;
     const reader = await workspace.member('viewer');
-    const asViewer = await ConsoleBrowser.open({
-      url: browser.url,
-      db: api.db,
-      email: reader.email,
-    });
+    const asViewer = await ConsoleBrowser.onApi(api, reader.email);
     try {
       const viewer = await asViewer.signedIn();
       const pages = ['/hooks', '/previews', '/variables', '/domains', '/settings', ''];
@@ -575,11 +562,11 @@ suite(`The console’s pages${CHROMIUM === null ? ': chromium is not installed' 
     await workspace.owner.client.post(`${workspace.path}/services/${old.id}/archive`);
     await openService(old, '/hooks');
     await page.getByText('This service is archived').waitFor();
-    await look('archived');
+    await window.look('archived');
     await api.db('services').where({ id: old.id }).update({ lifecycle_status: 'deleting', archived: false });
     await page.getByText('This service is being deleted').waitFor({ timeout: 60_000 });
     await page.locator('[aria-disabled="true"][title="The service is being deleted"]').first().waitFor();
-    await look('deleting');
+    await window.look('deleting');
     const failing = /\/webhooks/;
     await page.route(failing, (route) =>
       route.request().resourceType() === 'fetch'
@@ -592,13 +579,13 @@ suite(`The console’s pages${CHROMIUM === null ? ': chromium is not installed' 
     );
     await open('/settings/webhooks');
     await page.getByText('r-1').waitFor();
-    await look('error');
+    await window.look('error');
     await page.unroute(failing);
     await page.getByRole('button', { name: 'Try again' }).click();
     await page.getByText('No webhooks yet').waitFor();
     await open(`/s/${uuidv7()}/hooks`);
     await page.getByText('Not found').waitFor();
-    await look('gone');
+    await window.look('gone');
   });
 
   it('can be used with the keyboard alone', async () => {

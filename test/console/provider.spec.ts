@@ -4,16 +4,14 @@ import { expect } from 'chai';
 import { buildConsole } from '../../api/pages/console-build.js';
 import { addMember } from '../../shared/identity/commands.js';
 import { startTestApi, type TestApi, type TestWorkspace } from '../support/api.js';
-import { CHROMIUM, ConsoleBrowser } from '../support/console.js';
+import { ConsoleBrowser, describeConsole } from '../support/console.js';
 import { makeUser } from '../support/factories.js';
 import { startProvider, type TestProvider } from '../support/oidc.js';
 
-const suite = CHROMIUM === null ? describe.skip : describe;
 const EMAIL = 'ada@example.com';
 
 /** The whole way through a real browser, with its rules for cookies and redirects. */
-suite(`Sign-in with a provider${CHROMIUM === null ? ': chromium is not installed' : ''}`, function () {
-  this.timeout(300_000);
+describeConsole('Sign-in with a provider', () => {
   let front: Server;
   let provider: TestProvider;
   let api: TestApi;

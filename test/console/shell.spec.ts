@@ -1,13 +1,10 @@
 import { expect } from 'chai';
 import { nodeServer } from '../support/apps.js';
-import { CHROMIUM, ConsoleBrowser, type Window } from '../support/console.js';
+import { ConsoleBrowser, describeConsole, type Window } from '../support/console.js';
 import { createService, deploy, type Service } from '../support/deployments.js';
 import { ENGINES, type Platform, usePlatform } from '../support/platform.js';
 
-const suite = CHROMIUM === null ? describe.skip : describe;
-
-suite(`The console’s shell${CHROMIUM === null ? ': chromium is not installed' : ''}`, function () {
-  this.timeout(240_000);
+describeConsole('The console’s shell', () => {
   let platform: Platform;
   let service: Service;
   let browser: ConsoleBrowser;
@@ -20,9 +17,6 @@ suite(`The console’s shell${CHROMIUM === null ? ': chromium is not installed' 
     window = await browser.signedIn();
   });
   after(() => browser?.close());
-  afterEach(async function () {
-    if (this.currentTest?.state === 'failed') await window.picture(`failed-${this.currentTest.title.slice(0, 20)}`);
-  });
 
   const screen = () => window.page.getByRole('region', { name: 'Terminal' });
   /** The terminal draws each line as an element. */

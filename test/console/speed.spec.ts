@@ -3,7 +3,7 @@ import type { Page } from 'playwright-core';
 import { buildConsole } from '../../api/pages/console-build.js';
 import { rowsOf } from '../../shared/core/database/database-client.js';
 import { newService, startTestApi, type TestApi, type TestWorkspace } from '../support/api.js';
-import { CHROMIUM, ConsoleBrowser, type Window } from '../support/console.js';
+import { ConsoleBrowser, describeConsole, type Window } from '../support/console.js';
 
 const NODES = 2000;
 const LINES = 100_000;
@@ -14,10 +14,7 @@ const FRAME_MS = 2 * (1000 / 60);
 /** Median of five first paints: twice the promised second, for the same reason. */
 const FIRST_PAINT_MS = 2000;
 
-const suite = CHROMIUM === null ? describe.skip : describe;
-
-suite(`The console’s speed${CHROMIUM === null ? ': chromium is not installed' : ''}`, function () {
-  this.timeout(300_000);
+describeConsole('The console’s speed', () => {
   let api: TestApi;
   let workspace: TestWorkspace;
   let browser: ConsoleBrowser;
@@ -41,11 +38,7 @@ suite(`The console’s speed${CHROMIUM === null ? ': chromium is not installed' 
          from services, generate_series(1, ?) n where id = ?`,
       [NODES - 1, id],
     );
-    browser = await ConsoleBrowser.open({
-      url: api.url.replace('127.0.0.1', 'localhost'),
-      db: api.db,
-      email: workspace.owner.email,
-    });
+    browser = await ConsoleBrowser.onApi(api, workspace.owner.email);
   });
   after(async () => {
     await browser?.close();

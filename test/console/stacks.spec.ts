@@ -2,14 +2,12 @@ import { expect } from 'chai';
 import { buildConsole } from '../../api/pages/console-build.js';
 import type { Json } from '../support/api.js';
 import { nodeServer } from '../support/apps.js';
-import { CHROMIUM, ConsoleBrowser, type Window } from '../support/console.js';
+import { ConsoleBrowser, describeConsole, type Window } from '../support/console.js';
 import { ENGINES, type Platform, startPlatform } from '../support/platform.js';
 
-const suite = CHROMIUM === null ? describe.skip : describe;
 const SECRET = 'a-hidden-token';
 
-suite(`Stacks in the console${CHROMIUM === null ? ': chromium is not installed' : ''}`, function () {
-  this.timeout(300_000);
+describeConsole('Stacks in the console', () => {
   let platform: Platform;
   let browser: ConsoleBrowser;
   let window: Window;
@@ -26,14 +24,7 @@ suite(`Stacks in the console${CHROMIUM === null ? ': chromium is not installed' 
     await browser?.close();
     await platform?.stop();
   });
-  afterEach(async function () {
-    if (this.currentTest?.state === 'failed') await window.picture(`failed-${this.currentTest.title.slice(0, 20)}`);
-  });
 
-  const look = async (name: string): Promise<void> => {
-    await window.checkAccess(name);
-    await window.picture(name);
-  };
   const button = (name: string | RegExp) => window.page.getByRole('button', { name, exact: true });
   const changes = () => window.page.getByRole('list', { name: 'Changes' }).getByRole('listitem');
   const planned = async (document: string): Promise<void> => {
@@ -67,15 +58,15 @@ ${more}`;
     const { page } = window;
     await window.follow('Workspace', 'Stacks');
     await page.getByText('No stacks yet').waitFor();
-    await look('stacks-empty');
+    await window.look('stacks-empty');
     await page.getByRole('link', { name: 'Plan a stack' }).click();
     await page.getByLabel('Name of the stack').fill('shop');
     await button('Create the project shop').click();
     await page.getByLabel('Environment').getByText('shop / Production').waitFor({ state: 'attached' });
-    await look('stack-new');
+    await window.look('stack-new');
     await planned(`services:\n  web:\n    kind: web\n    repositry: ${repository}\n    replicas: many\n`);
     await page.getByText('Line 4, column 5').waitFor();
-    await look('stack-faults');
+    await window.look('stack-faults');
     await button(/^Line 4, column 5/).click();
     expect(
       await page.evaluate('document.activeElement.value.slice(document.activeElement.selectionStart).slice(0, 9)'),
@@ -88,14 +79,14 @@ ${more}`;
     await page.getByText('4 to create').waitFor();
     await page.getByText('0 to delete').waitFor();
     expect(await button('Apply').getAttribute('aria-disabled')).to.equal('true');
-    await look('stack-plan');
+    await window.look('stack-plan');
     await page.getByLabel('The value of web.TOKEN').fill(SECRET);
     await button('Apply').click();
     await page.getByRole('list', { name: 'Steps' }).waitFor();
     await window.picture('stack-applying');
     await succeeded();
     await page.getByRole('link', { name: 'Succeeded' }).waitFor();
-    await look('stack-applied');
+    await window.look('stack-applied');
     expect(await page.content()).to.not.include(SECRET);
     await toStack();
     await page.getByText('No drift', { exact: true }).waitFor();
@@ -111,10 +102,10 @@ ${more}`;
     await page.reload();
     await page.getByRole('region', { name: 'Drift' }).getByText('1 to change').waitFor();
     expect(await changes().allInnerTexts()).to.deep.equal(['~\nchange service web\nhealthCheckPath\n/pid → /']);
-    await look('stack-drift');
+    await window.look('stack-drift');
     await page.getByRole('link', { name: 'All stacks' }).click();
     await page.getByText('1 change of drift').waitFor();
-    await look('stacks');
+    await window.look('stacks');
   });
 
   it('says why an apply failed', async () => {
@@ -126,7 +117,7 @@ ${more}`;
     await button('Apply').click();
     await page.getByText('The apply failed').waitFor();
     await page.getByRole('link', { name: 'Failed' }).waitFor();
-    await look('stack-failed');
+    await window.look('stack-failed');
     await toStack();
   });
 
@@ -137,27 +128,27 @@ ${more}`;
     await page.getByText('buildCommand: exit 9').waitFor();
     await planned(document());
     await page.getByText('1 to delete').waitFor();
-    await look('stack-plan-destructive');
+    await window.look('stack-plan-destructive');
     await button('Apply…').click();
     await window.checkAccess('the question before something is deleted');
     await confirmed('Apply');
     await succeeded();
     await toStack();
     await page.getByRole('region', { name: 'Applies' }).getByRole('listitem').nth(1).waitFor();
-    await look('stack');
+    await window.look('stack');
     await button('Roll back').click();
     await window.checkAccess('the rollback of a stack');
     await confirmed('Roll back');
     await page.getByRole('link', { name: 'Rollback to an earlier apply' }).waitFor();
     await succeeded();
-    await look('stack-rolled-back');
+    await window.look('stack-rolled-back');
   });
 
   it('is forgotten, and keeps what it owns', async () => {
     const { page } = window;
     await toStack();
     await button('Delete…').click();
-    await look('stack-delete');
+    await window.look('stack-delete');
     await confirmed('Forget the stack');
     await page.getByText('No stacks yet').waitFor();
     expect(await services()).to.have.length(1);
@@ -176,7 +167,7 @@ ${more}`;
     await page.getByLabel('Keep what it owns').uncheck();
     await confirmed('Delete permanently');
     await page.getByRole('heading', { name: 'This apply is gone' }).waitFor();
-    await look('stack-deleted');
+    await window.look('stack-deleted');
     expect(await services()).to.deep.equal([]);
   });
 

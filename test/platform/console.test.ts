@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { hashPassword } from '../../shared/secrets/password.js';
 import { nodeServer } from '../support/apps.js';
 import { visit } from '../support/client.js';
-import { CHROMIUM, ConsoleBrowser, firstScreenBytes, type Window } from '../support/console.js';
+import { ConsoleBrowser, describeConsole, firstScreenBytes, type Window } from '../support/console.js';
 import { ENGINES, type Platform, usePlatform } from '../support/platform.js';
 import { eventually } from '../support/processes.js';
 import { createPlatformRepository, type TestRepository } from '../support/repositories.js';
@@ -12,10 +12,8 @@ const BUDGET = 250_000;
 
 const EMAIL = 'owner@example.test';
 
-const suite = CHROMIUM === null ? describe.skip : describe;
-
 /** A short test of the console. `npm run test:console` tests all of it. */
-suite(`The console${CHROMIUM === null ? ': chromium is not installed' : ''}`, function () {
+describeConsole('The console', function () {
   this.timeout(600_000);
   let platform: Platform;
   let repository: TestRepository;

@@ -3,16 +3,35 @@ import { mkdir, readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
+import type { Suite } from 'mocha';
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
 import { CONSOLE_FOLDER, readCurrent } from '../../api/pages/console-build.js';
 import type { Db } from '../../shared/core/database/database-client.js';
 import { createSignInLink } from '../../shared/identity/sign-in.js';
+import type { TestApi } from './api.js';
 import { OPERATIONS } from './openapi.js';
 import type { Platform } from './platform.js';
 
-/** The browser of this machine; null if there is none. Tests of the console are then skipped. */
-export const CHROMIUM =
+/** The browser of this machine; null if there is none. */
+const CHROMIUM =
   ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'].find((path) => existsSync(path)) ?? null;
+
+/**
+ * Describes tests in a browser, which are skipped on a machine without one. Takes screenshots of what a failed test saw
+ * in the first window.
+ */
+export function describeConsole(title: string, define: (this: Suite) => void): void {
+  const suite = CHROMIUM === null ? describe.skip : describe;
+  suite(`${title}${CHROMIUM === null ? ': chromium is not installed' : ''}`, function () {
+    this.timeout(300_000);
+    afterEach(async function () {
+      if (this.currentTest?.state === 'failed') {
+        await Window.first?.picture(`failed-${this.currentTest.title.slice(0, 20)}`);
+      }
+    });
+    define.call(this);
+  });
+}
 
 /** The folder for screenshots; none are made if it is not set. */
 const PICTURES = process.env.CONSOLE_PICTURES ?? '';
@@ -28,6 +47,8 @@ const KNOWN = OPERATIONS.map(({ method, fullPath }) => ({
 
 /** A browser window with the console. It records errors that a user would not see. */
 export class Window {
+  /** The first window of the open browser. */
+  static first: Window | null = null;
   readonly context: BrowserContext;
   readonly page: Page;
   /** Errors in the browser's console, undocumented requests, and accessibility problems that axe finds. */
@@ -80,6 +101,12 @@ export class Window {
       this.problems.push(...found.map((text) => `axe on ${what} (${colorScheme}): ${text}`));
     }
     await this.page.emulateMedia({ colorScheme: 'light' });
+  }
+
+  /** Checks the page with axe, and saves screenshots of it. */
+  async look(name: string): Promise<void> {
+    await this.checkAccess(name);
+    await this.picture(name);
   }
 
   /**
@@ -147,12 +174,18 @@ export class ConsoleBrowser {
     return ConsoleBrowser.open({ url: `http://localhost:${apiPort}`, db: database.db, email: OWNER });
   }
 
+  /** Opens the console of a test API. */
+  static onApi({ url, db }: TestApi, email: string): Promise<ConsoleBrowser> {
+    return ConsoleBrowser.open({ url: url.replace('127.0.0.1', 'localhost'), db, email });
+  }
+
   async window(): Promise<Window> {
     const context = await this.#browser.newContext({ viewport: DESKTOP, reducedMotion: 'reduce' });
     const window = new Window(context, await context.newPage());
     // Long, because a busy machine delays everything.
     window.page.setDefaultTimeout(180_000);
     this.#windows.push(window);
+    Window.first ??= window;
     return window;
   }
 
@@ -173,6 +206,7 @@ export class ConsoleBrowser {
 
   async close(): Promise<void> {
     await this.#browser.close();
+    if (this.#windows.some((window) => window === Window.first)) Window.first = null;
   }
 }
 

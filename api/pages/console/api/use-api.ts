@@ -69,25 +69,18 @@ export function useGet<P extends PathsWith<'get'>>(
   });
 }
 
-/** Reads resources below these paths again; all resources if none is given. */
-function refresh(...paths: string[]): Promise<unknown> {
-  return queryClient.invalidateQueries({
-    predicate: ({ queryKey }) => paths.length === 0 || paths.some((path) => String(queryKey[0]).startsWith(path)),
-  });
-}
-
-/** Returns a mutation that afterwards reads all resources of the page again. */
+/** Returns a mutation that afterwards reads all resources of the page again, and calls `onDone` if it succeeded. */
 export function useWrite<Input = void, T = unknown>(
   write: (input: Input) => Promise<T>,
-  { onDone }: { onDone?: (answer: T, input: Input) => unknown } = {},
+  onDone?: (answer: T, input: Input) => unknown,
 ) {
   return useMutation<T, ApiError, Input>({
     mutationFn: write,
     onSuccess: async (answer, input) => {
-      void refresh();
+      void queryClient.invalidateQueries();
       await onDone?.(answer, input);
     },
     // A write that failed may still have changed something, so the page reads its resources again.
-    onError: () => void refresh(),
+    onError: () => void queryClient.invalidateQueries(),
   });
 }

@@ -12,9 +12,10 @@ const PATH = '/session/invitations';
 export function OwnInvitations() {
   const { reload } = useSession();
   const { data } = useGet(PATH, {});
-  const answer = useWrite((body: { invitationId: string; accept: boolean }) => post(PATH, { body }), {
-    onDone: () => void reload(),
-  });
+  const answer = useWrite(
+    (body: { invitationId: string; accept: boolean }) => post(PATH, { body }),
+    () => void reload(),
+  );
   return (
     <>
       {answer.error ? <ErrorNotice title="The invitation was not answered" error={answer.error} /> : null}

@@ -1,4 +1,4 @@
-import { Link, Outlet, useLocation, useNavigate, useParams } from '@tanstack/react-router';
+import { Link, Outlet, useLocation, useNavigate } from '@tanstack/react-router';
 import { lazy, Suspense, useEffect, useState } from 'react';
 import { useSilence } from '../api/api-silence.js';
 import { useSession } from '../api/session.js';
@@ -11,8 +11,10 @@ import { type Theme, useTheme } from '../ui/theme.js';
 import { Toasts } from '../ui/toast.js';
 import u from '../ui/ui.module.css';
 import { OwnInvitations } from './own-invitations.js';
+import { useWorkspaceId } from './page.js';
 import { QueueCount } from './queue/queue-count.js';
 import c from './shell.module.css';
+import { takeToken } from './sign-in/take-token.js';
 import { NoWorkspace } from './start.js';
 
 const SignIn = lazy(() => import('./sign-in/sign-in-page.js').then(({ SignInPage }) => ({ default: SignInPage })));
@@ -20,14 +22,6 @@ const SignIn = lazy(() => import('./sign-in/sign-in-page.js').then(({ SignInPage
 const Invitation = lazy(() =>
   import('./sign-in/invitation-page.js').then(({ InvitationPage }) => ({ default: InvitationPage })),
 );
-
-/** Returns an invitation's token, and removes it from the URL and so from the browser's history. */
-function takeInvitation(): string | null {
-  if (location.pathname !== '/invitation' || location.hash.length < 2) return null;
-  const token = location.hash.slice(1);
-  history.replaceState(history.state, '', '/invitation');
-  return token;
-}
 
 /**
  * Shows its pages only if the user is signed in. If the session ends, the page stays mounted below the sign-in form, so
@@ -38,7 +32,7 @@ export function Gate() {
   const [linked, setLinked] = useState(
     () => location.pathname === '/sign-in' && location.hash.length + location.search.length > 1,
   );
-  const [invited, setInvited] = useState(takeInvitation);
+  const [invited, setInvited] = useState(() => takeToken('/invitation'));
   const silence = useSilence();
   if (invited !== null) {
     return (
@@ -72,7 +66,7 @@ export function Gate() {
 }
 
 export function WorkspaceShell() {
-  const { workspaceId } = useParams({ from: '/w/$workspaceId' });
+  const workspaceId = useWorkspaceId();
   const { workspaces } = useSession();
   const workspace = workspaces.find(({ id }) => id === workspaceId);
   useEffect(() => {
@@ -141,7 +135,7 @@ const THEMES: Record<Theme, string> = { system: 'System', light: 'Light', dark: 
 function UserMenu() {
   const { user, workspaces, signOut } = useSession();
   const [theme, setTheme] = useTheme();
-  const { workspaceId } = useParams({ from: '/w/$workspaceId' });
+  const workspaceId = useWorkspaceId();
   const navigate = useNavigate();
   return (
     <Menu

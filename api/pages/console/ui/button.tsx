@@ -65,9 +65,9 @@ export function ButtonLink({ href, children }: { href: string; children: ReactNo
 }
 
 /** A link to another site, which opens in a new tab. */
-export function OutLink({ href, children, look }: { href: string; children: ReactNode; look?: Look }) {
+export function OutLink({ href, children }: { href: string; children: ReactNode }) {
   return (
-    <a href={href} target="_blank" rel="noreferrer" className={look ? classOf(look, false) : undefined}>
+    <a href={href} target="_blank" rel="noreferrer">
       {children}
     </a>
   );

@@ -1,8 +1,10 @@
 import { Dialog as Base } from '@base-ui/react/dialog';
-import { type FormEvent, type ReactNode, useState } from 'react';
+import { type ReactNode, useState } from 'react';
 import type { ApiError } from '../api/api-client.js';
+import { useWrite } from '../api/use-api.js';
 import { Button } from './button.js';
 import { TextField } from './field.js';
+import { type FormWrite, WriteForm } from './form.js';
 import o from './overlay.module.css';
 import { ErrorNotice } from './states.js';
 import s from './ui.module.css';
@@ -38,6 +40,52 @@ export function DialogFoot({ children }: { children: ReactNode }) {
   return <div className={o.foot}>{children}</div>;
 }
 
+/** The form of a dialog: its fields, why the API refused, and the buttons that close the dialog and send the form. */
+export function DialogForm({
+  write,
+  ready = true,
+  action,
+  failure,
+  look = 'primary',
+  more,
+  onClose,
+  children,
+}: {
+  write: FormWrite;
+  ready?: boolean;
+  /** Text of the button that sends the form. */
+  action: string;
+  /** Title of the notice that shows why the write failed; the API's message if absent. */
+  failure?: string;
+  look?: 'primary' | 'danger';
+  /** A button between the two others. */
+  more?: ReactNode;
+  onClose: () => void;
+  children: ReactNode;
+}) {
+  return (
+    <WriteForm className={s.stack} write={write} ready={ready}>
+      {children}
+      {write.error ? <ErrorNotice title={failure} error={write.error} /> : null}
+      <DialogFoot>
+        <Button onClick={onClose}>Cancel</Button>
+        {more}
+        <Button look={look} type="submit" disabled={!ready} pending={write.isPending}>
+          {action}
+        </Button>
+      </DialogFoot>
+    </WriteForm>
+  );
+}
+
+/** What a `ConfirmDialog` needs of the write that it starts; `useConfirmation` returns it. */
+interface Confirmation {
+  open: boolean;
+  onClose: () => void;
+  onConfirm: () => void;
+  write: { isPending: boolean; error: ApiError | null };
+}
+
 /** Asks for confirmation. With `name`, the user must type the name, because the action cannot be undone. */
 export function ConfirmDialog({
   title,
@@ -46,45 +94,49 @@ export function ConfirmDialog({
   open,
   onClose,
   onConfirm,
-  write: { isPending, error },
+  write,
   children,
-}: {
+}: Confirmation & {
   title: string;
   /** The text that the user must type; a click suffices if absent. */
   name?: string;
   action: string;
-  open: boolean;
-  onClose: () => void;
-  onConfirm: () => void;
-  /** State of the write that `onConfirm` starts. */
-  write: { isPending: boolean; error: ApiError | null };
   children: ReactNode;
 }) {
   const [typed, setTyped] = useState('');
-  const ready = name === undefined || typed === name;
-  const submit = (event: FormEvent) => {
-    event.preventDefault();
-    if (ready && !isPending) onConfirm();
-  };
+  const form = { write: { ...write, mutate: onConfirm }, ready: name === undefined || typed === name };
   return (
     <Dialog title={title} open={open} onClose={onClose}>
-      <form className={s.stack} onSubmit={submit}>
+      <DialogForm {...form} look="danger" action={action} onClose={onClose}>
         <div>{children}</div>
-        {name === undefined ? null : (
-          <TextField
-            label={`Type ${name} to confirm`}
-            value={typed}
-            onChange={(event) => setTyped(event.target.value)}
-          />
-        )}
-        {error ? <ErrorNotice error={error} /> : null}
-        <DialogFoot>
-          <Button onClick={onClose}>Cancel</Button>
-          <Button look="danger" type="submit" disabled={!ready} pending={isPending}>
-            {action}
-          </Button>
-        </DialogFoot>
-      </form>
+        {name === undefined ? null : <TextField label={`Type ${name} to confirm`} value={typed} onChange={setTyped} />}
+      </DialogForm>
     </Dialog>
   );
+}
+
+/**
+ * Starts a write only after confirmation. `ask` opens the dialog about a target, `dialog` is for the `ConfirmDialog`,
+ * and `target` is null while it is closed. The dialog closes when the write is done.
+ */
+export function useConfirmation<Target, Result>(
+  send: (target: Target) => Promise<Result>,
+  onDone?: (answer: Result, target: Target) => unknown,
+) {
+  const [target, setTarget] = useState<Target | null>(null);
+  const write = useWrite(send, (answer, sent) => {
+    setTarget(null);
+    return onDone?.(answer, sent);
+  });
+  const ask = (next: Target) => {
+    write.reset();
+    setTarget(next);
+  };
+  const dialog: Confirmation = {
+    open: target !== null,
+    onClose: () => setTarget(null),
+    onConfirm: () => target !== null && write.mutate(target),
+    write,
+  };
+  return { target, ask, write, dialog };
 }

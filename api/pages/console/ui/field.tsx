@@ -1,8 +1,10 @@
 import {
+  createContext,
   type InputHTMLAttributes,
   type ReactNode,
   type SelectHTMLAttributes,
   type TextareaHTMLAttributes,
+  useContext,
   useId,
 } from 'react';
 import s from './ui.module.css';
@@ -13,33 +15,39 @@ interface Around {
   error?: string | undefined;
 }
 
-/** Returns ids that connect a control with its label, help and error for screen readers. */
-function useTies({ hint, error }: Around) {
-  const id = useId();
-  const described = [hint === undefined ? '' : `${id}-hint`, error ? `${id}-error` : ''].filter((part) => part !== '');
-  return {
-    id,
-    props: {
-      id,
-      className: s.input,
-      'aria-invalid': error ? (true as const) : undefined,
-      'aria-describedby': described.length > 0 ? described.join(' ') : undefined,
-    },
-  };
+/** A control with a label and a value. `onChange` gets the new value. */
+type Of<Attributes, Value = string> = Around &
+  Omit<Attributes, 'className' | 'id' | 'value' | 'onChange'> & { value: Value; onChange?: (value: Value) => void };
+
+/** True in a form that the user may not send: its fields are disabled. */
+export const FieldsDisabled = createContext(false);
+
+/** Attributes that connect a control with its label, help and error for screen readers. */
+interface Ties {
+  id: string;
+  className: string | undefined;
+  disabled: boolean;
+  'aria-invalid': true | undefined;
+  'aria-describedby': string | undefined;
 }
 
-function Field({ id, label, hint, error, children }: Around & { id: string; children: ReactNode }) {
+function Field({ label, hint, error, children }: Around & { children: (ties: Ties) => ReactNode }) {
+  const id = useId();
+  const disabled = useContext(FieldsDisabled);
+  const described = [hint === undefined ? '' : `${id}-hint`, error ? `${id}-error` : ''].filter((part) => part !== '');
   return (
     <div className={s.field}>
       <label className={s.label} htmlFor={id}>
         {label}
       </label>
-      {children}
-      {hint === undefined ? null : (
-        <div className={s.hint} id={`${id}-hint`}>
-          {hint}
-        </div>
-      )}
+      {children({
+        id,
+        className: s.input,
+        disabled,
+        'aria-invalid': error ? true : undefined,
+        'aria-describedby': described.length > 0 ? described.join(' ') : undefined,
+      })}
+      <Hint id={id}>{hint}</Hint>
       {error ? (
         <div className={s.fieldError} id={`${id}-error`}>
           {error}
@@ -49,62 +57,123 @@ function Field({ id, label, hint, error, children }: Around & { id: string; chil
   );
 }
 
-type Of<T> = Around & Omit<T, 'className' | 'id'>;
-
-export function TextField({ label, hint, error, ...input }: Of<InputHTMLAttributes<HTMLInputElement>>) {
-  const { id, props } = useTies({ label, hint, error });
+function Hint({ id, children }: { id: string; children: ReactNode }) {
+  if (children === undefined) return null;
   return (
-    <Field id={id} label={label} hint={hint} error={error}>
-      <input autoComplete="off" spellCheck={false} {...input} {...props} />
+    <div className={s.hint} id={`${id}-hint`}>
+      {children}
+    </div>
+  );
+}
+
+export function TextField({ label, hint, error, onChange, ...input }: Of<InputHTMLAttributes<HTMLInputElement>>) {
+  return (
+    <Field label={label} hint={hint} error={error}>
+      {(ties) => (
+        <input
+          autoComplete="off"
+          spellCheck={false}
+          {...ties}
+          {...input}
+          onChange={(event) => onChange?.(event.target.value)}
+        />
+      )}
     </Field>
   );
 }
 
-export function AreaField({ label, hint, error, ...input }: Of<TextareaHTMLAttributes<HTMLTextAreaElement>>) {
-  const { id, props } = useTies({ label, hint, error });
+export function AreaField({ label, hint, error, onChange, ...input }: Of<TextareaHTMLAttributes<HTMLTextAreaElement>>) {
   return (
-    <Field id={id} label={label} hint={hint} error={error}>
-      <textarea autoComplete="off" spellCheck={false} rows={4} {...input} {...props} />
+    <Field label={label} hint={hint} error={error}>
+      {(ties) => (
+        <textarea
+          autoComplete="off"
+          spellCheck={false}
+          rows={4}
+          {...ties}
+          {...input}
+          onChange={(event) => onChange?.(event.target.value)}
+        />
+      )}
     </Field>
   );
 }
 
-export function SelectField({
+export function SelectField<Value extends string>({
   label,
   hint,
   error,
   options,
+  onChange,
   ...input
-}: Of<SelectHTMLAttributes<HTMLSelectElement>> & { options: readonly { value: string; text: string }[] }) {
-  const { id, props } = useTies({ label, hint, error });
+}: Of<SelectHTMLAttributes<HTMLSelectElement>, Value> & { options: readonly { value: Value; text: string }[] }) {
   return (
-    <Field id={id} label={label} hint={hint} error={error}>
-      <select {...input} {...props}>
-        {options.map(({ value, text }) => (
-          <option key={value} value={value}>
-            {text}
-          </option>
-        ))}
-      </select>
+    <Field label={label} hint={hint} error={error}>
+      {(ties) => (
+        <select {...ties} {...input} onChange={(event) => onChange?.(event.target.value as Value)}>
+          {options.map(({ value, text }) => (
+            <option key={value} value={value}>
+              {text}
+            </option>
+          ))}
+        </select>
+      )}
     </Field>
   );
 }
 
-export function CheckField({ label, hint, ...input }: Of<InputHTMLAttributes<HTMLInputElement>>) {
+export function CheckField({
+  label,
+  hint,
+  value,
+  onChange,
+}: Pick<Around, 'label' | 'hint'> & { value: boolean; onChange: (value: boolean) => void }) {
   const id = useId();
+  const disabled = useContext(FieldsDisabled);
   return (
     <div className={s.check}>
-      <input type="checkbox" id={id} aria-describedby={hint === undefined ? undefined : `${id}-hint`} {...input} />
+      <input
+        type="checkbox"
+        id={id}
+        aria-describedby={hint === undefined ? undefined : `${id}-hint`}
+        disabled={disabled}
+        checked={value}
+        onChange={(event) => onChange(event.target.checked)}
+      />
       <div>
         <label className={s.label} htmlFor={id}>
           {label}
         </label>
-        {hint === undefined ? null : (
-          <div className={s.hint} id={`${id}-hint`}>
-            {hint}
-          </div>
-        )}
+        <Hint id={id}>{hint}</Hint>
       </div>
     </div>
+  );
+}
+
+/** Check boxes of which any number is chosen. */
+export function ChoicesField<Value extends string>({
+  label,
+  texts,
+  value,
+  onChange,
+}: {
+  label: string;
+  /** Choice → its label. */
+  texts: Readonly<Record<Value, string>>;
+  value: readonly Value[];
+  onChange: (value: Value[]) => void;
+}) {
+  return (
+    <fieldset className={s.choices}>
+      <legend className={s.label}>{label}</legend>
+      {(Object.keys(texts) as Value[]).map((choice) => (
+        <CheckField
+          key={choice}
+          label={texts[choice]}
+          value={value.includes(choice)}
+          onChange={(chosen) => onChange(chosen ? [...value, choice] : value.filter((one) => one !== choice))}
+        />
+      ))}
+    </fieldset>
   );
 }

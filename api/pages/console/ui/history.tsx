@@ -20,16 +20,16 @@ export function HistoryRow({
   title,
   detail,
   at,
-  startedAt,
-  finishedAt,
+  startedAt = null,
+  finishedAt = null,
   children,
 }: {
   status: { tone: Tone; text: string };
   title: ReactNode;
   detail?: ReactNode;
   at?: string;
-  startedAt: string | null;
-  finishedAt: string | null;
+  startedAt?: string | null;
+  finishedAt?: string | null;
   children?: ReactNode;
 }) {
   return (

@@ -1,5 +1,5 @@
 import { Menu as Base } from '@base-ui/react/menu';
-import type { ReactElement, ReactNode } from 'react';
+import type { ReactNode } from 'react';
 import o from './overlay.module.css';
 import s from './ui.module.css';
 
@@ -31,17 +31,14 @@ export function Menu({
 export function MenuItem({
   onClick,
   disabled = false,
-  render,
   children,
 }: {
-  onClick?: () => void;
+  onClick: () => void;
   disabled?: boolean;
-  /** The link that the item becomes; a button if absent. */
-  render?: ReactElement<Record<string, unknown>>;
   children: ReactNode;
 }) {
   return (
-    <Base.Item className={o.item} onClick={onClick} disabled={disabled} {...(render ? { render } : {})}>
+    <Base.Item className={o.item} onClick={onClick} disabled={disabled}>
       {children}
     </Base.Item>
   );

@@ -87,6 +87,7 @@ export const PLAIN_STATUS: Record<Service['status'], { tone: Tone; text: string 
   deleting: { tone: 'warn', text: 'Deleting' },
 };
 
+/** The status of a run, of a backup, and of the apply of a stack. */
 export const RUN_STATUS: Record<Run['status'], { tone: Tone; text: string }> = {
   queued: { tone: 'busy', text: 'Queued' },
   running: { tone: 'busy', text: 'Running' },

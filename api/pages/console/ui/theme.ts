@@ -26,3 +26,15 @@ export function useTheme(): [Theme, (theme: Theme) => void] {
     },
   ];
 }
+
+/** Calls the listener whenever the colours of the page change. Returns a function that ends this. */
+export function onColoursChange(listener: () => void): () => void {
+  const dark = matchMedia('(prefers-color-scheme: dark)');
+  const chosen = new MutationObserver(listener);
+  dark.addEventListener('change', listener);
+  chosen.observe(document.documentElement, { attributeFilter: ['data-theme'] });
+  return () => {
+    dark.removeEventListener('change', listener);
+    chosen.disconnect();
+  };
+}

@@ -38,6 +38,16 @@ export function Ago({ at }: { at: string }) {
   );
 }
 
+/** A time that comes after some words, such as "used 3 min. ago"; `never` if there is no time. */
+export function Last({ at, words, never }: { at: string | null; words: string; never: string }) {
+  if (at === null) return never;
+  return (
+    <>
+      {words} <Ago at={at} />
+    </>
+  );
+}
+
 /** Formats a duration: "0.4 s", "14 s", "3 min 5 s". */
 export function durationText(milliseconds: number): string {
   const seconds = Math.max(0, milliseconds) / 1000;
@@ -52,4 +62,14 @@ export function durationText(milliseconds: number): string {
 export function Duration({ from, to }: { from: string; to: string | null }) {
   const now = useNow(to === null ? 500 : null);
   return <span>{durationText((to === null ? now : Date.parse(to)) - Date.parse(from))}</span>;
+}
+
+/** How long work took, or has been running. Shows nothing before it starts. */
+export function Took({ startedAt, finishedAt }: { startedAt: string | null; finishedAt: string | null }) {
+  if (startedAt === null) return null;
+  return (
+    <span>
+      {finishedAt === null ? 'running for' : 'took'} <Duration from={startedAt} to={finishedAt} />
+    </span>
+  );
 }

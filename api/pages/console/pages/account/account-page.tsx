@@ -2,6 +2,7 @@ import { post } from '../../api/api-client.js';
 import { useSession } from '../../api/session.js';
 import { useWrite } from '../../api/use-api.js';
 import { Button } from '../../ui/button.js';
+import { Card } from '../../ui/card.js';
 import { ErrorNotice, Notice } from '../../ui/states.js';
 import { Status } from '../../ui/status.js';
 import { toast } from '../../ui/toast.js';
@@ -17,15 +18,16 @@ export function AccountPage() {
   return (
     <div className={c.page}>
       <h1>Account</h1>
-      <section className={u.card}>
-        <div className={u.cardHead}>
-          <h2>{user.email}</h2>
+      <Card
+        title={user.email}
+        actions={
           <Status tone={user.emailVerified ? 'good' : 'warn'}>
             {user.emailVerified ? 'E-mail verified' : 'E-mail not verified'}
           </Status>
-        </div>
+        }
+      >
         {user.emailVerified ? null : <Verification />}
-      </section>
+      </Card>
       <SecondFactor enabled={user.mfaEnabled} />
       <Passkeys />
       <Sessions />
@@ -36,12 +38,13 @@ export function AccountPage() {
 /** Mails a link that verifies the user's e-mail address. A user without a verified address can only read. */
 function Verification() {
   const { reload } = useSession();
-  const send = useWrite(() => post('/session/verification', {}), {
-    onDone: async ({ sent }) => {
+  const send = useWrite(
+    () => post('/session/verification', {}),
+    ({ sent }) => {
       if (sent) toast('The verification e-mail was sent');
-      await reload();
+      return reload();
     },
-  });
+  );
   return (
     <div className={`${u.cardBody} ${u.stack}`}>
       <p>Until you verify your e-mail address, you can read but not change anything.</p>

@@ -1,29 +1,25 @@
 import { useState } from 'react';
 import { post, remove, setCsrfToken } from '../../api/api-client.js';
 import { useSession } from '../../api/session.js';
-import { useWrite } from '../../api/use-api.js';
+import { useGet, useWrite } from '../../api/use-api.js';
 import { Button } from '../../ui/button.js';
+import { Card } from '../../ui/card.js';
 import { CopyButton } from '../../ui/copy.js';
-import { Dialog, DialogFoot } from '../../ui/dialog.js';
+import { Dialog, DialogFoot, DialogForm } from '../../ui/dialog.js';
 import { TextField } from '../../ui/field.js';
 import { QrCode } from '../../ui/qr-code.js';
-import { ErrorNotice } from '../../ui/states.js';
 import { Status } from '../../ui/status.js';
 import { toast } from '../../ui/toast.js';
 import u from '../../ui/ui.module.css';
-import { WriteForm } from '../../ui/write-form.js';
-import { BackupCodes } from './backup-codes.js';
-import { CodeForm } from './code-form.js';
 
 /** Turns the second factor on or off: a code of an authenticator application in addition to the password. */
 export function SecondFactor({ enabled }: { enabled: boolean }) {
   const [open, setOpen] = useState(false);
   return (
-    <section className={u.card}>
-      <div className={u.cardHead}>
-        <h2>Two-factor authentication</h2>
-        <Status tone={enabled ? 'good' : 'plain'}>{enabled ? 'On' : 'Off'}</Status>
-      </div>
+    <Card
+      title="Two-factor authentication"
+      actions={<Status tone={enabled ? 'good' : 'plain'}>{enabled ? 'On' : 'Off'}</Status>}
+    >
       <div className={`${u.cardBody} ${u.stack}`}>
         <p>
           {enabled
@@ -39,7 +35,7 @@ export function SecondFactor({ enabled }: { enabled: boolean }) {
       </div>
       {/* The dialog is mounted only while open, so that password and secret do not stay in memory. */}
       {open ? enabled ? <Remove onClose={() => setOpen(false)} /> : <Enrol onClose={() => setOpen(false)} /> : null}
-    </section>
+    </Card>
   );
 }
 
@@ -59,37 +55,31 @@ function Enrol({ onClose }: { onClose: () => void }) {
   const needsPassword = user?.hasPassword !== false;
   const [password, setPassword] = useState('');
   const [secret, setSecret] = useState<{ secret: string; otpauthUri: string } | null>(null);
-  const begin = useWrite(() => post('/session/mfa', { body: needsPassword ? { password } : {} }), {
-    onDone: (answer) => {
+  const begin = useWrite(
+    () => post('/session/mfa', { body: needsPassword ? { password } : {} }),
+    (answer) => {
       setPassword('');
       setSecret(answer);
       begin.reset();
     },
-  });
+  );
   const done = useRotation(onClose, 'Two-factor authentication is on');
   return (
     <Dialog title="Turn on two-factor authentication" open onClose={onClose}>
       {secret === null ? (
-        <WriteForm className={u.stack} write={begin} ready={password !== '' || !needsPassword}>
+        <DialogForm write={begin} ready={password !== '' || !needsPassword} action="Continue" onClose={onClose}>
           {needsPassword ? (
             <TextField
               label="Your password"
               type="password"
               autoComplete="current-password"
               value={password}
-              onChange={(event) => setPassword(event.target.value)}
+              onChange={setPassword}
             />
           ) : (
             <p>Without a password, this works within ten minutes of signing in.</p>
           )}
-          {begin.error ? <ErrorNotice error={begin.error} /> : null}
-          <DialogFoot>
-            <Button onClick={onClose}>Cancel</Button>
-            <Button look="primary" type="submit" disabled={password === '' && needsPassword} pending={begin.isPending}>
-              Continue
-            </Button>
-          </DialogFoot>
-        </WriteForm>
+        </DialogForm>
       ) : (
         <>
           <ol className={u.stack}>
@@ -133,5 +123,83 @@ function Remove({ onClose }: { onClose: () => void }) {
         onClose={onClose}
       />
     </Dialog>
+  );
+}
+
+/**
+ * Shows how many backup codes are left, and makes new ones. A backup code replaces one code of a lost authenticator.
+ */
+function BackupCodes() {
+  const [open, setOpen] = useState(false);
+  const { data } = useGet('/session/mfa', {}, { poll: false });
+  const left = data?.backupCodes ?? 0;
+  return (
+    <>
+      <p>
+        {left === 0
+          ? 'You have no backup codes. If you lose your authenticator, only the operator can let you in.'
+          : `You have ${left} backup ${left === 1 ? 'code' : 'codes'}.`}
+      </p>
+      <div>
+        <Button onClick={() => setOpen(true)}>{left === 0 ? 'Make backup codes' : 'Replace backup codes'}</Button>
+      </div>
+      {open ? <MakeBackupCodes onClose={() => setOpen(false)} /> : null}
+    </>
+  );
+}
+
+function MakeBackupCodes({ onClose }: { onClose: () => void }) {
+  const [codes, setCodes] = useState<string[] | null>(null);
+  return (
+    <Dialog title="Backup codes" open onClose={onClose}>
+      {codes === null ? (
+        <CodeForm
+          action="Make codes"
+          write={(code) => post('/session/mfa/backup-codes', { body: { code } })}
+          onDone={({ codes: made }) => setCodes(made)}
+          onClose={onClose}
+        />
+      ) : (
+        <>
+          <p>Each code signs you in once in place of the authenticator. Keep them; they are not shown again.</p>
+          <pre>{codes.join('\n')}</pre>
+          <DialogFoot>
+            <CopyButton text={codes.join('\n')} what="the codes" />
+            <Button look="primary" onClick={onClose}>
+              Done
+            </Button>
+          </DialogFoot>
+        </>
+      )}
+    </Dialog>
+  );
+}
+
+/** Asks for the current code of the authenticator, or for a backup code, and sends it. */
+function CodeForm<Answer>({
+  action,
+  write,
+  onDone,
+  onClose,
+}: {
+  action: string;
+  write: (code: string) => Promise<Answer>;
+  onDone: (answer: Answer) => unknown;
+  onClose: () => void;
+}) {
+  const [code, setCode] = useState('');
+  const send = useWrite(() => write(code), onDone);
+  const ready = /^(\d{6}|[a-z0-9]{5}-[a-z0-9]{5})$/.test(code);
+  return (
+    <DialogForm write={send} ready={ready} action={action} onClose={onClose}>
+      <TextField
+        label="Authentication code"
+        hint="Of your authenticator app, or a backup code"
+        autoComplete="one-time-code"
+        maxLength={11}
+        value={code}
+        onChange={(text) => setCode(text.trim().toLowerCase())}
+      />
+    </DialogForm>
   );
 }

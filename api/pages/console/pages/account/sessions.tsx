@@ -1,59 +1,63 @@
 import { remove } from '../../api/api-client.js';
 import { useGet, useWrite } from '../../api/use-api.js';
 import { Button } from '../../ui/button.js';
+import { Card, Items, Row } from '../../ui/card.js';
 import { ErrorNotice, Loaded, Skeleton } from '../../ui/states.js';
 import { Status } from '../../ui/status.js';
 import { Ago } from '../../ui/time.js';
 import { toast } from '../../ui/toast.js';
-import u from '../../ui/ui.module.css';
-import w from '../workspace/workspace.module.css';
 
 /** Lists the user's sessions, and ends them. */
 export function Sessions() {
   const query = useGet('/sessions', {});
-  const end = useWrite((sessionId: string) => remove('/sessions/{sessionId}', { path: { sessionId } }), {
-    onDone: () => toast('The session has ended'),
-  });
-  const endOthers = useWrite(() => remove('/sessions', {}), { onDone: () => toast('Your other sessions have ended') });
+  const end = useWrite(
+    (sessionId: string) => remove('/sessions/{sessionId}', { path: { sessionId } }),
+    () => toast('The session has ended'),
+  );
+  const endOthers = useWrite(
+    () => remove('/sessions', {}),
+    () => toast('Your other sessions have ended'),
+  );
   return (
-    <section className={u.card}>
-      <div className={u.cardHead}>
-        <h2>Sessions</h2>
+    <Card
+      title="Sessions"
+      actions={
         <Button small pending={endOthers.isPending} onClick={() => endOthers.mutate()}>
           End all others
         </Button>
-      </div>
+      }
+    >
       {end.error ? <ErrorNotice error={end.error} /> : null}
       {endOthers.error ? <ErrorNotice error={endOthers.error} /> : null}
       <Loaded query={query} skeleton={<Skeleton rows={2} height={56} />}>
         {({ sessions }) => (
-          <ul>
-            {sessions.map((session) => (
-              <li key={session.id} className={w.member}>
-                <div className={w.who}>
-                  <strong>{programOf(session.userAgent)}</strong>
-                  <span className={u.dim}>
-                    {session.origin}, signed in <Ago at={session.createdAt} />, used <Ago at={session.seenAt} />
-                  </span>
-                </div>
-                <span />
-                {session.current ? (
+          <Items items={sessions}>
+            {({ id, userAgent, origin, createdAt, seenAt, current }) => (
+              <Row
+                title={programOf(userAgent)}
+                detail={
+                  <>
+                    {origin}, signed in <Ago at={createdAt} />, used <Ago at={seenAt} />
+                  </>
+                }
+              >
+                {current ? (
                   <Status tone="good">This session</Status>
                 ) : (
                   <Button
                     small
-                    aria-label={`End the session of ${programOf(session.userAgent)}`}
-                    onClick={() => end.mutate(session.id)}
+                    aria-label={`End the session of ${programOf(userAgent)}`}
+                    onClick={() => end.mutate(id)}
                   >
                     End
                   </Button>
                 )}
-              </li>
-            ))}
-          </ul>
+              </Row>
+            )}
+          </Items>
         )}
       </Loaded>
-    </section>
+    </Card>
   );
 }
 

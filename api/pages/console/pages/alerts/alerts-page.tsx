@@ -1,75 +1,59 @@
-import { useParams } from '@tanstack/react-router';
-import { useState } from 'react';
-import { remove } from '../../api/api-client.js';
+import { post, remove } from '../../api/api-client.js';
 import { useRefusal } from '../../api/session.js';
-import type { Schemas } from '../../api/types.js';
+import type { Schemas, Service } from '../../api/types.js';
 import { useGet, useWrite } from '../../api/use-api.js';
 import { Button } from '../../ui/button.js';
-import { ConfirmDialog } from '../../ui/dialog.js';
-import { Empty, Loaded, Skeleton } from '../../ui/states.js';
+import { ListCard } from '../../ui/card.js';
+import { ConfirmDialog, useConfirmation } from '../../ui/dialog.js';
+import { SelectField, TextField } from '../../ui/field.js';
+import { AddForm, useFields } from '../../ui/form.js';
+import { Empty, Skeleton } from '../../ui/states.js';
 import { Status } from '../../ui/status.js';
 import { Ago } from '../../ui/time.js';
 import u from '../../ui/ui.module.css';
 import e from '../hooks/endpoints.module.css';
-import { AddAlert } from './add-alert.js';
-import { ruleText, STATUS, valueText } from './alert-text.js';
+import { useWorkspaceId } from '../page.js';
+import { METRIC, METRICS, type Metric, ruleText, STATUS, valueText } from './alert-text.js';
 
 const PATH = '/workspaces/{workspaceId}/alerts';
+const EVERY = 'Every service';
 type Alert = Schemas['Alert'];
 
 /** The alert rules of a workspace, with their state for each service. */
 export function AlertsPage() {
-  const { workspaceId } = useParams({ from: '/w/$workspaceId' });
+  const workspaceId = useWorkspaceId();
   const refusal = useRefusal(workspaceId, 'developer');
-  const [leaving, setLeaving] = useState<Alert | null>(null);
   const query = useGet(PATH, { path: { workspaceId }, query: { limit: 50 } });
   const services = useGet('/workspaces/{workspaceId}/services', { path: { workspaceId } });
   const names = new Map(services.data?.services.map(({ id, name }) => [id, name]));
-  const end = useWrite((alertId: string) => remove(`${PATH}/{alertId}`, { path: { workspaceId, alertId } }), {
-    onDone: () => setLeaving(null),
-  });
+  const { ask, target, dialog } = useConfirmation(({ id }: Alert) =>
+    remove(`${PATH}/{alertId}`, { path: { workspaceId, alertId: id } }),
+  );
   return (
     <>
-      <Loaded query={query} skeleton={<Skeleton rows={2} height={90} />}>
-        {({ alerts }) => (
-          <section className={u.card}>
-            <div className={u.cardHead}>
-              <h2>Alert rules</h2>
-            </div>
-            {alerts.length === 0 ? (
-              <Empty title="No alert rules yet">
-                Get a message when a service is too slow, fails or runs out of room. Webhooks with the events of alerts
-                receive it, and the notification e-mail address of the workspace.
-              </Empty>
-            ) : (
-              <ul>
-                {alerts.map((alert) => (
-                  <AlertRow key={alert.id} alert={alert} scope={names.get(alert.serviceId ?? '') ?? 'Every service'}>
-                    <Button
-                      small
-                      refusal={refusal}
-                      aria-label={`Delete ${ruleText(alert)}`}
-                      onClick={() => setLeaving(alert)}
-                    >
-                      Delete
-                    </Button>
-                  </AlertRow>
-                ))}
-              </ul>
-            )}
-            <AddAlert workspaceId={workspaceId} refusal={refusal} services={services.data?.services ?? []} />
-          </section>
-        )}
-      </Loaded>
-      <ConfirmDialog
-        title="Delete this alert rule?"
-        action="Delete"
-        open={leaving !== null}
-        onClose={() => setLeaving(null)}
-        onConfirm={() => leaving && end.mutate(leaving.id)}
-        write={end}
+      <ListCard
+        title="Alert rules"
+        query={query}
+        skeleton={<Skeleton rows={2} height={90} />}
+        items={({ alerts }) => alerts}
+        empty={
+          <Empty title="No alert rules yet">
+            Get a message when a service is too slow, fails or runs out of room. Webhooks with the events of alerts
+            receive it, and the notification e-mail address of the workspace.
+          </Empty>
+        }
+        add={<AddAlert refusal={refusal} services={services.data?.services ?? []} />}
       >
-        {leaving === null ? null : ruleText(leaving)}: no message is sent any more.
+        {(alert) => (
+          <AlertRow alert={alert} scope={names.get(alert.serviceId ?? '') ?? EVERY}>
+            <Button small refusal={refusal} aria-label={`Delete ${ruleText(alert)}`} onClick={() => ask(alert)}>
+              Delete
+            </Button>
+          </AlertRow>
+        )}
+      </ListCard>
+      <ConfirmDialog {...dialog} title="Delete this alert rule?" action="Delete">
+        {target === null ? null : ruleText(target)}: no message is sent any more.
       </ConfirmDialog>
     </>
   );
@@ -99,5 +83,42 @@ function AlertRow({ alert, scope, children }: { alert: Alert; scope: string; chi
         </div>
       ))}
     </li>
+  );
+}
+
+function AddAlert({ refusal, services }: { refusal: string | null; services: readonly Service[] }) {
+  const path = { workspaceId: useWorkspaceId() };
+  const { values, set, field } = useFields({ metric: 'errors' as Metric, above: '5', minutes: '5', serviceId: '' });
+  const { metric, above, minutes, serviceId } = values;
+  const body = { metric, above: Number(above), forMinutes: Number(minutes), serviceId: serviceId || undefined };
+  const add = useWrite(() => post(PATH, { path, body }));
+  return (
+    <AddForm
+      className={`${e.add} ${e.wide}`}
+      write={add}
+      ready={above.trim() !== '' && Number.isFinite(body.above) && Number.isInteger(body.forMinutes)}
+      refusal={refusal}
+      action="Add alert rule"
+      failure="The alert rule was not added"
+    >
+      <SelectField
+        label="Watch"
+        options={METRICS}
+        value={metric}
+        onChange={(chosen) => set({ metric: chosen, above: METRIC[chosen].usual })}
+      />
+      <TextField
+        label={metric === 'certificate' ? 'Fewer than' : 'Above'}
+        hint={METRIC[metric].unit}
+        inputMode="decimal"
+        {...field('above')}
+      />
+      <TextField label="For minutes" inputMode="numeric" {...field('minutes')} />
+      <SelectField
+        label="Service"
+        options={[{ value: '', text: EVERY }, ...services.map(({ id, name }) => ({ value: id, text: name }))]}
+        {...field('serviceId')}
+      />
+    </AddForm>
   );
 }

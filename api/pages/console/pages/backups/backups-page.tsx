@@ -4,7 +4,8 @@ import { useRefusal } from '../../api/session.js';
 import type { Schemas } from '../../api/types.js';
 import { useGet, useWrite } from '../../api/use-api.js';
 import { Button } from '../../ui/button.js';
-import { ConfirmDialog } from '../../ui/dialog.js';
+import { Card, Items } from '../../ui/card.js';
+import { ConfirmDialog, useConfirmation } from '../../ui/dialog.js';
 import { FIRST_ROWS, HistoryRow, ShowOlder } from '../../ui/history.js';
 import { isDatabase } from '../../ui/source-text.js';
 import { Empty, ErrorNotice, Loaded, Skeleton } from '../../ui/states.js';
@@ -29,40 +30,32 @@ export function BackupsPage() {
   const hasVolumes = !isDatabase(service.kind);
   const what = hasVolumes ? 'service' : 'database';
   const refusal = role ?? (service.liveDeploymentId === null ? `The ${what} has no data yet: deploy it first` : null);
-  const [chosen, setChosen] = useState<Backup | null>(null);
-  const [leaving, setLeaving] = useState<Backup | null>(null);
   const [limit, setLimit] = useState(FIRST_ROWS);
   const query = useGet(
     PATH,
     { path, query: { limit } },
     { working: ({ backups }) => backups.some(isOpen), keep: true },
   );
-  const start = useWrite((pause: boolean) => post(PATH, { path, body: pause ? { pause } : {} }), {
-    onDone: () => toast('A backup is queued'),
-  });
-  const restore = useWrite(
-    (backupId: string) =>
-      post(`${PATH}/{backupId}/restore`, { path: { ...path, backupId }, body: { confirm: service.name } }),
-    {
-      onDone: () => {
-        setChosen(null);
-        toast('The restore is queued');
-      },
-    },
+  const start = useWrite(
+    (pause: boolean) => post(PATH, { path, body: pause ? { pause } : {} }),
+    () => toast('A backup is queued'),
   );
-  const erase = useWrite((backupId: string) => remove(`${PATH}/{backupId}`, { path: { ...path, backupId } }), {
-    onDone: () => {
-      setLeaving(null);
-      toast('The backup was deleted');
-    },
-  });
+  const restoration = useConfirmation(
+    ({ id }: Backup) =>
+      post(`${PATH}/{backupId}/restore`, { path: { ...path, backupId: id }, body: { confirm: service.name } }),
+    () => toast('The restore is queued'),
+  );
+  const deletion = useConfirmation(
+    ({ id }: Backup) => remove(`${PATH}/{backupId}`, { path: { ...path, backupId: id } }),
+    () => toast('The backup was deleted'),
+  );
   const { backupEnabled, backupRetentionDays } = service.configuration;
   return (
     <>
       {start.error ? <ErrorNotice title="The backup was not queued" error={start.error} /> : null}
-      <section className={u.card}>
-        <div className={u.cardHead}>
-          <h2>{backupEnabled ? `Daily backups, kept for ${backupRetentionDays} days` : 'Daily backups are off'}</h2>
+      <Card
+        title={backupEnabled ? `Daily backups, kept for ${backupRetentionDays} days` : 'Daily backups are off'}
+        actions={
           <div className={u.actions}>
             {hasVolumes ? (
               <Button pending={start.isPending} refusal={refusal} onClick={() => start.mutate(true)}>
@@ -73,71 +66,57 @@ export function BackupsPage() {
               Back up now
             </Button>
           </div>
-        </div>
+        }
+      >
         <Loaded query={query} skeleton={<Skeleton rows={3} height={52} />}>
-          {({ backups }) =>
-            backups.length === 0 ? (
-              <Empty title="No backups yet">
-                A backup is a verified copy of the data that you can restore. Turn on daily backups in the settings, or
-                back up now.
-              </Empty>
-            ) : (
-              <ul>
-                {backups.map((backup) => (
-                  <HistoryRow
-                    key={backup.id}
-                    status={RUN_STATUS[backup.status]}
-                    title={`${backup.trigger === 'manual' ? 'Manual' : 'Scheduled'}${sizeText(backup.sizeBytes)}`}
-                    detail={
-                      backup.error || (
-                        <>
-                          expires <Ago at={backup.expiresAt} />
-                        </>
-                      )
-                    }
-                    at={backup.createdAt}
-                    startedAt={backup.startedAt}
-                    finishedAt={backup.finishedAt}
-                  >
-                    {backup.status === 'succeeded' ? (
-                      <Button small refusal={refusal} onClick={() => setChosen(backup)}>
-                        Restore
-                      </Button>
-                    ) : null}
-                    {isOpen(backup) ? null : (
-                      <Button small look="quiet" refusal={role} onClick={() => setLeaving(backup)}>
-                        Delete
-                      </Button>
-                    )}
-                  </HistoryRow>
-                ))}
-              </ul>
-            )
-          }
+          {({ backups }) => (
+            <Items
+              items={backups}
+              empty={
+                <Empty title="No backups yet">
+                  A backup is a verified copy of the data that you can restore. Turn on daily backups in the settings,
+                  or back up now.
+                </Empty>
+              }
+            >
+              {(backup) => (
+                <HistoryRow
+                  status={RUN_STATUS[backup.status]}
+                  title={`${backup.trigger === 'manual' ? 'Manual' : 'Scheduled'}${sizeText(backup.sizeBytes)}`}
+                  detail={
+                    backup.error || (
+                      <>
+                        expires <Ago at={backup.expiresAt} />
+                      </>
+                    )
+                  }
+                  at={backup.createdAt}
+                  startedAt={backup.startedAt}
+                  finishedAt={backup.finishedAt}
+                >
+                  {backup.status === 'succeeded' ? (
+                    <Button small refusal={refusal} onClick={() => restoration.ask(backup)}>
+                      Restore
+                    </Button>
+                  ) : null}
+                  {isOpen(backup) ? null : (
+                    <Button small look="quiet" refusal={role} onClick={() => deletion.ask(backup)}>
+                      Delete
+                    </Button>
+                  )}
+                </HistoryRow>
+              )}
+            </Items>
+          )}
         </Loaded>
-      </section>
+      </Card>
       <div className={u.actions}>
         <ShowOlder hasMore={query.data?.page.hasMore === true} limit={limit} onLimit={setLimit} />
       </div>
-      <ConfirmDialog
-        title="Delete this backup?"
-        action="Delete permanently"
-        open={leaving !== null}
-        onClose={() => setLeaving(null)}
-        onConfirm={() => leaving && erase.mutate(leaving.id)}
-        write={erase}
-      >
+      <ConfirmDialog {...deletion.dialog} title="Delete this backup?" action="Delete permanently">
         The {what} is not changed. This backup can no longer be restored.
       </ConfirmDialog>
-      <ConfirmDialog
-        title={`Restore ${service.name}?`}
-        name={service.name}
-        action="Restore"
-        open={chosen !== null}
-        onClose={() => setChosen(null)}
-        onConfirm={() => chosen && restore.mutate(chosen.id)}
-        write={restore}
-      >
+      <ConfirmDialog {...restoration.dialog} title={`Restore ${service.name}?`} name={service.name} action="Restore">
         {hasVolumes
           ? 'The content of the volumes is replaced by that of the backup. Requests wait while the service restarts.'
           : 'All data is replaced by the data of the backup. The database is unavailable during the restore.'}

@@ -1,8 +1,8 @@
-import { useParams } from '@tanstack/react-router';
 import { useSyncExternalStore } from 'react';
 import { useGet } from '../../api/use-api.js';
 import { Loaded, Notice } from '../../ui/states.js';
 import u from '../../ui/ui.module.css';
+import { useWorkspaceId } from '../page.js';
 import { NoServices, ServicesPage } from '../services/services-page.js';
 import c from '../shell.module.css';
 import { CanvasView } from './canvas-view.js';
@@ -32,7 +32,7 @@ export function CanvasPage() {
 }
 
 function WideCanvas() {
-  const { workspaceId } = useParams({ from: '/w/$workspaceId' });
+  const workspaceId = useWorkspaceId();
   const query = useGet(
     '/workspaces/{workspaceId}/canvas',
     { path: { workspaceId } },

@@ -111,7 +111,7 @@ function Flow({ workspaceId, canvas }: { workspaceId: string; canvas: Canvas }) 
       <span className={c.saved} role="status">
         {SAVE_TEXT[state]}
       </span>
-      {open ? <ServicePanel workspaceId={workspaceId} service={open} onClose={() => setOpenId(null)} /> : null}
+      {open ? <ServicePanel service={open} onClose={() => setOpenId(null)} /> : null}
     </section>
   );
 }

@@ -1,6 +1,7 @@
 import { useReactFlow, useStore } from '@xyflow/react';
 import { type PointerEvent, useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from 'react';
 import { serviceStatus } from '../../ui/status.js';
+import { onColoursChange } from '../../ui/theme.js';
 import type { Tone } from '../../ui/tone.js';
 import u from '../../ui/ui.module.css';
 import c from './canvas.module.css';
@@ -60,17 +61,7 @@ export function FarLayer({ nodes }: { nodes: readonly CanvasNode[] }) {
 
   const byTone = useMemo(() => groupedByTone(nodes), [nodes]);
 
-  useEffect(() => {
-    const onTheme = () => setTheme((count) => count + 1);
-    const dark = matchMedia('(prefers-color-scheme: dark)');
-    const chosen = new MutationObserver(onTheme);
-    dark.addEventListener('change', onTheme);
-    chosen.observe(document.documentElement, { attributeFilter: ['data-theme'] });
-    return () => {
-      dark.removeEventListener('change', onTheme);
-      chosen.disconnect();
-    };
-  }, []);
+  useEffect(() => onColoursChange(() => setTheme((count) => count + 1)), []);
 
   useLayoutEffect(() => {
     const pen = surface.current?.getContext('2d');

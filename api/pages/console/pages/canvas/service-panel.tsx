@@ -1,26 +1,19 @@
 import { Link } from '@tanstack/react-router';
-import { useEffect, useRef } from 'react';
+import { useEffect } from 'react';
 import type { Service } from '../../api/types.js';
 import { Button, LinkButton, OutLink } from '../../ui/button.js';
 import { KIND_TEXT, sourceText } from '../../ui/source-text.js';
 import { Status, serviceStatus } from '../../ui/status.js';
 import { Ago } from '../../ui/time.js';
 import u from '../../ui/ui.module.css';
+import { useWorkspaceId } from '../page.js';
 import { DeployButton } from '../services/deploy-button.js';
 import c from './canvas.module.css';
 
-export function ServicePanel({
-  workspaceId,
-  service,
-  onClose,
-}: {
-  workspaceId: string;
-  service: Service;
-  onClose: () => void;
-}) {
+export function ServicePanel({ service, onClose }: { service: Service; onClose: () => void }) {
+  const workspaceId = useWorkspaceId();
   const { tone, text } = serviceStatus(service);
   const params = { workspaceId, serviceId: service.id };
-  const panel = useRef<HTMLElement>(null);
   useEffect(() => {
     const onKey = (event: KeyboardEvent) => {
       if (event.key === 'Escape') onClose();
@@ -29,7 +22,7 @@ export function ServicePanel({
     return () => document.removeEventListener('keydown', onKey);
   }, [onClose]);
   return (
-    <aside className={c.panel} aria-label={`Service ${service.name}`} ref={panel}>
+    <aside className={c.panel} aria-label={`Service ${service.name}`}>
       <div className={c.panelHead}>
         <h2 className={u.ellipsis}>
           <Link to="/w/$workspaceId/s/$serviceId" params={params}>

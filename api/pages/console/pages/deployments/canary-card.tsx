@@ -3,9 +3,11 @@ import { useRefusal } from '../../api/session.js';
 import type { Deployment, Schemas } from '../../api/types.js';
 import { useGet, useWrite } from '../../api/use-api.js';
 import { Button } from '../../ui/button.js';
+import { Card, Table } from '../../ui/card.js';
 import { ErrorNotice, Loaded, Skeleton } from '../../ui/states.js';
 import { Ago } from '../../ui/time.js';
 import u from '../../ui/ui.module.css';
+import { useServicePath } from '../services/service-shell.js';
 
 const DEPLOYMENT = '/workspaces/{workspaceId}/services/{serviceId}/deploys/{deploymentId}';
 
@@ -15,14 +17,8 @@ type Canary = Schemas['Canary'];
  * A deployment's canary: requests, errors and latencies of the new and the previous release, as counted by the edge
  * proxies, and buttons to end the canary.
  */
-export function CanaryCard({
-  deployment,
-  path,
-}: {
-  deployment: Deployment;
-  path: { workspaceId: string; serviceId: string };
-}) {
-  const of = { ...path, deploymentId: deployment.id };
+export function CanaryCard({ deployment }: { deployment: Deployment }) {
+  const of = { ...useServicePath(), deploymentId: deployment.id };
   const query = useGet(
     `${DEPLOYMENT}/canary`,
     { path: of },
@@ -32,35 +28,18 @@ export function CanaryCard({
     <Loaded query={query} skeleton={<Skeleton rows={1} height={160} />}>
       {({ canary }) =>
         canary === null ? null : (
-          <section className={u.card}>
-            <div className={u.cardHead}>
-              <h2>Canary</h2>
-            </div>
+          <Card title="Canary">
             <div className={`${u.cardBody} ${u.stack}`}>
               <p>
                 <Outcome canary={canary} />
               </p>
-              <div className={u.tableWrap}>
-                <table className={u.table}>
-                  <thead>
-                    <tr>
-                      <th scope="col">Release</th>
-                      <th scope="col">Requests</th>
-                      <th scope="col">Errors</th>
-                      <th scope="col">p50</th>
-                      <th scope="col">p95</th>
-                      <th scope="col">Ready replicas</th>
-                    </tr>
-                  </thead>
-                  <tbody>
-                    <Side name="New" side={canary.new} />
-                    <Side name="Previous" side={canary.previous} />
-                  </tbody>
-                </table>
-              </div>
-              {canary.outcome === 'running' ? <Ends of={of} isCancelling={deployment.cancelRequested} /> : null}
+              <Table columns={['Release', 'Requests', 'Errors', 'p50', 'p95', 'Ready replicas']}>
+                <Side name="New" side={canary.new} />
+                <Side name="Previous" side={canary.previous} />
+              </Table>
+              {canary.outcome === 'running' ? <Ends deployment={deployment} /> : null}
             </div>
-          </section>
+          </Card>
         )
       }
     </Loaded>
@@ -93,13 +72,8 @@ function Side({ name, side }: { name: string; side: Canary['new'] }) {
   );
 }
 
-function Ends({
-  of,
-  isCancelling,
-}: {
-  of: { workspaceId: string; serviceId: string; deploymentId: string };
-  isCancelling: boolean;
-}) {
+function Ends({ deployment: { id, cancelRequested } }: { deployment: Deployment }) {
+  const of = { ...useServicePath(), deploymentId: id };
   const refusal = useRefusal(of.workspaceId, 'developer');
   const promote = useWrite(() => post(`${DEPLOYMENT}/promote`, { path: of }));
   const cancel = useWrite(() => post(`${DEPLOYMENT}/cancel`, { path: of }));
@@ -110,7 +84,7 @@ function Ends({
         <Button pending={promote.isPending} refusal={refusal} onClick={() => promote.mutate()}>
           Send all visitors to it
         </Button>
-        <Button pending={cancel.isPending || isCancelling} refusal={refusal} onClick={() => cancel.mutate()}>
+        <Button pending={cancel.isPending || cancelRequested} refusal={refusal} onClick={() => cancel.mutate()}>
           Send all visitors back
         </Button>
       </div>

@@ -1,6 +1,7 @@
 import { useNavigate, useSearch } from '@tanstack/react-router';
 import type { Deployment } from '../../api/types.js';
 import { useGet } from '../../api/use-api.js';
+import { Card, Table } from '../../ui/card.js';
 import { SelectField } from '../../ui/field.js';
 import { Empty, Loaded, Skeleton } from '../../ui/states.js';
 import { deploymentStatus } from '../../ui/status.js';
@@ -45,16 +46,16 @@ export function ComparePage() {
                 label="From"
                 options={options}
                 value={left.id}
-                onChange={(event) => choose({ a: event.target.value, b: right.id })}
+                onChange={(id) => choose({ a: id, b: right.id })}
               />
               <SelectField
                 label="To"
                 options={options}
                 value={right.id}
-                onChange={(event) => choose({ a: left.id, b: event.target.value })}
+                onChange={(id) => choose({ a: left.id, b: id })}
               />
             </div>
-            <Differences path={path} left={left} right={right} />
+            <Differences left={left} right={right} />
           </>
         );
       }}
@@ -62,25 +63,14 @@ export function ComparePage() {
   );
 }
 
-function Differences({
-  path,
-  left,
-  right,
-}: {
-  path: { workspaceId: string; serviceId: string };
-  left: Deployment;
-  right: Deployment;
-}) {
-  const before = useGet(
-    `${DEPLOYS}/{deploymentId}/snapshot`,
-    { path: { ...path, deploymentId: left.id } },
-    { poll: false },
-  );
-  const after = useGet(
-    `${DEPLOYS}/{deploymentId}/snapshot`,
-    { path: { ...path, deploymentId: right.id } },
-    { poll: false },
-  );
+function useSnapshot({ id }: Deployment) {
+  const path = { ...useServicePath(), deploymentId: id };
+  return useGet(`${DEPLOYS}/{deploymentId}/snapshot`, { path }, { poll: false });
+}
+
+function Differences({ left, right }: { left: Deployment; right: Deployment }) {
+  const before = useSnapshot(left);
+  const after = useSnapshot(right);
   const rows: [name: string, from: string, to: string][] = [
     ['Commit', commitText(left), commitText(right)],
     ['Branch', left.branch, right.branch],
@@ -110,30 +100,19 @@ function Differences({
   return (
     <Loaded<unknown> query={{ data: x && y, error: failed, refetch: before.refetch as never }}>
       {() => (
-        <section className={u.card}>
-          <div className={u.tableWrap}>
-            <table className={u.table}>
-              <thead>
-                <tr>
-                  <th scope="col">Field</th>
-                  <th scope="col">From</th>
-                  <th scope="col">To</th>
+        <Card>
+          <Table columns={['Field', 'From', 'To']}>
+            {rows
+              .filter(([, from, to], index) => index === 0 || from !== to)
+              .map(([name, from, to]) => (
+                <tr key={name}>
+                  <td>{name}</td>
+                  <td>{from || '–'}</td>
+                  <td>{from === to ? 'unchanged' : to || '–'}</td>
                 </tr>
-              </thead>
-              <tbody>
-                {rows
-                  .filter(([, from, to], index) => index === 0 || from !== to)
-                  .map(([name, from, to]) => (
-                    <tr key={name}>
-                      <td>{name}</td>
-                      <td>{from || '–'}</td>
-                      <td>{from === to ? 'unchanged' : to || '–'}</td>
-                    </tr>
-                  ))}
-              </tbody>
-            </table>
-          </div>
-        </section>
+              ))}
+          </Table>
+        </Card>
       )}
     </Loaded>
   );

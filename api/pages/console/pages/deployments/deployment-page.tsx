@@ -1,22 +1,25 @@
-import { Link, useParams } from '@tanstack/react-router';
+import { Link, useNavigate, useParams } from '@tanstack/react-router';
+import { post } from '../../api/api-client.js';
+import { useRefusal } from '../../api/session.js';
 import type { Deployment } from '../../api/types.js';
-import { useGet } from '../../api/use-api.js';
-import { OutLink } from '../../ui/button.js';
+import { useGet, useWrite } from '../../api/use-api.js';
+import { Button, OutLink } from '../../ui/button.js';
+import { ConfirmDialog, useConfirmation } from '../../ui/dialog.js';
 import { isDatabase } from '../../ui/source-text.js';
-import { Loaded, Notice, Skeleton } from '../../ui/states.js';
+import { ErrorNotice, Loaded, Notice, Skeleton } from '../../ui/states.js';
 import { deploymentStatus, isUnfinished, Status } from '../../ui/status.js';
-import { Ago, Duration } from '../../ui/time.js';
+import { Ago, Took } from '../../ui/time.js';
 import u from '../../ui/ui.module.css';
 import { LogView } from '../logs/log-view.js';
-import { useService } from '../services/service-shell.js';
+import { useService, useServicePath } from '../services/service-shell.js';
 import c from '../shell.module.css';
 import { CanaryCard } from './canary-card.js';
-import { DeploymentActions } from './deployment-actions.js';
 import { commitText, hasCanary, shortSha, TRIGGER_TEXT } from './deployment-text.js';
 import d from './deployments.module.css';
 import { StepTimeline } from './step-timeline.js';
 
 const DEPLOYS = '/workspaces/{workspaceId}/services/{serviceId}/deploys';
+const DEPLOYMENT = `${DEPLOYS}/{deploymentId}` as const;
 /**
  * Number of earlier deployments to read. Usually at least five of them were successful, and `usualMs` compares five.
  */
@@ -26,7 +29,7 @@ const COMPARED = 20;
 export function DeploymentPage() {
   const { deploymentId, ...path } = useParams({ from: '/w/$workspaceId/s/$serviceId/d/$deploymentId' });
   const query = useGet(
-    `${DEPLOYS}/{deploymentId}`,
+    DEPLOYMENT,
     { path: { ...path, deploymentId } },
     { working: ({ deployment }) => isUnfinished(deployment) },
   );
@@ -44,9 +47,9 @@ export function DeploymentPage() {
     >
       {({ deployment }) => (
         <>
-          <Head deployment={deployment} path={path} />
+          <Head deployment={deployment} />
           <Outcome deployment={deployment} />
-          {hasCanary(deployment) ? <CanaryCard deployment={deployment} path={path} /> : null}
+          {hasCanary(deployment) ? <CanaryCard deployment={deployment} /> : null}
           <section className={u.card}>
             <StepTimeline
               deployment={deployment}
@@ -55,7 +58,6 @@ export function DeploymentPage() {
           </section>
           <LogView
             key={deployment.id}
-            path={path}
             filter={{ deploymentId: deployment.id }}
             working={isUnfinished(deployment)}
             title="Log"
@@ -66,7 +68,8 @@ export function DeploymentPage() {
   );
 }
 
-function Head({ deployment, path }: { deployment: Deployment; path: { workspaceId: string; serviceId: string } }) {
+function Head({ deployment }: { deployment: Deployment }) {
+  const path = useServicePath();
   const service = useService();
   const { tone, text } = deploymentStatus(deployment, service.liveDeploymentId);
   const { trigger, actor, branch, commitSha, createdAt, startedAt, finishedAt, steps } = deployment;
@@ -87,11 +90,7 @@ function Head({ deployment, path }: { deployment: Deployment; path: { workspaceI
               {branch} <code>{shortSha(commitSha)}</code>
             </span>
           )}
-          {startedAt === null ? null : (
-            <span>
-              {finishedAt === null ? 'running for' : 'took'} <Duration from={startedAt} to={finishedAt} />
-            </span>
-          )}
+          <Took startedAt={startedAt} finishedAt={finishedAt} />
           {runId === undefined ? null : (
             <Link to="/w/$workspaceId/s/$serviceId/runs/$runId" params={{ ...path, runId }}>
               Pre-deploy command
@@ -99,7 +98,7 @@ function Head({ deployment, path }: { deployment: Deployment; path: { workspaceI
           )}
         </div>
       </div>
-      <DeploymentActions deployment={deployment} path={path} />
+      <DeploymentActions deployment={deployment} />
     </div>
   );
 }
@@ -135,4 +134,49 @@ function Outcome({ deployment }: { deployment: Deployment }) {
     );
   }
   return null;
+}
+
+function DeploymentActions({ deployment }: { deployment: Deployment }) {
+  const path = useServicePath();
+  const service = useService();
+  const navigate = useNavigate();
+  const refusal = useRefusal(path.workspaceId, 'developer');
+  const of = { ...path, deploymentId: deployment.id };
+  const cancel = useWrite(() => post(`${DEPLOYMENT}/cancel`, { path: of }));
+  const { ask, dialog } = useConfirmation(
+    (confirm: string) => post(`${DEPLOYMENT}/rollback`, { path: of, body: { confirm } }),
+    ({ deployment: { id } }) =>
+      navigate({ to: '/w/$workspaceId/s/$serviceId/d/$deploymentId', params: { ...path, deploymentId: id } }),
+  );
+  const live = deployment.id === service.liveDeploymentId;
+  return (
+    <div className={u.stack}>
+      <div className={u.actions}>
+        {isUnfinished(deployment) ? (
+          <Button
+            pending={cancel.isPending || deployment.cancelRequested}
+            refusal={refusal}
+            onClick={() => cancel.mutate()}
+          >
+            {deployment.cancelRequested ? 'Cancelling…' : 'Cancel'}
+          </Button>
+        ) : null}
+        {deployment.canRollback && !live ? (
+          <Button refusal={refusal} onClick={() => ask(service.name)}>
+            Roll back
+          </Button>
+        ) : null}
+        {deployment.status === 'live' && !deployment.canRollback && !live ? (
+          <Button refusal="Its image was removed: deploy its commit again" disabled>
+            Roll back
+          </Button>
+        ) : null}
+      </div>
+      {cancel.error ? <ErrorNotice title="The deployment was not cancelled" error={cancel.error} /> : null}
+      <ConfirmDialog {...dialog} title={`Roll ${service.name} back?`} name={service.name} action="Roll back">
+        <strong>{commitText(deployment)}</strong> is released again with its configuration and variables. Nothing is
+        built, so it takes seconds.
+      </ConfirmDialog>
+    </div>
+  );
 }

@@ -50,10 +50,10 @@ function Deployments() {
         const canary = items.find((one) => isUnfinished(one) && hasCanary(one));
         return (
           <>
-            {canary === undefined ? null : <CanaryCard deployment={canary} path={path} />}
+            {canary === undefined ? null : <CanaryCard deployment={canary} />}
             <ul className={u.card}>
               {items.map((deployment) => (
-                <Row key={deployment.id} deployment={deployment} path={path} liveId={service.liveDeploymentId} />
+                <Row key={deployment.id} deployment={deployment} />
               ))}
             </ul>
             <div className={u.actions}>
@@ -71,21 +71,14 @@ function Deployments() {
   );
 }
 
-function Row({
-  deployment,
-  path,
-  liveId,
-}: {
-  deployment: Deployment;
-  path: { workspaceId: string; serviceId: string };
-  liveId: string | null;
-}) {
+function Row({ deployment }: { deployment: Deployment }) {
+  const path = useServicePath();
   const { id, startedAt, finishedAt, createdAt, error, blockedReason } = deployment;
-  const { kind } = useService();
+  const { kind, liveDeploymentId } = useService();
   const why = isUnfinished(deployment) ? blockedReason : error.split('\n')[0];
   return (
     <HistoryRow
-      status={deploymentStatus(deployment, liveId)}
+      status={deploymentStatus(deployment, liveDeploymentId)}
       title={
         <Link to="/w/$workspaceId/s/$serviceId/d/$deploymentId" params={{ ...path, deploymentId: id }}>
           {isDatabase(kind) ? 'Deployment' : commitText(deployment)}

@@ -1,17 +1,17 @@
 import { useState } from 'react';
 import { patch, post, remove } from '../../api/api-client.js';
-import { useRefusal } from '../../api/session.js';
 import type { Schemas } from '../../api/types.js';
 import { useGet, useWrite } from '../../api/use-api.js';
 import { Button, OutLink } from '../../ui/button.js';
+import { ListCard } from '../../ui/card.js';
 import { CopyButton } from '../../ui/copy.js';
-import { ConfirmDialog, Dialog, DialogFoot } from '../../ui/dialog.js';
+import { ConfirmDialog, Dialog, DialogForm, useConfirmation } from '../../ui/dialog.js';
 import { TextField } from '../../ui/field.js';
-import { Empty, ErrorNotice, Loaded, Skeleton } from '../../ui/states.js';
+import { AddForm } from '../../ui/form.js';
+import { Empty, ErrorNotice, Skeleton } from '../../ui/states.js';
 import { Status } from '../../ui/status.js';
 import u from '../../ui/ui.module.css';
-import { WriteForm } from '../../ui/write-form.js';
-import { changeRefusal, useService, useServicePath } from '../services/service-shell.js';
+import { useChangeRefusal, useServicePath } from '../services/service-shell.js';
 import w from '../workspace/workspace.module.css';
 import p from './domains.module.css';
 import { RulesCard } from './rules-card.js';
@@ -22,51 +22,37 @@ const PATH = '/workspaces/{workspaceId}/services/{serviceId}/domains';
 
 export function DomainsPage() {
   const path = useServicePath();
-  const service = useService();
-  const role = useRefusal(path.workspaceId, 'developer');
-  const refusal = role ?? changeRefusal(service);
-  const [leaving, setLeaving] = useState<Domain | null>(null);
+  const refusal = useChangeRefusal();
   const [redirecting, setRedirecting] = useState<Domain | null>(null);
   const query = useGet(PATH, { path });
-  const end = useWrite((domainId: string) => remove(`${PATH}/{domainId}`, { path: { ...path, domainId } }), {
-    onDone: () => setLeaving(null),
-  });
+  const { ask, target, dialog } = useConfirmation(({ id }: Domain) =>
+    remove(`${PATH}/{domainId}`, { path: { ...path, domainId: id } }),
+  );
   return (
     <>
-      <Loaded query={query} skeleton={<Skeleton rows={2} height={90} />}>
-        {({ domains }) => (
-          <section className={u.card}>
-            {domains.length === 0 ? (
-              <Empty title="No custom domains yet">
-                Add a domain that you own. You then get a DNS record to create, which proves that it is yours.
-              </Empty>
-            ) : (
-              <ul>
-                {domains.map((domain) => (
-                  <Row
-                    key={domain.id}
-                    domain={domain}
-                    refusal={refusal}
-                    onRedirect={() => setRedirecting(domain)}
-                    onLeave={() => setLeaving(domain)}
-                  />
-                ))}
-              </ul>
-            )}
-            <AddDomain refusal={refusal} />
-          </section>
+      <ListCard
+        query={query}
+        skeleton={<Skeleton rows={2} height={90} />}
+        items={({ domains }) => domains}
+        empty={
+          <Empty title="No custom domains yet">
+            Add a domain that you own. You then get a DNS record to create, which proves that it is yours.
+          </Empty>
+        }
+        add={<AddDomain refusal={refusal} />}
+      >
+        {(domain) => (
+          <Row
+            domain={domain}
+            refusal={refusal}
+            onRedirect={() => setRedirecting(domain)}
+            onLeave={() => ask(domain)}
+          />
         )}
-      </Loaded>
+      </ListCard>
       <RulesCard refusal={refusal} />
       {redirecting ? <RedirectDialog domain={redirecting} onClose={() => setRedirecting(null)} /> : null}
-      <ConfirmDialog
-        title={`Remove ${leaving?.hostname}?`}
-        action="Remove"
-        open={leaving !== null}
-        onClose={() => setLeaving(null)}
-        onConfirm={() => leaving && end.mutate(leaving.id)}
-        write={end}
-      >
+      <ConfirmDialog {...dialog} title={`Remove ${target?.hostname}?`} action="Remove">
         The service no longer responds at this domain.
       </ConfirmDialog>
     </>
@@ -119,53 +105,43 @@ function Row({ domain, refusal, onRedirect, onLeave }: RowProps) {
 }
 
 function RedirectDialog({ domain: { id, hostname, redirectTo }, onClose }: { domain: Domain; onClose: () => void }) {
-  const path = useServicePath();
+  const path = { ...useServicePath(), domainId: id };
   const [target, setTarget] = useState(redirectTo ?? '');
-  const save = useWrite(
-    () => patch(`${PATH}/{domainId}`, { path: { ...path, domainId: id }, body: { redirectTo: target.trim() || null } }),
-    { onDone: onClose },
-  );
+  const body = { redirectTo: target.trim() || null };
+  const save = useWrite(() => patch(`${PATH}/{domainId}`, { path, body }), onClose);
   return (
     <Dialog title={`Redirect ${hostname}`} open onClose={onClose}>
-      <WriteForm className={u.stack} write={save} ready>
+      <DialogForm write={save} action="Save redirect" failure="The redirect was not saved" onClose={onClose}>
         <TextField
           label="Redirect to"
           hint="All requests go to this host name, with path and parameters (301). If it is empty, the service answers"
           placeholder="www.example.com"
           value={target}
-          onChange={(event) => setTarget(event.target.value)}
+          onChange={setTarget}
         />
-        {save.error ? <ErrorNotice title="The redirect was not saved" error={save.error} /> : null}
-        <DialogFoot>
-          <Button onClick={onClose}>Cancel</Button>
-          <Button look="primary" type="submit" pending={save.isPending}>
-            Save redirect
-          </Button>
-        </DialogFoot>
-      </WriteForm>
+      </DialogForm>
     </Dialog>
   );
 }
 
 function AddDomain({ refusal }: { refusal: string | null }) {
   const path = useServicePath();
-  const [hostname, setHostname] = useState('');
-  const add = useWrite(() => post(PATH, { path, body: { hostname: hostname.trim() } }), {
-    onDone: () => setHostname(''),
-  });
+  const [typed, setTyped] = useState('');
+  const hostname = typed.trim();
+  const add = useWrite(
+    () => post(PATH, { path, body: { hostname } }),
+    () => setTyped(''),
+  );
   return (
-    <WriteForm className={`${w.add} ${p.add}`} write={add} ready={hostname.trim() !== ''}>
-      <TextField
-        label="Domain"
-        placeholder="www.example.com"
-        disabled={refusal !== null}
-        value={hostname}
-        onChange={(event) => setHostname(event.target.value)}
-      />
-      <Button type="submit" refusal={refusal} pending={add.isPending} disabled={hostname.trim() === ''}>
-        Add domain
-      </Button>
-      {add.error ? <ErrorNotice title="The domain was not added" error={add.error} /> : null}
-    </WriteForm>
+    <AddForm
+      className={`${w.add} ${p.add}`}
+      write={add}
+      ready={hostname !== ''}
+      refusal={refusal}
+      action="Add domain"
+      failure="The domain was not added"
+    >
+      <TextField label="Domain" placeholder="www.example.com" value={typed} onChange={setTyped} />
+    </AddForm>
   );
 }

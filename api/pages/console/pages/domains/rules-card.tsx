@@ -3,10 +3,11 @@ import { put } from '../../api/api-client.js';
 import type { Schemas } from '../../api/types.js';
 import { useGet, useWrite } from '../../api/use-api.js';
 import { Button } from '../../ui/button.js';
+import { Card } from '../../ui/card.js';
 import { AreaField } from '../../ui/field.js';
+import { WriteForm } from '../../ui/form.js';
 import { ErrorNotice, Loaded, Skeleton } from '../../ui/states.js';
 import u from '../../ui/ui.module.css';
-import { WriteForm } from '../../ui/write-form.js';
 import { useServicePath } from '../services/service-shell.js';
 
 type Rule = Schemas['Rule'];
@@ -23,10 +24,7 @@ export function RulesCard({ refusal }: { refusal: string | null }) {
   return (
     <Loaded query={query} skeleton={<Skeleton rows={1} height={160} />}>
       {({ rules }) => (
-        <section className={u.card}>
-          <div className={u.cardHead}>
-            <h2>Rules</h2>
-          </div>
+        <Card title="Rules">
           <div className={`${u.cardBody} ${u.stack}`}>
             <p className={u.dim}>
               Redirects, rewrites, headers, passwords, rate limits and maintenance, in order. They take effect within a
@@ -34,7 +32,7 @@ export function RulesCard({ refusal }: { refusal: string | null }) {
             </p>
             <RulesEditor key={JSON.stringify(rules)} rules={rules} refusal={refusal} />
           </div>
-        </section>
+        </Card>
       )}
     </Loaded>
   );
@@ -57,7 +55,7 @@ function RulesEditor({ rules, refusal }: { rules: Rule[]; refusal: string | null
         placeholder={EXAMPLE}
         disabled={refusal !== null}
         value={text}
-        onChange={(event) => setText(event.target.value)}
+        onChange={setText}
       />
       {save.error ? <ErrorNotice title="The rules were not saved" error={save.error} /> : null}
       <div className={u.actions}>

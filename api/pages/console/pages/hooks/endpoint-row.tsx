@@ -1,6 +1,6 @@
 import type { ReactNode } from 'react';
 import { CopyButton } from '../../ui/copy.js';
-import { Ago } from '../../ui/time.js';
+import { Ago, Last } from '../../ui/time.js';
 import u from '../../ui/ui.module.css';
 import e from './endpoints.module.css';
 
@@ -27,15 +27,8 @@ export function EndpointRow({
         <CopyButton text={url} what={`the address of ${title}`} />
       </div>
       <span className={u.dim}>
-        created <Ago at={createdAt} />,{' '}
-        {lastDeliveryAt === null ? (
-          'no deliveries yet'
-        ) : (
-          <>
-            last delivery <Ago at={lastDeliveryAt} />
-            {lastOutcome === '' ? '' : `: ${lastOutcome}`}
-          </>
-        )}
+        created <Ago at={createdAt} />, <Last at={lastDeliveryAt} words="last delivery" never="no deliveries yet" />
+        {lastDeliveryAt === null || lastOutcome === '' ? '' : `: ${lastOutcome}`}
       </span>
       {more}
     </li>

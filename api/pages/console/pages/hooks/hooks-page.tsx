@@ -1,55 +1,40 @@
-import { type FormEvent, useState } from 'react';
+import { useState } from 'react';
 import { post, remove } from '../../api/api-client.js';
-import { useRefusal } from '../../api/session.js';
 import type { Schemas } from '../../api/types.js';
 import { useGet, useWrite } from '../../api/use-api.js';
 import { Button } from '../../ui/button.js';
-import { ConfirmDialog } from '../../ui/dialog.js';
-import { CheckField, SelectField, TextField } from '../../ui/field.js';
+import { ListCard } from '../../ui/card.js';
+import { ConfirmDialog, useConfirmation } from '../../ui/dialog.js';
+import { CheckField, FieldsDisabled, SelectField, TextField } from '../../ui/field.js';
+import { useFields, WriteForm } from '../../ui/form.js';
 import { SecretDialog } from '../../ui/secret-dialog.js';
-import { Empty, ErrorNotice, Loaded, Notice, Skeleton } from '../../ui/states.js';
-import { Ago } from '../../ui/time.js';
+import { Empty, ErrorNotice, Notice, Skeleton } from '../../ui/states.js';
+import { Last } from '../../ui/time.js';
 import u from '../../ui/ui.module.css';
-import { changeRefusal, useService, useServicePath } from '../services/service-shell.js';
+import { useChangeRefusal, useService, useServicePath } from '../services/service-shell.js';
 import { EndpointRow } from './endpoint-row.js';
 import e from './endpoints.module.css';
 import { PROVIDER_HELP, PROVIDERS, type Provider, providerText, type Shown, shownOf } from './providers.js';
 import { TOKEN_HINT, TokenDialog } from './token-dialog.js';
 
 type Hook = Schemas['Hook'];
-type NewHook = { provider: Provider; stack: boolean; token?: string };
-type Asked = { hook: Hook; to: 'replace' | 'delete' };
 
 const PATH = '/workspaces/{workspaceId}/services/{serviceId}/hooks';
 
 export function HooksPage() {
   const path = useServicePath();
   const service = useService();
-  const role = useRefusal(path.workspaceId, 'developer');
-  const refusal = role ?? changeRefusal(service);
+  const refusal = useChangeRefusal();
   const [shown, setShown] = useState<Shown | null>(null);
-  const [asked, setAsked] = useState<Asked | null>(null);
   const [reporting, setReporting] = useState<Hook | null>(null);
   const query = useGet(PATH, { path, query: { limit: 50 } });
-  const make = useWrite((body: NewHook) => post(PATH, { path, body }), {
-    onDone: ({ hook }) => {
-      setShown(shownOf(hook));
-      // Removes the response from memory, because it contains the secret.
-      make.reset();
-    },
-  });
-  const end = useWrite(({ id }: Hook) => remove(`${PATH}/{hookId}`, { path: { ...path, hookId: id } }), {
-    onDone: () => setAsked(null),
-  });
+  const deletion = useConfirmation(({ id }: Hook) => remove(`${PATH}/{hookId}`, { path: { ...path, hookId: id } }));
   // Creates the new webhook first, so that the old one works until it is replaced.
-  const replace = useWrite(
-    async (old: Hook) => {
-      const { hook } = await post(PATH, { path, body: { provider: old.provider, stack: old.stack } });
-      setShown(shownOf(hook));
-      await remove(`${PATH}/{hookId}`, { path: { ...path, hookId: old.id } });
-    },
-    { onDone: () => setAsked(null) },
-  );
+  const replacement = useConfirmation(async (old: Hook) => {
+    const { hook } = await post(PATH, { path, body: { provider: old.provider, stack: old.stack } });
+    setShown(shownOf(hook));
+    await remove(`${PATH}/{hookId}`, { path: { ...path, hookId: old.id } });
+  });
   return (
     <>
       {service.configuration.autoDeploy === 'off' && !service.archived ? (
@@ -57,85 +42,33 @@ export function HooksPage() {
           Auto-deploy is off in the settings, so pushes do not deploy. A deploy hook always deploys.
         </Notice>
       ) : null}
-      <Loaded query={query} skeleton={<Skeleton rows={2} height={90} />}>
-        {({ hooks }) => (
-          <section className={u.card}>
-            <div className={u.cardHead}>
-              <h2>Incoming webhooks</h2>
-            </div>
-            {hooks.length === 0 ? (
-              <Empty title="No webhooks yet">
-                With a webhook of your git host, a push deploys at once. Without one, the repository is polled each
-                minute.
-              </Empty>
-            ) : (
-              <ul>
-                {hooks.map((hook) => (
-                  <EndpointRow
-                    key={hook.id}
-                    endpoint={hook}
-                    title={providerText(hook.provider) + (hook.stack ? ', applies ranvier.yaml' : '')}
-                    more={<Reports hook={hook} />}
-                  >
-                    {hook.provider === 'generic' ? null : (
-                      <Button
-                        small
-                        refusal={refusal}
-                        aria-label={`Token of the webhook of ${providerText(hook.provider)}`}
-                        onClick={() => setReporting(hook)}
-                      >
-                        Token
-                      </Button>
-                    )}
-                    <Button
-                      small
-                      refusal={refusal}
-                      aria-label={`Replace the webhook of ${providerText(hook.provider)}`}
-                      onClick={() => setAsked({ hook, to: 'replace' })}
-                    >
-                      Replace
-                    </Button>
-                    <Button
-                      small
-                      look="quiet"
-                      refusal={refusal}
-                      aria-label={`Delete the webhook of ${providerText(hook.provider)}`}
-                      onClick={() => setAsked({ hook, to: 'delete' })}
-                    >
-                      Delete
-                    </Button>
-                  </EndpointRow>
-                ))}
-              </ul>
-            )}
-            <AddHook
-              refusal={refusal}
-              pending={make.isPending}
-              onAdd={(hook, done) => make.mutate(hook, { onSuccess: done })}
-            />
-            {make.error ? <ErrorNotice title="The webhook was not created" error={make.error} /> : null}
-          </section>
+      <ListCard
+        title="Incoming webhooks"
+        query={query}
+        skeleton={<Skeleton rows={2} height={90} />}
+        items={({ hooks }) => hooks}
+        empty={
+          <Empty title="No webhooks yet">
+            With a webhook of your git host, a push deploys at once. Without one, the repository is polled each minute.
+          </Empty>
+        }
+        add={<AddHook refusal={refusal} onMade={setShown} />}
+      >
+        {(hook) => (
+          <HookRow
+            hook={hook}
+            refusal={refusal}
+            onToken={() => setReporting(hook)}
+            onReplace={() => replacement.ask(hook)}
+            onDelete={() => deletion.ask(hook)}
+          />
         )}
-      </Loaded>
-      <ConfirmDialog
-        title="Replace this webhook?"
-        action="Replace"
-        open={asked?.to === 'replace'}
-        onClose={() => setAsked(null)}
-        onConfirm={() => asked && replace.mutate(asked.hook)}
-        write={replace}
-      >
+      </ListCard>
+      <ConfirmDialog {...replacement.dialog} title="Replace this webhook?" action="Replace">
         You get a new URL and a new secret. Requests to the old URL are refused from then on.
-        {asked?.hook.hasToken ? ' The new webhook has no token for reports; enter it again.' : null}
+        {replacement.target?.hasToken ? ' The new webhook has no token for reports; enter it again.' : null}
       </ConfirmDialog>
-      <ConfirmDialog
-        title="Delete this webhook?"
-        action="Delete"
-        open={asked?.to === 'delete'}
-        onClose={() => setAsked(null)}
-        onConfirm={() => asked && end.mutate(asked.hook)}
-        write={end}
-      >
+      <ConfirmDialog {...deletion.dialog} title="Delete this webhook?" action="Delete">
         Requests to its URL are refused from then on. With auto-deploy on, the repository is still polled each minute.
       </ConfirmDialog>
       <TokenDialog hook={reporting} onClose={() => setReporting(null)} />
@@ -150,73 +83,90 @@ export function HooksPage() {
   );
 }
 
+interface HookRowProps {
+  hook: Hook;
+  refusal: string | null;
+  onToken: () => void;
+  onReplace: () => void;
+  onDelete: () => void;
+}
+
+function HookRow({ hook, refusal, onToken, onReplace, onDelete }: HookRowProps) {
+  const provider = providerText(hook.provider);
+  return (
+    <EndpointRow
+      endpoint={hook}
+      title={provider + (hook.stack ? ', applies ranvier.yaml' : '')}
+      more={<Reports hook={hook} />}
+    >
+      {hook.provider === 'generic' ? null : (
+        <Button small refusal={refusal} aria-label={`Token of the webhook of ${provider}`} onClick={onToken}>
+          Token
+        </Button>
+      )}
+      <Button small refusal={refusal} aria-label={`Replace the webhook of ${provider}`} onClick={onReplace}>
+        Replace
+      </Button>
+      <Button small look="quiet" refusal={refusal} aria-label={`Delete the webhook of ${provider}`} onClick={onDelete}>
+        Delete
+      </Button>
+    </EndpointRow>
+  );
+}
+
 /** What a hook reports to its git host, and why the last report failed. */
 function Reports({ hook: { reports } }: { hook: Hook }) {
   if (reports === null) return null;
   return (
     <span className={u.dim}>
       reports to {reports.project} at {reports.apiUrl},{' '}
-      {reports.lastSentAt === null ? (
-        'nothing sent yet'
-      ) : (
-        <>
-          last sent <Ago at={reports.lastSentAt} />
-        </>
-      )}
+      <Last at={reports.lastSentAt} words="last sent" never="nothing sent yet" />
       {reports.lastError === '' ? '' : `: ${reports.lastError}`}
     </span>
   );
 }
 
-function AddHook({
-  refusal,
-  pending,
-  onAdd,
-}: {
-  refusal: string | null;
-  pending: boolean;
-  onAdd: (hook: NewHook, done: () => void) => void;
-}) {
-  const [provider, setProvider] = useState<Provider>('github');
-  const [stack, setStack] = useState(false);
-  const [token, setToken] = useState('');
-  const submit = (event: FormEvent) => {
-    event.preventDefault();
-    if (pending) return;
-    const ofHost = provider === 'generic' ? { stack: false } : { stack, ...(token === '' ? {} : { token }) };
-    onAdd({ provider, ...ofHost }, () => setToken(''));
-  };
+function AddHook({ refusal, onMade }: { refusal: string | null; onMade: (shown: Shown) => void }) {
+  const path = useServicePath();
+  const { values, set, field } = useFields({ provider: 'github' as Provider, stack: false, token: '' });
+  const { provider, stack, token } = values;
+  const ofHost = provider === 'generic' ? { stack: false } : { stack, ...(token === '' ? {} : { token }) };
+  const make = useWrite(
+    () => post(PATH, { path, body: { provider, ...ofHost } }),
+    ({ hook }) => {
+      set({ token: '' });
+      onMade(shownOf(hook));
+      // Removes the response from memory, because it contains the secret.
+      make.reset();
+    },
+  );
   return (
-    <form className={e.add} onSubmit={submit}>
-      <SelectField
-        label="Provider"
-        options={PROVIDERS}
-        disabled={refusal !== null}
-        value={provider}
-        onChange={(event) => setProvider(event.target.value as Provider)}
-      />
-      <Button type="submit" refusal={refusal} pending={pending}>
-        Add webhook
-      </Button>
-      {provider === 'generic' ? null : (
-        <>
-          <CheckField
-            label="Apply ranvier.yaml of each push"
-            hint="A push that would delete something changes nothing, and the reason is shown here."
-            disabled={refusal !== null}
-            checked={stack}
-            onChange={(event) => setStack(event.target.checked)}
-          />
-          <TextField
-            label="Token for reports (optional)"
-            hint={TOKEN_HINT}
-            type="password"
-            disabled={refusal !== null}
-            value={token}
-            onChange={(event) => setToken(event.target.value.trim())}
-          />
-        </>
-      )}
-    </form>
+    <>
+      <WriteForm className={e.add} write={make} ready>
+        <FieldsDisabled value={refusal !== null}>
+          <SelectField label="Provider" options={PROVIDERS} {...field('provider')} />
+          <Button type="submit" refusal={refusal} pending={make.isPending}>
+            Add webhook
+          </Button>
+          {provider === 'generic' ? null : (
+            <>
+              <CheckField
+                label="Apply ranvier.yaml of each push"
+                hint="A push that would delete something changes nothing, and the reason is shown here."
+                {...field('stack')}
+              />
+              <TextField
+                label="Token for reports (optional)"
+                hint={TOKEN_HINT}
+                type="password"
+                value={token}
+                onChange={(text) => set({ token: text.trim() })}
+              />
+            </>
+          )}
+        </FieldsDisabled>
+      </WriteForm>
+      {make.error ? <ErrorNotice title="The webhook was not created" error={make.error} /> : null}
+    </>
   );
 }

@@ -1,13 +1,10 @@
-import { useState } from 'react';
 import { patch } from '../../api/api-client.js';
 import type { Schemas } from '../../api/types.js';
 import { useWrite } from '../../api/use-api.js';
 import { Button } from '../../ui/button.js';
-import { Dialog, DialogFoot } from '../../ui/dialog.js';
+import { Dialog, DialogForm } from '../../ui/dialog.js';
 import { TextField } from '../../ui/field.js';
-import { ErrorNotice } from '../../ui/states.js';
-import u from '../../ui/ui.module.css';
-import { WriteForm } from '../../ui/write-form.js';
+import { useFields } from '../../ui/form.js';
 import { useServicePath } from '../services/service-shell.js';
 import { providerText } from './providers.js';
 
@@ -27,53 +24,46 @@ export function TokenDialog({ hook, onClose }: { hook: Hook | null; onClose: () 
 
 function TokenForm({ hook, onClose }: { hook: Hook; onClose: () => void }) {
   const path = { ...useServicePath(), hookId: hook.id };
-  const [token, setToken] = useState('');
-  const [apiUrl, setApiUrl] = useState('');
+  const { values, field } = useFields({ token: '', apiUrl: '' });
   const write = useWrite(
     (body: { token: string; apiUrl?: string }) =>
       patch('/workspaces/{workspaceId}/services/{serviceId}/hooks/{hookId}', { path, body }),
-    {
-      onDone: () => {
-        // Removes the token from memory.
-        write.reset();
-        onClose();
-      },
+    () => {
+      // Removes the token from memory.
+      write.reset();
+      onClose();
     },
   );
-  const body = { token: token.trim(), ...(apiUrl.trim() === '' ? {} : { apiUrl: apiUrl.trim() }) };
+  const apiUrl = values.apiUrl.trim();
+  const body = { token: values.token.trim(), ...(apiUrl === '' ? {} : { apiUrl }) };
   return (
-    <WriteForm
-      className={u.stack}
-      write={{ isPending: write.isPending, mutate: () => write.mutate(body) }}
+    <DialogForm
+      write={{ ...write, mutate: () => write.mutate(body) }}
       ready={body.token !== ''}
+      action="Save"
+      failure="The token was not changed"
+      more={
+        hook.hasToken ? (
+          <Button pending={write.isPending} onClick={() => write.mutate({ token: '' })}>
+            Remove the token
+          </Button>
+        ) : null
+      }
+      onClose={onClose}
     >
       <TextField
         label={`Token of ${providerText(hook.provider)}`}
         hint={TOKEN_HINT}
         type="password"
-        value={token}
-        onChange={(event) => setToken(event.target.value)}
+        {...field('token')}
       />
       <TextField
         label="Address of its API"
         hint="Only if it does not follow from the repository's address."
         type="url"
         placeholder={hook.reports?.apiUrl ?? 'https://git.example.com/api/v1'}
-        value={apiUrl}
-        onChange={(event) => setApiUrl(event.target.value)}
+        {...field('apiUrl')}
       />
-      {write.error ? <ErrorNotice title="The token was not changed" error={write.error} /> : null}
-      <DialogFoot>
-        <Button onClick={onClose}>Cancel</Button>
-        {hook.hasToken ? (
-          <Button pending={write.isPending} onClick={() => write.mutate({ token: '' })}>
-            Remove the token
-          </Button>
-        ) : null}
-        <Button type="submit" look="primary" pending={write.isPending} disabled={body.token === ''}>
-          Save
-        </Button>
-      </DialogFoot>
-    </WriteForm>
+    </DialogForm>
   );
 }

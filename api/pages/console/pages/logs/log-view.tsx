@@ -3,6 +3,7 @@ import { type ReactNode, useLayoutEffect, useRef, useState } from 'react';
 import { Button } from '../../ui/button.js';
 import { Empty, ErrorNotice, Skeleton } from '../../ui/states.js';
 import u from '../../ui/ui.module.css';
+import { useServicePath } from '../services/service-shell.js';
 import { LogRow } from './log-row.js';
 import l from './logs.module.css';
 import { type LogFilter, useLog } from './use-log.js';
@@ -16,14 +17,12 @@ const AT_END = 24;
  * in the DOM.
  */
 export function LogView({
-  path,
   filter,
   working,
   title,
   controls,
   tall = false,
 }: {
-  path: { workspaceId: string; serviceId: string };
   filter: LogFilter;
   /** True while more lines are expected. */
   working: boolean;
@@ -31,7 +30,7 @@ export function LogView({
   controls?: ReactNode;
   tall?: boolean;
 }) {
-  const log = useLog(path, filter, working);
+  const log = useLog(useServicePath(), filter, working);
   const lines = log.lines ?? [];
   const pane = useRef<HTMLDivElement>(null);
   const [following, setFollowing] = useState(true);

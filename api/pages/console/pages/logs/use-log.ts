@@ -48,16 +48,8 @@ export function useLog(path: { workspaceId: string; serviceId: string }, filter:
     (query: { after?: number; before?: number }, signal?: AbortSignal) =>
       get(PATH, {
         path: { workspaceId, serviceId },
-        query: {
-          limit: BATCH,
-          hours: EVER_HOURS,
-          ...(deploymentId === undefined ? {} : { deploymentId }),
-          ...(runId === undefined ? {} : { runId }),
-          ...(source === undefined ? {} : { source }),
-          ...(search === undefined || search === '' ? {} : { search }),
-          ...query,
-        },
-        ...(signal ? { signal } : {}),
+        query: { limit: BATCH, hours: EVER_HOURS, deploymentId, runId, source, search, ...query },
+        signal,
       }),
     [workspaceId, serviceId, deploymentId, runId, source, search],
   );

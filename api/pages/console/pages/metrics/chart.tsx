@@ -1,6 +1,7 @@
 import { useEffect, useRef } from 'react';
 import UPlot from 'uplot';
 import 'uplot/dist/uPlot.min.css';
+import { onColoursChange } from '../../ui/theme.js';
 import m from './metrics.module.css';
 
 export interface Line {
@@ -94,14 +95,10 @@ export function Chart({
     draw();
     const resized = new ResizeObserver(() => plot.current?.setSize({ width: element.clientWidth, height: HEIGHT }));
     resized.observe(element);
-    const dark = matchMedia('(prefers-color-scheme: dark)');
-    dark.addEventListener('change', draw);
-    const themed = new MutationObserver(draw);
-    themed.observe(document.documentElement, { attributeFilter: ['data-theme'] });
+    const endColours = onColoursChange(draw);
     return () => {
       resized.disconnect();
-      themed.disconnect();
-      dark.removeEventListener('change', draw);
+      endColours();
       plot.current?.destroy();
       plot.current = null;
     };

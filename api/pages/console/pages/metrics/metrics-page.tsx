@@ -26,12 +26,7 @@ export function MetricsPage() {
   return (
     <>
       <div style={{ maxWidth: 220 }}>
-        <SelectField
-          label="Time range"
-          options={HOURS}
-          value={hours}
-          onChange={(event) => setHours(event.target.value)}
-        />
+        <SelectField label="Time range" options={HOURS} value={hours} onChange={setHours} />
       </div>
       <Loaded query={query} skeleton={<Skeleton rows={3} height={220} />}>
         {({ metrics }) =>

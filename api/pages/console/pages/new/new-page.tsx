@@ -1,18 +1,17 @@
-import { Link, useNavigate, useParams } from '@tanstack/react-router';
+import { Link, useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
 import { post } from '../../api/api-client.js';
 import { useRefusal } from '../../api/session.js';
 import type { Service } from '../../api/types.js';
-import { useWrite } from '../../api/use-api.js';
+import { useGet, useWrite } from '../../api/use-api.js';
 import { Button } from '../../ui/button.js';
 import { parseEnv } from '../../ui/env-text.js';
 import { AreaField, SelectField, TextField } from '../../ui/field.js';
+import { WriteForm } from '../../ui/form.js';
 import { KIND_TEXT, repositoryName } from '../../ui/source-text.js';
 import { ErrorNotice } from '../../ui/states.js';
 import u from '../../ui/ui.module.css';
-import { WriteForm } from '../../ui/write-form.js';
-import c from '../shell.module.css';
-import { DatabaseCard } from './database-card.js';
+import { Page, useWorkspaceId } from '../page.js';
 import { DetectionCard } from './detection-card.js';
 import n from './new.module.css';
 import { useDetection } from './use-detection.js';
@@ -23,7 +22,7 @@ const KINDS = (['web', 'static', 'private', 'worker', 'cron'] as const).map((val
 }));
 
 export function NewPage() {
-  const { workspaceId } = useParams({ from: '/w/$workspaceId' });
+  const workspaceId = useWorkspaceId();
   const navigate = useNavigate();
   const refusal = useRefusal(workspaceId, 'developer');
   const [repository, setRepository] = useState('');
@@ -63,20 +62,15 @@ export function NewPage() {
                 .filter(([, value]) => value !== ''),
             ),
           },
-          ...(entries.length > 0 ? { variables: entries } : {}),
+          variables: entries.length > 0 ? entries : undefined,
         },
       }),
-    {
-      onDone: ({ service }) => {
-        setVariables('');
-        const params = { workspaceId, serviceId: service.id };
-        return service.deploymentId === null
-          ? navigate({ to: '/w/$workspaceId/s/$serviceId', params })
-          : navigate({
-              to: '/w/$workspaceId/s/$serviceId/d/$deploymentId',
-              params: { ...params, deploymentId: service.deploymentId },
-            });
-      },
+    ({ service: { id, deploymentId } }) => {
+      setVariables('');
+      const params = { workspaceId, serviceId: id };
+      return deploymentId === null
+        ? navigate({ to: '/w/$workspaceId/s/$serviceId', params })
+        : navigate({ to: '/w/$workspaceId/s/$serviceId/d/$deploymentId', params: { ...params, deploymentId } });
     },
   );
   const command = (key: keyof typeof commands, label: string, placeholder: string, hint?: string) => (
@@ -85,17 +79,18 @@ export function NewPage() {
       hint={hint}
       placeholder={placeholder}
       value={commands[key]}
-      onChange={(event) => setCommands({ ...commands, [key]: event.target.value })}
+      onChange={(text) => setCommands({ ...commands, [key]: text })}
     />
   );
   return (
-    <div className={c.page}>
-      <div className={c.head}>
-        <h1>New service</h1>
+    <Page
+      title="New service"
+      aside={
         <Link to="/w/$workspaceId/templates" params={{ workspaceId }}>
           Start from a template
         </Link>
-      </div>
+      }
+    >
       <WriteForm className={n.form} write={create} ready={address !== ''}>
         <TextField
           label="Repository URL"
@@ -103,14 +98,14 @@ export function NewPage() {
           placeholder="https://github.com/owner/name"
           autoFocus
           value={repository}
-          onChange={(event) => setRepository(event.target.value)}
+          onChange={setRepository}
         />
         <DetectionCard {...found} address={address} onApplication={setRootDirectory} rootDirectory={rootDirectory} />
         {address === '' ? null : (
           <>
             <div className={n.two}>
-              <TextField label="Name" value={name ?? suggested} onChange={(event) => setName(event.target.value)} />
-              <TextField label="Branch" value={shownBranch} onChange={(event) => setBranch(event.target.value)} />
+              <TextField label="Name" value={name ?? suggested} onChange={setName} />
+              <TextField label="Branch" value={shownBranch} onChange={setBranch} />
             </div>
             <details className={n.more}>
               <summary>Advanced</summary>
@@ -120,14 +115,9 @@ export function NewPage() {
                   hint="A web service answers requests; a background worker and a private service have no public URL"
                   options={KINDS}
                   value={shownKind}
-                  onChange={(event) => setKind(event.target.value as Service['kind'])}
+                  onChange={setKind}
                 />
-                <TextField
-                  label="Root directory"
-                  placeholder="."
-                  value={rootDirectory}
-                  onChange={(event) => setRootDirectory(event.target.value)}
-                />
+                <TextField label="Root directory" placeholder="." value={rootDirectory} onChange={setRootDirectory} />
                 {command('buildCommand', 'Build command', found.detection?.buildCommand || 'detected')}
                 {shownKind === 'static'
                   ? command('publishDirectory', 'Publish directory', found.detection?.publishDirectory || 'detected')
@@ -147,7 +137,7 @@ export function NewPage() {
                 }
                 error={problems[0]}
                 value={variables}
-                onChange={(event) => setVariables(event.target.value)}
+                onChange={setVariables}
               />
             </details>
           </>
@@ -169,7 +159,7 @@ export function NewPage() {
         </div>
       </WriteForm>
       {address === '' ? <DatabaseCard workspaceId={workspaceId} refusal={refusal} /> : null}
-    </div>
+    </Page>
   );
 }
 
@@ -181,5 +171,40 @@ function nameOf(text: string): string {
       .at(-1)
       ?.replace(/[^\p{L}\p{N} ._-]+/gu, '-')
       .slice(0, 60) ?? ''
+  );
+}
+
+/** Creates a database. Shows nothing if no host of the installation can run one. */
+function DatabaseCard({ workspaceId, refusal }: { workspaceId: string; refusal: string | null }) {
+  const { data } = useGet('/catalog', {}, { poll: false });
+  const navigate = useNavigate();
+  const [name, setName] = useState('');
+  const create = useWrite(
+    (kind: Service['kind']) =>
+      post('/workspaces/{workspaceId}/services', {
+        path: { workspaceId },
+        body: { name: name.trim() || kind, kind, deploy: true, configuration: {} },
+      }),
+    ({ service: { id } }) => navigate({ to: '/w/$workspaceId/s/$serviceId', params: { workspaceId, serviceId: id } }),
+  );
+  const kinds: { kind: Service['kind']; text: string; able: boolean | undefined }[] = [
+    { kind: 'postgres', text: 'Create PostgreSQL', able: data?.capabilities.databases },
+    { kind: 'redis', text: 'Create Redis', able: data?.capabilities.keyValueStores },
+  ];
+  const able = kinds.filter((one) => one.able);
+  if (able.length === 0) return null;
+  return (
+    <section className={`${u.card} ${u.cardBody} ${u.stack}`} style={{ maxWidth: 720 }}>
+      <h2>Or create a database</h2>
+      <TextField label="Database name" value={name} onChange={setName} />
+      <div className={u.actions}>
+        {able.map(({ kind, text }) => (
+          <Button key={kind} refusal={refusal} pending={create.isPending} onClick={() => create.mutate(kind)}>
+            {text}
+          </Button>
+        ))}
+      </div>
+      {create.error ? <ErrorNotice title="The database was not created" error={create.error} /> : null}
+    </section>
   );
 }

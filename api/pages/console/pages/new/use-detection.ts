@@ -28,7 +28,7 @@ export function useDetection(workspaceId: string, { repository, branch, rootDire
     const timer = setTimeout(async () => {
       setDetecting(true);
       try {
-        const body = { repository, branch, ...(rootDirectory === '' ? {} : { rootDirectory }) };
+        const body = { repository, branch, rootDirectory: rootDirectory || undefined };
         const answer = await post('/workspaces/{workspaceId}/detect', { path: { workspaceId }, body });
         if (number === last.current) setDetection(answer.detection);
       } catch (failure) {

@@ -1,21 +1,21 @@
 import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
 import { post, remove } from '../../api/api-client.js';
-import { useRefusal } from '../../api/session.js';
 import type { Schemas } from '../../api/types.js';
 import { useGet, useWrite } from '../../api/use-api.js';
 import { Button, LinkButton, OutLink } from '../../ui/button.js';
-import { ConfirmDialog } from '../../ui/dialog.js';
+import { Card, Items } from '../../ui/card.js';
+import { ConfirmDialog, useConfirmation } from '../../ui/dialog.js';
 import { TextField } from '../../ui/field.js';
+import { AddForm } from '../../ui/form.js';
 import { HistoryRow } from '../../ui/history.js';
-import { Empty, ErrorNotice, Loaded, Skeleton } from '../../ui/states.js';
+import { Empty, Loaded, Skeleton } from '../../ui/states.js';
 import { PLAIN_STATUS } from '../../ui/status.js';
 import { Ago } from '../../ui/time.js';
 import { toast } from '../../ui/toast.js';
 import u from '../../ui/ui.module.css';
-import { WriteForm } from '../../ui/write-form.js';
 import e from '../hooks/endpoints.module.css';
-import { changeRefusal, useService, useServicePath } from '../services/service-shell.js';
+import { useChangeRefusal, useService, useServicePath } from '../services/service-shell.js';
 import { PullRequests } from './pull-requests.js';
 
 type Preview = Schemas['Preview'];
@@ -31,84 +31,61 @@ function isWorking({ status }: Preview): boolean {
 export function PreviewsPage() {
   const path = useServicePath();
   const service = useService();
-  const role = useRefusal(path.workspaceId, 'developer');
-  const refusal = role ?? changeRefusal(service);
+  const refusal = useChangeRefusal();
   const { previewMode, previewExpiryHours } = service.configuration;
-  const [closing, setClosing] = useState<Preview | null>(null);
   const query = useGet(
     PATH,
     { path, query: { limit: MAX_PREVIEWS } },
     { working: ({ previews }) => previews.some(isWorking) },
   );
-  const close = useWrite((previewId: string) => remove(`${PATH}/{previewId}`, { path: { ...path, previewId } }), {
-    onDone: ({ deleted }) => {
-      toast(deleted ? 'The preview was deleted' : 'The preview is being deleted');
-      setClosing(null);
-    },
-  });
+  const { ask, target, dialog } = useConfirmation(
+    ({ id }: Preview) => remove(`${PATH}/{previewId}`, { path: { ...path, previewId: id } }),
+    ({ deleted }) => toast(deleted ? 'The preview was deleted' : 'The preview is being deleted'),
+  );
   const off = previewMode === 'off';
   return (
     <>
       <Loaded query={query} skeleton={<Skeleton rows={2} height={60} />}>
         {({ previews }) => (
-          <section className={u.card}>
-            <div className={u.cardHead}>
-              <h2>{MODE_TEXT[previewMode]}</h2>
+          <Card
+            title={MODE_TEXT[previewMode]}
+            actions={
               <span className={u.dim}>
                 {previews.length} of {MAX_PREVIEWS}, each for {previewExpiryHours} hours after its last change
               </span>
-            </div>
-            {previews.length === 0 ? (
-              <Empty
-                title="No previews yet"
-                action={
-                  off ? (
-                    <LinkButton to="/w/$workspaceId/s/$serviceId/settings" params={path}>
-                      Open settings
-                    </LinkButton>
-                  ) : undefined
-                }
-              >
-                {off
-                  ? 'Previews run other branches at their own URLs. Turn them on in the settings, under “Networking”.'
-                  : 'A preview runs another branch at its own URL, with the variables whose scope includes previews.'}
-              </Empty>
-            ) : (
-              <ul>
-                {previews.map((preview) => (
-                  <HistoryRow
-                    key={preview.id}
-                    status={PLAIN_STATUS[preview.status]}
-                    title={
-                      <Link
-                        to="/w/$workspaceId/s/$serviceId"
-                        params={{ workspaceId: path.workspaceId, serviceId: preview.serviceId }}
-                      >
-                        {preview.pullRequest === null ? preview.branch : `${preview.branch} (#${preview.pullRequest})`}
-                      </Link>
-                    }
-                    detail={
-                      <>
-                        {preview.url === '' ? null : <OutLink href={preview.url}>{preview.url}</OutLink>} ends{' '}
-                        <Ago at={preview.expiresAt} />
-                      </>
-                    }
-                    at={preview.createdAt}
-                    startedAt={null}
-                    finishedAt={null}
-                  >
-                    <Button
-                      small
-                      refusal={refusal ?? (preview.status === 'deleting' ? 'The preview is being deleted' : null)}
-                      aria-label={`Delete the preview of ${preview.branch}`}
-                      onClick={() => setClosing(preview)}
+            }
+          >
+            <Items items={previews} empty={<NoPreviews isOff={off} />}>
+              {(preview) => (
+                <HistoryRow
+                  status={PLAIN_STATUS[preview.status]}
+                  title={
+                    <Link
+                      to="/w/$workspaceId/s/$serviceId"
+                      params={{ workspaceId: path.workspaceId, serviceId: preview.serviceId }}
                     >
-                      Delete
-                    </Button>
-                  </HistoryRow>
-                ))}
-              </ul>
-            )}
+                      {preview.pullRequest === null ? preview.branch : `${preview.branch} (#${preview.pullRequest})`}
+                    </Link>
+                  }
+                  detail={
+                    <>
+                      {preview.url === '' ? null : <OutLink href={preview.url}>{preview.url}</OutLink>} ends{' '}
+                      <Ago at={preview.expiresAt} />
+                    </>
+                  }
+                  at={preview.createdAt}
+                >
+                  <Button
+                    small
+                    refusal={refusal ?? (preview.status === 'deleting' ? 'The preview is being deleted' : null)}
+                    aria-label={`Delete the preview of ${preview.branch}`}
+                    onClick={() => ask(preview)}
+                  >
+                    Delete
+                  </Button>
+                </HistoryRow>
+              )}
+            </Items>
             {off ? null : (
               <AddPreview
                 refusal={
@@ -116,18 +93,11 @@ export function PreviewsPage() {
                 }
               />
             )}
-          </section>
+          </Card>
         )}
       </Loaded>
       <PullRequests refusal={refusal} />
-      <ConfirmDialog
-        title={`Delete the preview of ${closing?.branch}?`}
-        action="Delete"
-        open={closing !== null}
-        onClose={() => setClosing(null)}
-        onConfirm={() => closing && close.mutate(closing.id)}
-        write={close}
-      >
+      <ConfirmDialog {...dialog} title={`Delete the preview of ${target?.branch}?`} action="Delete">
         Its replicas stop and its URL no longer responds. The branch is not changed.
       </ConfirmDialog>
     </>
@@ -140,24 +110,47 @@ const MODE_TEXT: Readonly<Record<Schemas['ServiceConfiguration']['previewMode'],
   automatic: 'A preview for each pushed branch',
 };
 
+function NoPreviews({ isOff }: { isOff: boolean }) {
+  const path = useServicePath();
+  if (!isOff) {
+    return (
+      <Empty title="No previews yet">
+        A preview runs another branch at its own URL, with the variables whose scope includes previews.
+      </Empty>
+    );
+  }
+  return (
+    <Empty
+      title="No previews yet"
+      action={
+        <LinkButton to="/w/$workspaceId/s/$serviceId/settings" params={path}>
+          Open settings
+        </LinkButton>
+      }
+    >
+      Previews run other branches at their own URLs. Turn them on in the settings, under “Networking”.
+    </Empty>
+  );
+}
+
 function AddPreview({ refusal }: { refusal: string | null }) {
   const path = useServicePath();
-  const [branch, setBranch] = useState('');
-  const add = useWrite(() => post(PATH, { path, body: { branch: branch.trim() } }), {
-    onDone: () => setBranch(''),
-  });
+  const [typed, setTyped] = useState('');
+  const branch = typed.trim();
+  const add = useWrite(
+    () => post(PATH, { path, body: { branch } }),
+    () => setTyped(''),
+  );
   return (
-    <WriteForm className={e.add} write={add} ready={branch.trim() !== ''}>
-      <TextField
-        label="Branch"
-        disabled={refusal !== null}
-        value={branch}
-        onChange={(event) => setBranch(event.target.value)}
-      />
-      <Button type="submit" refusal={refusal} pending={add.isPending} disabled={branch.trim() === ''}>
-        Create preview
-      </Button>
-      {add.error ? <ErrorNotice title="The preview was not created" error={add.error} /> : null}
-    </WriteForm>
+    <AddForm
+      className={e.add}
+      write={add}
+      ready={branch !== ''}
+      refusal={refusal}
+      action="Create preview"
+      failure="The preview was not created"
+    >
+      <TextField label="Branch" value={typed} onChange={setTyped} />
+    </AddForm>
   );
 }

@@ -1,14 +1,13 @@
 import { Link } from '@tanstack/react-router';
-import { useState } from 'react';
 import { post } from '../../api/api-client.js';
 import type { Schemas } from '../../api/types.js';
 import { useGet, useWrite } from '../../api/use-api.js';
 import { Button } from '../../ui/button.js';
-import { ConfirmDialog } from '../../ui/dialog.js';
+import { Card, Items } from '../../ui/card.js';
+import { ConfirmDialog, useConfirmation } from '../../ui/dialog.js';
 import { HistoryRow } from '../../ui/history.js';
 import { ErrorNotice } from '../../ui/states.js';
 import type { Tone } from '../../ui/tone.js';
-import u from '../../ui/ui.module.css';
 import { shortSha } from '../deployments/deployment-text.js';
 import { useServicePath } from '../services/service-shell.js';
 
@@ -30,12 +29,9 @@ const STATUS: Readonly<Record<PullRequest['status'], { tone: Tone; text: string 
  */
 export function PullRequests({ refusal }: { refusal: string | null }) {
   const path = useServicePath();
-  const [asked, setAsked] = useState<PullRequest | null>(null);
   const { data } = useGet(PATH, { path, query: { limit: 50 } });
-  const approve = useWrite(
-    ({ id, commitSha }: PullRequest) =>
-      post(`${PATH}/{pullRequestId}/approve`, { path: { ...path, pullRequestId: id }, body: { commitSha } }),
-    { onDone: () => setAsked(null) },
+  const { ask, target, dialog } = useConfirmation(({ id, commitSha }: PullRequest) =>
+    post(`${PATH}/{pullRequestId}/approve`, { path: { ...path, pullRequestId: id }, body: { commitSha } }),
   );
   const decline = useWrite(({ id }: PullRequest) =>
     post(`${PATH}/{pullRequestId}/decline`, { path: { ...path, pullRequestId: id } }),
@@ -43,14 +39,10 @@ export function PullRequests({ refusal }: { refusal: string | null }) {
   const pulls = data?.pullRequests ?? [];
   if (pulls.length === 0) return null;
   return (
-    <section className={u.card}>
-      <div className={u.cardHead}>
-        <h2>Pull requests</h2>
-      </div>
-      <ul>
-        {pulls.map((pull) => (
+    <Card title="Pull requests">
+      <Items items={pulls}>
+        {(pull) => (
           <HistoryRow
-            key={pull.id}
             status={STATUS[pull.status]}
             title={<Title pull={pull} workspaceId={path.workspaceId} />}
             detail={
@@ -62,8 +54,6 @@ export function PullRequests({ refusal }: { refusal: string | null }) {
               </>
             }
             at={pull.updatedAt}
-            startedAt={null}
-            finishedAt={null}
           >
             {pull.status === 'waiting' ? (
               <>
@@ -71,7 +61,7 @@ export function PullRequests({ refusal }: { refusal: string | null }) {
                   small
                   refusal={refusal}
                   aria-label={`Approve pull request ${pull.number}`}
-                  onClick={() => setAsked(pull)}
+                  onClick={() => ask(pull)}
                 >
                   Approve
                 </Button>
@@ -88,21 +78,18 @@ export function PullRequests({ refusal }: { refusal: string | null }) {
               </>
             ) : null}
           </HistoryRow>
-        ))}
-      </ul>
+        )}
+      </Items>
       {decline.error ? <ErrorNotice title="The pull request was not declined" error={decline.error} /> : null}
       <ConfirmDialog
-        title={`Run commit ${shortSha(asked?.commitSha ?? '')} of ${asked?.author}?`}
+        {...dialog}
+        title={`Run commit ${shortSha(target?.commitSha ?? '')} of ${target?.author}?`}
         action="Approve this commit"
-        open={asked !== null}
-        onClose={() => setAsked(null)}
-        onConfirm={() => asked && approve.mutate(asked)}
-        write={approve}
       >
         Read the commit first: it is code from a fork, which this platform then builds and runs. It gets none of your
         variables. Later commits need approval again.
       </ConfirmDialog>
-    </section>
+    </Card>
   );
 }
 

@@ -1,27 +1,25 @@
-import { Link, useParams } from '@tanstack/react-router';
+import { Link } from '@tanstack/react-router';
 import type { Schemas } from '../../api/types.js';
 import { useGet } from '../../api/use-api.js';
+import { Card } from '../../ui/card.js';
 import { HistoryRow } from '../../ui/history.js';
 import { Empty, Loaded, Skeleton } from '../../ui/states.js';
 import { deploymentStatus } from '../../ui/status.js';
 import u from '../../ui/ui.module.css';
 import { commitText } from '../deployments/deployment-text.js';
-import c from '../shell.module.css';
+import { Page, useWorkspaceId } from '../page.js';
 
 type Queued = Schemas['WorkspaceDeployment'];
 
 export function QueuePage() {
-  const { workspaceId } = useParams({ from: '/w/$workspaceId' });
+  const workspaceId = useWorkspaceId();
   const query = useGet(
     '/workspaces/{workspaceId}/deploys',
     { path: { workspaceId }, query: { active: 'true', limit: 100 } },
     { working: ({ items }) => items.length > 0 },
   );
   return (
-    <div className={c.page}>
-      <div className={c.head}>
-        <h1>Queue</h1>
-      </div>
+    <Page title="Queue">
       <Loaded query={query} skeleton={<Skeleton rows={2} height={120} />}>
         {({ items }) => {
           if (items.length === 0) {
@@ -57,7 +55,7 @@ export function QueuePage() {
           );
         }}
       </Loaded>
-    </div>
+    </Page>
   );
 }
 
@@ -73,12 +71,7 @@ function Part({
   items: readonly Queued[];
 }) {
   return (
-    <section className={u.card}>
-      <div className={u.cardHead}>
-        <h2>
-          {title} ({items.length})
-        </h2>
-      </div>
+    <Card title={`${title} (${items.length})`}>
       {items.length === 0 ? <p className={`${u.cardBody} ${u.dim}`}>{none}</p> : null}
       <ol>
         {items.map((item) => (
@@ -95,10 +88,9 @@ function Part({
             }
             detail={item.blockedReason || commitText(item)}
             startedAt={item.startedAt ?? item.createdAt}
-            finishedAt={null}
           />
         ))}
       </ol>
-    </section>
+    </Card>
   );
 }

@@ -5,7 +5,7 @@ import { useGet, useWrite } from '../../api/use-api.js';
 import { Button } from '../../ui/button.js';
 import { ErrorNotice, Loaded, Notice, Skeleton } from '../../ui/states.js';
 import { RUN_STATUS, Status } from '../../ui/status.js';
-import { Ago, Duration } from '../../ui/time.js';
+import { Ago, Took } from '../../ui/time.js';
 import u from '../../ui/ui.module.css';
 import d from '../deployments/deployments.module.css';
 import { LogView } from '../logs/log-view.js';
@@ -32,12 +32,7 @@ export function RunPage() {
                 <span>
                   {circumstances(run)}, <Ago at={run.scheduledAt} />
                 </span>
-                {run.startedAt === null ? null : (
-                  <span>
-                    {run.finishedAt === null ? 'running for' : 'took'}{' '}
-                    <Duration from={run.startedAt} to={run.finishedAt} />
-                  </span>
-                )}
+                <Took startedAt={run.startedAt} finishedAt={run.finishedAt} />
                 <Link
                   to="/w/$workspaceId/s/$serviceId/d/$deploymentId"
                   params={{ ...path, deploymentId: run.deploymentId }}
@@ -58,7 +53,7 @@ export function RunPage() {
               <div className={d.error}>{run.error}</div>
             </Notice>
           )}
-          <LogView key={run.id} path={path} filter={{ runId: run.id }} working={isOpen(run)} title="Log" />
+          <LogView key={run.id} filter={{ runId: run.id }} working={isOpen(run)} title="Log" />
         </>
       )}
     </Loaded>

@@ -1,8 +1,18 @@
+import { useState } from 'react';
+import { post } from '../../api/api-client.js';
+import { useRefusal } from '../../api/session.js';
 import type { Service } from '../../api/types.js';
+import { useWrite } from '../../api/use-api.js';
+import { Button } from '../../ui/button.js';
+import { Card } from '../../ui/card.js';
 import { CopyButton } from '../../ui/copy.js';
+import { SecretDialog } from '../../ui/secret-dialog.js';
+import { ErrorNotice } from '../../ui/states.js';
 import u from '../../ui/ui.module.css';
-import { CredentialsButton } from './credentials.js';
+import { useServicePath } from './service-shell.js';
 import p from './services.module.css';
+
+const CREDENTIALS = '/workspaces/{workspaceId}/services/{serviceId}/credentials';
 
 /** How to connect to a database: from an application, and from the user's computer. */
 export function ConnectCard({ service: { name, kind, internalHost } }: { service: Service }) {
@@ -11,10 +21,7 @@ export function ConnectCard({ service: { name, kind, internalHost } }: { service
   const connect = `rnv connect ${internalHost} --port ${kind === 'postgres' ? 15432 : 16379}`;
   const attach = `rnv db attach ${internalHost} --service my-app`;
   return (
-    <section className={u.card}>
-      <div className={u.cardHead}>
-        <h2>Connect</h2>
-      </div>
+    <Card title="Connect">
       <div className={`${u.cardBody} ${u.stack}`}>
         <p>
           <strong>From an application</strong> of the same environment: on its page “Variables”, add <code>{key}</code>{' '}
@@ -28,29 +35,53 @@ export function ConnectCard({ service: { name, kind, internalHost } }: { service
           ) : null}{' '}
           can be referred to as well. Or run:
         </p>
-        <div className={p.command}>
-          <code>{attach}</code>
-          <CopyButton text={attach} what="the command" />
-        </div>
+        <Command text={attach} what="the command" />
         <p>
           <strong>From your computer:</strong> the database has no public address. This command opens the client
           program, signed in:
         </p>
-        <div className={p.command}>
-          <code>{client}</code>
-          <CopyButton text={client} what="the command for your computer" />
-        </div>
+        <Command text={client} what="the command for your computer" />
         <p>For other clients, this command forwards a port of your computer to the database:</p>
-        <div className={p.command}>
-          <code>{connect}</code>
-          <CopyButton text={connect} what="the command for other clients" />
-        </div>
+        <Command text={connect} what="the command for other clients" />
         <p>
           <strong>By hand:</strong> services of its environment reach it at <code>{internalHost}</code> with its
           credentials. The audit log records each time that they are shown.
         </p>
         <CredentialsButton name={name} />
       </div>
-    </section>
+    </Card>
+  );
+}
+
+function Command({ text, what }: { text: string; what: string }) {
+  return (
+    <div className={p.command}>
+      <code>{text}</code>
+      <CopyButton text={text} what={what} />
+    </div>
+  );
+}
+
+/** Shows a database's user and password after a click. The audit log records the access. */
+function CredentialsButton({ name }: { name: string }) {
+  const path = useServicePath();
+  const role = useRefusal(path.workspaceId, 'developer');
+  const [secrets, setSecrets] = useState<{ label: string; value: string }[] | null>(null);
+  const reveal = useWrite(async () => {
+    const { credentials } = await post(CREDENTIALS, { path });
+    const { user, password, database } = credentials;
+    const all = { User: user, Password: password, Database: database };
+    setSecrets(Object.entries(all).flatMap(([label, value]) => (value === '' ? [] : [{ label, value }])));
+  });
+  return (
+    <>
+      <div>
+        <Button refusal={role} pending={reveal.isPending} onClick={() => reveal.mutate()}>
+          Reveal credentials
+        </Button>
+      </div>
+      {reveal.error ? <ErrorNotice title="The credentials were not read" error={reveal.error} /> : null}
+      <SecretDialog title={`Credentials of ${name}`} secrets={secrets} onClose={() => setSecrets(null)} />
+    </>
   );
 }

@@ -27,13 +27,11 @@ export function DeployButton({
   const navigate = useNavigate();
   const role = useRefusal(workspaceId, 'developer');
   const path = { workspaceId, serviceId: service.id };
-  const deploy = useWrite(() => post('/workspaces/{workspaceId}/services/{serviceId}/deploys', { path, body: {} }), {
-    onDone: ({ deployment }) =>
-      navigate({
-        to: '/w/$workspaceId/s/$serviceId/d/$deploymentId',
-        params: { ...path, deploymentId: deployment.id },
-      }),
-  });
+  const deploy = useWrite(
+    () => post('/workspaces/{workspaceId}/services/{serviceId}/deploys', { path, body: {} }),
+    ({ deployment: { id } }) =>
+      navigate({ to: '/w/$workspaceId/s/$serviceId/d/$deploymentId', params: { ...path, deploymentId: id } }),
+  );
   return (
     <>
       <Button

@@ -1,130 +1,106 @@
 import { useNavigate } from '@tanstack/react-router';
-import { useState } from 'react';
 import { post, remove } from '../../api/api-client.js';
 import { useRefusal } from '../../api/session.js';
 import type { Service } from '../../api/types.js';
-import { useWrite } from '../../api/use-api.js';
-import { ConfirmDialog } from '../../ui/dialog.js';
+import { ConfirmDialog, useConfirmation } from '../../ui/dialog.js';
 import { Menu, MenuGroup, MenuItem, MenuSeparator } from '../../ui/menu.js';
 import { ErrorNotice } from '../../ui/states.js';
 import { toast } from '../../ui/toast.js';
 
-type Action = 'restart' | 'suspend' | 'resume' | 'clear-cache';
-type Asked = 'restart' | 'suspend' | 'archive' | 'delete';
+type Path = { workspaceId: string; serviceId: string };
+type Action = 'restart' | 'suspend' | 'resume' | 'clear-cache' | 'archive' | 'restore';
 
 const SERVICE = '/workspaces/{workspaceId}/services/{serviceId}';
-const DONE: Record<Action, string> = {
-  restart: 'The restart is queued: replicas are replaced one by one',
-  suspend: 'The service will be suspended',
-  resume: 'The service will be resumed',
-  'clear-cache': 'A deployment with a cleared build cache is queued',
+
+/** Action → what the user is told when the API has accepted it. */
+const DONE: Record<Action, (name: string) => string> = {
+  restart: () => 'The restart is queued: replicas are replaced one by one',
+  suspend: () => 'The service will be suspended',
+  resume: () => 'The service will be resumed',
+  'clear-cache': () => 'A deployment with a cleared build cache is queued',
+  archive: (name) => `${name} is archived`,
+  restore: (name) => `${name} can be deployed again`,
+};
+
+/** The questions that are asked before an action. */
+const QUESTIONS: Partial<Record<Action, { word: string; text: string }>> = {
+  restart: {
+    word: 'Restart',
+    text: 'New replicas of the live release start before the old ones stop, so no request fails.',
+  },
+  suspend: {
+    word: 'Suspend',
+    text: 'Its replicas stop and its URL shows an error page. Settings, variables and releases are kept.',
+  },
+  archive: {
+    word: 'Archive',
+    text: 'It cannot be deployed until you restore it. Running replicas keep running.',
+  },
 };
 
 /** The actions on a service. Those that stop or delete something ask for confirmation. */
-export function ServiceMenu({ service, path }: { service: Service; path: { workspaceId: string; serviceId: string } }) {
+export function ServiceMenu({ service, path }: { service: Service; path: Path }) {
+  const { name } = service;
   const navigate = useNavigate();
   const refusal = useRefusal(path.workspaceId, 'developer');
-  const [asked, setAsked] = useState<Asked | null>(null);
-  const close = () => setAsked(null);
-
-  const act = useWrite((action: Action) => post(`${SERVICE}/actions`, { path, body: { action } }), {
-    onDone: (_, action) => {
-      close();
-      toast(DONE[action]);
+  const act = useConfirmation(
+    (action: Action): Promise<unknown> =>
+      action === 'archive' || action === 'restore'
+        ? post(`${SERVICE}/${action}`, { path })
+        : post(`${SERVICE}/actions`, { path, body: { action } }),
+    (_, action) => toast(DONE[action](name)),
+  );
+  const deletion = useConfirmation(
+    (confirm: string) => remove(SERVICE, { path, body: { confirm } }),
+    ({ deleted }) => {
+      toast(deleted ? `${name} is deleted` : `${name} will be deleted`);
+      if (deleted) return navigate({ to: '/w/$workspaceId', params: { workspaceId: path.workspaceId } });
     },
-  });
-  const archive = useWrite((restore: boolean) => post(`${SERVICE}/${restore ? 'restore' : 'archive'}`, { path }), {
-    onDone: (_, restore) => {
-      close();
-      toast(restore ? `${service.name} can be deployed again` : `${service.name} is archived`);
-    },
-  });
-  const erase = useWrite(() => remove(SERVICE, { path, body: { confirm: service.name } }), {
-    onDone: async ({ deleted }) => {
-      close();
-      toast(deleted ? `${service.name} is deleted` : `${service.name} will be deleted`);
-      if (deleted) await navigate({ to: '/w/$workspaceId', params: { workspaceId: path.workspaceId } });
-    },
-  });
-
-  const failure = act.error ?? archive.error;
+  );
+  const question = act.target === null ? undefined : QUESTIONS[act.target];
   const off = refusal !== null || service.status === 'deleting';
   const runs = service.liveDeploymentId !== null && service.lifecycleStatus === 'active';
-  const suspended = service.lifecycleStatus === 'suspended';
   return (
     <>
       <Menu label="More actions" trigger="More">
         <MenuGroup label={refusal ?? 'Service'}>
-          <MenuItem disabled={off || service.archived} onClick={() => act.mutate('clear-cache')}>
+          <MenuItem disabled={off || service.archived} onClick={() => act.write.mutate('clear-cache')}>
             Clear build cache and deploy
           </MenuItem>
-          <MenuItem disabled={off || !runs} onClick={() => setAsked('restart')}>
+          <MenuItem disabled={off || !runs} onClick={() => act.ask('restart')}>
             Restart
           </MenuItem>
-          {suspended ? (
-            <MenuItem disabled={off} onClick={() => act.mutate('resume')}>
+          {service.lifecycleStatus === 'suspended' ? (
+            <MenuItem disabled={off} onClick={() => act.write.mutate('resume')}>
               Resume
             </MenuItem>
           ) : (
-            <MenuItem disabled={off || !runs} onClick={() => setAsked('suspend')}>
+            <MenuItem disabled={off || !runs} onClick={() => act.ask('suspend')}>
               Suspend
             </MenuItem>
           )}
           {service.archived ? (
-            <MenuItem disabled={off} onClick={() => archive.mutate(true)}>
+            <MenuItem disabled={off} onClick={() => act.write.mutate('restore')}>
               Restore
             </MenuItem>
           ) : (
-            <MenuItem disabled={off} onClick={() => setAsked('archive')}>
+            <MenuItem disabled={off} onClick={() => act.ask('archive')}>
               Archive
             </MenuItem>
           )}
           <MenuSeparator />
-          <MenuItem disabled={off} onClick={() => setAsked('delete')}>
+          <MenuItem disabled={off} onClick={() => deletion.ask(name)}>
             Delete…
           </MenuItem>
         </MenuGroup>
       </Menu>
-      {asked === null && failure ? <ErrorNotice title="The action was refused" error={failure} /> : null}
-      <ConfirmDialog
-        title={`Restart ${service.name}?`}
-        action="Restart"
-        open={asked === 'restart'}
-        onClose={close}
-        onConfirm={() => act.mutate('restart')}
-        write={act}
-      >
-        New replicas of the live release start before the old ones stop, so no request fails.
+      {act.target === null && deletion.target === null && act.write.error ? (
+        <ErrorNotice title="The action was refused" error={act.write.error} />
+      ) : null}
+      <ConfirmDialog {...act.dialog} title={`${question?.word} ${name}?`} action={question?.word ?? ''}>
+        {question?.text}
       </ConfirmDialog>
-      <ConfirmDialog
-        title={`Suspend ${service.name}?`}
-        action="Suspend"
-        open={asked === 'suspend'}
-        onClose={close}
-        onConfirm={() => act.mutate('suspend')}
-        write={act}
-      >
-        Its replicas stop and its URL shows an error page. Settings, variables and releases are kept.
-      </ConfirmDialog>
-      <ConfirmDialog
-        title={`Archive ${service.name}?`}
-        action="Archive"
-        open={asked === 'archive'}
-        onClose={close}
-        onConfirm={() => archive.mutate(false)}
-        write={archive}
-      >
-        It cannot be deployed until you restore it. Running replicas keep running.
-      </ConfirmDialog>
-      <ConfirmDialog
-        title={`Delete ${service.name}?`}
-        name={service.name}
-        action="Delete permanently"
-        open={asked === 'delete'}
-        onClose={close}
-        onConfirm={() => erase.mutate()}
-        write={erase}
-      >
+      <ConfirmDialog {...deletion.dialog} title={`Delete ${name}?`} name={name} action="Delete permanently">
         Its replicas, releases, variables and logs are deleted. This cannot be undone.
       </ConfirmDialog>
     </>

@@ -1,5 +1,6 @@
 import { Link, Outlet, useParams } from '@tanstack/react-router';
 import { createContext, useContext, useEffect } from 'react';
+import { useRefusal } from '../../api/session.js';
 import type { Service } from '../../api/types.js';
 import { useGet } from '../../api/use-api.js';
 import { OutLink } from '../../ui/button.js';
@@ -27,14 +28,43 @@ export function useServicePath(): { workspaceId: string; serviceId: string } {
   return useParams({ from: '/w/$workspaceId/s/$serviceId' });
 }
 
-/** Returns the reason why variables, domains and settings cannot be changed; null if they can. */
-export function changeRefusal({ status }: Service): string | null {
-  return status === 'deleting' ? 'The service is being deleted' : null;
+/** Returns the reason why the user cannot change variables, domains and settings of the service; null if they can. */
+export function useChangeRefusal(): string | null {
+  const role = useRefusal(useServicePath().workspaceId, 'developer');
+  const { status } = useService();
+  return role ?? (status === 'deleting' ? 'The service is being deleted' : null);
 }
 
 /** Kinds that are built from a repository, and kinds with a public URL. */
 const BUILT: readonly Service['kind'][] = ['web', 'static', 'private', 'worker', 'cron'];
 const VISITED: readonly Service['kind'][] = ['web', 'static'];
+
+const SERVICE = '/w/$workspaceId/s/$serviceId';
+
+/** Returns the pages of a service that apply to it. */
+function pagesOf({ kind, configuration: { sourceType } }: Service, hasBackups: boolean) {
+  const isBuilt = BUILT.includes(kind);
+  const isVisited = VISITED.includes(kind);
+  const pages = [
+    { to: SERVICE, text: 'Deployments', applies: true },
+    { to: `${SERVICE}/logs`, text: 'Logs', applies: true },
+    { to: `${SERVICE}/runs`, text: 'Runs', applies: runsPrograms(kind) },
+    { to: `${SERVICE}/volumes`, text: 'Volumes', applies: runsPrograms(kind) },
+    { to: `${SERVICE}/shell`, text: 'Shell', applies: kind !== 'static' },
+    { to: `${SERVICE}/metrics`, text: 'Metrics', applies: true },
+    { to: `${SERVICE}/variables`, text: 'Variables', applies: true },
+    { to: `${SERVICE}/backups`, text: 'Backups', applies: hasBackups },
+    { to: `${SERVICE}/domains`, text: 'Domains', applies: isVisited },
+    { to: `${SERVICE}/previews`, text: 'Previews', applies: isVisited },
+    { to: `${SERVICE}/hooks`, text: 'Webhooks', applies: isBuilt && sourceType !== 'push' },
+    { to: `${SERVICE}/settings`, text: 'Settings', applies: true },
+  ] as const;
+  return pages.filter(({ applies }) => applies);
+}
+
+function runsPrograms(kind: Service['kind']): boolean {
+  return kind !== 'static' && BUILT.includes(kind);
+}
 
 export function ServiceShell() {
   const path = useParams({ from: '/w/$workspaceId/s/$serviceId' });
@@ -88,7 +118,7 @@ export function ServiceShell() {
 
 function Header({ service, path }: { service: Service; path: ReturnType<typeof useServicePath> }) {
   const { tone, text } = serviceStatus(service);
-  const canHaveVolumes = service.kind !== 'static' && BUILT.includes(service.kind);
+  const canHaveVolumes = runsPrograms(service.kind);
   const volumes = useGet(
     '/workspaces/{workspaceId}/services/{serviceId}/volumes',
     { path },
@@ -109,56 +139,11 @@ function Header({ service, path }: { service: Service; path: ReturnType<typeof u
         </div>
       </div>
       <Tabs className={p.tabs} label={`Pages of ${service.name}`}>
-        <Link to="/w/$workspaceId/s/$serviceId" params={path} activeOptions={{ exact: true }}>
-          Deployments
-        </Link>
-        <Link to="/w/$workspaceId/s/$serviceId/logs" params={path}>
-          Logs
-        </Link>
-        {service.kind !== 'static' && BUILT.includes(service.kind) ? (
-          <Link to="/w/$workspaceId/s/$serviceId/runs" params={path}>
-            Runs
+        {pagesOf(service, hasBackups).map(({ to, text }) => (
+          <Link key={to} to={to} params={path} activeOptions={{ exact: to === SERVICE }}>
+            {text}
           </Link>
-        ) : null}
-        {canHaveVolumes ? (
-          <Link to="/w/$workspaceId/s/$serviceId/volumes" params={path}>
-            Volumes
-          </Link>
-        ) : null}
-        {service.kind !== 'static' ? (
-          <Link to="/w/$workspaceId/s/$serviceId/shell" params={path}>
-            Shell
-          </Link>
-        ) : null}
-        <Link to="/w/$workspaceId/s/$serviceId/metrics" params={path}>
-          Metrics
-        </Link>
-        <Link to="/w/$workspaceId/s/$serviceId/variables" params={path}>
-          Variables
-        </Link>
-        {hasBackups ? (
-          <Link to="/w/$workspaceId/s/$serviceId/backups" params={path}>
-            Backups
-          </Link>
-        ) : null}
-        {VISITED.includes(service.kind) ? (
-          <>
-            <Link to="/w/$workspaceId/s/$serviceId/domains" params={path}>
-              Domains
-            </Link>
-            <Link to="/w/$workspaceId/s/$serviceId/previews" params={path}>
-              Previews
-            </Link>
-          </>
-        ) : null}
-        {BUILT.includes(service.kind) && service.configuration.sourceType !== 'push' ? (
-          <Link to="/w/$workspaceId/s/$serviceId/hooks" params={path}>
-            Webhooks
-          </Link>
-        ) : null}
-        <Link to="/w/$workspaceId/s/$serviceId/settings" params={path}>
-          Settings
-        </Link>
+        ))}
       </Tabs>
     </div>
   );

@@ -1,4 +1,4 @@
-import { Link, useParams } from '@tanstack/react-router';
+import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
 import type { Service } from '../../api/types.js';
 import { useGet } from '../../api/use-api.js';
@@ -9,7 +9,7 @@ import { Empty, Loaded, Skeleton } from '../../ui/states.js';
 import { Status, serviceStatus } from '../../ui/status.js';
 import { Ago } from '../../ui/time.js';
 import u from '../../ui/ui.module.css';
-import c from '../shell.module.css';
+import { Page, useWorkspaceId } from '../page.js';
 import p from './services.module.css';
 
 /** Maximum number of rows that are drawn. The search finds the others. */
@@ -17,7 +17,7 @@ const SHOWN = 200;
 
 /** The services as a list, for phones and screen readers. */
 export function ServicesPage() {
-  const { workspaceId } = useParams({ from: '/w/$workspaceId' });
+  const workspaceId = useWorkspaceId();
   const [search, setSearch] = useState('');
   const query = useGet(
     '/workspaces/{workspaceId}/services',
@@ -25,10 +25,7 @@ export function ServicesPage() {
     { working: ({ services }) => services.some(({ status }) => status === 'deploying' || status === 'deleting') },
   );
   return (
-    <div className={c.page}>
-      <div className={c.head}>
-        <h1>Services</h1>
-      </div>
+    <Page title="Services">
       <Loaded query={query} skeleton={<Skeleton rows={5} height={58} />}>
         {({ services }) => {
           if (services.length === 0) return <NoServices workspaceId={workspaceId} />;
@@ -39,12 +36,7 @@ export function ServicesPage() {
           return (
             <>
               {services.length > 5 ? (
-                <TextField
-                  label="Search"
-                  type="search"
-                  value={search}
-                  onChange={(event) => setSearch(event.target.value)}
-                />
+                <TextField label="Search" type="search" value={search} onChange={setSearch} />
               ) : null}
               <ul className={`${u.card} ${p.list}`}>
                 {found.slice(0, SHOWN).map((service) => (
@@ -61,7 +53,7 @@ export function ServicesPage() {
           );
         }}
       </Loaded>
-    </div>
+    </Page>
   );
 }
 

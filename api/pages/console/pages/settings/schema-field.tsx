@@ -33,24 +33,11 @@ export function SchemaField({
 
   function control() {
     if (schema.type === 'boolean') {
-      return (
-        <CheckField
-          label={label}
-          hint={hint}
-          checked={value === true}
-          onChange={(event) => onChange(event.target.checked)}
-        />
-      );
+      return <CheckField label={label} hint={hint} value={value === true} onChange={onChange} />;
     }
     if (schema.enum) {
-      return (
-        <SelectField
-          {...shared}
-          options={schema.enum.map((one) => ({ value: one, text: optionLabel(name, one) }))}
-          value={String(value)}
-          onChange={(event) => onChange(event.target.value)}
-        />
-      );
+      const options = schema.enum.map((one) => ({ value: one, text: optionLabel(name, one) }));
+      return <SelectField {...shared} options={options} value={String(value)} onChange={onChange} />;
     }
     if (schema.type === 'integer' || schema.type === 'number') {
       return (
@@ -59,8 +46,8 @@ export function SchemaField({
           type="number"
           min={schema.minimum}
           max={schema.maximum}
-          value={value === '' ? '' : String(value)}
-          onChange={(event) => onChange(event.target.value === '' ? '' : Number(event.target.value))}
+          value={String(value)}
+          onChange={(text) => onChange(text === '' ? '' : Number(text))}
         />
       );
     }
@@ -70,20 +57,13 @@ export function SchemaField({
           {...shared}
           rows={2}
           value={(value as string[]).join('\n')}
-          onChange={(event) => onChange(event.target.value === '' ? [] : event.target.value.split('\n'))}
+          onChange={(text) => onChange(text === '' ? [] : text.split('\n'))}
         />
       );
     }
     if ((schema.maxLength ?? 0) >= AREA_FROM) {
-      return <AreaField {...shared} value={String(value)} onChange={(event) => onChange(event.target.value)} />;
+      return <AreaField {...shared} value={String(value)} onChange={onChange} />;
     }
-    return (
-      <TextField
-        {...shared}
-        maxLength={schema.maxLength}
-        value={String(value)}
-        onChange={(event) => onChange(event.target.value)}
-      />
-    );
+    return <TextField {...shared} maxLength={schema.maxLength} value={String(value)} onChange={onChange} />;
   }
 }

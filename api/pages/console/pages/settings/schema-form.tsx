@@ -41,18 +41,15 @@ export function SchemaForm({
   schemas,
   values,
   refusal,
-  pending,
-  error,
-  onSave,
+  save: { isPending, error, mutateAsync },
   children,
 }: {
   groups: readonly FieldGroup[];
   schemas: FieldSchemas;
   values: Values;
   refusal: string | null;
-  pending: boolean;
-  error: ApiError | null;
-  onSave: (changes: Values) => Promise<unknown>;
+  /** The mutation that saves changed fields. */
+  save: { isPending: boolean; error: ApiError | null; mutateAsync: (changes: Values) => Promise<unknown> };
   children?: ReactNode;
 }) {
   const [draft, setDraft] = useState<Values>({});
@@ -70,8 +67,8 @@ export function SchemaForm({
 
   const submit = async (event: FormEvent) => {
     event.preventDefault();
-    if (changed.length === 0 || pending) return;
-    const saved = await onSave(changes).then(
+    if (changed.length === 0 || isPending) return;
+    const saved = await mutateAsync(changes).then(
       () => true,
       () => false,
     );
@@ -115,8 +112,8 @@ export function SchemaForm({
         </span>
         <div className={u.actions}>
           {changed.length > 0 ? <Button onClick={() => setDraft({})}>Discard</Button> : null}
-          <Button look="primary" type="submit" refusal={refusal} pending={pending} disabled={changed.length === 0}>
-            {pending ? 'Saving…' : 'Save'}
+          <Button look="primary" type="submit" refusal={refusal} pending={isPending} disabled={changed.length === 0}>
+            {isPending ? 'Saving…' : 'Save'}
           </Button>
         </div>
       </div>

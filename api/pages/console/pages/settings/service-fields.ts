@@ -3,10 +3,24 @@ import type { FieldGroup, FieldText, Values } from './schema-form.js';
 
 const NEXT = 'Takes effect with the next deployment.';
 
-type Field = Omit<FieldText, 'name'> & { name: keyof ServiceConfiguration; kinds?: readonly Service['kind'][] };
+type Kinds = readonly Service['kind'][];
+
+/** Which services have a field, and when a change of it takes effect. */
+interface Rules {
+  kinds: Kinds;
+  /** True if a change takes effect with the next deployment, and not at once. */
+  deploys?: boolean;
+  applies?: FieldText['applies'];
+}
+
+/** Fields with a common subject. Its rules are those of each field without rules of its own. */
+interface Group extends Rules {
+  title: string;
+  fields: { readonly [Name in keyof ServiceConfiguration]?: [label: string, hint: string, rules?: Partial<Rules>] };
+}
 
 /** Field → the capability of the installation that it needs. Without it, the field is not shown. */
-const NEEDS: Readonly<Partial<Record<keyof ServiceConfiguration, string>>> = {
+const NEEDS: Readonly<Record<string, string>> = {
   sourceType: 'imageDeploys',
   image: 'imageDeploys',
   registryId: 'imageDeploys',
@@ -23,14 +37,15 @@ const NEEDS: Readonly<Partial<Record<keyof ServiceConfiguration, string>>> = {
   previewMode: 'previews',
   previewDatabases: 'previews',
   previewExpiryHours: 'previews',
-};
+} satisfies { [Name in keyof ServiceConfiguration]?: string };
 
-const BUILT: readonly Service['kind'][] = ['web', 'static', 'private', 'worker', 'cron'];
-const SERVING: readonly Service['kind'][] = ['web', 'static', 'private'];
-const RUNNING: readonly Service['kind'][] = ['web', 'private', 'worker', 'cron'];
-const SCALED: readonly Service['kind'][] = ['web', 'private', 'worker'];
-const PUBLIC: readonly Service['kind'][] = ['web', 'static'];
-const BACKED_UP: readonly Service['kind'][] = ['postgres', 'redis', ...RUNNING];
+const BUILT: Kinds = ['web', 'static', 'private', 'worker', 'cron'];
+const SERVING: Kinds = ['web', 'static', 'private'];
+const RUNNING: Kinds = ['web', 'private', 'worker', 'cron'];
+const SCALED: Kinds = ['web', 'private', 'worker'];
+const PUBLIC: Kinds = ['web', 'static'];
+const BACKED_UP: Kinds = ['postgres', 'redis', ...RUNNING];
+const ALL: Kinds = ['postgres', 'redis', ...BUILT];
 
 const fromRepository = ({ sourceType }: Values) => sourceType === 'repository';
 const isImage = ({ sourceType, buildMethod, runtime }: Values) => [sourceType, buildMethod, runtime].includes('image');
@@ -39,408 +54,229 @@ const withDockerfile = ({ buildMethod }: Values) => buildMethod === 'dockerfile'
 const scalesItself = ({ scaling }: Values) => scaling === 'auto';
 const hasPreviews = ({ previewMode }: Values) => previewMode !== 'off';
 
-/** The fields of the settings page. A field without `effect` takes effect at once. */
-const GROUPS: readonly { title: string; fields: readonly Field[] }[] = [
+/** The fields of the settings page. */
+const GROUPS: readonly Group[] = [
   {
     title: 'Source',
-    fields: [
-      {
-        name: 'sourceType',
-        label: 'Source type',
-        hint: 'A git repository, a container image, or git push to this platform',
-        effect: NEXT,
-        kinds: BUILT,
-      },
-      {
-        name: 'repository',
-        label: 'Repository',
-        hint: 'The URL of the git repository, HTTPS or SSH',
-        effect: NEXT,
-        kinds: BUILT,
-        applies: fromRepository,
-      },
-      {
-        name: 'branch',
-        label: 'Branch',
-        hint: 'The branch, tag or commit that is deployed',
-        effect: NEXT,
-        kinds: BUILT,
-        applies: isBuilt,
-      },
-      {
-        name: 'rootDirectory',
-        label: 'Root directory',
-        hint: 'The folder of the application; empty for the whole repository',
-        effect: NEXT,
-        kinds: BUILT,
-        applies: isBuilt,
-      },
-      {
-        name: 'image',
-        label: 'Image',
-        hint: 'The container image to run, such as nginx:1.27, if the source is an image',
-        effect: NEXT,
-        kinds: BUILT,
-        applies: isImage,
-      },
-      {
-        name: 'registryId',
-        label: 'Registry',
-        hint: 'The id of the private registry that holds the image',
-        effect: NEXT,
-        kinds: BUILT,
-        applies: isImage,
-      },
-      {
-        name: 'autoDeploy',
-        label: 'Auto-deploy',
-        hint: 'Deploy each new commit of the branch',
-        kinds: BUILT,
-        applies: fromRepository,
-      },
-      {
-        name: 'includePaths',
-        label: 'Build filter: included paths',
-        hint: 'Deploy only commits that change one of these paths; one pattern per line',
-        kinds: BUILT,
-        applies: fromRepository,
-      },
-      {
-        name: 'ignorePaths',
-        label: 'Build filter: ignored paths',
-        hint: 'Do not deploy commits that change only these paths; one pattern per line',
-        kinds: BUILT,
-        applies: fromRepository,
-      },
-    ],
+    kinds: BUILT,
+    deploys: true,
+    fields: {
+      sourceType: ['Source type', 'A git repository, a container image, or git push to this platform'],
+      repository: ['Repository', 'The URL of the git repository, HTTPS or SSH', { applies: fromRepository }],
+      branch: ['Branch', 'The branch, tag or commit that is deployed', { applies: isBuilt }],
+      rootDirectory: [
+        'Root directory',
+        'The folder of the application; empty for the whole repository',
+        { applies: isBuilt },
+      ],
+      image: [
+        'Image',
+        'The container image to run, such as nginx:1.27, if the source is an image',
+        { applies: isImage },
+      ],
+      registryId: ['Registry', 'The id of the private registry that holds the image', { applies: isImage }],
+      autoDeploy: ['Auto-deploy', 'Deploy each new commit of the branch', { deploys: false, applies: fromRepository }],
+      includePaths: [
+        'Build filter: included paths',
+        'Deploy only commits that change one of these paths; one pattern per line',
+        { deploys: false, applies: fromRepository },
+      ],
+      ignorePaths: [
+        'Build filter: ignored paths',
+        'Do not deploy commits that change only these paths; one pattern per line',
+        { deploys: false, applies: fromRepository },
+      ],
+    },
   },
   {
     title: 'Build and deploy',
-    fields: [
-      {
-        name: 'runtime',
-        label: 'Runtime',
-        hint: 'The language of the application',
-        effect: NEXT,
-        kinds: BUILT,
-      },
-      {
-        name: 'buildMethod',
-        label: 'Build method',
-        hint: 'How the source becomes an image or a static site',
-        effect: NEXT,
-        kinds: BUILT,
-      },
-      {
-        name: 'buildCommand',
-        label: 'Build command',
-        hint: 'Builds the application; empty: detected from the repository',
-        effect: NEXT,
-        kinds: BUILT,
-        applies: isBuilt,
-      },
-      {
-        name: 'preDeployCommand',
-        label: 'Pre-deploy command',
-        hint: 'Runs before each release, for example a database migration',
-        effect: NEXT,
-        kinds: RUNNING,
-      },
-      {
-        name: 'startCommand',
-        label: 'Start command',
-        hint: 'Starts the application; empty: detected from the repository',
-        effect: NEXT,
-        kinds: RUNNING,
-      },
-      {
-        name: 'startArguments',
-        label: 'Arguments of the image',
-        hint: "Given to the image's ENTRYPOINT in place of its CMD; one per line. The start command takes precedence",
-        effect: NEXT,
-        kinds: RUNNING,
-        applies: (values) => isImage(values) || withDockerfile(values),
-      },
-      {
-        name: 'publishDirectory',
-        label: 'Publish directory',
-        hint: 'The folder with the files of a static site',
-        effect: NEXT,
-        kinds: PUBLIC,
-      },
-      {
-        name: 'dockerfilePath',
-        label: 'Dockerfile path',
-        hint: 'The path of the Dockerfile, from the root directory',
-        effect: NEXT,
-        kinds: BUILT,
-        applies: withDockerfile,
-      },
-      {
-        name: 'dockerfileText',
-        label: 'Dockerfile',
-        hint: 'A Dockerfile in place of one of the repository',
-        effect: NEXT,
-        kinds: BUILT,
-        applies: withDockerfile,
-      },
-      {
-        name: 'dockerContext',
-        label: 'Docker build context',
-        hint: 'The build context of the Dockerfile, from the root directory',
-        effect: NEXT,
-        kinds: BUILT,
-        applies: withDockerfile,
-      },
-      {
-        name: 'dockerfileTarget',
-        label: 'Dockerfile stage',
-        hint: 'The stage that is built; empty: the last one',
-        effect: NEXT,
-        kinds: BUILT,
-        applies: withDockerfile,
-      },
-    ],
+    kinds: BUILT,
+    deploys: true,
+    fields: {
+      runtime: ['Runtime', 'The language of the application'],
+      buildMethod: ['Build method', 'How the source becomes an image or a static site'],
+      buildCommand: [
+        'Build command',
+        'Builds the application; empty: detected from the repository',
+        { applies: isBuilt },
+      ],
+      preDeployCommand: [
+        'Pre-deploy command',
+        'Runs before each release, for example a database migration',
+        { kinds: RUNNING },
+      ],
+      startCommand: [
+        'Start command',
+        'Starts the application; empty: detected from the repository',
+        { kinds: RUNNING },
+      ],
+      startArguments: [
+        'Arguments of the image',
+        "Given to the image's ENTRYPOINT in place of its CMD; one per line. The start command takes precedence",
+        { kinds: RUNNING, applies: (values) => isImage(values) || withDockerfile(values) },
+      ],
+      publishDirectory: ['Publish directory', 'The folder with the files of a static site', { kinds: PUBLIC }],
+      dockerfilePath: [
+        'Dockerfile path',
+        'The path of the Dockerfile, from the root directory',
+        { applies: withDockerfile },
+      ],
+      dockerfileText: ['Dockerfile', 'A Dockerfile in place of one of the repository', { applies: withDockerfile }],
+      dockerContext: [
+        'Docker build context',
+        'The build context of the Dockerfile, from the root directory',
+        { applies: withDockerfile },
+      ],
+      dockerfileTarget: [
+        'Dockerfile stage',
+        'The stage that is built; empty: the last one',
+        { applies: withDockerfile },
+      ],
+    },
   },
   {
     title: 'Scaling and health',
-    fields: [
-      { name: 'plan', label: 'Plan', hint: 'CPU and memory of each replica', effect: NEXT },
-      { name: 'region', label: 'Region', hint: 'Where the service runs', effect: NEXT },
-      {
-        name: 'replicas',
-        label: 'Replicas',
-        hint: 'The number of running copies, with manual scaling',
-        kinds: SCALED,
-        applies: (values) => !scalesItself(values),
-      },
-      {
-        name: 'scaling',
-        label: 'Scaling',
-        hint: 'Manual keeps the number of replicas; automatic follows CPU and memory usage',
-        kinds: SCALED,
-      },
-      {
-        name: 'minReplicas',
-        label: 'Minimum replicas',
-        hint: 'Automatic scaling never goes below this; with 0 a web service sleeps while it has no visitors',
-        kinds: SCALED,
-        applies: scalesItself,
-      },
-      {
-        name: 'maxReplicas',
-        label: 'Maximum replicas',
-        hint: 'Automatic scaling never goes above this',
-        kinds: SCALED,
-        applies: scalesItself,
-      },
-      {
-        name: 'targetCpu',
-        label: 'Target CPU',
-        hint: 'Automatic scaling aims at this average, in per cent of the plan',
-        kinds: SCALED,
-        applies: scalesItself,
-      },
-      {
-        name: 'targetMemory',
-        label: 'Target memory',
-        hint: 'Automatic scaling aims at this average, in per cent of the plan',
-        kinds: SCALED,
-        applies: scalesItself,
-      },
-      {
-        name: 'healthCheckPath',
-        label: 'Health check path',
-        hint: 'A path that answers with status 200 when the service is healthy, such as /health',
-        effect: NEXT,
-        kinds: SERVING,
-      },
-      {
-        name: 'port',
-        label: 'Port',
-        hint: 'The port on which the application listens, which is also in its variable PORT',
-        effect: NEXT,
-        kinds: ['web', 'private'],
-      },
-      {
-        name: 'privateNetworking',
-        label: 'Private networking',
-        hint: 'Services of the same environment reach each other by their internal host names',
-        effect: NEXT,
-        kinds: RUNNING,
-      },
-    ],
+    kinds: SCALED,
+    fields: {
+      plan: ['Plan', 'CPU and memory of each replica', { deploys: true, kinds: ALL }],
+      region: ['Region', 'Where the service runs', { deploys: true, kinds: ALL }],
+      replicas: [
+        'Replicas',
+        'The number of running copies, with manual scaling',
+        { applies: (values) => !scalesItself(values) },
+      ],
+      scaling: ['Scaling', 'Manual keeps the number of replicas; automatic follows CPU and memory usage'],
+      minReplicas: [
+        'Minimum replicas',
+        'Automatic scaling never goes below this; with 0 a web service sleeps while it has no visitors',
+        { applies: scalesItself },
+      ],
+      maxReplicas: ['Maximum replicas', 'Automatic scaling never goes above this', { applies: scalesItself }],
+      targetCpu: [
+        'Target CPU',
+        'Automatic scaling aims at this average, in per cent of the plan',
+        { applies: scalesItself },
+      ],
+      targetMemory: [
+        'Target memory',
+        'Automatic scaling aims at this average, in per cent of the plan',
+        { applies: scalesItself },
+      ],
+      healthCheckPath: [
+        'Health check path',
+        'A path that answers with status 200 when the service is healthy, such as /health',
+        { deploys: true, kinds: SERVING },
+      ],
+      port: [
+        'Port',
+        'The port on which the application listens, which is also in its variable PORT',
+        { deploys: true, kinds: ['web', 'private'] },
+      ],
+      privateNetworking: [
+        'Private networking',
+        'Services of the same environment reach each other by their internal host names',
+        { deploys: true, kinds: RUNNING },
+      ],
+    },
   },
   {
     title: 'Schedule',
-    fields: [
-      {
-        name: 'schedule',
-        label: 'Schedule',
-        hint: 'A cron expression: minute, hour, day, month, weekday',
-        kinds: ['cron'],
-      },
-      {
-        name: 'timezone',
-        label: 'Time zone',
-        hint: 'The time zone of the schedule, such as Europe/Berlin',
-        kinds: ['cron'],
-      },
-      {
-        name: 'timeoutSeconds',
-        label: 'Timeout',
-        hint: 'A run is stopped after this many seconds',
-        effect: NEXT,
-        kinds: ['cron'],
-      },
-      {
-        name: 'maxRetries',
-        label: 'Retries',
-        hint: 'How often a failed run is tried again',
-        effect: NEXT,
-        kinds: ['cron'],
-      },
-      {
-        name: 'maxConcurrency',
-        label: 'Concurrency',
-        hint: 'How many runs may be active at the same time',
-        kinds: ['cron'],
-      },
-    ],
+    kinds: ['cron'],
+    fields: {
+      schedule: ['Schedule', 'A cron expression: minute, hour, day, month, weekday'],
+      timezone: ['Time zone', 'The time zone of the schedule, such as Europe/Berlin'],
+      timeoutSeconds: ['Timeout', 'A run is stopped after this many seconds', { deploys: true }],
+      maxRetries: ['Retries', 'How often a failed run is tried again', { deploys: true }],
+      maxConcurrency: ['Concurrency', 'How many runs may be active at the same time'],
+    },
   },
   {
     title: 'Networking',
-    fields: [
-      {
-        name: 'maintenance',
-        label: 'Maintenance mode',
-        hint: 'Visitors see the maintenance page instead of the service',
-        kinds: PUBLIC,
-      },
-      {
-        name: 'maintenancePage',
-        label: 'Maintenance page',
-        hint: 'The HTML of the maintenance page; empty for the default page',
-        kinds: PUBLIC,
-        applies: ({ maintenance }) => maintenance === true,
-      },
-      {
-        name: 'ipAllowList',
-        label: 'IP allow list',
-        hint: 'Only these addresses and CIDR ranges may visit; one per line, empty allows all',
-        kinds: PUBLIC,
-      },
-      {
-        name: 'platformDomainEnabled',
-        label: 'Platform domain',
-        hint: 'Turn it off to serve only your custom domains',
-        kinds: PUBLIC,
-      },
-      {
-        name: 'cacheProfile',
-        label: 'Caching',
-        hint: 'Which files of a static site browsers may cache',
-        effect: NEXT,
-        kinds: PUBLIC,
-      },
-      {
-        name: 'previewMode',
-        label: 'Previews',
-        hint: 'Run other branches at their own URLs: by hand, or for each pushed branch',
-        kinds: PUBLIC,
-      },
-      {
-        name: 'previewDatabases',
-        label: 'Databases of previews',
-        hint: 'Own ones begin with the latest verified backup and are deleted with the preview',
-        effect: NEXT,
-        kinds: PUBLIC,
-        applies: hasPreviews,
-      },
-      {
-        name: 'previewExpiryHours',
-        label: 'Preview expiry',
-        hint: 'A preview is deleted this many hours after its last deployment',
-        kinds: PUBLIC,
-        applies: hasPreviews,
-      },
-    ],
+    kinds: PUBLIC,
+    fields: {
+      maintenance: ['Maintenance mode', 'Visitors see the maintenance page instead of the service'],
+      maintenancePage: [
+        'Maintenance page',
+        'The HTML of the maintenance page; empty for the default page',
+        { applies: ({ maintenance }) => maintenance === true },
+      ],
+      ipAllowList: ['IP allow list', 'Only these addresses and CIDR ranges may visit; one per line, empty allows all'],
+      platformDomainEnabled: ['Platform domain', 'Turn it off to serve only your custom domains'],
+      cacheProfile: ['Caching', 'Which files of a static site browsers may cache', { deploys: true }],
+      previewMode: ['Previews', 'Run other branches at their own URLs: by hand, or for each pushed branch'],
+      previewDatabases: [
+        'Databases of previews',
+        'Own ones begin with the latest verified backup and are deleted with the preview',
+        { deploys: true, applies: hasPreviews },
+      ],
+      previewExpiryHours: [
+        'Preview expiry',
+        'A preview is deleted this many hours after its last deployment',
+        { applies: hasPreviews },
+      ],
+    },
   },
   {
     title: 'Database',
-    fields: [
-      {
-        name: 'databaseVersion',
-        label: 'PostgreSQL version',
-        hint: 'The major version; it cannot change once there is data',
-        effect: NEXT,
-        kinds: ['postgres'],
-      },
-      {
-        name: 'databaseName',
-        label: 'Database name',
-        hint: 'Empty: derived from the name of the service. It cannot change once there is data',
-        effect: NEXT,
-        kinds: ['postgres'],
-      },
-      {
-        name: 'databaseUser',
-        label: 'Database user',
-        hint: 'Empty: derived from the name of the service. It cannot change once there is data',
-        effect: NEXT,
-        kinds: ['postgres'],
-      },
-      {
-        name: 'evictionPolicy',
-        label: 'Eviction policy',
-        hint: 'Which keys are removed when the memory is full',
-        effect: NEXT,
-        kinds: ['redis'],
-      },
-    ],
+    kinds: ['postgres'],
+    deploys: true,
+    fields: {
+      databaseVersion: ['PostgreSQL version', 'The major version; it cannot change once there is data'],
+      databaseName: [
+        'Database name',
+        'Empty: derived from the name of the service. It cannot change once there is data',
+      ],
+      databaseUser: [
+        'Database user',
+        'Empty: derived from the name of the service. It cannot change once there is data',
+      ],
+      evictionPolicy: ['Eviction policy', 'Which keys are removed when the memory is full', { kinds: ['redis'] }],
+    },
   },
   {
     title: 'Backups',
-    fields: [
-      {
-        name: 'backupEnabled',
-        label: 'Daily backups',
-        hint: 'Make a verified backup of the database or of the volumes each day',
-        kinds: BACKED_UP,
-      },
-      {
-        name: 'backupRetentionDays',
-        label: 'Backup retention',
-        hint: 'Days until a backup is deleted, at most those of the plan',
-        kinds: BACKED_UP,
-        applies: ({ backupEnabled }) => backupEnabled === true,
-      },
-    ],
+    kinds: BACKED_UP,
+    fields: {
+      backupEnabled: ['Daily backups', 'Make a verified backup of the database or of the volumes each day'],
+      backupRetentionDays: [
+        'Backup retention',
+        'Days until a backup is deleted, at most those of the plan',
+        { applies: ({ backupEnabled }) => backupEnabled === true },
+      ],
+    },
   },
   {
     title: 'General',
-    fields: [
-      { name: 'description', label: 'Description', hint: 'Shown to members of the workspace' },
-      {
-        name: 'notifications',
-        label: 'Deployment e-mails',
-        hint: 'Which deployments send an e-mail',
-      },
-    ],
+    kinds: ALL,
+    fields: {
+      description: ['Description', 'Shown to members of the workspace'],
+      notifications: ['Deployment e-mails', 'Which deployments send an e-mail'],
+    },
   },
 ];
 
+function fieldsOf({ kinds, deploys = false, fields }: Group) {
+  return Object.entries(fields).map(([name, [label, hint, rules]]) => ({
+    name,
+    label,
+    hint,
+    kinds,
+    deploys,
+    ...rules,
+  }));
+}
+
 /** Returns the fields, by group, that apply to this kind of service in this installation. */
 export function fieldGroups(kind: Service['kind'], capabilities: Readonly<Record<string, boolean>>): FieldGroup[] {
-  return GROUPS.map(({ title, fields }) => ({
-    title,
-    fields: fields.filter(
-      ({ name, kinds }) => (kinds === undefined || kinds.includes(kind)) && capabilities[NEEDS[name] ?? ''] !== false,
-    ),
+  return GROUPS.map((group) => ({
+    title: group.title,
+    fields: fieldsOf(group)
+      .filter(({ name, kinds }) => kinds.includes(kind) && capabilities[NEEDS[name] ?? ''] !== false)
+      .map(({ deploys, ...field }) => (deploys ? { ...field, effect: NEXT } : field)),
   })).filter(({ fields }) => fields.length > 0);
 }
 
 /** Returns true if one of the changed fields takes effect only with the next deployment. */
 export function needsDeployment(names: readonly string[]): boolean {
-  return GROUPS.some(({ fields }) => fields.some(({ name, effect }) => effect === NEXT && names.includes(name)));
+  return GROUPS.flatMap(fieldsOf).some(({ name, deploys }) => deploys && names.includes(name));
 }

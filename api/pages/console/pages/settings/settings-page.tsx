@@ -1,20 +1,19 @@
 import { useState } from 'react';
 import { patch } from '../../api/api-client.js';
 import { useFieldSchemas } from '../../api/field-schemas.js';
-import { useRefusal } from '../../api/session.js';
 import type { Schemas } from '../../api/types.js';
 import { useGet, useWrite } from '../../api/use-api.js';
 import { Loaded, Notice, Skeleton } from '../../ui/states.js';
 import { toast } from '../../ui/toast.js';
 import { DeployButton } from '../services/deploy-button.js';
-import { changeRefusal, useService, useServicePath } from '../services/service-shell.js';
+import { useChangeRefusal, useService, useServicePath } from '../services/service-shell.js';
 import { SchemaForm, type Values } from './schema-form.js';
 import { fieldGroups, needsDeployment } from './service-fields.js';
 
 export function SettingsPage() {
   const path = useServicePath();
   const service = useService();
-  const refusal = useRefusal(path.workspaceId, 'developer');
+  const refusal = useChangeRefusal();
   const schemas = useFieldSchemas('ServiceConfiguration');
   const catalog = useGet('/catalog', {}, { poll: false });
   const [waits, setWaits] = useState(false);
@@ -24,11 +23,9 @@ export function SettingsPage() {
         path,
         body: { configuration: configuration as Schemas['PartialServiceConfiguration'] },
       }),
-    {
-      onDone: (_, changes) => {
-        if (needsDeployment(Object.keys(changes))) setWaits(true);
-        else toast('Saved');
-      },
+    (_, changes) => {
+      if (needsDeployment(Object.keys(changes))) setWaits(true);
+      else toast('Saved');
     },
   );
   return (
@@ -41,10 +38,8 @@ export function SettingsPage() {
           groups={fieldGroups(service.kind, catalog.data?.capabilities ?? {})}
           schemas={fields}
           values={service.configuration}
-          refusal={refusal ?? changeRefusal(service)}
-          pending={save.isPending}
-          error={save.error}
-          onSave={(changes) => save.mutateAsync(changes)}
+          refusal={refusal}
+          save={save}
         >
           {waits ? (
             <Notice tone="good" title="Saved">

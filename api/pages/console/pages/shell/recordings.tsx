@@ -2,38 +2,31 @@ import { useEffect, useRef, useState } from 'react';
 import type { Schemas } from '../../api/types.js';
 import { useGet } from '../../api/use-api.js';
 import { Button } from '../../ui/button.js';
+import { Card, Items } from '../../ui/card.js';
 import { FIRST_ROWS, HistoryRow, ShowOlder } from '../../ui/history.js';
 import { Loaded, Skeleton } from '../../ui/states.js';
 import { Ago } from '../../ui/time.js';
-import u from '../../ui/ui.module.css';
+import { useServicePath } from '../services/service-shell.js';
 import { playRecording } from './play-recording.js';
 import s from './shell.module.css';
 
 const PATH = '/workspaces/{workspaceId}/services/{serviceId}/recordings';
 
-interface Path {
-  workspaceId: string;
-  serviceId: string;
-}
-
 /** Lists the recorded shells of a service, and plays one. */
-export function Recordings({ path }: { path: Path }) {
+export function Recordings() {
+  const path = useServicePath();
   const [limit, setLimit] = useState(FIRST_ROWS);
   const [chosen, setChosen] = useState<string | null>(null);
   const query = useGet(PATH, { path, query: { limit } }, { keep: true });
   if (query.data?.recordings.length === 0) return null;
   return (
-    <section className={u.card} aria-label="Recordings">
-      <div className={u.cardHead}>
-        <h2>Recordings</h2>
-      </div>
-      {chosen === null ? null : <Recording key={chosen} path={{ ...path, recordingId: chosen }} />}
+    <Card title="Recordings" label="Recordings">
+      {chosen === null ? null : <Recording key={chosen} recordingId={chosen} />}
       <Loaded query={query} skeleton={<Skeleton rows={2} height={52} />}>
         {({ recordings }) => (
-          <ul>
-            {recordings.map((recording) => (
+          <Items items={recordings}>
+            {(recording) => (
               <HistoryRow
-                key={recording.id}
                 status={statusOf(recording)}
                 title={recording.actor}
                 detail={
@@ -49,12 +42,12 @@ export function Recordings({ path }: { path: Path }) {
                   Play
                 </Button>
               </HistoryRow>
-            ))}
-          </ul>
+            )}
+          </Items>
         )}
       </Loaded>
       <ShowOlder hasMore={query.data?.page.hasMore === true} limit={limit} onLimit={setLimit} />
-    </section>
+    </Card>
   );
 }
 
@@ -68,14 +61,15 @@ function commandOf({ command }: Schemas['Recording']): string {
 }
 
 /** Plays a recording, and offers it as a file. */
-function Recording({ path }: { path: Path & { recordingId: string } }) {
+function Recording({ recordingId }: { recordingId: string }) {
+  const path = { ...useServicePath(), recordingId };
   const place = useRef<HTMLDivElement>(null);
   const query = useGet(`${PATH}/{recordingId}`, { path });
   const text = query.data?.asciicast;
   useEffect(() => (place.current && text ? playRecording(text, place.current) : undefined), [text]);
   const save = () => {
     const url = URL.createObjectURL(new Blob([text ?? ''], { type: 'application/x-asciicast' }));
-    Object.assign(document.createElement('a'), { href: url, download: `${path.recordingId}.cast` }).click();
+    Object.assign(document.createElement('a'), { href: url, download: `${recordingId}.cast` }).click();
     URL.revokeObjectURL(url);
   };
   return (

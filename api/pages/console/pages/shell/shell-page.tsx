@@ -23,7 +23,7 @@ export function ShellPage() {
           type="search"
           maxLength={200}
           value={wanted}
-          onChange={(event) => setWanted(event.target.value)}
+          onChange={setWanted}
           onKeyDown={(event) => {
             if (event.key === 'Enter') search.current?.findPrevious(wanted);
           }}
@@ -42,7 +42,7 @@ export function ShellPage() {
         The shell runs beside the application, with its variables and limits. It ends when you leave this page, or after
         15 minutes without input or output. In your own terminal, use <code>rnv shell</code>.
       </p>
-      {admin === null ? <Recordings path={path} /> : null}
+      {admin === null ? <Recordings /> : null}
     </>
   );
 }

@@ -1,7 +1,7 @@
 import type { PublicKeyCredentialRequestOptionsJSON } from '@simplewebauthn/browser';
-import { useState } from 'react';
 import { ApiError, post } from '../../api/api-client.js';
 import type { FirstProof, PasskeyProof } from '../../api/session.js';
+import { useWrite } from '../../api/use-api.js';
 import { Button } from '../../ui/button.js';
 import { ErrorNotice, Notice } from '../../ui/states.js';
 
@@ -24,34 +24,22 @@ export function PasskeyButton({
   first?: FirstProof | undefined;
   onProof: (passkey: PasskeyProof) => Promise<void>;
 }) {
-  const [pending, setPending] = useState(false);
-  const [error, setError] = useState<ApiError | null>(null);
+  const prove = useWrite(async () => {
+    const answer = await post('/session/passkey/options', { body: { ...first } });
+    const { startAuthentication } = await import('@simplewebauthn/browser');
+    const optionsJSON = optionsOf<PublicKeyCredentialRequestOptionsJSON>(answer);
+    const { id, rawId, response } = await startAuthentication({ optionsJSON });
+    const { clientDataJSON, authenticatorData, signature } = response;
+    await onProof({ id, rawId, type: 'public-key', response: { clientDataJSON, authenticatorData, signature } });
+  });
   if (!hasPasskeys()) return first ? <Notice tone="warn">This browser offers passkeys over https only.</Notice> : null;
-  async function prove() {
-    setPending(true);
-    setError(null);
-    try {
-      const answer = await post('/session/passkey/options', { body: { ...first } });
-      const { startAuthentication } = await import('@simplewebauthn/browser');
-      const credential = await startAuthentication({
-        optionsJSON: optionsOf<PublicKeyCredentialRequestOptionsJSON>(answer),
-      });
-      const { id, rawId, response } = credential;
-      const { clientDataJSON, authenticatorData, signature } = response;
-      await onProof({ id, rawId, type: 'public-key', response: { clientDataJSON, authenticatorData, signature } });
-    } catch (failure) {
-      // Any other error comes from the browser's own dialog, which has already shown it to the user.
-      if (failure instanceof ApiError) setError(failure);
-    } finally {
-      setPending(false);
-    }
-  }
   return (
     <>
-      <Button pending={pending} onClick={() => void prove()}>
+      <Button pending={prove.isPending} onClick={() => prove.mutate()}>
         {first ? 'Use a passkey' : 'Sign in with a passkey'}
       </Button>
-      {error ? <ErrorNotice error={error} /> : null}
+      {/* Any other error comes from the browser's own dialog, which has already shown it to the user. */}
+      {prove.error instanceof ApiError ? <ErrorNotice error={prove.error} /> : null}
     </>
   );
 }

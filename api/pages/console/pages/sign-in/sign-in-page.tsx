@@ -9,14 +9,7 @@ import { ErrorNotice, Notice } from '../../ui/states.js';
 import c from '../shell.module.css';
 import { PasskeyButton } from './passkey.js';
 import { failureOf, ProviderButton } from './provider.js';
-
-/** Returns the token of a one-time link, and removes it from the URL and so from the browser's history. */
-function takeToken(): string | null {
-  if (location.pathname !== '/sign-in' || location.hash.length < 2) return null;
-  const token = location.hash.slice(1);
-  history.replaceState(history.state, '', '/sign-in');
-  return token;
-}
+import { takeToken } from './take-token.js';
 
 /** Signs in by one-time link, with the provider or by password, and with a code if the account has a second factor. */
 export function SignInPage({ reason, onDone = () => undefined }: { reason?: string; onDone?: () => void }) {
@@ -65,7 +58,7 @@ export function SignInPage({ reason, onDone = () => undefined }: { reason?: stri
     if (begun.current) return;
     begun.current = true;
     document.title = 'Sign in · Ranvier';
-    token.current = takeToken();
+    token.current = takeToken('/sign-in');
     // Removes the error code from the URL, so that a reload does not show the failure again.
     if (location.pathname === '/sign-in' && location.search !== '') history.replaceState(history.state, '', '/sign-in');
     if (token.current !== null) void submit({ token: token.current }, {});
@@ -102,7 +95,7 @@ export function SignInPage({ reason, onDone = () => undefined }: { reason?: stri
             maxLength={11}
             autoFocus
             value={otp}
-            onChange={(event) => setOtp(event.target.value.trim().toLowerCase())}
+            onChange={(text) => setOtp(text.trim().toLowerCase())}
           />
         ) : null}
         {asked === null ? (
@@ -114,7 +107,7 @@ export function SignInPage({ reason, onDone = () => undefined }: { reason?: stri
               autoFocus={email === ''}
               required
               value={email}
-              onChange={(event) => setEmail(event.target.value)}
+              onChange={setEmail}
             />
             <TextField
               label="Password"
@@ -123,7 +116,7 @@ export function SignInPage({ reason, onDone = () => undefined }: { reason?: stri
               autoFocus={email !== ''}
               required
               value={password}
-              onChange={(event) => setPassword(event.target.value)}
+              onChange={setPassword}
             />
           </>
         ) : null}

@@ -4,13 +4,15 @@ import { useRefusal } from '../../api/session.js';
 import type { Schemas } from '../../api/types.js';
 import { useGet, useWrite } from '../../api/use-api.js';
 import { Button, LinkButton } from '../../ui/button.js';
+import { Card } from '../../ui/card.js';
 import { ErrorNotice, Loaded, Notice, Skeleton } from '../../ui/states.js';
-import { deploymentStatus, Glyph, isUnfinished, Status } from '../../ui/status.js';
-import { Ago, Duration } from '../../ui/time.js';
+import { deploymentStatus, Glyph, isUnfinished, RUN_STATUS, Status } from '../../ui/status.js';
+import { Ago, Took } from '../../ui/time.js';
 import u from '../../ui/ui.module.css';
 import d from '../deployments/deployments.module.css';
+import { Page } from '../page.js';
 import c from '../shell.module.css';
-import { APPLY_STATUS, changesTitle, type StepRow, stepRows } from './apply-text.js';
+import { changesTitle, type StepRow, stepRows } from './apply-text.js';
 import { PlanView } from './plan-view.js';
 import t from './stacks.module.css';
 
@@ -36,13 +38,14 @@ export function ApplyPage() {
     );
   }
   return (
-    <div className={c.page}>
-      <div className={c.head}>
-        <h1>Apply of {stackName}</h1>
+    <Page
+      title={`Apply of ${stackName}`}
+      aside={
         <Link to="/w/$workspaceId/stacks/$stackName" params={{ workspaceId, stackName }}>
           Back to the stack
         </Link>
-      </div>
+      }
+    >
       <Loaded query={query} skeleton={<Skeleton rows={2} height={120} />}>
         {({ apply: { steps, changes, deploys, warnings, ...apply } }) => (
           <>
@@ -54,13 +57,13 @@ export function ApplyPage() {
               </Notice>
             )}
             {steps.length === 0 ? null : (
-              <section className={u.card}>
+              <Card>
                 <ol className={t.steps} aria-label="Steps">
                   {stepRows(steps, apply.status).map((row, index) => (
                     <Step key={`${index} ${row.step.op}`} row={row} workspaceId={workspaceId} />
                   ))}
                 </ol>
-              </section>
+              </Card>
             )}
             <section className={`${u.card} ${u.cardBody} ${u.stack}`}>
               <h2>{changesTitle(changes.length, deploys.length, apply.rollbackOf !== null)}</h2>
@@ -69,7 +72,7 @@ export function ApplyPage() {
           </>
         )}
       </Loaded>
-    </div>
+    </Page>
   );
 }
 
@@ -82,7 +85,7 @@ function Head({
 }) {
   const refusal = useRefusal(path.workspaceId, 'developer');
   const cancel = useWrite(() => post(`${APPLY}/cancel`, { path }));
-  const { tone, text } = APPLY_STATUS[status];
+  const { tone, text } = RUN_STATUS[status];
   return (
     <div className={c.head}>
       <div className={d.meta}>
@@ -96,11 +99,7 @@ function Head({
           </Link>
         )}
         {release === 'together' ? <span>Goes live together</span> : null}
-        {startedAt === null ? null : (
-          <span>
-            {finishedAt === null ? 'running for' : 'took'} <Duration from={startedAt} to={finishedAt} />
-          </span>
-        )}
+        <Took startedAt={startedAt} finishedAt={finishedAt} />
       </div>
       {finishedAt === null ? (
         <Button refusal={refusal} pending={cancel.isPending || cancel.isSuccess} onClick={() => cancel.mutate()}>

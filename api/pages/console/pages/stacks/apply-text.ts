@@ -4,14 +4,6 @@ import type { Tone } from '../../ui/tone.js';
 type Apply = Schemas['StackApply'];
 type Step = Schemas['StackStep'];
 
-export const APPLY_STATUS: Readonly<Record<Apply['status'], { tone: Tone; text: string }>> = {
-  queued: { tone: 'busy', text: 'Queued' },
-  running: { tone: 'busy', text: 'Running' },
-  succeeded: { tone: 'good', text: 'Succeeded' },
-  failed: { tone: 'bad', text: 'Failed' },
-  cancelled: { tone: 'plain', text: 'Cancelled' },
-};
-
 const STEP_TEXT: Readonly<Record<string, string>> = {
   'group.create': 'Create group',
   'group.delete': 'Delete group',

@@ -6,9 +6,9 @@ import { useWrite } from '../../api/use-api.js';
 import { Button } from '../../ui/button.js';
 import { ConfirmDialog } from '../../ui/dialog.js';
 import { TextField } from '../../ui/field.js';
+import { WriteForm } from '../../ui/form.js';
 import { ErrorNotice } from '../../ui/states.js';
 import u from '../../ui/ui.module.css';
-import { WriteForm } from '../../ui/write-form.js';
 import n from '../new/new.module.css';
 import { PlanView } from './plan-view.js';
 import t from './stacks.module.css';
@@ -48,14 +48,12 @@ export function PlanCard({
           document,
           planHash: hash,
           values: { ...values, ...secrets },
-          ...(environmentId === undefined ? {} : { environmentId }),
-          ...(destructive ? { confirmDestructive: stackName } : {}),
+          environmentId,
+          confirmDestructive: destructive ? stackName : undefined,
         },
       }),
-    {
-      // Removes the values of secrets from memory.
-      onDone: () => setSecrets({}),
-    },
+    // Removes the values of secrets from memory.
+    () => setSecrets({}),
   );
   if (apply.data !== undefined) {
     return (
@@ -97,7 +95,7 @@ export function PlanCard({
             autoComplete="new-password"
             required
             value={secrets[name] ?? ''}
-            onChange={(event) => setSecrets({ ...secrets, [name]: event.target.value })}
+            onChange={(text) => setSecrets({ ...secrets, [name]: text })}
           />
         ))}
         {asked ? null : failed}

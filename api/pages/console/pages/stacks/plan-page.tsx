@@ -4,15 +4,15 @@ import { get, post } from '../../api/api-client.js';
 import { useRefusal } from '../../api/session.js';
 import { useGet, useWrite } from '../../api/use-api.js';
 import { Button } from '../../ui/button.js';
+import { WriteForm } from '../../ui/form.js';
 import { ErrorNotice, Loaded, Notice, Skeleton } from '../../ui/states.js';
 import u from '../../ui/ui.module.css';
 import { UnsavedGuard } from '../../ui/unsaved-guard.js';
-import { WriteForm } from '../../ui/write-form.js';
-import c from '../shell.module.css';
+import { Page, useWorkspaceId } from '../page.js';
 import { DocumentEditor } from './document-editor.js';
 import { PlanCard } from './plan-card.js';
 import { faultsOf } from './plan-text.js';
-import { StackPlace, useEnvironments } from './stack-place.js';
+import { StackPlace, usePlace } from './stack-place.js';
 import t from './stacks.module.css';
 
 const EXAMPLE = `services:
@@ -23,34 +23,22 @@ const EXAMPLE = `services:
 
 /** A new stack: its name, its environment and its document, then the plan. */
 export function NewStackPage() {
-  const { workspaceId } = useParams({ from: '/w/$workspaceId' });
+  const workspaceId = useWorkspaceId();
   const refusal = useRefusal(workspaceId, 'developer');
-  const [name, setName] = useState('');
-  const [chosen, setChosen] = useState('');
-  const environments = useEnvironments(workspaceId);
-  const environmentId = chosen || environments?.[0]?.value;
-  const place = { stackName: name.trim(), environmentId };
+  const place = usePlace('');
   return (
-    <div className={c.page}>
-      <div className={c.head}>
-        <h1>Plan a stack</h1>
+    <Page
+      title="Plan a stack"
+      aside={
         <Link to="/w/$workspaceId/stacks" params={{ workspaceId }}>
           All stacks
         </Link>
-      </div>
+      }
+    >
       <PlanForm workspaceId={workspaceId} place={place} refusal={refusal}>
-        <StackPlace
-          workspaceId={workspaceId}
-          name={name}
-          environments={environments}
-          environmentId={environmentId}
-          project={name.trim() || 'Project'}
-          refusal={refusal}
-          onName={setName}
-          onEnvironment={setChosen}
-        />
+        <StackPlace place={place} project={place.stackName || 'Project'} refusal={refusal} />
       </PlanForm>
-    </div>
+    </Page>
   );
 }
 
@@ -60,13 +48,14 @@ export function StackPlanPage() {
   const refusal = useRefusal(workspaceId, 'developer');
   const query = useGet('/workspaces/{workspaceId}/stacks/{stackName}', { path: { workspaceId, stackName } });
   return (
-    <div className={c.page}>
-      <div className={c.head}>
-        <h1>Plan {stackName}</h1>
+    <Page
+      title={`Plan ${stackName}`}
+      aside={
         <Link to="/w/$workspaceId/stacks/$stackName" params={{ workspaceId, stackName }}>
           Back to the stack
         </Link>
-      </div>
+      }
+    >
       <Loaded query={query} skeleton={<Skeleton rows={1} height={420} />}>
         {({ stack }) => (
           <PlanForm
@@ -76,7 +65,7 @@ export function StackPlanPage() {
           />
         )}
       </Loaded>
-    </div>
+    </Page>
   );
 }
 
@@ -98,7 +87,7 @@ function PlanForm({
     const planned = { stackName, environmentId, document: text };
     const { plan: found } = await post('/workspaces/{workspaceId}/stacks/plan', {
       path: { workspaceId },
-      body: { name: stackName, document: text, ...(environmentId === undefined ? {} : { environmentId }) },
+      body: { name: stackName, document: text, environmentId },
     });
     return { ...planned, plan: found };
   });
@@ -107,12 +96,10 @@ function PlanForm({
       get('/workspaces/{workspaceId}/environments/{environmentId}/stack', {
         path: { workspaceId, environmentId: environmentId ?? '' },
       }),
-    {
-      onDone: ({ document }) => {
-        plan.reset();
-        setText(document);
-        setSaved(document);
-      },
+    ({ document }) => {
+      plan.reset();
+      setText(document);
+      setSaved(document);
     },
   );
   const isReady = stackName !== '' && environmentId !== undefined && text.trim() !== '';

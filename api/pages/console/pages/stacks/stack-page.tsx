@@ -1,15 +1,19 @@
-import { Link, useParams } from '@tanstack/react-router';
+import { Link, useNavigate, useParams } from '@tanstack/react-router';
+import { useState } from 'react';
+import { remove } from '../../api/api-client.js';
+import { useRefusal } from '../../api/session.js';
 import type { Answer, OperationOf, Schemas } from '../../api/types.js';
 import { useGet } from '../../api/use-api.js';
-import { LinkButton } from '../../ui/button.js';
+import { Button, LinkButton } from '../../ui/button.js';
+import { ConfirmDialog, useConfirmation } from '../../ui/dialog.js';
+import { CheckField } from '../../ui/field.js';
 import { FIRST_ROWS } from '../../ui/history.js';
 import { Loaded, Skeleton } from '../../ui/states.js';
-import { Status } from '../../ui/status.js';
+import { RUN_STATUS, Status } from '../../ui/status.js';
 import u from '../../ui/ui.module.css';
 import d from '../deployments/deployments.module.css';
 import c from '../shell.module.css';
-import { APPLY_STATUS, driftReason, driftStatus } from './apply-text.js';
-import { DeleteStack } from './delete-stack.js';
+import { driftReason, driftStatus } from './apply-text.js';
 import { PlanView } from './plan-view.js';
 import { StackApplies } from './stack-applies.js';
 import { useEnvironments } from './stack-place.js';
@@ -59,7 +63,7 @@ function Head({ stack: { name, environmentId, lastApply }, workspaceId }: { stac
         <div className={d.meta}>
           {lastApply === null ? null : (
             <Link to="/w/$workspaceId/stacks/$stackName/applies/$applyId" params={{ ...params, applyId: lastApply.id }}>
-              <Status tone={APPLY_STATUS[lastApply.status].tone}>{APPLY_STATUS[lastApply.status].text}</Status>
+              <Status tone={RUN_STATUS[lastApply.status].tone}>{RUN_STATUS[lastApply.status].text}</Status>
             </Link>
           )}
           <span>{environments?.find(({ value }) => value === environmentId)?.text ?? ''}</span>
@@ -113,5 +117,46 @@ function Owned({ stack: { resources }, workspaceId }: { stack: Stack; workspaceI
         ))}
       </ul>
     </section>
+  );
+}
+
+/** A button that deletes a stack. In its dialog, the user chooses if the services, databases and groups are kept. */
+function DeleteStack({ path }: { path: { workspaceId: string; stackName: string } }) {
+  const { workspaceId, stackName } = path;
+  const navigate = useNavigate();
+  const refusal = useRefusal(workspaceId, 'developer');
+  const [keep, setKeep] = useState(true);
+  const { ask, dialog } = useConfirmation(
+    (confirm: string) => remove(PATH, { path, body: { confirm, keep } }),
+    ({ apply }) =>
+      apply === null
+        ? navigate({ to: '/w/$workspaceId/stacks', params: { workspaceId } })
+        : navigate({
+            to: '/w/$workspaceId/stacks/$stackName/applies/$applyId',
+            params: { ...path, applyId: apply.id },
+          }),
+  );
+  return (
+    <>
+      <Button refusal={refusal} onClick={() => ask(stackName)}>
+        Delete…
+      </Button>
+      <ConfirmDialog
+        {...dialog}
+        title={`Delete ${stackName}?`}
+        name={stackName}
+        action={keep ? 'Forget the stack' : 'Delete permanently'}
+      >
+        <div className={u.stack}>
+          <CheckField
+            label="Keep what it owns"
+            hint="Only the stack is forgotten. Its services, databases and groups go on."
+            value={keep}
+            onChange={setKeep}
+          />
+          {keep ? null : <p>Its services, databases and groups are deleted, with their data.</p>}
+        </div>
+      </ConfirmDialog>
+    </>
   );
 }

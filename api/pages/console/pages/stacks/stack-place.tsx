@@ -1,3 +1,4 @@
+import { useState } from 'react';
 import { post } from '../../api/api-client.js';
 import { useGet, useWrite } from '../../api/use-api.js';
 import { Button } from '../../ui/button.js';
@@ -5,6 +6,7 @@ import { SelectField, TextField } from '../../ui/field.js';
 import { Notice } from '../../ui/states.js';
 import u from '../../ui/ui.module.css';
 import n from '../new/new.module.css';
+import { useWorkspaceId } from '../page.js';
 
 /** Returns the environments of a workspace, each with the name of its project; undefined until they are read. */
 export function useEnvironments(workspaceId: string): { value: string; text: string }[] | undefined {
@@ -14,29 +16,36 @@ export function useEnvironments(workspaceId: string): { value: string; text: str
   );
 }
 
+/** Keeps the name and the environment of a new stack: the first environment until the user chooses another. */
+export function usePlace(initialName: string) {
+  const [name, setName] = useState(initialName);
+  const [chosen, choose] = useState('');
+  const environments = useEnvironments(useWorkspaceId());
+  const environmentId = chosen || environments?.[0]?.value;
+  return { stackName: name.trim(), environmentId, environments, name, setName, choose };
+}
+
 /** Asks for the name and the environment of a new stack. If there is no environment, offers to create a project. */
 export function StackPlace({
-  workspaceId,
-  name,
-  environments,
-  environmentId,
+  place: { environments, environmentId, name, setName, choose },
   project,
   refusal,
-  onName,
-  onEnvironment,
+  onChange = () => undefined,
 }: {
-  workspaceId: string;
-  name: string;
-  environments: { value: string; text: string }[] | undefined;
-  environmentId: string | undefined;
+  place: ReturnType<typeof usePlace>;
   /** Name of the project that is created by the button shown if the workspace has no environment. */
   project: string;
   refusal: string | null;
-  onName: (name: string) => void;
-  onEnvironment: (id: string) => void;
+  /** Called before a change of the name or of the environment. */
+  onChange?: () => void;
 }) {
+  const before = (set: (value: string) => void) => (value: string) => {
+    onChange();
+    set(value);
+  };
+  const path = { workspaceId: useWorkspaceId() };
   const add = useWrite(() =>
-    post('/workspaces/{workspaceId}/projects', { path: { workspaceId }, body: { name: project, color: 'blue' } }),
+    post('/workspaces/{workspaceId}/projects', { path, body: { name: project, color: 'blue' } }),
   );
   return (
     <>
@@ -45,13 +54,13 @@ export function StackPlace({
           label="Name of the stack"
           hint="Lower-case letters, digits and -"
           value={name}
-          onChange={(event) => onName(event.target.value)}
+          onChange={before(setName)}
         />
         <SelectField
           label="Environment"
           options={environments ?? []}
           value={environmentId ?? ''}
-          onChange={(event) => onEnvironment(event.target.value)}
+          onChange={before(choose)}
         />
       </div>
       {environments?.length === 0 ? (

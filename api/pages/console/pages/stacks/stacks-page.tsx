@@ -1,21 +1,21 @@
-import { Link, useParams } from '@tanstack/react-router';
+import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
 import type { Schemas } from '../../api/types.js';
 import { useGet } from '../../api/use-api.js';
 import { LinkButton } from '../../ui/button.js';
 import { FIRST_ROWS, HistoryRow, ShowOlder } from '../../ui/history.js';
 import { Empty, Loaded, Skeleton } from '../../ui/states.js';
-import { Status } from '../../ui/status.js';
+import { RUN_STATUS, Status } from '../../ui/status.js';
 import u from '../../ui/ui.module.css';
-import c from '../shell.module.css';
-import { APPLY_STATUS, driftStatus } from './apply-text.js';
+import { Page, useWorkspaceId } from '../page.js';
+import { driftStatus } from './apply-text.js';
 import { useEnvironments } from './stack-place.js';
 
 type Stack = Schemas['Stack'];
 
 /** The stacks of a workspace: how the last apply of each ended, and whether it has drifted. */
 export function StacksPage() {
-  const { workspaceId } = useParams({ from: '/w/$workspaceId' });
+  const workspaceId = useWorkspaceId();
   const [limit, setLimit] = useState(FIRST_ROWS);
   const environments = useEnvironments(workspaceId);
   const query = useGet(
@@ -29,11 +29,7 @@ export function StacksPage() {
     </LinkButton>
   );
   return (
-    <div className={c.page}>
-      <div className={c.head}>
-        <h1>Stacks</h1>
-        {query.data?.stacks.length ? plan : null}
-      </div>
+    <Page title="Stacks" aside={query.data?.stacks.length ? plan : null}>
       <Loaded query={query} skeleton={<Skeleton rows={3} height={62} />}>
         {({ stacks, page }) =>
           stacks.length === 0 ? (
@@ -59,7 +55,7 @@ export function StacksPage() {
           )
         }
       </Loaded>
-    </div>
+    </Page>
   );
 }
 
@@ -71,16 +67,14 @@ function Row({ workspaceId, stack, environment }: { workspaceId: string; stack: 
   const { name, lastApply } = stack;
   return (
     <HistoryRow
-      status={lastApply === null ? { tone: 'plain', text: 'Not applied' } : APPLY_STATUS[lastApply.status]}
+      status={lastApply === null ? { tone: 'plain', text: 'Not applied' } : RUN_STATUS[lastApply.status]}
       title={
         <Link to="/w/$workspaceId/stacks/$stackName" params={{ workspaceId, stackName: name }}>
           {name}
         </Link>
       }
       detail={environment}
-      {...(lastApply === null ? {} : { at: lastApply.createdAt })}
-      startedAt={null}
-      finishedAt={null}
+      at={lastApply?.createdAt}
     >
       {isApplied(stack) ? null : <Drift workspaceId={workspaceId} stackName={name} />}
     </HistoryRow>

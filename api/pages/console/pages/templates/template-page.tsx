@@ -6,13 +6,13 @@ import type { Answer, OperationOf } from '../../api/types.js';
 import { useGet, useWrite } from '../../api/use-api.js';
 import { Button, OutLink } from '../../ui/button.js';
 import { TextField } from '../../ui/field.js';
+import { WriteForm } from '../../ui/form.js';
 import { ErrorNotice, Loaded, Skeleton } from '../../ui/states.js';
 import u from '../../ui/ui.module.css';
-import { WriteForm } from '../../ui/write-form.js';
 import n from '../new/new.module.css';
 import c from '../shell.module.css';
 import { PlanCard } from '../stacks/plan-card.js';
-import { StackPlace, useEnvironments } from '../stacks/stack-place.js';
+import { StackPlace, usePlace } from '../stacks/stack-place.js';
 
 const PATH = '/workspaces/{workspaceId}/templates/{templateName}';
 type Template = Answer<OperationOf<typeof PATH, 'get'>>['template'];
@@ -51,11 +51,9 @@ export function TemplatePage() {
 
 function Questions({ workspaceId, template }: { workspaceId: string; template: Template }) {
   const refusal = useRefusal(workspaceId, 'developer');
-  const [name, setName] = useState(template.name.replace(/^.*\./, ''));
-  const [chosen, setChosen] = useState('');
   const [answers, setAnswers] = useState<Record<string, string>>({});
-  const environments = useEnvironments(workspaceId);
-  const environmentId = chosen || environments?.[0]?.value;
+  const place = usePlace(template.name.replace(/^.*\./, ''));
+  const { stackName, environmentId } = place;
   const answerTo = (question: Template['questions'][number]) => answers[question.name] ?? question.default;
   const given = template.questions.filter((question) => answerTo(question) !== '');
   const isReady =
@@ -65,31 +63,18 @@ function Questions({ workspaceId, template }: { workspaceId: string; template: T
     post('/workspaces/{workspaceId}/stacks/plan', {
       path: { workspaceId },
       body: {
-        name: name.trim(),
+        name: stackName,
         template: template.name,
         values: Object.fromEntries(given.map((question) => [question.name, answerTo(question)])),
-        ...(environmentId === undefined ? {} : { environmentId }),
+        environmentId,
       },
     }),
   );
-  /** Changes the form, and discards the plan that no longer matches it. */
-  const change = (work: () => void) => {
-    plan.reset();
-    work();
-  };
   return (
     <>
       <WriteForm className={n.form} write={plan} ready={isReady}>
-        <StackPlace
-          workspaceId={workspaceId}
-          name={name}
-          environments={environments}
-          environmentId={environmentId}
-          project={template.title}
-          refusal={refusal}
-          onName={(next) => change(() => setName(next))}
-          onEnvironment={(id) => change(() => setChosen(id))}
-        />
+        {/* A change discards the plan, which no longer matches the form. */}
+        <StackPlace place={place} project={template.title} refusal={refusal} onChange={plan.reset} />
         {template.questions.map((question) => (
           <TextField
             key={question.name}
@@ -101,7 +86,10 @@ function Questions({ workspaceId, template }: { workspaceId: string; template: T
             inputMode={question.type === 'number' ? 'numeric' : undefined}
             required={question.required}
             value={answerTo(question)}
-            onChange={(event) => change(() => setAnswers({ ...answers, [question.name]: event.target.value }))}
+            onChange={(text) => {
+              plan.reset();
+              setAnswers({ ...answers, [question.name]: text });
+            }}
           />
         ))}
         {plan.error ? <ErrorNotice title="This cannot be planned" error={plan.error} /> : null}
@@ -120,7 +108,7 @@ function Questions({ workspaceId, template }: { workspaceId: string; template: T
       {plan.data === undefined ? null : (
         <PlanCard
           workspaceId={workspaceId}
-          stackName={name.trim()}
+          stackName={stackName}
           environmentId={environmentId}
           plan={plan.data.plan}
           document={plan.data.document ?? ''}

@@ -1,14 +1,14 @@
-import { useState } from 'react';
 import { post, remove } from '../../api/api-client.js';
 import { useRefusal } from '../../api/session.js';
 import type { Schemas } from '../../api/types.js';
 import { useGet, useWrite } from '../../api/use-api.js';
 import { Button } from '../../ui/button.js';
-import { TextField } from '../../ui/field.js';
-import { Empty, ErrorNotice, Loaded, Skeleton } from '../../ui/states.js';
+import { ListCard } from '../../ui/card.js';
+import { FieldsDisabled, TextField } from '../../ui/field.js';
+import { useFields, WriteForm } from '../../ui/form.js';
+import { Empty, ErrorNotice, Skeleton } from '../../ui/states.js';
 import { Status } from '../../ui/status.js';
 import u from '../../ui/ui.module.css';
-import { WriteForm } from '../../ui/write-form.js';
 import t from './templates.module.css';
 
 const PATH = '/workspaces/{workspaceId}/template-sources';
@@ -23,27 +23,20 @@ export function TemplateSources({ workspaceId }: { workspaceId: string }) {
     { working: ({ templateSources }) => templateSources.some(({ state }) => state === 'reading') },
   );
   return (
-    <Loaded query={query} skeleton={<Skeleton rows={1} height={90} />}>
-      {({ templateSources }) => (
-        <section className={u.card}>
-          <div className={u.cardHead}>
-            <h2>Your own templates</h2>
-          </div>
-          {templateSources.length === 0 ? (
-            <Empty title="No repository yet">
-              Files in the folder .ranvier/templates of a repository become templates of this workspace.
-            </Empty>
-          ) : (
-            <ul>
-              {templateSources.map((source) => (
-                <SourceRow key={source.id} workspaceId={workspaceId} source={source} refusal={refusal} />
-              ))}
-            </ul>
-          )}
-          <AddSource workspaceId={workspaceId} refusal={refusal} />
-        </section>
-      )}
-    </Loaded>
+    <ListCard
+      title="Your own templates"
+      query={query}
+      skeleton={<Skeleton rows={1} height={90} />}
+      items={({ templateSources }) => templateSources}
+      empty={
+        <Empty title="No repository yet">
+          Files in the folder .ranvier/templates of a repository become templates of this workspace.
+        </Empty>
+      }
+      add={<AddSource workspaceId={workspaceId} refusal={refusal} />}
+    >
+      {(source) => <SourceRow workspaceId={workspaceId} source={source} refusal={refusal} />}
+    </ListCard>
   );
 }
 
@@ -99,33 +92,23 @@ function statusOf({ state, error, templates }: Source) {
 }
 
 function AddSource({ workspaceId, refusal }: { workspaceId: string; refusal: string | null }) {
-  const [name, setName] = useState('');
-  const [repository, setRepository] = useState('');
-  const body = { name: name.trim(), repository: repository.trim() };
-  const add = useWrite(() => post(PATH, { path: { workspaceId }, body }), {
-    onDone: () => {
-      setName('');
-      setRepository('');
-    },
-  });
+  const { values, set, field } = useFields({ name: '', repository: '' });
+  const body = { name: values.name.trim(), repository: values.repository.trim() };
+  const add = useWrite(
+    () => post(PATH, { path: { workspaceId }, body }),
+    () => set({ name: '', repository: '' }),
+  );
   const ready = body.name !== '' && body.repository !== '';
   return (
     <WriteForm className={t.add} write={add} ready={ready}>
-      <TextField
-        label="Name"
-        hint="The first part of its templates' names"
-        placeholder="team"
-        disabled={refusal !== null}
-        value={name}
-        onChange={(event) => setName(event.target.value)}
-      />
-      <TextField
-        label="Repository"
-        placeholder="https://git.example.com/team/templates.git"
-        disabled={refusal !== null}
-        value={repository}
-        onChange={(event) => setRepository(event.target.value)}
-      />
+      <FieldsDisabled value={refusal !== null}>
+        <TextField label="Name" hint="The first part of its templates' names" placeholder="team" {...field('name')} />
+        <TextField
+          label="Repository"
+          placeholder="https://git.example.com/team/templates.git"
+          {...field('repository')}
+        />
+      </FieldsDisabled>
       {add.error ? <ErrorNotice title="This cannot be added" error={add.error} /> : null}
       <div className={u.actions}>
         <Button type="submit" refusal={refusal} pending={add.isPending} disabled={!ready}>

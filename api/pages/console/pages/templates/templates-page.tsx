@@ -1,25 +1,22 @@
-import { Link, useParams } from '@tanstack/react-router';
+import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
 import type { Schemas } from '../../api/types.js';
 import { useGet } from '../../api/use-api.js';
 import { TextField } from '../../ui/field.js';
 import { Empty, Loaded, Skeleton } from '../../ui/states.js';
 import u from '../../ui/ui.module.css';
-import c from '../shell.module.css';
+import { Page, useWorkspaceId } from '../page.js';
 import { TemplateSources } from './template-sources.js';
 import t from './templates.module.css';
 
 /** The gallery of templates, with a search. */
 export function TemplatesPage() {
-  const { workspaceId } = useParams({ from: '/w/$workspaceId' });
+  const workspaceId = useWorkspaceId();
   const [search, setSearch] = useState('');
   const query = useGet('/workspaces/{workspaceId}/templates', { path: { workspaceId } }, { poll: false });
   return (
-    <div className={c.page}>
-      <div className={c.head}>
-        <h1>Templates</h1>
-      </div>
-      <TextField label="Search" type="search" value={search} onChange={(event) => setSearch(event.target.value)} />
+    <Page title="Templates">
+      <TextField label="Search" type="search" value={search} onChange={setSearch} />
       <Loaded query={query} skeleton={<Skeleton rows={3} height={120} />}>
         {({ templates }) => {
           const found = templates.filter((template) => matches(template, search));
@@ -49,7 +46,7 @@ export function TemplatesPage() {
         }}
       </Loaded>
       <TemplateSources workspaceId={workspaceId} />
-    </div>
+    </Page>
   );
 }
 

@@ -36,7 +36,7 @@ export function PasteDialog({
         rows={8}
         error={problems.join('. ')}
         value={text}
-        onChange={(event) => setText(event.target.value)}
+        onChange={setText}
       />
       <div className={v.diff} role="status">
         <List word="New" keys={added} />

@@ -4,6 +4,7 @@ import type { ApiError } from '../../api/api-client.js';
 import type { Variable } from '../../api/types.js';
 import { useWrite } from '../../api/use-api.js';
 import { Button } from '../../ui/button.js';
+import { Card } from '../../ui/card.js';
 import { Empty, ErrorNotice, Loaded, Notice, Skeleton } from '../../ui/states.js';
 import u from '../../ui/ui.module.css';
 import { UnsavedGuard } from '../../ui/unsaved-guard.js';
@@ -34,12 +35,13 @@ export function VariableEditor({
   const [edits, setEdits] = useState<Edits>({});
   const [pasting, setPasting] = useState(false);
   const [saved, setSaved] = useState(false);
-  const save = useWrite(() => write(changesOf(edits)), {
-    onDone: () => {
+  const save = useWrite(
+    () => write(changesOf(edits)),
+    () => {
       setEdits({});
       setSaved(true);
     },
-  });
+  );
   const edit = (change: Edits) => {
     setSaved(false);
     setEdits((before) => ({ ...before, ...change }));
@@ -52,13 +54,14 @@ export function VariableEditor({
         return (
           <>
             <UnsavedGuard dirty={count > 0} />
-            <section className={u.card}>
-              <div className={u.cardHead}>
-                <h2>Variables</h2>
+            <Card
+              title="Variables"
+              actions={
                 <Button small refusal={refusal} onClick={() => setPasting(true)}>
                   Add from .env
                 </Button>
-              </div>
+              }
+            >
               {keys.length === 0 ? (
                 <Empty title="No variables yet">
                   Variables configure your application: builds and running replicas get them as environment variables.
@@ -80,7 +83,7 @@ export function VariableEditor({
                 known={keys}
                 onAdd={(key, content) => edit({ [key]: content })}
               />
-            </section>
+            </Card>
             {save.error ? <ErrorNotice title="The changes were not saved" error={save.error} /> : null}
             {saved ? (
               <Notice tone="good" title="Saved">

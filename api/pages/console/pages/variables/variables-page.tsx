@@ -1,8 +1,7 @@
 import { put } from '../../api/api-client.js';
-import { useRefusal } from '../../api/session.js';
 import { useGet } from '../../api/use-api.js';
 import { DeployButton } from '../services/deploy-button.js';
-import { changeRefusal, useService, useServicePath } from '../services/service-shell.js';
+import { useChangeRefusal, useService, useServicePath } from '../services/service-shell.js';
 import { VariableEditor } from './variable-editor.js';
 
 const PATH = '/workspaces/{workspaceId}/services/{serviceId}/variables';
@@ -10,13 +9,12 @@ const PATH = '/workspaces/{workspaceId}/services/{serviceId}/variables';
 export function VariablesPage() {
   const path = useServicePath();
   const service = useService();
-  const role = useRefusal(path.workspaceId, 'developer');
   return (
     <VariableEditor
       {...path}
       query={useGet(PATH, { path })}
       write={(body) => put(PATH, { path, body })}
-      refusal={role ?? changeRefusal(service)}
+      refusal={useChangeRefusal()}
     >
       <p>They take effect with the next deployment. Running replicas keep their values.</p>
       <div>

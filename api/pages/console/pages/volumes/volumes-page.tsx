@@ -1,15 +1,15 @@
 import { useState } from 'react';
 import { patch, post, remove } from '../../api/api-client.js';
-import { useRefusal } from '../../api/session.js';
 import type { Schemas } from '../../api/types.js';
 import { useGet, useWrite } from '../../api/use-api.js';
 import { Button } from '../../ui/button.js';
-import { ConfirmDialog, Dialog, DialogFoot } from '../../ui/dialog.js';
+import { ListCard } from '../../ui/card.js';
+import { ConfirmDialog, Dialog, DialogForm, useConfirmation } from '../../ui/dialog.js';
 import { TextField } from '../../ui/field.js';
-import { Empty, ErrorNotice, Loaded, Skeleton } from '../../ui/states.js';
+import { AddForm, useFields } from '../../ui/form.js';
+import { Empty, Skeleton } from '../../ui/states.js';
 import u from '../../ui/ui.module.css';
-import { WriteForm } from '../../ui/write-form.js';
-import { changeRefusal, useService, useServicePath } from '../services/service-shell.js';
+import { useChangeRefusal, useServicePath } from '../services/service-shell.js';
 import w from '../workspace/workspace.module.css';
 import p from './volumes.module.css';
 
@@ -21,54 +21,31 @@ const GIGABYTE = 1_000_000_000;
 
 export function VolumesPage() {
   const path = useServicePath();
-  const service = useService();
-  const role = useRefusal(path.workspaceId, 'developer');
-  const refusal = role ?? changeRefusal(service);
-  const [leaving, setLeaving] = useState<Volume | null>(null);
+  const refusal = useChangeRefusal();
   const [growing, setGrowing] = useState<Volume | null>(null);
   const query = useGet(PATH, { path });
-  const end = useWrite(
-    ({ id, name }: Volume) => remove(ONE, { path: { ...path, volumeId: id }, body: { confirm: name } }),
-    {
-      onDone: () => setLeaving(null),
-    },
+  const { ask, target, dialog } = useConfirmation(({ id, name }: Volume) =>
+    remove(ONE, { path: { ...path, volumeId: id }, body: { confirm: name } }),
   );
   return (
     <>
-      <Loaded query={query} skeleton={<Skeleton rows={2} height={60} />}>
-        {({ volumes }) => (
-          <section className={u.card}>
-            {volumes.length === 0 ? (
-              <Empty title="No volumes yet">
-                A volume keeps files through deployments and restarts. A service with a volume runs one replica.
-              </Empty>
-            ) : (
-              <ul>
-                {volumes.map((volume) => (
-                  <Row
-                    key={volume.id}
-                    volume={volume}
-                    refusal={refusal}
-                    onGrow={() => setGrowing(volume)}
-                    onLeave={() => setLeaving(volume)}
-                  />
-                ))}
-              </ul>
-            )}
-            <AddVolume refusal={refusal} />
-          </section>
-        )}
-      </Loaded>
-      {growing === null ? null : <GrowDialog volume={growing} onClose={() => setGrowing(null)} />}
-      <ConfirmDialog
-        title={`Delete ${leaving?.name}?`}
-        name={leaving?.name ?? ''}
-        action="Delete"
-        open={leaving !== null}
-        onClose={() => setLeaving(null)}
-        onConfirm={() => leaving && end.mutate(leaving)}
-        write={end}
+      <ListCard
+        query={query}
+        skeleton={<Skeleton rows={2} height={60} />}
+        items={({ volumes }) => volumes}
+        empty={
+          <Empty title="No volumes yet">
+            A volume keeps files through deployments and restarts. A service with a volume runs one replica.
+          </Empty>
+        }
+        add={<AddVolume refusal={refusal} />}
       >
+        {(volume) => (
+          <Row volume={volume} refusal={refusal} onGrow={() => setGrowing(volume)} onLeave={() => ask(volume)} />
+        )}
+      </ListCard>
+      {growing === null ? null : <GrowDialog volume={growing} onClose={() => setGrowing(null)} />}
+      <ConfirmDialog {...dialog} title={`Delete ${target?.name}?`} name={target?.name ?? ''} action="Delete">
         All files in it are deleted permanently. If a running service uses the volume, suspend the service first.
       </ConfirmDialog>
     </>
@@ -112,74 +89,43 @@ function GrowDialog({ volume, onClose }: { volume: Volume; onClose: () => void }
   const [size, setSize] = useState(String(volume.sizeGb));
   const sizeGb = Number(size);
   const ready = Number.isInteger(sizeGb) && sizeGb > volume.sizeGb;
-  const grow = useWrite(() => patch(ONE, { path: { ...path, volumeId: volume.id }, body: { sizeGb } }), {
-    onDone: onClose,
-  });
+  const grow = useWrite(() => patch(ONE, { path: { ...path, volumeId: volume.id }, body: { sizeGb } }), onClose);
   return (
     <Dialog title={`Resize ${volume.name}`} open onClose={onClose}>
-      <WriteForm write={grow} ready={ready} className={u.stack}>
+      <DialogForm write={grow} ready={ready} action="Resize" failure="The size was not changed" onClose={onClose}>
         <TextField
           label="Size in GB"
           hint="A volume cannot shrink."
           type="number"
           min={volume.sizeGb}
           value={size}
-          onChange={(event) => setSize(event.target.value)}
+          onChange={setSize}
         />
-        {grow.error ? <ErrorNotice title="The size was not changed" error={grow.error} /> : null}
-        <DialogFoot>
-          <Button onClick={onClose}>Cancel</Button>
-          <Button look="primary" type="submit" disabled={!ready} pending={grow.isPending}>
-            Resize
-          </Button>
-        </DialogFoot>
-      </WriteForm>
+      </DialogForm>
     </Dialog>
   );
 }
 
 function AddVolume({ refusal }: { refusal: string | null }) {
   const path = useServicePath();
-  const [name, setName] = useState('');
-  const [mountPath, setMountPath] = useState('');
-  const [size, setSize] = useState('1');
-  const body = { name: name.trim(), mountPath: mountPath.trim(), sizeGb: Number(size) };
-  const ready = body.name !== '' && body.mountPath !== '' && Number.isInteger(body.sizeGb) && body.sizeGb > 0;
-  const add = useWrite(() => post(PATH, { path, body }), {
-    onDone: () => {
-      setName('');
-      setMountPath('');
-    },
-  });
-  const disabled = refusal !== null;
+  const { values, set, field } = useFields({ name: '', mountPath: '', size: '1' });
+  const body = { name: values.name.trim(), mountPath: values.mountPath.trim(), sizeGb: Number(values.size) };
+  const add = useWrite(
+    () => post(PATH, { path, body }),
+    () => set({ name: '', mountPath: '' }),
+  );
   return (
-    <WriteForm className={`${w.add} ${p.add}`} write={add} ready={ready}>
-      <TextField
-        label="Name"
-        placeholder="uploads"
-        disabled={disabled}
-        value={name}
-        onChange={(event) => setName(event.target.value)}
-      />
-      <TextField
-        label="Mount path"
-        placeholder="/data"
-        disabled={disabled}
-        value={mountPath}
-        onChange={(event) => setMountPath(event.target.value)}
-      />
-      <TextField
-        label="Size in GB"
-        type="number"
-        min={1}
-        disabled={disabled}
-        value={size}
-        onChange={(event) => setSize(event.target.value)}
-      />
-      <Button type="submit" refusal={refusal} pending={add.isPending} disabled={!ready}>
-        Add volume
-      </Button>
-      {add.error ? <ErrorNotice title="The volume was not added" error={add.error} /> : null}
-    </WriteForm>
+    <AddForm
+      className={`${w.add} ${p.add}`}
+      write={add}
+      ready={body.name !== '' && body.mountPath !== '' && Number.isInteger(body.sizeGb) && body.sizeGb > 0}
+      refusal={refusal}
+      action="Add volume"
+      failure="The volume was not added"
+    >
+      <TextField label="Name" placeholder="uploads" {...field('name')} />
+      <TextField label="Mount path" placeholder="/data" {...field('mountPath')} />
+      <TextField label="Size in GB" type="number" min={1} {...field('size')} />
+    </AddForm>
   );
 }

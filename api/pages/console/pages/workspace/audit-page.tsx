@@ -1,16 +1,17 @@
-import { useParams } from '@tanstack/react-router';
 import { useState } from 'react';
 import { useRefusal } from '../../api/session.js';
 import { useGet } from '../../api/use-api.js';
+import { Card, Table } from '../../ui/card.js';
 import { FIRST_ROWS, ShowOlder } from '../../ui/history.js';
 import { Empty, Loaded, Notice, Skeleton } from '../../ui/states.js';
 import { Ago } from '../../ui/time.js';
 import u from '../../ui/ui.module.css';
+import { useWorkspaceId } from '../page.js';
 
 const CREDENTIALS = { session: 'browser', hook: 'hook', provider: 'sign-in' };
 
 export function AuditPage() {
-  const { workspaceId } = useParams({ from: '/w/$workspaceId' });
+  const workspaceId = useWorkspaceId();
   const refusal = useRefusal(workspaceId, 'admin');
   const [limit, setLimit] = useState(FIRST_ROWS);
   const query = useGet(
@@ -28,42 +29,31 @@ export function AuditPage() {
           </Empty>
         ) : (
           <>
-            <section className={`${u.card} ${u.tableWrap}`}>
-              <table className={u.table}>
-                <thead>
-                  <tr>
-                    <th scope="col">Time</th>
-                    <th scope="col">Actor</th>
-                    <th scope="col">What</th>
-                    <th scope="col">Target</th>
-                    <th scope="col">Request</th>
+            <Card>
+              <Table columns={['Time', 'Actor', 'What', 'Target', 'Request']}>
+                {entries.map(({ id, createdAt, actor, credential, operation, target, requestId }) => (
+                  <tr key={id}>
+                    <td>
+                      <Ago at={createdAt} />
+                    </td>
+                    <td>
+                      {actor}
+                      <span className={u.dim}>
+                        {' '}
+                        {credential.kind === 'key' ? `key ${credential.name ?? ''}` : CREDENTIALS[credential.kind]}
+                      </span>
+                    </td>
+                    <td>
+                      <code>{operation}</code>
+                    </td>
+                    <td title={target.path}>{target.name || '–'}</td>
+                    <td>
+                      <code className={u.dim}>{requestId.slice(0, 8)}</code>
+                    </td>
                   </tr>
-                </thead>
-                <tbody>
-                  {entries.map(({ id, createdAt, actor, credential, operation, target, requestId }) => (
-                    <tr key={id}>
-                      <td>
-                        <Ago at={createdAt} />
-                      </td>
-                      <td>
-                        {actor}
-                        <span className={u.dim}>
-                          {' '}
-                          {credential.kind === 'key' ? `key ${credential.name ?? ''}` : CREDENTIALS[credential.kind]}
-                        </span>
-                      </td>
-                      <td>
-                        <code>{operation}</code>
-                      </td>
-                      <td title={target.path}>{target.name || '–'}</td>
-                      <td>
-                        <code className={u.dim}>{requestId.slice(0, 8)}</code>
-                      </td>
-                    </tr>
-                  ))}
-                </tbody>
-              </table>
-            </section>
+                ))}
+              </Table>
+            </Card>
             <div className={u.actions}>
               <ShowOlder hasMore={page.hasMore} limit={limit} onLimit={setLimit} />
             </div>

@@ -1,21 +1,27 @@
-import { useParams } from '@tanstack/react-router';
 import { useState } from 'react';
 import { post, remove } from '../../api/api-client.js';
 import type { Schemas } from '../../api/types.js';
 import { useGet, useWrite } from '../../api/use-api.js';
 import { Button } from '../../ui/button.js';
-import { ConfirmDialog } from '../../ui/dialog.js';
+import { ListCard, Row } from '../../ui/card.js';
+import { ConfirmDialog, useConfirmation } from '../../ui/dialog.js';
 import { SelectField, TextField } from '../../ui/field.js';
+import { AddForm, useFields } from '../../ui/form.js';
 import { SecretDialog } from '../../ui/secret-dialog.js';
-import { Empty, ErrorNotice, Loaded, Skeleton } from '../../ui/states.js';
-import { Ago } from '../../ui/time.js';
+import { Empty, Skeleton } from '../../ui/states.js';
+import { Last } from '../../ui/time.js';
 import { toast } from '../../ui/toast.js';
 import u from '../../ui/ui.module.css';
-import { WriteForm } from '../../ui/write-form.js';
+import { useWorkspaceId } from '../page.js';
 import w from './workspace.module.css';
 
 const PATH = '/workspaces/{workspaceId}/keys';
 const DAY_MS = 86_400_000;
+type Scope = 'read' | 'write';
+const SCOPES: readonly { value: Scope; text: string }[] = [
+  { value: 'write', text: 'Read and write' },
+  { value: 'read', text: 'Read' },
+];
 const LIFETIMES = [
   { value: '30', text: '30 days' },
   { value: '90', text: '90 days' },
@@ -24,73 +30,52 @@ const LIFETIMES = [
 ];
 
 export function KeysPage() {
-  const { workspaceId } = useParams({ from: '/w/$workspaceId' });
+  const path = { workspaceId: useWorkspaceId() };
   const [secret, setSecret] = useState<string | null>(null);
-  const [ending, setEnding] = useState<Schemas['ApiKey'] | null>(null);
-  const path = { workspaceId };
   const query = useGet(PATH, { path, query: { limit: 200 } });
-  const revoke = useWrite((keyId: string) => remove(`${PATH}/{keyId}`, { path: { ...path, keyId } }), {
-    onDone: () => {
-      toast('The key is revoked');
-      setEnding(null);
-    },
-  });
+  const { ask, target, dialog } = useConfirmation(
+    ({ id }: Schemas['ApiKey']) => remove(`${PATH}/{keyId}`, { path: { ...path, keyId: id } }),
+    () => toast('The key is revoked'),
+  );
   return (
     <>
-      <Loaded query={query} skeleton={<Skeleton rows={3} height={56} />}>
-        {({ keys }) => (
-          <section className={u.card}>
-            {keys.length === 0 ? (
-              <Empty title="No keys yet">
-                A key lets a program, such as your CI, call the API. rnv login creates one by itself.
-              </Empty>
-            ) : (
-              <ul>
-                {keys.map((key) => (
-                  <li key={key.id} className={w.member}>
-                    <div className={w.who}>
-                      <span>
-                        <strong>{key.name}</strong> <code>{key.prefix}…</code>
-                      </span>
-                      <span className={u.dim}>
-                        {key.scope === 'write' ? 'reads and writes' : 'reads'} as {key.email},{' '}
-                        {key.lastUsedAt === null ? (
-                          'never used'
-                        ) : (
-                          <>
-                            used <Ago at={key.lastUsedAt} />
-                          </>
-                        )}
-                      </span>
-                    </div>
-                    <span className={u.dim}>
-                      {key.expiresAt === null ? (
-                        'does not expire'
-                      ) : (
-                        <>
-                          expires <Ago at={key.expiresAt} />
-                        </>
-                      )}
-                    </span>
-                    <Button small aria-label={`Revoke ${key.name}`} onClick={() => setEnding(key)}>
-                      Revoke
-                    </Button>
-                  </li>
-                ))}
-              </ul>
-            )}
-            <AddKey workspaceId={workspaceId} onMade={setSecret} />
-          </section>
-        )}
-      </Loaded>
-      <ConfirmDialog
-        title={`Revoke ${ending?.name}?`}
-        action="Revoke key"
-        open={ending !== null}
-        onClose={() => setEnding(null)}
-        onConfirm={() => ending && revoke.mutate(ending.id)}
-        write={revoke}
+      <ListCard
+        query={query}
+        skeleton={<Skeleton rows={3} height={56} />}
+        items={({ keys }) => keys}
+        empty={
+          <Empty title="No keys yet">
+            A key lets a program, such as your CI, call the API. rnv login creates one by itself.
+          </Empty>
+        }
+        add={<AddKey path={path} onMade={setSecret} />}
       >
+        {(key) => (
+          <Row
+            title={
+              <span>
+                <strong>{key.name}</strong> <code>{key.prefix}…</code>
+              </span>
+            }
+            detail={
+              <>
+                {key.scope === 'write' ? 'reads and writes' : 'reads'} as {key.email},{' '}
+                <Last at={key.lastUsedAt} words="used" never="never used" />
+              </>
+            }
+            aside={
+              <span className={u.dim}>
+                <Last at={key.expiresAt} words="expires" never="does not expire" />
+              </span>
+            }
+          >
+            <Button small aria-label={`Revoke ${key.name}`} onClick={() => ask(key)}>
+              Revoke
+            </Button>
+          </Row>
+        )}
+      </ListCard>
+      <ConfirmDialog {...dialog} title={`Revoke ${target?.name}?`} action="Revoke key">
         Programs that use this key can no longer call the API.
       </ConfirmDialog>
       <SecretDialog
@@ -102,56 +87,33 @@ export function KeysPage() {
   );
 }
 
-function AddKey({ workspaceId, onMade }: { workspaceId: string; onMade: (secret: string) => void }) {
-  const [name, setName] = useState('');
-  const [scope, setScope] = useState<'read' | 'write'>('write');
-  const [days, setDays] = useState('90');
+function AddKey({ path, onMade }: { path: { workspaceId: string }; onMade: (secret: string) => void }) {
+  const { values, set, field } = useFields({ name: '', scope: 'write' as Scope, days: '90' });
+  const { scope, days } = values;
+  const name = values.name.trim();
   const add = useWrite(
-    () =>
-      post(PATH, {
-        path: { workspaceId },
-        body: {
-          name: name.trim(),
-          scope,
-          expiresAt: days === '' ? null : new Date(Date.now() + Number(days) * DAY_MS).toISOString(),
-        },
-      }),
-    {
-      onDone: ({ secret }) => {
-        setName('');
-        onMade(secret);
-        // Removes the response from memory, because it contains the secret.
-        add.reset();
-      },
+    () => {
+      const expiresAt = days === '' ? null : new Date(Date.now() + Number(days) * DAY_MS).toISOString();
+      return post(PATH, { path, body: { name, scope, expiresAt } });
+    },
+    ({ secret }) => {
+      set({ name: '' });
+      onMade(secret);
+      // Removes the response from memory, because it contains the secret.
+      add.reset();
     },
   );
   return (
-    <WriteForm className={`${w.add} ${w.addKey}`} write={add} ready={name.trim() !== ''}>
-      <TextField
-        label="Name"
-        hint="The program or machine that uses it"
-        value={name}
-        onChange={(event) => setName(event.target.value)}
-      />
-      <SelectField
-        label="Permission"
-        options={[
-          { value: 'write', text: 'Read and write' },
-          { value: 'read', text: 'Read' },
-        ]}
-        value={scope}
-        onChange={(event) => setScope(event.target.value as 'read' | 'write')}
-      />
-      <SelectField
-        label="Expiration"
-        options={LIFETIMES}
-        value={days}
-        onChange={(event) => setDays(event.target.value)}
-      />
-      <Button type="submit" pending={add.isPending} disabled={name.trim() === ''}>
-        Create key
-      </Button>
-      {add.error ? <ErrorNotice title="The key was not created" error={add.error} /> : null}
-    </WriteForm>
+    <AddForm
+      className={`${w.add} ${w.addKey}`}
+      write={add}
+      ready={name !== ''}
+      action="Create key"
+      failure="The key was not created"
+    >
+      <TextField label="Name" hint="The program or machine that uses it" {...field('name')} />
+      <SelectField label="Permission" options={SCOPES} {...field('scope')} />
+      <SelectField label="Expiration" options={LIFETIMES} {...field('days')} />
+    </AddForm>
   );
 }

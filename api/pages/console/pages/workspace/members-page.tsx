@@ -1,22 +1,23 @@
-import { useParams } from '@tanstack/react-router';
 import { useState } from 'react';
 import { patch, post, remove } from '../../api/api-client.js';
 import { useRefusal, useSession } from '../../api/session.js';
 import type { Role, Schemas } from '../../api/types.js';
 import { useGet, useWrite } from '../../api/use-api.js';
 import { Button } from '../../ui/button.js';
-import { ConfirmDialog } from '../../ui/dialog.js';
+import { Card, Items, ListCard, Row } from '../../ui/card.js';
+import { ConfirmDialog, useConfirmation } from '../../ui/dialog.js';
 import { SelectField, TextField } from '../../ui/field.js';
-import { ErrorNotice, Loaded, Notice, Skeleton } from '../../ui/states.js';
+import { WriteForm } from '../../ui/form.js';
+import { ErrorNotice, Notice, Skeleton } from '../../ui/states.js';
 import { Ago } from '../../ui/time.js';
 import { toast } from '../../ui/toast.js';
 import u from '../../ui/ui.module.css';
-import { WriteForm } from '../../ui/write-form.js';
-import { Invitations } from './invitations.js';
+import { useWorkspaceId } from '../page.js';
 import { SignInSettings } from './sign-in-settings.js';
 import w from './workspace.module.css';
 
 const PATH = '/workspaces/{workspaceId}/members';
+const INVITATIONS = '/workspaces/{workspaceId}/invitations';
 const ROLES: readonly { value: Role; text: string }[] = [
   { value: 'viewer', text: 'Viewer: can read' },
   { value: 'developer', text: 'Developer: can deploy' },
@@ -25,77 +26,66 @@ const ROLES: readonly { value: Role; text: string }[] = [
 ];
 
 export function MembersPage() {
-  const { workspaceId } = useParams({ from: '/w/$workspaceId' });
+  const workspaceId = useWorkspaceId();
   const { user } = useSession();
   const refusal = useRefusal(workspaceId, 'admin');
-  const [leaving, setLeaving] = useState<Schemas['Member'] | null>(null);
   const path = { workspaceId };
   const query = useGet(PATH, { path });
-  const change = useWrite((input: { memberId: string; role: Role }) =>
-    patch(`${PATH}/{memberId}`, { path: { ...path, memberId: input.memberId }, body: { role: input.role } }),
+  const change = useWrite(({ memberId, role }: { memberId: string; role: Role }) =>
+    patch(`${PATH}/{memberId}`, { path: { ...path, memberId }, body: { role } }),
   );
-  const end = useWrite((memberId: string) => remove(`${PATH}/{memberId}`, { path: { ...path, memberId } }), {
-    onDone: () => {
-      toast(`${leaving?.email} is no longer a member`);
-      setLeaving(null);
-    },
-  });
+  const { ask, target, dialog } = useConfirmation(
+    ({ id }: Schemas['Member']) => remove(`${PATH}/{memberId}`, { path: { ...path, memberId: id } }),
+    (_, { email }) => toast(`${email} is no longer a member`),
+  );
   return (
     <>
       {change.error ? <ErrorNotice title="The role was not changed" error={change.error} /> : null}
-      <Loaded query={query} skeleton={<Skeleton rows={3} height={56} />}>
-        {({ members }) => (
-          <section className={u.card}>
-            <ul>
-              {members.map((member) => (
-                <li key={member.id} className={w.member}>
-                  <div className={w.who}>
-                    <strong>{member.email}</strong>
-                    <span className={u.dim}>
-                      since <Ago at={member.createdAt} />
-                      {member.mfaEnabled ? ', two-factor authentication' : ''}
-                      {member.emailVerified ? '' : ', e-mail not verified'}
-                    </span>
-                  </div>
-                  <select
-                    className={u.input}
-                    aria-label={`Role of ${member.email}`}
-                    disabled={refusal !== null || change.isPending}
-                    title={refusal ?? undefined}
-                    value={member.role}
-                    onChange={(event) => change.mutate({ memberId: member.id, role: event.target.value as Role })}
-                  >
-                    {ROLES.map(({ value, text }) => (
-                      <option key={value} value={value}>
-                        {text}
-                      </option>
-                    ))}
-                  </select>
-                  <Button
-                    small
-                    refusal={refusal}
-                    aria-label={`${member.email === user?.email ? 'Leave' : 'Remove'} ${member.email}`}
-                    onClick={() => setLeaving(member)}
-                  >
-                    {member.email === user?.email ? 'Leave' : 'Remove'}
-                  </Button>
-                </li>
-              ))}
-            </ul>
-            <AddMember workspaceId={workspaceId} refusal={refusal} />
-          </section>
-        )}
-      </Loaded>
+      <ListCard
+        query={query}
+        skeleton={<Skeleton rows={3} height={56} />}
+        items={({ members }) => members}
+        add={<AddMember workspaceId={workspaceId} refusal={refusal} />}
+      >
+        {(member) => {
+          const end = member.email === user?.email ? 'Leave' : 'Remove';
+          return (
+            <Row
+              title={member.email}
+              detail={
+                <>
+                  since <Ago at={member.createdAt} />
+                  {member.mfaEnabled ? ', two-factor authentication' : ''}
+                  {member.emailVerified ? '' : ', e-mail not verified'}
+                </>
+              }
+              aside={
+                <select
+                  className={u.input}
+                  aria-label={`Role of ${member.email}`}
+                  disabled={refusal !== null || change.isPending}
+                  title={refusal ?? undefined}
+                  value={member.role}
+                  onChange={(event) => change.mutate({ memberId: member.id, role: event.target.value as Role })}
+                >
+                  {ROLES.map(({ value, text }) => (
+                    <option key={value} value={value}>
+                      {text}
+                    </option>
+                  ))}
+                </select>
+              }
+            >
+              <Button small refusal={refusal} aria-label={`${end} ${member.email}`} onClick={() => ask(member)}>
+                {end}
+              </Button>
+            </Row>
+          );
+        }}
+      </ListCard>
       <Invitations workspaceId={workspaceId} refusal={refusal} />
       <SignInSettings workspaceId={workspaceId} refusal={refusal} />
-      <ConfirmDialog
-        title={`Remove ${leaving?.email}?`}
-        action="Remove"
-        open={leaving !== null}
-        onClose={() => setLeaving(null)}
-        onConfirm={() => leaving && end.mutate(leaving.id)}
-        write={end}
-      >
+      <ConfirmDialog {...dialog} title={`Remove ${target?.email}?`} action="Remove">
         The member loses access, and the member’s keys are revoked. Deployments are kept.
       </ConfirmDialog>
     </>
@@ -103,53 +93,47 @@ export function MembersPage() {
 }
 
 function AddMember({ workspaceId, refusal }: { workspaceId: string; refusal: string | null }) {
-  const [email, setEmail] = useState('');
+  const [typed, setTyped] = useState('');
   const [role, setRole] = useState<Role>('developer');
-  const body = () => ({ email: email.trim(), role });
-  const add = useWrite(() => post(PATH, { path: { workspaceId }, body: body() }), {
-    onDone: () => {
-      toast(`${email.trim()} was invited and sees the invitation in the console`);
-      setEmail('');
-    },
-  });
-  const invite = useWrite(
-    () => post('/workspaces/{workspaceId}/invitations', { path: { workspaceId }, body: body() }),
-    {
-      onDone: ({ sent }) => {
-        if (!sent) return;
-        toast(`${email.trim()} was sent an e-mail`);
-        add.reset();
-        setEmail('');
-      },
+  const email = typed.trim();
+  const input = { path: { workspaceId }, body: { email, role } };
+  const add = useWrite(
+    () => post(PATH, input),
+    () => {
+      toast(`${email} was invited and sees the invitation in the console`);
+      setTyped('');
     },
   );
-  const unknown = add.error?.status === 404;
+  const invite = useWrite(
+    () => post(INVITATIONS, input),
+    ({ sent }) => {
+      if (!sent) return;
+      toast(`${email} was sent an e-mail`);
+      add.reset();
+      setTyped('');
+    },
+  );
+  const disabled = refusal !== null;
   return (
-    <WriteForm className={w.add} write={add} ready={email.trim() !== ''}>
+    <WriteForm className={w.add} write={add} ready={email !== ''}>
       <TextField
         label="E-mail address"
         type="email"
         hint="They accept the invitation in the console, or by e-mail if they have no account"
-        disabled={refusal !== null}
-        value={email}
-        onChange={(event) => {
-          setEmail(event.target.value);
+        disabled={disabled}
+        value={typed}
+        onChange={(text) => {
+          setTyped(text);
           add.reset();
           invite.reset();
         }}
       />
-      <SelectField
-        label="Role"
-        options={ROLES}
-        disabled={refusal !== null}
-        value={role}
-        onChange={(event) => setRole(event.target.value as Role)}
-      />
-      <Button type="submit" refusal={refusal} pending={add.isPending} disabled={email.trim() === ''}>
+      <SelectField label="Role" options={ROLES} disabled={disabled} value={role} onChange={setRole} />
+      <Button type="submit" refusal={refusal} pending={add.isPending} disabled={email === ''}>
         Invite member
       </Button>
-      {unknown ? (
-        <Notice tone="plain" title={`${email.trim()} has no account here`}>
+      {add.error?.status === 404 ? (
+        <Notice tone="plain" title={`${email} has no account here`}>
           <div className={u.actions}>
             <Button small pending={invite.isPending} onClick={() => invite.mutate()}>
               Invite by e-mail
@@ -164,5 +148,45 @@ function AddMember({ workspaceId, refusal }: { workspaceId: string; refusal: str
         <Notice tone="warn">The mail server refused the e-mail. Try again later.</Notice>
       ) : null}
     </WriteForm>
+  );
+}
+
+/**
+ * The open invitations to the workspace. Shows nothing if there are none, or if the user may not see them (`refusal`).
+ */
+function Invitations({ workspaceId, refusal }: { workspaceId: string; refusal: string | null }) {
+  const { data } = useGet(INVITATIONS, { path: { workspaceId } }, { enabled: refusal === null });
+  const { ask, target, dialog } = useConfirmation(({ id }: Schemas['Invitation']) =>
+    remove(`${INVITATIONS}/{invitationId}`, { path: { workspaceId, invitationId: id } }),
+  );
+  const invitations = data?.invitations ?? [];
+  if (invitations.length === 0) return null;
+  return (
+    <Card title="Invited">
+      <Items items={invitations}>
+        {(invitation) => (
+          <Row
+            title={invitation.email}
+            detail={
+              <>
+                {invitation.role}, by {invitation.invitedBy} <Ago at={invitation.createdAt} />
+              </>
+            }
+            aside={
+              <span className={u.dim}>
+                expires <Ago at={invitation.expiresAt} />
+              </span>
+            }
+          >
+            <Button small refusal={refusal} aria-label={`Withdraw ${invitation.email}`} onClick={() => ask(invitation)}>
+              Withdraw
+            </Button>
+          </Row>
+        )}
+      </Items>
+      <ConfirmDialog {...dialog} title={`Withdraw the invitation for ${target?.email}?`} action="Withdraw">
+        The link in the e-mail no longer works.
+      </ConfirmDialog>
+    </Card>
   );
 }

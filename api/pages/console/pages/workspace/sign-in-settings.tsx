@@ -1,17 +1,17 @@
-import { useState } from 'react';
 import { put } from '../../api/api-client.js';
 import { useSession } from '../../api/session.js';
 import type { Schemas } from '../../api/types.js';
 import { useGet, useWrite } from '../../api/use-api.js';
 import { Button } from '../../ui/button.js';
+import { Card } from '../../ui/card.js';
 import { AreaField, CheckField, SelectField, TextField } from '../../ui/field.js';
+import { useFields, WriteForm } from '../../ui/form.js';
 import { ErrorNotice } from '../../ui/states.js';
 import { toast } from '../../ui/toast.js';
 import u from '../../ui/ui.module.css';
-import { WriteForm } from '../../ui/write-form.js';
 
 const PATH = '/workspaces/{workspaceId}/sign-in';
-const ROLES = ['viewer', 'developer', 'admin'].map((value) => ({ value, text: value }));
+const ROLES = (['viewer', 'developer', 'admin'] as const).map((value) => ({ value, text: value }));
 
 type Settings = Schemas['SignInSettings'];
 type Role = Settings['role'];
@@ -25,73 +25,57 @@ export function SignInSettings({ workspaceId, refusal }: { workspaceId: string; 
   const { data } = useGet(PATH, { path: { workspaceId } }, { enabled: provider !== null && refusal === null });
   if (!provider || !data) return null;
   return (
-    <section className={u.card}>
-      <div className={u.cardHead}>
-        <h2>Sign-in with {provider.name}</h2>
-      </div>
+    <Card title={`Sign-in with ${provider.name}`}>
       <div className={u.cardBody}>
         <SettingsForm workspaceId={workspaceId} saved={data.signIn} />
       </div>
-    </section>
+    </Card>
   );
 }
 
 function SettingsForm({ workspaceId, saved }: { workspaceId: string; saved: Settings }) {
-  const [domains, setDomains] = useState(saved.allowedDomains.join(', '));
-  const [role, setRole] = useState<Role>(saved.role);
-  const [claim, setClaim] = useState(saved.roleClaim ?? '');
-  const [roles, setRoles] = useState(linesOf(saved.roles));
-  const [passwords, setPasswords] = useState(saved.passwords);
+  const { values, field } = useFields({
+    domains: saved.allowedDomains.join(', '),
+    role: saved.role,
+    claim: saved.roleClaim ?? '',
+    roles: linesOf(saved.roles),
+    passwords: saved.passwords,
+  });
+  const { role, passwords } = values;
+  const roleClaim = values.claim.trim() || null;
+  const allowedDomains = values.domains
+    .toLowerCase()
+    .split(/[\s,]+/)
+    .filter((domain) => domain !== '');
+  const body = { allowedDomains, role, roleClaim, roles: rolesOf(values.roles), passwords };
   const save = useWrite(
-    () =>
-      put(PATH, {
-        path: { workspaceId },
-        body: {
-          allowedDomains: domains
-            .toLowerCase()
-            .split(/[\s,]+/)
-            .filter((domain) => domain !== ''),
-          role,
-          roleClaim: claim.trim() || null,
-          roles: rolesOf(roles),
-          passwords,
-        },
-      }),
-    { onDone: () => toast('Saved') },
+    () => put(PATH, { path: { workspaceId }, body }),
+    () => toast('Saved'),
   );
   return (
     <WriteForm className={u.stack} write={save} ready>
       <TextField
         label="Domains"
         hint="People with a verified e-mail address in one of them become members when they sign in for the first time"
-        value={domains}
-        onChange={(event) => setDomains(event.target.value)}
+        {...field('domains')}
       />
-      <SelectField
-        label="Role of new members"
-        options={ROLES}
-        value={role}
-        onChange={(event) => setRole(event.target.value as Role)}
-      />
+      <SelectField label="Role of new members" options={ROLES} {...field('role')} />
       <TextField
         label="Claim with roles"
         hint="For example groups; empty if all get the same role"
-        value={claim}
-        onChange={(event) => setClaim(event.target.value)}
+        {...field('claim')}
       />
-      {claim.trim() === '' ? null : (
+      {roleClaim === null ? null : (
         <AreaField
           label="Roles"
           hint="One in each line: a value of the claim, and viewer, developer or admin, such as ops: admin"
-          value={roles}
-          onChange={(event) => setRoles(event.target.value)}
+          {...field('roles')}
         />
       )}
       <CheckField
         label="Passwords"
         hint="If off, sessions that began with a password do not reach the workspace"
-        checked={passwords}
-        onChange={(event) => setPasswords(event.target.checked)}
+        {...field('passwords')}
       />
       {save.error ? <ErrorNotice title="The settings were not saved" error={save.error} /> : null}
       <div>

@@ -1,15 +1,17 @@
-import { Link, useParams } from '@tanstack/react-router';
+import { Link } from '@tanstack/react-router';
 import type { Service, Workspace } from '../../api/types.js';
 import { useGet } from '../../api/use-api.js';
 import { LinkButton } from '../../ui/button.js';
+import { Card, Table } from '../../ui/card.js';
 import { optionLabel } from '../../ui/option-labels.js';
 import { KIND_TEXT } from '../../ui/source-text.js';
 import { Empty, Loaded, Notice, Skeleton } from '../../ui/states.js';
 import u from '../../ui/ui.module.css';
+import { useWorkspaceId } from '../page.js';
 import w from './workspace.module.css';
 
 export function UsagePage() {
-  const { workspaceId } = useParams({ from: '/w/$workspaceId' });
+  const workspaceId = useWorkspaceId();
   const path = { workspaceId };
   const workspace = useGet('/workspaces/{workspaceId}', { path });
   const services = useGet('/workspaces/{workspaceId}/services', { path });
@@ -35,7 +37,7 @@ export function UsagePage() {
             />
           </dl>
           <Loaded query={services} skeleton={<Skeleton rows={3} height={44} />}>
-            {({ services: all }) => <Costs workspaceId={workspaceId} services={all} currency={billing.currency} />}
+            {({ services: all }) => <Costs services={all} currency={billing.currency} />}
           </Loaded>
         </>
       )}
@@ -81,15 +83,8 @@ function Meter({ name, used, limit, unit = '' }: { name: string; used: number; l
   );
 }
 
-function Costs({
-  workspaceId,
-  services,
-  currency,
-}: {
-  workspaceId: string;
-  services: readonly Service[];
-  currency: string;
-}) {
+function Costs({ services, currency }: { services: readonly Service[]; currency: string }) {
+  const workspaceId = useWorkspaceId();
   const price = currency === 'NGN' ? 'ngn' : 'usd';
   const rows = services
     .filter(({ archived }) => !archived)
@@ -109,41 +104,30 @@ function Costs({
     );
   }
   return (
-    <section className={`${u.card} ${u.tableWrap}`}>
-      <table className={u.table}>
-        <thead>
-          <tr>
-            <th scope="col">Service</th>
-            <th scope="col" className={u.wide}>
-              Kind
-            </th>
-            <th scope="col">Plan</th>
-            <th scope="col" className={u.wide}>
-              Replicas
-            </th>
-            <th scope="col" className={u.end}>
-              Estimated per month
-            </th>
+    <Card>
+      <Table
+        columns={[
+          'Service',
+          { text: 'Kind', className: u.wide },
+          'Plan',
+          { text: 'Replicas', className: u.wide },
+          { text: 'Estimated per month', className: u.end },
+        ]}
+      >
+        {rows.map(({ id, name, kind, configuration, estimatedMonthly }) => (
+          <tr key={id}>
+            <td>
+              <Link to="/w/$workspaceId/s/$serviceId" params={{ workspaceId, serviceId: id }}>
+                {name}
+              </Link>
+            </td>
+            <td className={u.wide}>{KIND_TEXT[kind]}</td>
+            <td>{optionLabel('plan', configuration.plan)}</td>
+            <td className={u.wide}>{configuration.replicas}</td>
+            <td className={u.end}>{estimatedMonthly.priced ? `${estimatedMonthly[price]} ${currency}` : 'no price'}</td>
           </tr>
-        </thead>
-        <tbody>
-          {rows.map(({ id, name, kind, configuration, estimatedMonthly }) => (
-            <tr key={id}>
-              <td>
-                <Link to="/w/$workspaceId/s/$serviceId" params={{ workspaceId, serviceId: id }}>
-                  {name}
-                </Link>
-              </td>
-              <td className={u.wide}>{KIND_TEXT[kind]}</td>
-              <td>{optionLabel('plan', configuration.plan)}</td>
-              <td className={u.wide}>{configuration.replicas}</td>
-              <td className={u.end}>
-                {estimatedMonthly.priced ? `${estimatedMonthly[price]} ${currency}` : 'no price'}
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </section>
+        ))}
+      </Table>
+    </Card>
   );
 }

@@ -1,6 +1,7 @@
-import { Link, Outlet, useParams } from '@tanstack/react-router';
+import { Link, Outlet } from '@tanstack/react-router';
 import { useSession } from '../../api/session.js';
 import { Tabs } from '../../ui/tabs.js';
+import { useWorkspaceId } from '../page.js';
 import c from '../shell.module.css';
 import w from './workspace.module.css';
 
@@ -18,7 +19,7 @@ const PAGES = [
 
 /** The tabs of the pages about the workspace itself: settings, members, API keys and so on. */
 export function WorkspaceFrame() {
-  const { workspaceId } = useParams({ from: '/w/$workspaceId' });
+  const workspaceId = useWorkspaceId();
   const { workspaces } = useSession();
   const params = { workspaceId };
   return (

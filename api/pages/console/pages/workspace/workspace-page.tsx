@@ -1,4 +1,3 @@
-import { useParams } from '@tanstack/react-router';
 import { patch } from '../../api/api-client.js';
 import { useFieldSchemas } from '../../api/field-schemas.js';
 import { useRefusal } from '../../api/session.js';
@@ -6,13 +5,14 @@ import type { Schemas } from '../../api/types.js';
 import { useGet, useWrite } from '../../api/use-api.js';
 import { Loaded, Skeleton } from '../../ui/states.js';
 import { toast } from '../../ui/toast.js';
+import { useWorkspaceId } from '../page.js';
 import { SchemaForm, type Values } from '../settings/schema-form.js';
 import { WORKSPACE_GROUPS } from './workspace-fields.js';
 
 const PATH = '/workspaces/{workspaceId}';
 
 export function WorkspacePage() {
-  const { workspaceId } = useParams({ from: '/w/$workspaceId' });
+  const workspaceId = useWorkspaceId();
   const refusal = useRefusal(workspaceId, 'admin');
   const query = useGet(PATH, { path: { workspaceId } });
   const schemas = useFieldSchemas('WorkspaceConfiguration');
@@ -22,7 +22,7 @@ export function WorkspacePage() {
         path: { workspaceId },
         body: { configuration: configuration as Schemas['PartialWorkspaceConfiguration'] },
       }),
-    { onDone: () => toast('Saved') },
+    () => toast('Saved'),
   );
   return (
     <Loaded query={query} skeleton={<Skeleton rows={3} height={180} />}>
@@ -34,9 +34,7 @@ export function WorkspacePage() {
               schemas={fields}
               values={workspace.configuration}
               refusal={refusal}
-              pending={save.isPending}
-              error={save.error}
-              onSave={(changes) => save.mutateAsync(changes)}
+              save={save}
             />
           )}
         </Loaded>
