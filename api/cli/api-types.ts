@@ -12,7 +12,7 @@ export type {
   DeploymentPresentation as Deployment,
   WorkspaceDeploymentView as WorkspaceDeployment,
 } from '../resources/deployments/schema.js';
-export type { DomainView as Domain } from '../resources/domains/schema.js';
+export type { DomainPresentation as Domain } from '../resources/domains/routes.js';
 export type { DrainPresentation as Drain } from '../resources/drains/routes.js';
 export type { EnvironmentPresentation as Environment } from '../resources/environments/schema.js';
 export type { ApiKeyPresentation as ApiKey } from '../resources/keys/routes.js';

@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { write as writeToFile } from 'node:fs';
 import { createRequire } from 'node:module';
 import { constants } from 'node:os';
@@ -126,9 +127,12 @@ function startPiped(entry: Entry, onOutput: OnOutput): ShellProcess {
   };
 }
 
-function taken(stream: Writable, chunk: Buffer): Promise<void> {
-  if (!stream.writable || stream.write(chunk)) return Promise.resolve();
-  return new Promise((resolve) => {
-    for (const event of ['drain', 'close', 'error']) stream.once(event, () => resolve());
-  });
+/** Resolves when the stream takes more input, or has ended. */
+async function taken(stream: Writable, chunk: Buffer): Promise<void> {
+  if (!stream.writable || stream.write(chunk)) return;
+  const waiting = new AbortController();
+  const { signal } = waiting;
+  // A stream that fails or closes takes no more, which `exited` reports.
+  await Promise.race(['drain', 'close'].map((event) => once(stream, event, { signal }))).catch(() => undefined);
+  waiting.abort();
 }

@@ -1,4 +1,4 @@
-import { Type } from 'typebox';
+import { type Static, Type } from 'typebox';
 import {
   addDomain,
   applyObservation,
@@ -42,6 +42,7 @@ const DomainSchema = Strict(
   },
   'Domain',
 );
+export type DomainPresentation = Static<typeof DomainSchema>;
 
 function presentDomain(row: DomainRow) {
   const verification = proofOf(row.workspace_id, row.hostname);

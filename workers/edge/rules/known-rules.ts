@@ -20,7 +20,7 @@ export class KnownRules {
 
   /** Forgets the rules of all services that are not in `services`. */
   keepOnly(services: ReadonlyMap<string, unknown>): void {
-    for (const serviceId of this.#known.keys()) if (!services.has(serviceId)) this.#known.delete(serviceId);
+    for (const serviceId of this.#known.keys()) if (!services.has(serviceId)) this.#drop(serviceId);
   }
 
   /**
@@ -39,8 +39,17 @@ export class KnownRules {
           );
     const without = new Set(facts.map(({ serviceId }) => serviceId));
     for (const { serviceId } of wanted) without.delete(serviceId);
-    for (const serviceId of without) this.#known.delete(serviceId);
-    for (const source of sources) this.#known.set(source.serviceId, this.#compiled(source));
+    for (const serviceId of without) this.#drop(serviceId);
+    for (const source of sources) {
+      this.#drop(source.serviceId);
+      this.#known.set(source.serviceId, this.#compiled(source));
+    }
+  }
+
+  /** Forgets the rules of a service. The clients that they counted no longer use up what the edge may count. */
+  #drop(serviceId: string): void {
+    for (const guard of this.#known.get(serviceId)?.guards ?? []) if (guard.type === 'rateLimit') guard.counts.close();
+    this.#known.delete(serviceId);
   }
 
   /** If rules cannot be compiled, every request is refused, because one of the rules may ask for a password. */

@@ -15,6 +15,7 @@ let counted = 0;
  */
 export class RateCounts {
   readonly #windows = new Map<string, Window>();
+  #closed = false;
 
   get size(): number {
     return this.#windows.size;
@@ -22,6 +23,7 @@ export class RateCounts {
 
   /** Counts a request. Returns 0 if it is admitted, otherwise the milliseconds until the client's next window. */
   take(client: string, requests: number, perMs: number, now: number): number {
+    if (this.#closed) return 0;
     const known = this.#windows.get(client);
     if (known !== undefined && known.endsAt > now) {
       if (known.left === 0) return known.endsAt - now;
@@ -35,7 +37,9 @@ export class RateCounts {
     return 0;
   }
 
-  clear(): void {
+  /** Forgets all clients of a rule that was replaced, and admits the requests that still find it. */
+  close(): void {
+    this.#closed = true;
     for (const client of this.#windows.keys()) this.#forget(client);
   }
 

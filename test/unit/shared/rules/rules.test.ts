@@ -53,7 +53,7 @@ describe('rules of the edge', () => {
     expect(counts.size).to.equal(50_000);
     expect(counts.take('c59999', 1, 1_000, 1_000)).to.equal(1_000);
     expect(counts.take('c0', 1, 1_000, 1_000)).to.equal(0);
-    counts.clear();
+    counts.close();
     expect(counts.size).to.equal(0);
   });
 
