@@ -117,8 +117,8 @@ export async function loadAllRouteFacts(
 }
 
 /**
- * Route versions come from a sequence, so a lower one may be committed after a higher one. An edge that starts therefore
- * reads the routes this many versions below the newest one again.
+ * Route versions come from a sequence, so a lower one may be committed after a higher one. An edge that starts
+ * therefore reads the routes this many versions below the newest one again.
  */
 export const VERSION_OVERLAP = 5_000;
 
