@@ -69,7 +69,7 @@ export class RouteSync {
   #table = new Map<string, Route>();
   /** Service id → the hosts of its routes. */
   #hosts = new Map<string, readonly string[]>();
-  #settled = new SettledVersion(0, 0, 0);
+  #settled = new SettledVersion(0, 0);
   #next: Batch | null = null;
   #running: Promise<void> | null = null;
   #timers: NodeJS.Timeout[] = [];
@@ -86,8 +86,7 @@ export class RouteSync {
   async start(): Promise<void> {
     await this.#report();
     await this.reload(null);
-    const newest = this.#newest();
-    this.#settled = new SettledVersion(newest - VERSION_OVERLAP, newest, performance.now());
+    this.#settled = new SettledVersion(this.#newest(), performance.now());
     this.#timers = [
       setInterval(() => this.wake(null), CATCH_UP_MS),
       setInterval(() => void this.reload(null).catch((error) => this.#failed(error)), RELOAD_MS),

@@ -1,3 +1,5 @@
+import { VERSION_OVERLAP } from '../../shared/routing/store.js';
+
 /**
  * Maximum time between taking a route's version from the sequence and committing it, in milliseconds. A lower version
  * than the newest one appears only within this time.
@@ -6,24 +8,24 @@ const COMMIT_MS = 60_000;
 
 /**
  * Tells which versions of routes need not be read again. Versions come from a sequence, so a lower one may be committed
- * after a higher one. A version is settled once `COMMIT_MS` have passed since the edge first knew a higher one.
+ * after a higher one. A version is settled once `COMMIT_MS` have passed since the edge first knew a higher one, or once
+ * `VERSION_OVERLAP` higher ones are known.
  */
 export class SettledVersion {
-  #settled: number;
+  #settled = 0;
   #next: { version: number; at: number };
 
-  /** `settled` is a version below which none is missing. Times are in milliseconds. */
-  constructor(settled: number, newest: number, now: number) {
-    this.#settled = settled;
+  /** `newest` is the newest version that the edge knows. Times are in milliseconds. */
+  constructor(newest: number, now: number) {
     this.#next = { version: newest, at: now };
   }
 
-  /** Returns the settled version. `newest` is the newest version that the edge knows. */
+  /** Returns the settled version. */
   at(newest: number, now: number): number {
     if (now - this.#next.at >= COMMIT_MS) {
       this.#settled = this.#next.version;
       this.#next = { version: newest, at: now };
     }
-    return this.#settled;
+    return Math.max(this.#settled, newest - VERSION_OVERLAP);
   }
 }
