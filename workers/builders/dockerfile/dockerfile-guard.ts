@@ -16,6 +16,11 @@ const OWN_ANYWHERE = /(?:^|[^\w.-])ranvier\/[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-
 /** Matches Docker's own frontend in a `syntax` directive. Every engine contains this frontend. */
 const USUAL_SYNTAX = /^(?:docker\.io\/)?docker\/dockerfile(?::[\w][\w.-]*)?(?:@sha256:[0-9a-f]{64})?$/;
 
+/** The longest text that can be an image's name, with room for what quotes and tags add. */
+const MAX_NAME_LENGTH = 1_000;
+/** Maximum number of values that are tried for the variables of a Dockerfile. */
+const MAX_EXPANSIONS = 20_000;
+
 const MARK = '# The engine builds this with its own frontend.';
 
 /** Returns the number of lines that `guardDockerfile` has added at the top of a Dockerfile. */
@@ -83,15 +88,76 @@ export function namedImages(text: string, buildArgs: GuardOptions['buildArgs']):
   return [...found.values()];
 }
 
-function refuseOwnImages({ instructions, joined }: ParsedDockerfile, { buildArgs, ownPrefix }: GuardOptions): void {
-  const values = new Map<string, string>();
-  for (const { named } of walk(instructions, buildArgs, values)) {
-    for (const { image } of named) if (isOwn(image, ownPrefix)) throw ownImage(image);
+/**
+ * Refuses images of the installation in every way in which an engine may read the Dockerfile. Each variable may have
+ * each of the values that any of these ways gives it.
+ */
+function refuseOwnImages({ readings }: ParsedDockerfile, { buildArgs, ownPrefix }: GuardOptions): void {
+  const settings = settingsOf(readings.instructions, buildArgs);
+  const budget = { left: MAX_EXPANSIONS };
+  for (const name of new Set(readings.instructions.flatMap(imagesOf))) {
+    const images = expansionsOf(name, settings, budget);
+    const own = images.find((image) => isOwn(image, ownPrefix));
+    if (own !== undefined) throw ownImage(own);
+    if (images.some((image) => image.includes('$'))) {
+      throw new BuildError(
+        `the Dockerfile names the image ${name.slice(0, 200)}: use only $NAME, \${NAME}, \${NAME:-default} and \${NAME:+other} in it`,
+      );
+    }
   }
-  for (const said of [joined, ...values.values()]) {
+  for (const said of readings.texts) {
     const [found] = OWN_ANYWHERE.exec(said) ?? [];
     if (found !== undefined) throw ownImage(found.slice(0, 60));
   }
+}
+
+/** Name of a variable → what it may be set to. The texts may use variables themselves. */
+type Settings = ReadonlyMap<string, ReadonlySet<string>>;
+
+/** Collects what `ARG` and `ENV` may set each variable to. */
+function settingsOf(instructions: readonly Instruction[], buildArgs: GuardOptions['buildArgs']): Settings {
+  const settings = new Map<string, Set<string>>();
+  const add = (name: string, text: string) => {
+    const known = settings.get(name) ?? new Set();
+    settings.set(name, known.add((Object.hasOwn(buildArgs, name) ? buildArgs[name] : undefined) ?? text));
+  };
+  for (const { name, rest } of instructions) {
+    if (name !== 'ARG' && name !== 'ENV') continue;
+    const words = rest.split(/\s+/);
+    if (name === 'ENV' && !words[0]?.includes('=')) add(words[0] ?? '', words.slice(1).join(' '));
+    for (const word of words) {
+      const equals = word.indexOf('=');
+      if (equals > 0) add(word.slice(0, equals), unquoted(word.slice(equals + 1)));
+      else if (name === 'ARG') add(word, '');
+    }
+  }
+  return settings;
+}
+
+/** Matches the first variable whose default has no variables itself. */
+const VARIABLE = /\$\{(\w+)(?::([-+])([^${}]*))?\}|\$(\w+)/;
+
+/** Returns every text that an image's name may become. A variable may also be empty. Throws if there are too many. */
+function expansionsOf(name: string, settings: Settings, budget: { left: number }): string[] {
+  const seen = new Set([name]);
+  const expanded: string[] = [];
+  // A set yields what is added to it in the meantime.
+  for (const one of seen) {
+    const found = VARIABLE.exec(one);
+    if (found === null) {
+      expanded.push(one.replace(/["']/g, ''));
+      continue;
+    }
+    const [whole, braced, mode, other = '', bare] = found;
+    for (const value of new Set([...(settings.get(braced ?? bare ?? '') ?? []), ''])) {
+      budget.left -= 1;
+      if (budget.left < 0) throw new BuildError('the images that the Dockerfile names have too many variables');
+      const chosen = value === '' ? (mode === '-' ? other : '') : mode === '+' ? other : value;
+      const next = one.slice(0, found.index) + chosen + one.slice(found.index + whole.length);
+      if (next.length <= MAX_NAME_LENGTH) seen.add(next);
+    }
+  }
+  return expanded;
 }
 
 /** Yields each instruction with the images that it names. `values` collects the values of `ARG`s. */

@@ -9,8 +9,11 @@ export interface ParsedDockerfile {
   /** Directives at the top, such as `# escape=`. Names are in lower case. */
   directives: ReadonlyMap<string, string>;
   instructions: Instruction[];
-  /** The text with continued lines joined, so that each instruction is on one line. */
-  joined: string;
+  /**
+   * Everything that an engine may take for an instruction. Engines differ in whether a line continues that ends with two
+   * escape characters, and lines of here-documents continue in none.
+   */
+  readings: { instructions: Instruction[]; texts: string[] };
 }
 
 const DIRECTIVE = /^#[ \t]*([a-zA-Z][a-zA-Z0-9]*)[ \t]*=(.*)$/;
@@ -23,11 +26,22 @@ export function parseDockerfile(text: string): ParsedDockerfile {
   const lines = text
     .replace(/^\ufeff/, '')
     .split('\n')
-    .map((line) => (line.endsWith('\r') ? line.slice(0, -1) : line));
+    .map(withoutReturns);
   const directives = directivesOf(lines);
   const escapeMark = directives.get('escape') === '`' ? '`' : '\\';
-  const logical = joinLines(lines, escapeMark);
-  return { directives, instructions: logical.flatMap(instructionOf), joined: logical.join('\n') };
+  const always = new RegExp(`\\${escapeMark}[ \\t]*$`);
+  const single = new RegExp(`(?<!\\${escapeMark})\\${escapeMark}[ \\t]*$`);
+  const readings = [joinLines(lines, always), joinLines(lines, single), lines.map((line) => line.replace(always, ''))];
+  const [instructions = [], ...others] = readings.map((logical) => logical.flatMap(instructionOf));
+  const texts = readings.map((logical) => logical.join('\n'));
+  return { directives, instructions, readings: { instructions: [instructions, ...others].flat(), texts } };
+}
+
+/** Removes carriage returns at the end of a line, in linear time. */
+function withoutReturns(line: string): string {
+  let end = line.length;
+  while (line[end - 1] === '\r') end -= 1;
+  return line.slice(0, end);
 }
 
 function directivesOf(lines: readonly string[]): Map<string, string> {
@@ -40,16 +54,18 @@ function directivesOf(lines: readonly string[]): Map<string, string> {
   return directives;
 }
 
-function joinLines(lines: readonly string[], escapeMark: string): string[] {
+/**
+ * Joins continued lines without a space, because a name can continue on the next line. As in every engine, white space
+ * at the beginning of a continuing line stays, and empty lines and comments between them are left out.
+ */
+function joinLines(lines: readonly string[], continuation: RegExp): string[] {
   const logical: string[] = [];
   let open: string[] = [];
   for (const line of lines) {
-    const trimmed = line.trim();
-    if (trimmed === '' || trimmed.startsWith('#')) continue;
-    const continues = trimmed.endsWith(escapeMark);
-    open.push(continues ? trimmed.slice(0, -1) : trimmed);
+    if (/^[\s\u0085]*(?:#|$)/.test(line)) continue;
+    const continues = continuation.test(line);
+    open.push(continues ? line.replace(continuation, '') : line);
     if (continues) continue;
-    // Continued lines are joined without a space, because a name can continue on the next line.
     logical.push(open.join(''));
     open = [];
   }
@@ -57,9 +73,9 @@ function joinLines(lines: readonly string[], escapeMark: string): string[] {
   return logical;
 }
 
+const TRIGGERS = /^(?:[\s\u0085]*ONBUILD[\t\v\f\r ]+)+/i;
+
 function instructionOf(line: string): Instruction[] {
-  const [, name = '', rest = ''] = /^([a-zA-Z]+)[ \t]+(.*)$/s.exec(line) ?? [];
-  if (name === '') return [];
-  if (name.toUpperCase() === 'ONBUILD') return instructionOf(rest.trim());
-  return [{ name: name.toUpperCase(), rest: rest.trim() }];
+  const [, name = '', rest = ''] = /^[\s\u0085]*([a-zA-Z]+)[\t\v\f\r ]+(.*)$/s.exec(line.replace(TRIGGERS, '')) ?? [];
+  return name === '' ? [] : [{ name: name.toUpperCase(), rest: rest.trim() }];
 }

@@ -33,6 +33,30 @@ describe('A Dockerfile', () => {
     expect(() => guard('FROM registry.test:5000/team/app', {}, registry)).not.to.throw();
   });
 
+  it('cannot hide an image in what engines read differently', () => {
+    const image = `\${P}/${SERVICE}:tag`;
+    const refused = [
+      `FROM\\\n  ranvier/${SERVICE}:tag`,
+      `ARG\\\n  P=ranvier\nFROM ${image}`,
+      `FROM a\nARG P=ranvier\nRUN echo \\\\\nFROM ${image}`,
+      `FROM a\nARG P=ranvier\nRUN <<#E\nx \\\n#E\nFROM ${image}`,
+      `ARG P=ranvier\nFROM\v${image}`,
+      `ARG P=ranvier\n\u0085FROM ${image}`,
+      `ARG P=ranvier\nFROM a\nRUN true \\\n# x\nARG P=other\nFROM ${image}`,
+      `ARG A=x\nFROM ran\${A:+}vier/app`,
+      `ARG A\nFROM \${A:-\${B:-ranvier}}/app`,
+      `FROM a\nENV P ranvier\nRUN --mount=type=bind,from=$P/app,target=/x ls`,
+    ];
+    for (const text of refused) expect(() => guard(text), text).to.throw(/this installation has built/);
+    expect(() => guard(`ARG P=xranvier\nFROM \${P#x}/app`)).to.throw(/use only \$NAME/);
+    const allowed = [
+      `ARG V=22\nARG BASE=node:$V\nFROM $BASE AS made\nFROM \${R:-docker.io/}library/nginx:\${N:-1}`,
+      `ARG V=\${V:-22}\nFROM node:$V\n${'ENV PATH=/x:$PATH LD=$LD:$PATH\n'.repeat(40)}`,
+      'FROM a\nRUN echo "\\\\n" \\\n  && ls\nCOPY --from=0 / /',
+    ];
+    for (const text of allowed) expect(() => guard(text), text).not.to.throw();
+  });
+
   it('is read by the engine without another frontend, and with its own escape character', () => {
     const [first, second] = guard('# escape=`\nFROM a\n').text.split('\n');
     expect([first, second]).to.deep.equal(['# escape=`', '# The engine builds this with its own frontend.']);
@@ -75,7 +99,22 @@ describe('A Dockerfile', () => {
 
   it('is checked in linear time', () => {
     const size = 1024 * 1024;
-    const texts = ['\n', '\\\n', 'ARG A=$A ', '# a=b\n', '${', 'FROM ', '--from=', "'", 'ranvier/', '\t', 'ARG A=1\n'];
+    const texts = [
+      '\n',
+      '\\\n',
+      'ARG A=$A ',
+      '# a=b\n',
+      '${',
+      'FROM ',
+      '--from=',
+      "'",
+      'ranvier/',
+      '\t',
+      'ARG A=1\n',
+      '\r',
+      'ONBUILD ',
+      'ARG A=$A$A\n',
+    ];
     for (const piece of texts) {
       const text = `FROM a\n${piece.repeat(size / piece.length)}`;
       const began = ownProcessorMs();
