@@ -2,6 +2,7 @@ import { cp, mkdir, readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import semver from 'semver';
 import { errorMessage } from '../../core/error-registry.js';
+import { SYSTEM_PATH } from '../../core/limited-child.js';
 import { resultOf, runLimited } from '../../core/run-limited.js';
 import { VERSION } from '../../core/version.js';
 import { copyPackage, removeOldVersions, usedVersion, useVersion } from './copy-package.js';
@@ -69,6 +70,12 @@ export function reasonAgainst(before: string, after: string): string | null {
   return null;
 }
 
+/** Returns the backups to remove: all but the latest ones, by the time at the end of their names. Pure. */
+export function backupsToRemove(names: readonly string[]): string[] {
+  const timeOf = (name: string) => Number(name.slice(name.lastIndexOf('-') + 1));
+  return [...names].sort((a, b) => timeOf(a) - timeOf(b)).slice(0, -KEPT_BACKUPS);
+}
+
 /** Backs up the database into DATA_DIR/upgrades and returns the backup's path. Keeps the last three backups. */
 async function backUp(options: UpgradeOptions, name: string): Promise<string> {
   const { dataDir, settings, manager, isEmbedded } = options;
@@ -85,13 +92,17 @@ async function backUp(options: UpgradeOptions, name: string): Promise<string> {
       await startDatabase(manager, options);
     }
   } else {
-    const dump = ['--format=custom', `--file=${place}`, '--dbname', settings.DATABASE_URL ?? ''];
-    const { code, stderr } = await resultOf('pg_dump', dump, { timeout: DUMP_MS });
+    // The password is not an argument, because every user of the machine can list those.
+    const url = new URL(settings.DATABASE_URL ?? '');
+    const env = { PATH: SYSTEM_PATH, LC_ALL: 'C', PGPASSWORD: decodeURIComponent(url.password) };
+    url.password = '';
+    const dump = ['--format=custom', `--file=${place}`, '--dbname', url.href];
+    const { code, stderr } = await resultOf('pg_dump', dump, { timeout: DUMP_MS, env });
     if (code !== 0) {
       throw new Error(`pg_dump failed (${stderr.trim().slice(-300)}): install the client of the database's version`);
     }
   }
-  const old = (await readdir(folder)).sort().slice(0, -KEPT_BACKUPS);
-  for (const entry of old) await rm(join(folder, entry), { recursive: true, force: true });
+  for (const entry of backupsToRemove(await readdir(folder)))
+    await rm(join(folder, entry), { recursive: true, force: true });
   return place;
 }

@@ -7,11 +7,17 @@ interface Window {
   left: number;
 }
 
+/** How many clients the rule with the most of them forgets when the edge counts too many. */
+const FORGOTTEN_AT_ONCE = 1_000;
+
+/** The rules that count any client, and the number of clients that all of them count. */
+const rules = new Set<RateCounts>();
 let counted = 0;
 
 /**
- * Counts the requests of each client in time windows of a fixed length, in memory. When a maximum number of clients is
- * reached, a rule forgets those of its own clients whose windows began first, and no clients of other rules.
+ * Counts the requests of each client in time windows of a fixed length, in memory. A rule with too many clients forgets
+ * those whose windows began first. If all rules of the edge together have too many, the rule with the most clients
+ * does, so that a flood of one rule leaves the others as they are.
  */
 export class RateCounts {
   readonly #windows = new Map<string, Window>();
@@ -31,8 +37,11 @@ export class RateCounts {
       return 0;
     }
     this.#forget(client);
-    this.#makeRoom(now);
+    this.#forgetEnded(now);
+    if (this.size >= MAX_CLIENTS) this.#forgetFirst(1);
+    if (counted >= MAX_OF_EDGE) largest().#forgetFirst(FORGOTTEN_AT_ONCE);
     this.#windows.set(client, { endsAt: now + perMs, left: requests - 1 });
+    rules.add(this);
     counted += 1;
     return 0;
   }
@@ -40,21 +49,33 @@ export class RateCounts {
   /** Forgets all clients of a rule that was replaced, and admits the requests that still find it. */
   close(): void {
     this.#closed = true;
-    for (const client of this.#windows.keys()) this.#forget(client);
+    this.#forgetFirst(this.size);
   }
 
-  /**
-   * Forgets windows that have ended. If there are still too many, also forgets those that end next. They are first in
-   * the map, because all windows of a rule have the same length.
-   */
-  #makeRoom(now: number): void {
+  /** Ended windows come first in the map, because all windows of a rule have the same length. */
+  #forgetEnded(now: number): void {
     for (const [client, { endsAt }] of this.#windows) {
-      if (endsAt > now && this.#windows.size < MAX_CLIENTS && counted < MAX_OF_EDGE) return;
+      if (endsAt > now) return;
+      this.#forget(client);
+    }
+  }
+
+  #forgetFirst(count: number): void {
+    let left = count;
+    for (const client of this.#windows.keys()) {
+      if (left === 0) return;
+      left -= 1;
       this.#forget(client);
     }
   }
 
   #forget(client: string): void {
-    if (this.#windows.delete(client)) counted -= 1;
+    if (!this.#windows.delete(client)) return;
+    counted -= 1;
+    if (this.size === 0) rules.delete(this);
   }
+}
+
+function largest(): RateCounts {
+  return [...rules].reduce((most, rule) => (rule.size > most.size ? rule : most));
 }

@@ -4,7 +4,7 @@ import { expect } from 'chai';
 import { freeName } from '../../../../shared/operator/install/copy-package.js';
 import { keepSettings, parseSettings, settingsText } from '../../../../shared/operator/install/settings-file.js';
 import { unitFiles } from '../../../../shared/operator/install/units.js';
-import { reasonAgainst } from '../../../../shared/operator/install/upgrade.js';
+import { backupsToRemove, reasonAgainst } from '../../../../shared/operator/install/upgrade.js';
 import { useFolders } from '../../../support/folders.js';
 
 const PROCESSES = ['api', 'worker', 'edge'].map((name) => ({ name, command: `node --flag dist/${name}.js` }));
@@ -58,6 +58,12 @@ describe('Installing the platform', () => {
     expect(reasonAgainst('1.2.3', '1.3.0')).to.equal(null);
     expect(reasonAgainst('1.2.3+2', '1.2.3')).to.equal(null);
     expect(reasonAgainst('1.10.0', '1.9.0')).to.match(/^1\.10\.0 is installed, which is newer than 1\.9\.0/);
+  });
+
+  it('keeps the three latest backups, whatever their versions', () => {
+    const backups = ['1.10.0-400', '1.9.0-200', '1.9.0-1', '1.9.1-300'];
+    expect(backupsToRemove(backups)).to.deep.equal(['1.9.0-1']);
+    expect(backupsToRemove(['1.9.0-200'])).to.deep.equal([]);
   });
 
   it('never changes the files of a version that runs', () => {

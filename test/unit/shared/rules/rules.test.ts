@@ -57,6 +57,15 @@ describe('rules of the edge', () => {
     expect(counts.size).to.equal(0);
   });
 
+  it('count on for other rules while five rules are flooded', () => {
+    const flooded = Array.from({ length: 5 }, () => new RateCounts());
+    for (const counts of flooded) for (let i = 0; i < 50_000; i++) counts.take(`c${i}`, 1, 60_000, 0);
+    const counts = new RateCounts();
+    for (const client of ['a', 'b', 'c']) expect(counts.take(client, 1, 60_000, 1)).to.equal(0);
+    for (const client of ['a', 'b', 'c']) expect(counts.take(client, 1, 60_000, 2), client).to.equal(59_999);
+    for (const one of [...flooded, counts]) one.close();
+  });
+
   it('refuse more checks of passwords than can wait', async () => {
     const memory = new CredentialMemory();
     const users = [{ name: 'a', hash: await hashPassword('right', QUICK) }];
