@@ -199,8 +199,8 @@ function addRegistryCommands(registry: Command, run: Run): void {
     .action(({ workspace: workspaceId, ...given }: RegistryOptions) =>
       run(async (db, { env }) => {
         const keys = await loadKeyring(env);
-        // First records the id of the key that encrypts secrets, so that a process with a different key refuses to
-        // start.
+        // Throws if stored secrets are encrypted with a key that this process lacks. Otherwise records this process's
+        // key, so that a process with a different key refuses to start.
         await assertKeysFit(db, keys);
         return presentRegistry(await registries.addRegistry(db, keys, { workspaceId, ...given }));
       }),

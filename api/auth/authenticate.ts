@@ -39,7 +39,7 @@ async function bearer(deps: ApiDeps, ctx: ApiContext, header: string): Promise<C
   return known.caller;
 }
 
-/** Returns the caller with this key, and what is in the path. Returns null if the key is not valid. */
+/** Returns the caller with this key, and the workspace and service with these ids. Returns null for an invalid key. */
 export async function callerOfKey(
   { db }: Pick<ApiDeps, 'db'>,
   token: string,
@@ -66,8 +66,8 @@ export async function callerOfKey(
 }
 
 /**
- * Returns the ids of the workspace and service that are read together with the key. Omits the service if the request is
- * an ordinary write, which reads it later, under a lock.
+ * Returns the ids of the workspace and service that are read together with the key. Omits the service for a write
+ * without a `direct` function. The handler of such a write reads the service later, under a lock.
  */
 function idsOf({ params, state }: ApiContext): PathIds {
   const id = (value: string | undefined) => (value !== undefined && isUuid(value) ? value.toLowerCase() : null);

@@ -1,6 +1,9 @@
 import type { ApiContext, ApiMiddleware } from '../http/request-state.js';
 
-/** `session` is of a signed-in browser. `visitor` is a random number before, from which the CSRF token is derived. */
+/**
+ * `session` contains the session token of a signed-in browser. `visitor` contains a random token for a browser that is
+ * not signed in, from which the CSRF token of its sign-in is derived.
+ */
 export type CookieName = 'session' | 'visitor';
 
 /**

@@ -12,12 +12,12 @@ const TABLES = ['/proc/self/net/tcp', '/proc/self/net/tcp6'];
 /** State of an established connection. Closed ones must be ignored, because the kernel shows them with user 0. */
 const ESTABLISHED = '01';
 const MAPPED = '0000000000000000FFFF0000';
-/** How often the tables are searched: one read can miss a line while others change. */
+/** Maximum number of reads of the tables. A single read can miss a line if other lines change meanwhile. */
 const TRIES = 3;
 
 const found = new WeakMap<Socket, Promise<number | null>>();
 
-/** Returns the user id of the process at the other end; null if unknown (not Linux, another host). */
+/** Returns the Unix user who opened the connection; null if unknown (not Linux, or another host). */
 export function peerUser(socket: Socket): Promise<number | null> {
   const known = found.get(socket);
   if (known) return known;
@@ -86,7 +86,10 @@ function word(bytes: number[]): string {
 let current: Promise<string> | null = null;
 let next: Promise<string> | null = null;
 
-/** Reads the tables. Look-ups during a read, which may miss new connections, share the next one. */
+/**
+ * Reads the tables. A read in progress may miss new connections. All look-ups that begin during it therefore share the
+ * read that follows.
+ */
 function readTables(): Promise<string> {
   if (!current) {
     current = readNow().finally(() => {

@@ -176,7 +176,7 @@ export class Cli {
     );
   }
 
-  /** Returns the client, the selected service, and the API's path of what it has, such as `domains`. */
+  /** Returns the client, the selected service, and the path of one of its resources, such as `domains`. */
   async ofService(what: string): Promise<{ api: ApiClient; service: Service; path: string }> {
     const api = await this.client();
     const service = await this.service();

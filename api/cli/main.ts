@@ -64,6 +64,6 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) =>
 );
 
 const code = await main(process.argv.slice(2));
-// Exits only after all output has been written to stdout, which may be a slow pipe. The callback of an empty write runs
-// then; an exit before it would cut the output off.
+// Exits only after all output has been written to stdout, which may be a slow pipe. An earlier exit would lose output.
+// The callback of this empty write runs after all earlier writes.
 process.stdout.write('', () => process.exit(code));

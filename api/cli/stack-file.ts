@@ -15,7 +15,7 @@ export async function freeStackFile({ cwd }: Cli, { force }: { force?: boolean |
 }
 
 /**
- * Keys with which a stack file gives a variable a value of its own, unlike a reference. In a document that was pulled
+ * A variable in a stack file that has one of these keys has its own value, and is not a reference. In a document pulled
  * from the API, such a variable has only `secret: true`, because the API never returns values.
  */
 const WITH_VALUE = ['value', 'generate', 'secret'];

@@ -27,7 +27,7 @@ const RECORD_INTERVAL_MS = 500;
 
 /**
  * Calls `look` with the elapsed milliseconds until it returns a value, and resolves to the value. Continues after an
- * outage of the API or a rate limit. Throws `late` after the timeout, and all other errors of `look`.
+ * outage of the API or a rate limit. Throws the error of `late` after the timeout, and rethrows all other errors.
  */
 export async function waitUntil<T extends object>(
   { signal, terminal }: Cli,

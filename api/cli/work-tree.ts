@@ -120,7 +120,7 @@ export class WorkTree {
   async #commitOfTree(parent: string | null, changes: number): Promise<Snapshot> {
     const index = join(this.#scratch, 'index');
     const own = (await this.#must(['rev-parse', '--git-path', 'index'])).trim();
-    // From the copy of the user's index, git knows which files are unchanged, and reads only the others.
+    // From the copy of the user's index, git knows which files are unchanged. It then reads only the changed files.
     await copyFile(resolve(this.folder, own), index).catch(() => undefined);
     const objects = resolve(this.folder, (await this.#must(['rev-parse', '--git-path', 'objects'])).trim());
     const before = parent === null ? '' : await this.#subject(parent);

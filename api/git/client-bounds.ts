@@ -6,12 +6,12 @@ import { MAX_UPDATES } from '../../shared/pushes/model.js';
 /** Limits on what a git client sends with one request. */
 export interface BodyLimits {
   maxBytes: number;
-  /** Maximum bytes before the pack (ref updates, options), which git holds in memory; null without a pack. */
+  /** Maximum bytes of ref updates and options before the pack, which git holds in memory; null without a pack. */
   maxCommandBytes: number | null;
 }
 
 const MIB = 1024 ** 2;
-/** A ref update consists of two commit ids and a ref, for which 4 KiB suffice. */
+/** Maximum number of bytes before the pack. A ref update (two commit ids and a ref) needs less than 4 KiB. */
 const MAX_COMMAND_BYTES = MAX_UPDATES * 4 * 1024;
 
 /** Returns the limits of a push whose pack may have `maxPackBytes`. git itself rejects a larger pack. */

@@ -29,7 +29,7 @@ export function internalAddress({
 
 /**
  * Forwards a git request to the API process that has the repository, and relays its response. Throws engine_unavailable
- * if no address accepts a connection; the request's body is unread then.
+ * if no address accepts a connection. The request's body has not been read in that case.
  */
 export async function forwardTo(ctx: ApiContext, addresses: readonly string[], token: string): Promise<void> {
   const address = await reachable(addresses);
@@ -46,7 +46,7 @@ export async function forwardTo(ctx: ApiContext, addresses: readonly string[], t
   await new Promise<void>((resolve) => {
     const onward = request(target, {
       method: ctx.method,
-      // Not `req.url`: a request line may contain a host, which would then receive the key and the forwarding token.
+      // Not `req.url`, which may contain a host. That host would then receive the key and the forwarding token.
       path: `${ctx.path}${ctx.search}`,
       headers: { ...headers, [FORWARDED_HEADER]: token },
     });

@@ -6,7 +6,7 @@ import { isMissing, resultOf } from '../../shared/core/run-limited.js';
 
 const PATH = '/usr/local/bin:/usr/bin:/bin:/opt/homebrew/bin';
 const GIB = 1024 ** 3;
-/** A small pack can expand to a very large tree, which git holds in memory, and to hours of work. */
+/** Limits of git's memory and CPU time. A small pack can expand to a very large tree in memory and to hours of work. */
 const LIMITS: Partial<ChildLimits> = { memoryBytes: 3 * GIB, processorSeconds: 300 };
 const COMMAND_MS = 20_000;
 const PACK_MS = 10 * 60_000;

@@ -191,7 +191,7 @@ export class PushedRepository {
     await this.#git('update-ref', '-d', keptRef(deploymentId));
   }
 
-  /** Deletes the refs of `keep`, except those of the given deployments. */
+  /** Deletes the refs that `keep` has created, except those of the given deployments. */
   async forgetExcept(kept: ReadonlySet<string>): Promise<void> {
     const { stdout } = await this.#git('for-each-ref', '--format=%(refname:lstrip=2)', 'refs/ranvier');
     for (const id of stdout.split('\n')) if (id !== '' && !kept.has(id)) await this.forget(id);

@@ -177,9 +177,9 @@ interface Done {
 
 /**
  * Deploys a pushed commit, and shows the progress in the pusher's terminal. Returns null if the branch has no preview
- * and none is created. The branch is updated once the commit is live, except after a shallow push: git would fail if
- * a hook updated the ref. Git then updates the ref itself at the end, and with `noWait`, `afterwards` reverts it
- * until the commit is live.
+ * and none is created. The branch is updated once the commit is live. In a shallow push, git would fail if a hook
+ * updated the ref, so git itself updates it at the end. With `noWait`, the commit is not live yet at that time, so
+ * `afterwards` reverts the update.
  */
 async function deployBranch(
   deps: PushDeps,

@@ -5,11 +5,11 @@ import { exists } from '../../shared/core/exists.js';
 import { MAX_UPDATES } from '../../shared/pushes/model.js';
 
 /**
- * The git hooks of pushed repositories. They only relay data: git starts them with pipes 3, 4 and 5 of `http-backend`,
+ * The git hooks of pushed repositories. `proc-receive` only relays data. It gets pipes 3, 4 and 5 of `http-backend`,
  * and the API process at the other end decides. If that process dies, the pipes close and the hook exits.
  */
 
-/** Relays everything to the API. The path of git's file `shallow` is first; '' if the push is not shallow. */
+/** Relays git's input to the API. First sends the path of git's file `shallow`, or '' if the push is not shallow. */
 const PROC_RECEIVE = `#!/bin/sh
 # The shell gives a background command no input, except one that is named.
 exec 6<&0
@@ -25,7 +25,7 @@ kill $input 2>/dev/null
 exit 0
 `;
 
-/** Refuses refs other than branches before `proc-receive` runs, so that git stores nothing from the push. */
+/** Refuses tags, other refs and too many refs before `proc-receive` runs, so that git stores nothing from the push. */
 const PRE_RECEIVE = `#!/bin/sh
 count=0
 while read -r from to ref; do

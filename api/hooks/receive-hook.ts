@@ -179,7 +179,10 @@ async function readBody(ctx: ApiContext, ending: AbortController): Promise<Buffe
   return Buffer.concat(chunks);
 }
 
-/** Parses a delivery, for GitHub also from a form field. A body without valid JSON gives null, and deploys nothing. */
+/**
+ * Parses a delivery's body. GitHub may send the JSON in a form field. Returns null if the JSON is invalid; the delivery
+ * then deploys nothing.
+ */
 function payloadOf(ctx: ApiContext, body: Buffer): unknown {
   try {
     const text = body.toString('utf8');

@@ -7,9 +7,12 @@ import { Turns } from './workspace-turns.js';
 export interface RequestTurns {
   /** Limits all requests of workspaces, because each may use one of the pool's 20 database connections. */
   usual: Turns;
-  /** Limits log searches further, which may examine very many lines. */
+  /** Limits log searches in addition to `usual`, because they may examine very many lines. */
   searches: Turns;
-  /** Limits committed writes that wait for a worker, a name server or a mail server, without a connection. */
+  /**
+   * Limits writes that wait for a worker, a name server or a mail server after their commit. They use no database
+   * connection.
+   */
   completions: Turns;
 }
 
@@ -23,7 +26,7 @@ export function requestTurns(): RequestTurns {
 
 /**
  * Returns the steps that perform a request. Only a few requests of one workspace may use the database concurrently.
- * Searches are limited further. Waits for a worker or the network are limited separately.
+ * Searches have an additional limit. Writes that wait for a worker or the network after the commit have a separate one.
  */
 export function answerInTurn(deps: ApiDeps, limits: SignInLimits, route: Route, turns: RequestTurns): ApiStep[] {
   const answer = perform(deps, limits, route);

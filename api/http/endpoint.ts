@@ -46,7 +46,7 @@ export interface Endpoint {
 
 export const NOTHING = Type.Object({}, { additionalProperties: false });
 
-/** Returns the endpoint of a protocol that has no declared route, for limits and the log. */
+/** Returns an endpoint for requests without a declared route, such as those of git. Limits and the log need it. */
 export function undeclared(given: Pick<Endpoint, 'method' | 'root' | 'path' | 'access' | 'operation'>): Endpoint {
   const open = { errors: [], query: NOTHING, body: null, response: NOTHING } as const;
   return { summary: '', description: '', status: 200, keyed: false, ...open, ...given };

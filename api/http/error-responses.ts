@@ -4,7 +4,7 @@ import { isTransient } from './error-codes.js';
 import type { ApiContext, ApiMiddleware } from './request-state.js';
 import type { ErrorResponse } from './schema.js';
 
-/** Converts errors to responses: 503 if the database is away or slow. What is no `AppError` is a bug: 500. */
+/** Converts errors to responses. An unreachable or slow database gives 503, and an unexpected error gives 500. */
 export function errors(): ApiMiddleware {
   return async (ctx, next) => {
     try {

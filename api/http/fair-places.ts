@@ -15,7 +15,10 @@ export class FairPlaces {
     this.#limits = limits;
   }
 
-  /** Takes a place, and returns what releases it. `lose` is called if another group gets it. Throws rate_limited. */
+  /**
+   * Takes a place, and returns a function that releases it. `lose` is called if the place is given to another group.
+   * Throws rate_limited if the group can get no place.
+   */
   take(group: string, lose: (reason: AppError) => void): () => void {
     const places = this.#groups.get(group) ?? new Set();
     const full = this.#taken >= this.#limits.all;

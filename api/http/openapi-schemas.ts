@@ -54,7 +54,7 @@ function asMap({ patternProperties, ...schema }: Json): Json {
   return { ...schema, propertyNames: { pattern }, additionalProperties };
 }
 
-/** Adds the fields' types to `oneOf` alternatives that list only required fields. Client generators need them. */
+/** Adds the fields' types to `oneOf` alternatives that list only required fields. Client generators need the types. */
 function withAlternatives({ oneOf, ...schema }: Json): Json {
   if (!Array.isArray(oneOf)) return oneOf === undefined ? schema : { ...schema, oneOf };
   const properties = schema.properties as Json;

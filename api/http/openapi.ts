@@ -118,7 +118,7 @@ const MEANINGS: Record<(typeof ERROR_REGISTRY)[ErrorCode]['status'], string> = {
   503: 'The request took too long and changed nothing',
 };
 
-/** Returns the error responses, one per status. Each operation lists its own codes beside the reference. */
+/** Returns the error responses, one per status. Each operation refers to them, and lists its own error codes. */
 function errorResponses(routes: readonly Endpoint[], components: SchemaComponents): Json {
   const codes = new Set(routes.flatMap(errorCodesOf));
   return Object.fromEntries(

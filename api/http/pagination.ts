@@ -19,7 +19,7 @@ function cursorOwner({ kind, userId, credentialId }: Caller): string {
 
 type Paged = Pick<ReadRequest<string, PageQuery>, 'deps' | 'caller' | 'path' | 'query'>;
 
-/** Returns true if the query asks for a page; otherwise an answer may have the complete collection. */
+/** Returns true if the query asks for a page. Otherwise, the response may contain the complete collection. */
 export function asksForPage({ limit, cursor }: PageQuery): boolean {
   return limit !== undefined || cursor !== undefined;
 }

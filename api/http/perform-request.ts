@@ -132,7 +132,7 @@ async function once(
   }
   if (receiptKey && workspaceId !== null) await quota.assertRoom(trx, workspaceId);
   const { receipt, entry } = await perform();
-  // Both statements are sent together, because other transactions wait for this one's locks.
+  // Both statements are sent at once, to shorten the time for which other transactions wait for the locks.
   await Promise.all([
     entry && insertAuditEntry(trx, entry),
     receiptKey && insertReceipt(trx, receiptKey, receipt, workspaceId),
@@ -150,7 +150,7 @@ async function retrying<T>(work: () => Promise<T>): Promise<T> {
   }
 }
 
-/** Returns the Idempotency-Key, valid for one workspace, user, credential, method and path. */
+/** Returns the Idempotency-Key, which is valid only for this workspace, user, credential, method and path. */
 function receiptKeyOf(ctx: ApiContext): ReceiptKey | null {
   const { route, caller, workspace, input } = ctx.state;
   if (!route.keyed || ctx.headers['idempotency-key'] === undefined) return null;
@@ -181,7 +181,7 @@ export function requestOf(ctx: ApiContext, deps: ApiDeps): Omit<ReadRequest, 'db
   };
 }
 
-/** Throws if the policy forbids the operation, which in a protected environment may need a higher role. */
+/** Throws if the policy forbids the operation. In a protected environment, it may require a higher role. */
 function permit(ctx: ApiContext, operation: OperationName, facts: Parameters<WriteRequest['authorize']>[0]): void {
   const { workspace } = ctx.state;
   if (workspace) assertPermitted(operation, { ...workspace.facts, ...facts });

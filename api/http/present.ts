@@ -5,10 +5,10 @@ type Column<Field extends string> = Field extends `${infer First}${infer Rest}`
   ? `${First extends Lowercase<First> ? First : `_${Lowercase<First>}`}${Column<Rest>}`
   : Field;
 
-/** The fields that are always given: those that may be absent do not hide a column. */
+/** The fields that `given` always contains. A field that may be absent from `given` still needs its column. */
 type AlwaysGiven<Given> = { [Field in keyof Given]-?: object extends Pick<Given, Field> ? never : Field }[keyof Given];
 
-/** The columns of the fields that are not given. A field with a text may have a time as its column. */
+/** The columns of the fields that `given` may lack. The column of a text field may contain a time. */
 type Row<View, Given> = {
   readonly [Field in Exclude<keyof View, AlwaysGiven<Given>> & string as Column<Field>]:
     | View[Field]
@@ -17,8 +17,8 @@ type Row<View, Given> = {
 type GivenFields<View> = { [Field in keyof View]?: View[Field] | undefined };
 
 /**
- * Presents a row: exactly the fields of the schema, in its order. A field has the value in `given`, or else that of its
- * column. Times become texts, and a field whose value is undefined is absent.
+ * Presents a row with exactly the fields of the schema, in the schema's order. A field gets its value from `given`, or
+ * else from its column. Times are converted to text, and a field whose value is undefined is omitted.
  */
 export function present<Schema extends TObject, const Given extends GivenFields<Static<Schema>> = Record<never, never>>(
   schema: Schema,
@@ -48,7 +48,7 @@ function columnOf(field: string): string {
   return column;
 }
 
-/** Returns the fields of a value that its schema names, also those of the objects and lists in it. */
+/** Returns a copy of a value with only the fields of its schema, also in nested objects and lists. */
 export function pick<Schema extends TSchema>(schema: Schema, value: Static<Schema>): Static<Schema> {
   return picked(schema, value) as Static<Schema>;
 }

@@ -5,7 +5,10 @@
 export interface Lease {
   /** Points that this process has leased but not used yet. */
   held: number;
-  /** Points that no process had leased at the last query. At zero, the window's end is awaited without a query. */
+  /**
+   * Points that no process had leased at the last query. If it is zero and `held` is used up, requests are refused
+   * without a query until the window ends.
+   */
   untaken: number;
   /** When the window ends, in milliseconds of the clock that `SharedWindows` uses (performance.now()). */
   endsAt: number;

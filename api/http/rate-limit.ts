@@ -10,7 +10,7 @@ const MINUTE = 60;
 
 export type Limiter = Pick<RateLimiterPostgres, 'consume' | 'reward' | 'points'>;
 
-/** Creates a rate limit that all API processes share; without the database each counts alone. */
+/** Creates a rate limit that all API processes share. Without the database, each process counts separately. */
 export function createLimiter(db: Db, name: string, points: number, seconds = MINUTE): Limiter {
   const window = { keyPrefix: name, points, duration: seconds };
   return new RateLimiterPostgres({
@@ -19,8 +19,8 @@ export function createLimiter(db: Db, name: string, points: number, seconds = MI
     storeType: 'knex',
     tableName: 'rate_limits',
     tableCreated: true,
-    // A key that has consumed this many points is refused without a query until its window ends. At exactly the limit,
-    // it must not be: `reward` may still return a point, which another request can then use.
+    // A key that has consumed this many points is refused without a query until its window ends. A key at exactly the
+    // limit is checked in the database, because `reward` may have returned a point that another request can use.
     inMemoryBlockOnConsumed: points + 1,
     insuranceLimiter: new RateLimiterMemory(window),
   });

@@ -5,7 +5,7 @@ import type { ApiMiddleware } from './request-state.js';
 
 const ACCEPTED = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
 
-/** Sets `requestId` to the caller's X-Request-ID, or to a new id if invalid (specification, Endpoints). */
+/** Sets `requestId` to the caller's X-Request-ID if it is valid, or else to a new id (specification, Endpoints). */
 export function requestId(log: Logger): ApiMiddleware {
   return (ctx, next) => {
     const given = ctx.get('X-Request-ID');

@@ -151,7 +151,7 @@ interface Definition<
   /** False if the write stores no receipt, and thus ignores Idempotency-Key. Session routes never store one. */
   keyed?: boolean;
   engine?: true;
-  /** Returns true for a read that may take long. Few such reads run concurrently. */
+  /** Returns true for a read that may take long. Only a few such reads run concurrently. */
   isSearch?: (request: Pick<ReadRequest<Path, Static<Query>>, 'query' | 'workspace'>) => boolean;
   handler: (
     request: RequestOf<A, Method, Path, Static<Query>, Static<Body>>,

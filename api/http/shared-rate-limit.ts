@@ -92,7 +92,7 @@ export class SharedWindows {
     return { admitted: false, remaining: Math.min(mine.untaken, limit), msLeft: Math.max(1, mine.endsAt - later) };
   }
 
-  /** Resolves to a lease for all waiting requests, in their order. If it has too few points, the last are refused. */
+  /** Resolves to a lease for all waiting requests. If it has too few points, the last of the requests are refused. */
   #next(key: string, window: Window): Promise<Lease> {
     return new Promise((resolve) => {
       window.waiting.push(resolve);
@@ -147,7 +147,7 @@ function handOut(lease: Lease, now: number): Taken {
 
 /**
  * Returns a lease for a process that cannot reach the database. Until the window ends, the process may use all points
- * that were left when it last reached the database. In a new window, it may use as many as the whole limit.
+ * that were left when it last reached the database. In a new window, it may use as many points as the limit.
  */
 function alone(current: Lease | null, limit: number, endsAt: number): Lease {
   if (current && current.held + current.untaken > 0)

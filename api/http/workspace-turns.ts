@@ -7,7 +7,10 @@ export interface TurnLimits {
   all: number;
   /** Maximum number of waiting requests per workspace. Further requests are refused. */
   waiting: number;
-  /** Maximum of waiting requests altogether; beyond it the workspace with the most loses one. Unlimited if absent. */
+  /**
+   * Maximum number of waiting requests of all workspaces; unlimited if absent. If it is reached, the workspace with the
+   * most waiting requests loses one of them to another workspace.
+   */
   waitingOfAll?: number;
 }
 
@@ -31,7 +34,7 @@ export class Turns {
     this.#places = new FairPlaces({ each: limits.waiting, all: limits.waitingOfAll ?? Number.POSITIVE_INFINITY });
   }
 
-  /** Resolves at this request's turn, to a function that ends it. Throws rate_limited if too many wait. */
+  /** Waits for the request's turn, and returns a function that ends it. Throws rate_limited if too many wait. */
   async take(key: string): Promise<() => void> {
     const line = this.#lines.get(key) ?? { running: 0, waiting: [] };
     const { each, all } = this.#limits;
@@ -71,7 +74,7 @@ export class Turns {
   #run(key: string, line: Line): void {
     line.running += 1;
     this.#running += 1;
-    // Moves the workspace to the end of the map, in whose order workspaces get the next turn.
+    // Moves the workspace to the end of the map, because workspaces get their turns in the order of the map.
     this.#lines.delete(key);
     this.#lines.set(key, line);
   }

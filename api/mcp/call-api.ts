@@ -86,7 +86,7 @@ function requestOf(
   const inPath = new Set(['workspaceId', ...parametersIn(path)]);
   for (const [name, value] of Object.entries(values)) {
     if (inPath.has(name)) continue;
-    // An unknown name becomes a query parameter of a read, so that the API names it in its error.
+    // An unknown name becomes a query parameter if there is no body, so that the API's error names it.
     if (isQuery(name) || body === null) search.set(name, typeof value === 'string' ? value : JSON.stringify(value));
     else rest[name] = value;
   }

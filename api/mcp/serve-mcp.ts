@@ -68,7 +68,7 @@ export function serveMcp(deps: ApiDeps): ApiMiddleware {
   }
 }
 
-/** Loads the protocol's package for the first agent, because most installations have none. */
+/** Loads the protocol's package at the first request of an agent, because most installations have no agents. */
 async function handlerFor(api: ApiCaller, tools: ReturnType<typeof apiTools>): Promise<McpHttpHandler> {
   const { createMcpHandler, Server } = await import('@modelcontextprotocol/server');
   const create = (): Server => {

@@ -3,8 +3,8 @@ import type { Endpoint } from '../http/endpoint.js';
 import { ROUTES } from '../resources/index.js';
 
 /**
- * Operations that agents may call. Only `stack.apply` can delete something, and it requires confirmDestructive, as in
- * the API. None of them reveals credentials, or manages keys, members or the workspace.
+ * Operations that agents may call. Only `stack.apply` can delete a resource, and it requires confirmDestructive, as in
+ * the API. No operation reveals credentials, or manages keys, members or the workspace.
  */
 const ALLOWED = new Set([
   ...['workspace.read', 'project.list', 'project.read', 'catalog.read'],
@@ -41,7 +41,7 @@ export function apiTools(): Map<string, ApiTool> {
   return new Map(allowed.map((endpoint) => [toolName(endpoint), { tool: toolOf(endpoint), endpoint }]));
 }
 
-/** Returns the names of the parameters in a path. Omits the workspace's, which the key determines. */
+/** Returns the names of the parameters in a path. Omits `workspaceId`, which the key determines. */
 export function parametersIn(path: string): string[] {
   return [...path.matchAll(/:(\w+)/g)].map(([, name = '']) => name).filter((name) => name !== 'workspaceId');
 }
@@ -72,7 +72,7 @@ function toolOf(endpoint: Endpoint): Tool {
   };
 }
 
-/** Copies a schema without `$id`, which several tools would have: some clients refuse a repeated one. */
+/** Copies a schema without `$id`. Several tools would have the same `$id`, which some clients refuse. */
 function plain(schema: object): ObjectSchema {
   return JSON.parse(JSON.stringify(schema, (key, value) => (key === '$id' ? undefined : value)));
 }

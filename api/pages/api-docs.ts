@@ -13,7 +13,7 @@ import { policyOf, servePage } from './serve-page.js';
 const PAGE_PATH = `${SESSION_ROOT}/docs`;
 const DOCUMENT_PATH = `${API_ROOT}/openapi.json`;
 
-/** Content-Security-Policy: the page uses this server only. Swagger UI has some inline styles. */
+/** Content-Security-Policy: the page loads only from this server. Swagger UI needs inline styles. */
 const POLICY = policyOf(
   "script-src 'self'",
   "style-src 'self' 'unsafe-inline'",

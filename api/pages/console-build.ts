@@ -36,7 +36,7 @@ export async function readCurrent(): Promise<CurrentConsole | null> {
 }
 
 /**
- * Builds the console unless this version is already built, and makes it the one that the API serves. Several processes
+ * Builds the console unless this version is already built, and records it as the version to serve. Several processes
  * may build at once. If the build fails, stores the error for the API and throws it.
  */
 export async function buildConsole(): Promise<{ version: string; built: boolean }> {

@@ -14,7 +14,7 @@ export const SIGN_IN_PATH = '/sign-in';
  */
 export const INVITATION_PATH = '/invitation';
 
-/** Content-Security-Policy: pages use this server only, and run no inline script. */
+/** Content-Security-Policy: pages load only from this server, and have no inline scripts or styles. */
 const POLICY = policyOf("script-src 'self'", "style-src 'self'", "img-src 'self' data:", "connect-src 'self'");
 
 /** Paths of the console's pages. Any other unknown path gets an error of the API. */

@@ -48,7 +48,7 @@ export async function create(cli: Cli, name: string, options: CreateEnvironmentO
   await followApply(cli, clone.stack, clone.apply.id, options.timeout);
 }
 
-/** Returns the project with this name or id. If no project is named, returns the one of the environment to clone. */
+/** Returns the project with this name or id; without a name, the project of the environment to clone. */
 async function projectOf(cli: Cli, named: string | undefined, cloneFrom: string | undefined): Promise<Project> {
   const projects = await projectsOf(cli);
   const found = projects.filter(({ id, name, environments }) =>

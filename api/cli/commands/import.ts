@@ -18,7 +18,7 @@ export interface ImportOptions {
   force?: boolean;
 }
 
-/** Import format → pattern of the names that files in this format have. */
+/** Import format → pattern of the names of its files. */
 const FORMATS: Readonly<Record<StackImportFormat, RegExp>> = {
   compose: /^(docker-)?compose(\.[\w-]+)*\.ya?ml$/i,
   render: /^render\.ya?ml$/i,

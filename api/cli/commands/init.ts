@@ -10,7 +10,7 @@ export interface InitOptions {
   kind: string;
 }
 
-/** Links a folder to the service of --service, or to a new service that is deployed by `git push`. */
+/** Links a folder to the service given by --service, or to a new service deployed by `git push`. */
 export async function init(cli: Cli, dir: string | undefined, options: InitOptions): Promise<void> {
   await cli.client();
   const tree = await WorkTree.open(resolve(cli.cwd, dir ?? '.'), cli.env, cli.signal);

@@ -9,8 +9,8 @@ import { projectsOf } from './projects.js';
 const NO_SERVICES = 'The workspace has no services yet. Deploy this folder with rnv up';
 
 /**
- * Prints a line for each service, or only for that of --service. A line has kind, status, live commit, its age, and
- * URL.
+ * Prints a line for each service, or only for the one given by --service. A line shows the kind, the status, the live
+ * commit, the time since its deployment, and the URL.
  */
 export async function status(cli: Cli): Promise<void> {
   const api = await cli.client();

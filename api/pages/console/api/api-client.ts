@@ -110,7 +110,7 @@ async function once<T>(method: string, path: string, sent: Sent, key: string | n
   throw new ApiError(response.status, answer as Partial<Schemas['ErrorResponse']>);
 }
 
-/** Returns a random Idempotency-Key. Does not use crypto.randomUUID, which browsers offer over TLS only. */
+/** Returns a random Idempotency-Key. Browsers offer crypto.randomUUID only over https and on localhost. */
 function randomKey(): string {
   return [...crypto.getRandomValues(new Uint8Array(16))].map((byte) => byte.toString(16).padStart(2, '0')).join('');
 }

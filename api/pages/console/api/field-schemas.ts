@@ -20,7 +20,7 @@ interface ApiDocument {
   components: { schemas: Record<string, FieldSchema & { properties?: FieldSchemas }> };
 }
 
-/** Returns the fields of a schema in the OpenAPI document, which is read once: it changes only with the version. */
+/** Returns the fields of a schema in the OpenAPI document. Does not poll, because only upgrades change it. */
 export function useFieldSchemas(name: 'ServiceConfiguration' | 'WorkspaceConfiguration') {
   return useQuery<FieldSchemas, ApiError>({
     queryKey: ['document', name],

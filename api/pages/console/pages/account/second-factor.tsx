@@ -39,7 +39,10 @@ export function SecondFactor({ enabled }: { enabled: boolean }) {
   );
 }
 
-/** Returns a callback for a change of the second factor, after which the session has a new cookie and CSRF token. */
+/**
+ * Returns a callback for the response to a change of the second factor. It stores the session's new CSRF token, closes
+ * the dialog and shows `text`.
+ */
 function useRotation(onClose: () => void, text: string) {
   const { reload } = useSession();
   return async ({ csrfToken }: { csrfToken: string }) => {

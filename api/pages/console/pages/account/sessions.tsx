@@ -65,7 +65,7 @@ const SYSTEMS = ['Android', 'iPhone', 'iPad', 'Windows', 'Macintosh', 'Linux'];
 const BROWSERS = ['Firefox', 'Edg', 'Chrome', 'Safari'];
 const NAMES: Readonly<Record<string, string>> = { Edg: 'Edge', Macintosh: 'macOS' };
 
-/** Returns a User-Agent as a person reads it, such as `Firefox on Windows`. */
+/** Formats a User-Agent for people, such as `Firefox on Windows`. */
 function programOf(userAgent: string): string {
   const find = (words: readonly string[]) => {
     const word = words.find((each) => userAgent.includes(each));

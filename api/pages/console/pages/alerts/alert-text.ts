@@ -17,12 +17,12 @@ export const METRIC: Readonly<Record<Metric, { text: string; unit: string; usual
 
 export const METRICS = (Object.keys(METRIC) as Metric[]).map((value) => ({ value, text: METRIC[value].text }));
 
-/** A value with its unit, such as "12.5 %". */
+/** Formats a value with its unit, such as "12.5 %". */
 export function valueText(metric: Metric, value: number): string {
   return `${value}${METRIC[metric].sign}`;
 }
 
-/** What a rule watches, in words. */
+/** Describes in words what an alert rule watches. */
 export function ruleText({ metric, above, forMinutes }: Pick<Alert, 'metric' | 'above' | 'forMinutes'>): string {
   const minutes = forMinutes === 1 ? '1 minute' : `${forMinutes} minutes`;
   if (metric === 'certificate') return `Certificate with fewer than ${above} days left`;

@@ -21,7 +21,7 @@ export function useSavedLayout(workspaceId: string, canvas: Canvas) {
   const [state, setState] = useState<SaveState>('saved');
   const [error, setError] = useState<ApiError | null>(null);
   const { getViewport } = useReactFlow<CanvasNode>();
-  // React Flow's own list of nodes is not used, because it lacks most nodes when zoomed out.
+  // React Flow's own list of nodes is not used, because it lacks most nodes in a zoomed-out view.
   const latestNodes = useRef(nodes);
   latestNodes.current = nodes;
   const revision = useRef(canvas.layout.revision);
@@ -51,7 +51,7 @@ export function useSavedLayout(workspaceId: string, canvas: Canvas) {
         });
         revision.current = answer.layout.revision;
         queryClient.setQueryData(keyOf(PATH, { workspaceId }), answer);
-        // If cards moved during this save, the state is `unsaved` by now. It stays so, and they are saved next.
+        // If cards moved during this save, the state is `unsaved` and does not change. The next save stores the moves.
         setState((now) => (now === 'saving' ? 'saved' : now));
       } catch (failure) {
         if (!(failure instanceof ApiError)) throw failure;

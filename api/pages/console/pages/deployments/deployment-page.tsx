@@ -21,7 +21,8 @@ import { StepTimeline } from './step-timeline.js';
 const DEPLOYS = '/workspaces/{workspaceId}/services/{serviceId}/deploys';
 const DEPLOYMENT = `${DEPLOYS}/{deploymentId}` as const;
 /**
- * Number of earlier deployments to read. Usually at least five of them were successful, and `usualMs` compares five.
+ * Number of the service's newest deployments to read for the usual duration of a step. `usualMs` needs five successful
+ * ones, which are usually among them.
  */
 const COMPARED = 20;
 

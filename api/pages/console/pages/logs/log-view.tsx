@@ -9,7 +9,7 @@ import l from './logs.module.css';
 import { type LogFilter, useLog } from './use-log.js';
 
 const ROW = 20;
-/** If the view is scrolled within this many pixels of the end, it follows new lines. */
+/** If the view is scrolled to at most this many pixels from the end, it follows new lines. */
 const AT_END = 24;
 
 /**

@@ -13,7 +13,7 @@ interface Rules {
   applies?: FieldText['applies'];
 }
 
-/** Fields with a common subject. Its rules are those of each field without rules of its own. */
+/** Fields with a common subject. The group's `kinds` and `deploys` apply to each field without its own. */
 interface Group extends Rules {
   title: string;
   fields: { readonly [Name in keyof ServiceConfiguration]?: [label: string, hint: string, rules?: Partial<Rules>] };

@@ -8,14 +8,14 @@ import { ErrorNotice, Notice } from '../../ui/states.js';
 /** Browsers offer passkeys only over https and on localhost. */
 export const hasPasskeys = () => typeof PublicKeyCredential !== 'undefined';
 
-/** Returns the WebAuthn options in a response, with the library's type for them. */
+/** Returns the WebAuthn options in a response, as the type that the WebAuthn library expects. */
 export function optionsOf<T>({ options }: { options: object }): T {
   return JSON.parse(JSON.stringify(options));
 }
 
 /**
- * A button that asks for a passkey. The passkey signs the user in without a password or, if `first` is given, as the
- * second factor after it.
+ * A button that asks for a passkey. Without `first`, the passkey alone signs the user in. With `first`, the passkey is
+ * the second factor.
  */
 export function PasskeyButton({
   first,

@@ -44,7 +44,7 @@ export function SignInPage({ reason, onDone = () => undefined }: { reason?: stri
         const wantsMore = failure.code === 'mfa_required';
         if (wantsMore) setAsked(failure.details.map(({ path }) => path));
         setError(wantsMore ? null : failure);
-        // The link was used already or is wrong: show the password form instead.
+        // The link is invalid or was used already, so the password form is shown.
         if (failure.status === 401 && Object.keys(secondFactor).length === 0) token.current = null;
       } finally {
         setPending(false);

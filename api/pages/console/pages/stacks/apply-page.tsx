@@ -18,7 +18,7 @@ import t from './stacks.module.css';
 
 const APPLY = '/workspaces/{workspaceId}/stacks/{stackName}/applies/{applyId}';
 
-/** One apply: why it failed first, then its steps with their deployments, then what it changes. */
+/** One apply: first why it failed, then its steps with their deployments, then what it changes. */
 export function ApplyPage() {
   const path = useParams({ from: '/w/$workspaceId/stacks/$stackName/applies/$applyId' });
   const { workspaceId, stackName } = path;

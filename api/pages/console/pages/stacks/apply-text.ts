@@ -44,7 +44,7 @@ function stateOf({ status }: Step, isNext: boolean): { tone: Tone; state: string
   return isNext ? { tone: 'busy', state: 'running' } : { tone: 'plain', state: 'not started' };
 }
 
-/** Returns the heading above what an apply changes and deploys. */
+/** Returns the heading above the list of an apply's changes and deployments. */
 export function changesTitle(changes: number, deploys: number, isRollback: boolean): string {
   if (changes > 0) return 'What it changes';
   if (isRollback) return 'What it brings back';

@@ -8,7 +8,7 @@ const LINE_PX = 19;
 /** After a click on a fault, the text is scrolled so that about this many lines above the fault are visible. */
 const LINES_ABOVE = 4;
 
-/** A text area with line numbers. Faults are listed beside it, and a click on one leads to its place in the text. */
+/** A text area with line numbers. Faults are listed beside it, and a click on a fault selects its place in the text. */
 export function DocumentEditor({
   label,
   value,

@@ -25,7 +25,7 @@ interface Planned {
 
 /**
  * Shows what an apply would change, and applies it. Asks for secrets that have no value, and for the stack's name if
- * something is deleted or replaced. Then the page of the apply is opened.
+ * something is deleted or replaced. Afterwards, opens the page of the apply.
  */
 export function PlanCard({
   workspaceId,

@@ -93,7 +93,7 @@ export function offsetOf(text: string, { line, column }: Pick<Fault, 'line' | 'c
   return Math.min(text.length, before.reduce((sum, one) => sum + one.length + 1, 0) + column - 1);
 }
 
-/** Returns the line numbers of a text in as few parts as possible. The number of each faulty line is its own part. */
+/** Returns the line numbers of a text in as few parts as possible. The number of a faulty line is a separate part. */
 export function numbersOf(text: string, faults: readonly Fault[]): { text: string; isMarked: boolean }[] {
   const marked = new Set(faults.map(({ line }) => line));
   const parts: { text: string; isMarked: boolean }[] = [];

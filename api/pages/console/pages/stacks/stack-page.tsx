@@ -50,8 +50,8 @@ function Head({ stack: { name, environmentId, lastApply }, workspaceId }: { stac
   const environments = useEnvironments(workspaceId);
   const params = { workspaceId, stackName: name };
   const { data } = useGet(`${PATH}/applies`, { path: params, query: { limit: FIRST_ROWS } });
-  // `release` is a field of the document that was applied last. A rollback applies no document, so it is taken from the
-  // newest apply that is no rollback.
+  // `release` is a field of the document that was applied last. A rollback applies no document, so `release` is
+  // taken from the newest apply that is not a rollback.
   const release = data?.applies.find(({ rollbackOf }) => rollbackOf === null)?.release;
   return (
     <div className={c.head}>
@@ -120,7 +120,7 @@ function Owned({ stack: { resources }, workspaceId }: { stack: Stack; workspaceI
   );
 }
 
-/** A button that deletes a stack. In its dialog, the user chooses if the services, databases and groups are kept. */
+/** A button that deletes a stack. In its dialog, the user chooses whether services, databases and groups are kept. */
 function DeleteStack({ path }: { path: { workspaceId: string; stackName: string } }) {
   const { workspaceId, stackName } = path;
   const navigate = useNavigate();

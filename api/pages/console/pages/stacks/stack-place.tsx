@@ -16,7 +16,7 @@ export function useEnvironments(workspaceId: string): { value: string; text: str
   );
 }
 
-/** Keeps the name and the environment of a new stack: the first environment until the user chooses another. */
+/** Holds the name and the environment of a new stack. The default is the first environment of the workspace. */
 export function usePlace(initialName: string) {
   const [name, setName] = useState(initialName);
   const [chosen, choose] = useState('');

@@ -82,7 +82,8 @@ function Row({ workspaceId, stack, environment }: { workspaceId: string; stack: 
 }
 
 /**
- * Shows whether a stack's environment differs from its document. The list of stacks lacks this, so the stack is read.
+ * Shows whether a stack's environment differs from its document (drift). Reads the stack, because the list of stacks
+ * does not contain the drift.
  */
 function Drift({ workspaceId, stackName }: { workspaceId: string; stackName: string }) {
   const { data } = useGet(
