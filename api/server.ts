@@ -17,7 +17,10 @@ const TIMES = { requestTimeout: 0, headersTimeout: 15_000, connectionsCheckingIn
 const REQUEST_MS = { usual: 60_000, push: 60 * 60_000 };
 /** Milliseconds after which a connection is closed if the client neither sends its body nor reads the response. */
 const STALLED_MS = 60_000;
-/** Maximum of connections. Behind a proxy only the total counts: all come from the proxy. */
+/**
+ * Maximum number of connections: `total` of all clients, and `ofOne` client. Behind a proxy only `total` applies,
+ * because all connections come from the proxy.
+ */
 const CONNECTIONS = { total: 8192, ofOne: 256 };
 
 /** How long a refused client may take to read the response, in milliseconds. */
@@ -39,7 +42,7 @@ interface ServerOptions {
   upgrade?: (request: IncomingMessage, socket: Duplex, head: Buffer) => void;
 }
 
-/** Listens on the port; 0 means any free one. Behind a proxy, clients are not limited. Rejects if it is in use. */
+/** Listens on the port; 0 means any free one. Rejects if the port is in use. `behindProxy`: no limit per client. */
 export async function startServer(
   app: Koa<ApiState>,
   port: number,

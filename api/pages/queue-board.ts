@@ -20,7 +20,7 @@ const COUNTED = [
   'paused',
 ] as Parameters<JobQueue['getJobCounts']>;
 
-/** Returns the dashboard (Bull Board) of the job queues, for a path. */
+/** Returns the middleware that serves the dashboard of the job queues (Bull Board) at a path. */
 export function createBoard(engine: Engine, path: string): Middleware {
   const serverAdapter = new KoaAdapter();
   serverAdapter.setBasePath(path);

@@ -40,7 +40,10 @@ export function dashboard({ config, engine }: { config: Config; engine: Engine }
   };
 }
 
-/** A font that Bull Board loads from another host, which the policy would block with an error in the console. */
+/**
+ * Matches the link to a font that Bull Board loads from another host. The policy would block the font, and browsers
+ * would log an error.
+ */
 const ELSEWHERE = /<link\b[^>]*\bhref="https?:[^>]*>/g;
 
 function refusedChange(): AppError {

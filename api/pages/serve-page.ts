@@ -8,14 +8,14 @@ export interface Page {
   policy: string;
 }
 
-/** Returns a Content-Security-Policy that allows these sources, and no other site's, and no page around this one. */
+/** Returns a Content-Security-Policy that allows only these sources. No other page may embed the page in a frame. */
 export function policyOf(...sources: string[]): string {
   return ["default-src 'none'", ...sources, "base-uri 'none'", "form-action 'none'", "frame-ancestors 'none'"].join(
     '; ',
   );
 }
 
-/** Serves a page with its script. It sends no Referer to other sites. */
+/** Serves a page with its script. Browsers send no Referer header with requests from the page. */
 export function servePage(router: Router<ApiState>, path: string, { html, script, policy }: Page): void {
   router.get(path, (ctx) => {
     ctx.set('Content-Security-Policy', policy);

@@ -18,7 +18,7 @@ export function causeOfEnd(
   return kind === 'shell' && now - activeAt >= IDLE_MS ? IDLE : null;
 }
 
-/** Returns why it ended if the platform did not close it. `worker` is null if the client left first. */
+/** Returns why a connection ended that the platform did not close. `worker` is null if the client left first. */
 export function reasonOfEnd(exitCode: number | null, worker: { code: number; reason: string } | null): string {
   if (worker === null) return 'the client left';
   if (worker.code === CLOSE.notFound) return worker.reason;

@@ -40,7 +40,7 @@ export class Recording {
     this.#pending = `${JSON.stringify({ version: 2, width, height, timestamp: Math.floor(beganAt / 1000), ...line })}\n`;
   }
 
-  /** Records shell output. Without a terminal, the first byte says whether it is output or error. */
+  /** Records shell output. Without a terminal, the first byte says whether it is standard output or standard error. */
   output(message: Buffer, now: number): void {
     if (this.#isFull) return;
     const isTerminal = this.#options.size !== null;

@@ -6,13 +6,13 @@ export interface RelayHooks {
   onAnswer(data: Buffer, isBinary: boolean): void;
   /** Called with each message from the client, before it is passed on. */
   onRequest(data: Buffer, isBinary: boolean): void;
-  /** True if binary messages are one byte stream, as in a tunnel: those that wait may be merged. */
+  /** True if the binary messages form one byte stream, as in a tunnel. Queued messages may then be merged. */
   merges: boolean;
   /** Called once, when either side closes. `worker` is how the worker closed; null if the client disconnected first. */
   onEnd(worker: { code: number; reason: string } | null): void;
 }
 
-/** Relays both directions. If one side closes, so does the other; if one reads too slowly, the other pauses. */
+/** Relays messages both ways. If one side closes, closes the other. If one reads too slowly, pauses the other. */
 export function relay(client: WebSocket, worker: WebSocket, hooks: RelayHooks): void {
   let ended = false;
   const end = (worker: { code: number; reason: string } | null) => {

@@ -32,8 +32,8 @@ import { TunnelUses } from './tunnel-uses.js';
 /** Milliseconds between checks of access. A revoked key closes its sessions within two seconds. */
 const WATCH_MS = 1_000;
 /**
- * Every fifth access check updates the time at which the open sessions were last seen. Every fifteenth looks for shells
- * that were not seen for long, because their API process has died.
+ * Every fifth access check updates `seen_at` of the open sessions. Every fifteenth check looks for shells whose
+ * `seen_at` is too old, because their API process has died, and records their end.
  */
 const LOOKS_PER_TOUCH = 5;
 const LOOKS_PER_SEARCH = 15;
@@ -56,7 +56,7 @@ interface Connection {
   session: RemoteSessionRow;
   client: WebSocket;
   worker: WebSocket | null;
-  /** When data was last received from either side, in milliseconds. */
+  /** When data was last received from either side, in milliseconds since 1970. */
   activeAt: number;
   exitCode: number | null;
   /** Why the platform closed the connection; null if the program or the client did. */
@@ -142,7 +142,7 @@ export class RemoteAccess {
       await this.#misses.penalty(address);
       return refuse(socket, '404 Not Found');
     }
-    // A closed socket must not take a place: its close event may be over, and then nothing would release the place.
+    // A closed socket must not take a place: no further close event may follow, so nothing would release the place.
     if (socket.destroyed) return;
     const leave = this.#places.take(session);
     if (leave === null) return refuse(socket, '429 Too Many Requests');
@@ -310,7 +310,7 @@ export class RemoteAccess {
   }
 }
 
-/** Closes a connection: the worker's side at once, the client's after it got the reason. */
+/** Closes a connection: the worker's side at once, the client's side after the client has received the reason. */
 function end(connection: Connection, cause: EndCause): void {
   if (connection.cause !== null) return;
   connection.cause = cause;

@@ -5,7 +5,7 @@ import type { RemoteSessionRow } from '../../shared/remote/store.js';
 import { summonWorker } from '../../shared/remote/store.js';
 import { newToken, sameSecret } from '../../shared/secrets/random-token.js';
 
-/** Milliseconds between notifications of workers, who may miss one while they reconnect. */
+/** Milliseconds between notifications of the workers. A worker may miss one while it reconnects to the database. */
 const REPEAT_MS = 1_000;
 const TIMEOUT_MS = 10_000;
 
@@ -26,7 +26,7 @@ export class Rendezvous {
     this.#address = address;
   }
 
-  /** Summons the workers of the session's host. Resolves to the first that connects; null if none does. */
+  /** Asks the workers of the session's host to connect. Returns the first connection; null if no worker connects. */
   async worker(session: RemoteSessionRow, signal: AbortSignal): Promise<WebSocket | null> {
     const connectionId = randomUUID();
     const { token } = newToken();

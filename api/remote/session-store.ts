@@ -13,7 +13,7 @@ const OPERATIONS = { shell: 'shell.open', tunnel: 'tunnel.open' } as const satis
 
 /**
  * Redeems a client's ticket for its session, and records the client's address. Returns null if the ticket is unknown or
- * expired, if its session has ended, or if it is a shell's and was already used.
+ * expired, or if its session has ended. The ticket of a shell can be used only once.
  */
 export function takeTicket(
   db: Db,
@@ -97,7 +97,7 @@ type FactsRow = Pick<RemoteSessionRow, 'id' | 'kind' | 'credential'> &
     serviceLives: boolean;
   };
 
-/** Returns which of these sessions must be closed, by id, and why. */
+/** Returns which of these sessions must be closed: session id → reason. */
 export async function sessionsWithoutAccess(db: Db, ids: readonly string[]): Promise<Map<string, string>> {
   const rows = await rowsOf<FactsRow>(
     db,

@@ -4,9 +4,9 @@ import { SKIPPED, skipsDeployment } from '../hooks/model.js';
 export interface KnownCommits {
   /** The last commit that was handled; null if there is none. */
   head: string | null;
-  /** True if an unfinished deployment of the branch has not determined yet which commit it deploys. */
+  /** The commit of the branch's last deployment; null if there is none. */
   deployed: string | null;
-  /** True if a waiting deployment has not resolved its commit yet. */
+  /** True if an unfinished deployment of the branch has not determined yet which commit it deploys. */
   undecided: boolean;
 }
 
@@ -68,9 +68,9 @@ export const MAX_BRANCHES = 1000;
 const MAX_NEW_PREVIEWS = 20;
 
 export interface BranchNews {
-  /** Branches that are new or whose head commit differs from the recorded one. */
+  /** Branches that are new or have a new head commit, at most MAX_NEW_PREVIEWS. Empty at the first poll. */
   news: [branch: string, commit: string][];
-  /** Branches to record: `news`, or all branches at the first poll. */
+  /** Branches to record: `news`; at the first poll, all other branches than the one that the service deploys. */
   noted: [branch: string, commit: string][];
   /** Recorded branches that are no longer in the repository. */
   gone: string[];

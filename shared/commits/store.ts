@@ -257,7 +257,7 @@ export async function notedBranches(db: Db, serviceId: string): Promise<Map<stri
   return new Map(rows.map(({ branch, commit_sha }) => [branch, commit_sha]));
 }
 
-/** Records branches, deletes the records of missing ones, and stores an event per requested preview. */
+/** Records the `noted` branches and deletes the `gone` ones. Stores an event for each branch in `news`. */
 export async function noteBranches(
   trx: Transaction,
   serviceId: string,

@@ -171,15 +171,15 @@ function assemble(values: Values, env: Environment) {
     docker: { host: values.DOCKER_HOST, registryUrl: values.REGISTRY_URL },
     baseImages: values.BASE_IMAGES,
     dataImages: { postgres: values.POSTGRES_IMAGE, redis: values.REDIS_IMAGE },
-    // The address of BuildKit; null unless builds run in containers. Otherwise BUILDKIT_HOST may be set for other
-    // tools, in a form that `conflicts` would refuse.
+    // The address of BuildKit; null unless builds run in containers. Without containers, BUILDKIT_HOST is ignored: it
+    // may be set for other tools, in a form that `conflicts` would refuse.
     railpack: { buildkitHost: values.RUNTIME === 'swarm' ? values.BUILDKIT_HOST : null, searchPath: values.PATH },
   };
 }
 
 /**
- * Maximum length of EDGE_SOCKET_DIR. Linux limits a socket's path to 107 bytes, of which its name needs 24 at most:
- * /65535.gate.sock.4194304.
+ * Maximum length of EDGE_SOCKET_DIR. Linux limits a socket's path to 107 bytes. The socket's name needs up to 24 of
+ * them: /65535.gate.sock.4194304.
  */
 const MAX_SOCKET_DIR_BYTES = 83;
 

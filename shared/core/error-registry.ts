@@ -90,8 +90,8 @@ export function invalidRequest(path: string, message: string): AppError {
 }
 
 /**
- * Creates an `invalid_request` error for a field. The message also names the field, because some clients show only
- * that.
+ * Creates an `invalid_request` error for a field. The message also names the field, because some clients show only the
+ * message.
  */
 export function invalidField(field: string, message: string): AppError {
   return new AppError('invalid_request', `${field} ${message}`, [{ path: `/${field}`, message }]);

@@ -18,7 +18,7 @@ const ActionResponse = Type.Union([
   DeploymentResponse,
 ]);
 
-/** Actions on services (specification, Service actions), answered with an operation or a deployment. */
+/** Actions on services (specification, Service actions). Responses contain an operation or a deployment. */
 export const actionRoutes = [
   defineRoute('POST', '/workspaces/:workspaceId/services/:serviceId/actions', 'service.action', {
     summary: 'Restart, suspend, resume or deploy a service',

@@ -88,7 +88,7 @@ function presentAlert(row: AlertView) {
   return present(AlertSchema, row, { states });
 }
 
-/** Alert rules: who is told when a figure is too high. `workers/alerts` evaluates them every minute. */
+/** Alert rules, which notify when a metric passes a threshold. `workers/alerts` evaluates them every minute. */
 export const alertRoutes = [
   defineRoute('GET', COLLECTION, 'alert.list', {
     summary: 'List alert rules',

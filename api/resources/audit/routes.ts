@@ -10,11 +10,10 @@ const AuditEntrySchema = Strict(
     id: Uuid,
     /** The API operation, such as `service.update`. */
     operation: Type.String(),
-    /** `name` is the name of the API key; null if the write was authorized by another kind of credential. */
     actor: Type.String(),
-    /** `name` is the name of the API key; null for other credentials. */
+    /** `name` is the name of the API key; null if the write was authorized by another kind of credential. */
     credential: Strict({ kind: oneOf('CredentialKind', CREDENTIAL_KINDS), id: Uuid, name: Nullable(Type.String()) }),
-    /** The path within the workspace, and the changed record; its `id` is null if there is no single one. */
+    /** The request's path within the workspace, and the changed record. `id` is null if no single record changed. */
     target: Strict({ path: Type.String(), id: Nullable(Uuid), name: Type.String() }),
     requestId: Type.String(),
     /** Details that depend on the operation. For a shell: its command, replica and exit code. */

@@ -1,7 +1,7 @@
 import { type Static, Type } from 'typebox';
 import { AppError } from '../../../shared/core/error-registry.js';
 
-/** Limits of a canvas. Beyond one the request is refused: a canvas is never shown incompletely. */
+/** Limits of a canvas. A request that exceeds one is refused, because a canvas is never shown incompletely. */
 export const CANVAS_LIMITS = { nodes: 2000, groups: 2000, edges: 10_000, references: 10_000, positions: 2000 } as const;
 
 const FARTHEST = 10_000_000;
@@ -35,7 +35,7 @@ export interface CanvasScope {
   environmentId: string | null;
 }
 
-/** The records of a canvas: at most one more than each limit, which shows that it is exceeded. */
+/** The records of a canvas. Each list has at most one record more than its limit, to show that it is exceeded. */
 export interface CanvasRecords {
   services: readonly { id: string }[];
   groups: readonly { id: string; name: string; environment_id: string | null }[];

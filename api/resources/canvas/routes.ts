@@ -26,7 +26,7 @@ interface ScopeRequest {
   query: Static<typeof CanvasQuery>;
 }
 
-/** Returns what the query selects. Throws not_found; invalid_request for an environment of another project. */
+/** Returns the scope that the query selects. Throws not_found; invalid_request if the ids do not fit together. */
 async function readScope({ db, params: { workspaceId }, query }: ScopeRequest): Promise<CanvasScope> {
   if (query.projectId === undefined) {
     if (query.environmentId !== undefined) throw invalidRequest('query.projectId', 'is needed with environmentId');

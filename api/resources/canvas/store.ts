@@ -36,7 +36,7 @@ export async function readCanvas(db: Db, scope: CanvasScope): Promise<CanvasView
   return { services, ...graph, layout: { ...layout, positions } };
 }
 
-/** Returns services, newest first, without those that are archived, previews or being deleted. */
+/** Returns the services of a canvas, newest first. Omits previews, and services that are archived or being deleted. */
 async function activeServices(db: Db, { workspaceId, projectId, environmentId }: CanvasScope): Promise<ServiceView[]> {
   const query = serviceViews(db)
     .where('s.workspace_id', workspaceId)
@@ -117,7 +117,7 @@ async function findLayout(db: Db, scope: CanvasScope): Promise<CanvasLayout> {
   return row ?? UNSAVED;
 }
 
-/** Replaces a layout. Returns false if `revision` is not the current one; of concurrent saves one succeeds. */
+/** Replaces a layout. Returns false if `revision` is not current, so only one of several concurrent saves succeeds. */
 export async function replaceLayout(
   trx: Transaction,
   scope: CanvasScope,

@@ -57,7 +57,7 @@ function presentCatalog(config: Config, workers: WorkerAbilities) {
     capabilities: {
       hostingEnabled: config.hostingEnabled,
       workerOnline: workers.online,
-      /** Containers of a swarm are always in isolated networks; otherwise all online workers must support it. */
+      /** Containers of a swarm always have isolated networks. Without a swarm, all online workers must support them. */
       networkIsolation: containers || workers.networkIsolation,
       rollbacks: true,
       cancellation: true,

@@ -17,7 +17,7 @@ const CredentialsResponse = Strict({
   ),
 });
 
-/** Credentials of databases, for clients that use a tunnel. Applications use references to variables. */
+/** Credentials of databases, for clients that use a tunnel. Applications get them from variables. */
 export const credentialRoutes = [
   defineRoute('POST', '/workspaces/:workspaceId/services/:serviceId/credentials', 'credentials.reveal', {
     summary: "Reveal a database's credentials",

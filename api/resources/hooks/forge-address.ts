@@ -33,8 +33,8 @@ export function forgeAddress(forge: Forge, repository: string, apiUrl?: string):
   const all = [...path, last].map(decoded);
   if (all.some((part) => part === null || part === '.' || part === '..' || /[/\\]/.test(part))) return null;
   const parts = all as string[];
-  // GitLab groups can be nested, so a project's path may have any number of parts. Which first parts of the address
-  // belong to GitLab's own URL is known only from the API's URL.
+  // GitLab groups can be nested, so a project's path may have any number of parts. Only the API's URL shows which of
+  // the first parts belong to GitLab's own URL.
   const root = forge === 'gitlab' ? rootOf(given, parts) : parts.slice(0, -2);
   const project = parts.slice(root.length).join('/');
   if (given !== undefined) return { apiUrl: given, project };

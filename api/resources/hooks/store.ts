@@ -21,7 +21,7 @@ interface HookRow {
   outcome: string;
 }
 
-/** A hook with the git host that gets its reports; null in these fields if it reports nothing. */
+/** A hook, and the git host to which it reports deployments. These fields are null if the hook reports none. */
 export type ShownHook = HookRow & {
   api_url: string | null;
   project: string | null;
@@ -29,7 +29,7 @@ export type ShownHook = HookRow & {
   report_error: string | null;
 };
 
-/** SQL: the last failed report to the git host `t`, unless a later one of its kind was sent. */
+/** SQL: the error of the last failed report to the git host `t`; null if a later report of the same kind was sent. */
 const REPORT_ERROR = `(select r.error from (
     select distinct on (kind) error, updated_at from forge_reports where hook_id = t.id and (error <> '' or sent is not null)
      order by kind, updated_at desc) r where r.error <> '' order by r.updated_at desc limit 1)`;

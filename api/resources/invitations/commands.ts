@@ -17,7 +17,7 @@ import { findMembership, findUserByEmail, insertUser, upsertMembership } from '.
 import { hashToken, newToken } from '../../../shared/secrets/random-token.js';
 import { assertRoomForMember, assertSetsRole, lockForActor } from '../members/commands.js';
 
-/** Maximum number of invitations per workspace in seven days. Each sends an e-mail to a stranger. */
+/** Maximum number of invitations per workspace in seven days. Each may send an e-mail to a stranger. */
 export const MAX_INVITATIONS = 50;
 
 export interface InviteInput {

@@ -10,7 +10,7 @@ export interface LogQuery {
   /** If set, lines of deployments from other branches are excluded. */
   branch?: string | undefined;
   source?: LogSource | undefined;
-  /** Text that the message must contain, in upper or lower case. */
+  /** Text that the message must contain. Upper and lower case are not distinguished. */
   search?: string | undefined;
   /** Excludes lines older than this many hours. */
   hours: number;
@@ -187,7 +187,7 @@ class LogReader {
     );
   }
 
-  /** Lines before this time are too old for the query. The clocks of workers may differ by up to CLOCKS_MS. */
+  /** Returns the time before which lines are too old. The clocks of workers may differ by up to CLOCKS_MS. */
   #oldest(): Date {
     return new Date(this.#since.getTime() - CLOCKS_MS);
   }

@@ -72,9 +72,9 @@ function showsPreviews({ row }: WorkspaceAccess): boolean {
 }
 
 /**
- * Returns the branch to which a service's log is limited by default. It is the service's own, or that of a preview's
- * base service: a preview's own lines are then excluded. Returns undefined, which means no limit, if the workspace's
- * setting includes logs of previews.
+ * Returns the branch to which a service's log is limited by default: the branch of the service, or for a preview that
+ * of its base service. The log of a preview then lacks the lines of the preview's own deployments. Returns undefined
+ * (no limit) if the workspace has enabled `includePreviewLogs`.
  */
 async function shownBranch(
   { db, workspace }: Pick<ReadRequest<'/workspaces/:workspaceId'>, 'db' | 'workspace'>,

@@ -11,7 +11,7 @@ export interface MinuteFigures extends Omit<MetricRow, 'at' | 'latency'> {
 const BEGIN = `date_bin('${FINEST.step} seconds', now(), 'epoch')`;
 const MINUTE = `m.step = ${FINEST.step} and m.at >= ${BEGIN} - interval '1 minute' and m.at < ${BEGIN}`;
 
-/** Returns the last full minute of the `most` busiest services. The last row is the sum of the others. */
+/** Returns metrics of the `most` busiest services in the last full minute. A last row sums all other services. */
 export async function busiestServices(db: Db, most: number): Promise<MinuteFigures[]> {
   const rows = await rowsOf<MinuteFigures & { steps: (number[] | null)[] | null }>(
     db,

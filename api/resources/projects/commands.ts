@@ -39,7 +39,7 @@ export async function updateProject(
   if (updated === 0) throw new AppError('not_found');
 }
 
-/** Deletes an empty project and its environments. Throws not_found; conflict that names its services and groups. */
+/** Deletes a project and its environments. Throws not_found; conflict if it still has services or groups. */
 export async function deleteProject(trx: Transaction, { workspaceId, projectId }: ProjectInput): Promise<void> {
   await lockEnvironments(trx, projectId);
   const project = await lockProject(trx, workspaceId, projectId);

@@ -9,7 +9,7 @@ interface Contents {
   groups: string[];
 }
 
-/** Returns undeleted services, also archived ones, and the groups restricted to the place. */
+/** Returns the services (also archived ones) and the environment groups in a project or environment. */
 async function contentsOf(db: Db, place: Place): Promise<Contents> {
   const environments =
     'projectId' in place ? 'in (select id from environments where project_id = :id)' : '= cast(:id as uuid)';
@@ -40,7 +40,7 @@ function idOf(place: Place): string {
   return 'projectId' in place ? place.projectId : place.environmentId;
 }
 
-/** Prepares the deletion of a locked place. Throws conflict that names the services and groups in it. */
+/** Prepares a locked project or environment for deletion. Throws conflict if it still has services or groups. */
 export async function prepareRemoval(trx: Transaction, title: string, place: Place): Promise<void> {
   const left = describe(await contentsOf(trx, place));
   if (left) throw new AppError('conflict', `${title} is not empty: move or delete ${left} first`);

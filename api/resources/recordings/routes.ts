@@ -18,7 +18,7 @@ const RecordingSchema = Strict(
   {
     /** The id of the shell, which is the target of its audit entries. */
     id: Uuid,
-    /** E-mail address, at that time, of the user who opened the shell. */
+    /** E-mail address of the user who opened the shell, recorded at that time. */
     actor: Type.String(),
     replica: Uuid,
     /** The requested command; null for the login shell. */

@@ -72,7 +72,7 @@ export async function queueRun(
   return row;
 }
 
-/** Throws conflict for too many unfinished runs: given commands and a cron's own are counted separately. */
+/** Throws conflict for too many unfinished runs. Runs of given commands are counted apart from a cron's own runs. */
 async function assertRoomForRun(trx: Transaction, { id, configuration }: ServiceRow, isGiven: boolean): Promise<void> {
   await lockSchedule(trx, id);
   const open = await countOpenRuns(trx, id, isGiven ? 'given' : 'own');

@@ -44,8 +44,8 @@ export function presentService(row: ServiceView, config: Config): ServicePresent
 }
 
 /**
- * Returns a service's current sleep and its last completed one; undefined for each that there is not. `frozen` means
- * that the replicas of the sleeping service are frozen instead of stopped.
+ * Returns when a service fell asleep, if it sleeps now, and when it last slept before. `frozen` means that the replicas
+ * of the sleeping service are frozen instead of stopped.
  */
 function sleepOf(row: ServiceView) {
   const { asleep_since, last_asleep_since, woke_at, frozen } = row;

@@ -47,7 +47,7 @@ export const SignInBody = Strict({
 });
 /** The token of a sign-in link, which can be used once. */
 export const LinkBody = Strict({ token: Token, ...SecondFactor });
-/** What a passkey completes as the second step: a password or a link. Empty for a passkey alone. */
+/** The password or link of a sign-in whose second step is a passkey. Empty if a passkey is the only step. */
 export const PasskeyOptionsBody = Strict({
   email: Type.Optional(Type.String({ maxLength: 254 })),
   password: Type.Optional(Password),
@@ -62,7 +62,7 @@ export const CodeBody = Strict({ code: Code });
 /** A user without a password may omit `password` for ten minutes after signing in. */
 export const EnrolBody = Strict({ password: Type.Optional(Password) });
 
-/** For an authenticator; no other response has the secret. `otpauthUri` is for the QR code. */
+/** The secret of a new authenticator, which no other response contains. `otpauthUri` is the text of the QR code. */
 export const EnrolmentResponse = Strict({ secret: Type.String(), otpauthUri: Type.String() });
 /** Changing the second factor replaces the session's cookie. `csrfToken` belongs to the new cookie. */
 export const FactorResponse = Strict({ mfaEnabled: Type.Boolean(), csrfToken: Type.String() });

@@ -75,7 +75,7 @@ export function signInWorkspaces(db: Db, user: { userId: string | null; domain: 
   );
 }
 
-/** Returns those of the domains in which an owner of the workspace has a verified address. */
+/** Returns which of the domains are the domain of a verified e-mail address of an owner. */
 export async function domainsOfOwners(db: Db, workspaceId: string, domains: string[]): Promise<string[]> {
   const rows = await rowsOf<{ domain: string }>(
     db,

@@ -32,8 +32,8 @@ export interface CloneRequest extends Pick<ApplyRequest, 'actor' | 'authorize' |
 
 /**
  * Clones an environment into a new one by applying its document (design, section 9). The cloned resources belong to a
- * stack. Throws forbidden if the original is protected and the caller may not read it; conflict if names are not unique
- * or data has no verified backup; errors of `acceptApply`, such as invalid_request for a secret without a value.
+ * new stack. Throws forbidden if the original is protected and the caller may not read it; conflict if names are not
+ * unique or data has no verified backup; errors of `acceptApply`, such as invalid_request for a secret without a value.
  */
 export async function cloneEnvironment(
   trx: Transaction,

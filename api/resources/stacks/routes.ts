@@ -77,7 +77,7 @@ export const stackRoutes = [
   }),
 ];
 
-/** Returns the document and the secrets of a plan, from a template or not. Throws invalid_request. */
+/** Returns the document and secrets to plan, of the request or of a filled-in template. Throws invalid_request. */
 async function documentToPlan(
   db: Db,
   { publicUrl }: Config,

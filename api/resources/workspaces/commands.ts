@@ -15,7 +15,7 @@ export interface UpdateWorkspaceInput {
   mayConsent: boolean;
 }
 
-/** Changes a workspace's settings. Throws not_found; forbidden if they consent to payment and `mayConsent` is false. */
+/** Changes a workspace's settings. Throws not_found; forbidden if they consent to payment without `mayConsent`. */
 export async function updateWorkspace(
   trx: Transaction,
   { workspaceId, changes, mayConsent }: UpdateWorkspaceInput,

@@ -84,7 +84,7 @@ export function createDatabase({
       // Lets `rowsOfBatch` and shared-connections.ts send further statements before earlier results have arrived.
       pipeline: true,
     } as Knex.PgConnectionConfig,
-    // An idle process keeps a connection for its periodic work. To open one takes three round trips.
+    // An idle process keeps one connection for its periodic work, because opening another takes three round trips.
     pool: { min: 1, max: poolSize, afterCreate: assertPrimary },
     acquireConnectionTimeout: 10_000,
     // Otherwise the error message of a failing statement would contain the statement's values, and so would logs.
@@ -155,10 +155,10 @@ export function isTimeout(error: unknown): boolean {
   return (error as { code?: unknown } | null)?.code === QUERY_CANCELED;
 }
 
-/** SQLSTATE classes and codes of a server that starts, ends, has no free connection, or has become a standby. */
+/** SQLSTATE classes and codes of a server that is starting or stopping, has no free connection, or is a standby. */
 const AWAY = ['08', '57P01', '57P02', CANNOT_CONNECT_NOW, '53300', '25006'];
 const AWAY_SYSTEM = ['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'EHOSTUNREACH', 'ENETUNREACH', 'ENOENT'];
-/** The messages of pg and knex for connections that ended or could not be made; these errors have no code. */
+/** Messages of pg and knex for connections that were lost or could not be opened. These errors have no code. */
 const AWAY_MESSAGES =
   /^Connection terminated|timeout exceeded when trying to connect|^Knex: Timeout acquiring|^Query read timeout/;
 

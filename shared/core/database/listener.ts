@@ -7,13 +7,13 @@ import { LASTING_CONNECTION } from './database-client.js';
 export const CHANNELS = {
   /** Payload: a service's id. What the edge serves for the service has changed. */
   route: 'ranvier_route',
-  /** Payload: a deployment's id. Its cancellation was requested. */
+  /** Payload: the id of a record, such as a deployment or a run. Its cancellation was requested. */
   cancel: 'ranvier_cancel',
-  /** Payload: empty. A record is due, and the process that stored it does not itself hand due records to BullMQ. */
+  /** Payload: a host's id. The replicas that the host should run have changed. */
   replica: 'ranvier_replica',
-  /** Payload: a `Summons`. It asks the workers of a host to connect to an API process, for a shell or tunnel. */
+  /** Payload: empty. A record is due, and the process that stored it does not itself hand due records to BullMQ. */
   work: 'ranvier_work',
-  /** Payload: a summons (shared/remote/model.ts). It asks a worker of a host to connect to an API process. */
+  /** Payload: a `Summons`. It asks the workers of a host to connect to an API process, for a shell or tunnel. */
   remote: 'ranvier_remote',
 } as const;
 export type Channel = (typeof CHANNELS)[keyof typeof CHANNELS];

@@ -7,7 +7,7 @@ import { type Db, rowsOf } from './database-client.js';
 
 const DIRECTORY = join(dirname(fileURLToPath(import.meta.url)), '../../../migrations');
 
-/** Identifies migrations by file name without extension: it is the same for source and compiled files. */
+/** Identifies migrations by file name without extension, which is the same for source and compiled files. */
 class CompiledMigrations implements Knex.MigrationSource<string> {
   async getMigrations(): Promise<string[]> {
     const files = await readdir(DIRECTORY);

@@ -31,7 +31,7 @@ export function Card({
   );
 }
 
-/** A list of rows; `empty` if there are none. */
+/** A list of rows. Shows `empty` instead if there are no items. */
 export function Items<Item extends { id: string }>({
   items,
   empty,
@@ -51,7 +51,7 @@ export function Items<Item extends { id: string }>({
   );
 }
 
-/** A card with the list that a query reads, and a form that adds to it. Until it is read, shows `skeleton` only. */
+/** A card with a list from a query, and a form that adds to the list. Shows only `skeleton` until the data arrives. */
 export function ListCard<Data, Item extends { id: string }>({
   title,
   query,
@@ -83,7 +83,7 @@ export function ListCard<Data, Item extends { id: string }>({
   );
 }
 
-/** A row of a list: what it is about, a detail below it, something beside it, and a button. */
+/** A row of a list: a title, a detail below the title, `aside` beside them, and a button. */
 export function Row({
   title,
   detail,
@@ -107,7 +107,7 @@ export function Row({
   );
 }
 
-/** A table in a frame that scrolls. A column may have a class, which its cells have, too. */
+/** A table in a frame that scrolls. A column may have a class, which is set on its header cell. */
 export function Table({
   columns,
   children,

@@ -11,7 +11,7 @@ async function copy(text: string): Promise<void> {
   }
 }
 
-/** `what` names the text for screen readers, such as "the URL". */
+/** A button that copies a text. `what` names the text for screen readers, such as "the URL". */
 export function CopyButton({ text, what }: { text: string; what: string }) {
   return (
     <Button small aria-label={`Copy ${what}`} onClick={() => void copy(text)}>

@@ -58,7 +58,7 @@ export function DialogForm({
   /** Title of the notice that shows why the write failed; the API's message if absent. */
   failure?: string;
   look?: 'primary' | 'danger';
-  /** A button between the two others. */
+  /** A button between Cancel and the button that sends the form. */
   more?: ReactNode;
   onClose: () => void;
   children: ReactNode;
@@ -78,7 +78,7 @@ export function DialogForm({
   );
 }
 
-/** What a `ConfirmDialog` needs of the write that it starts; `useConfirmation` returns it. */
+/** The props of a `ConfirmDialog` that `useConfirmation` returns as `dialog`. */
 interface Confirmation {
   open: boolean;
   onClose: () => void;
@@ -116,8 +116,8 @@ export function ConfirmDialog({
 }
 
 /**
- * Starts a write only after confirmation. `ask` opens the dialog about a target, `dialog` is for the `ConfirmDialog`,
- * and `target` is null while it is closed. The dialog closes when the write is done.
+ * Starts a write only after confirmation. `ask` opens the dialog about a target. `dialog` contains the props of the
+ * `ConfirmDialog`. `target` is null while the dialog is closed. The dialog closes when the write is done.
  */
 export function useConfirmation<Target, Result>(
   send: (target: Target) => Promise<Result>,

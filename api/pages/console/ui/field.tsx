@@ -15,11 +15,11 @@ interface Around {
   error?: string | undefined;
 }
 
-/** A control with a label and a value. `onChange` gets the new value. */
+/** The props of a control with a label and a value. `onChange` gets the new value. */
 type Of<Attributes, Value = string> = Around &
   Omit<Attributes, 'className' | 'id' | 'value' | 'onChange'> & { value: Value; onChange?: (value: Value) => void };
 
-/** True in a form that the user may not send: its fields are disabled. */
+/** True in a form that the user may not send. The fields of the form are then disabled. */
 export const FieldsDisabled = createContext(false);
 
 /** Attributes that connect a control with its label, help and error for screen readers. */
@@ -150,7 +150,7 @@ export function CheckField({
   );
 }
 
-/** Check boxes of which any number is chosen. */
+/** A group of check boxes. The user can select any number of them. */
 export function ChoicesField<Value extends string>({
   label,
   texts,

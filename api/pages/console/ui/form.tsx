@@ -36,7 +36,7 @@ export function WriteForm({
   );
 }
 
-/** A form that adds something: its fields, a button, and why the API refused. With `refusal`, it can only be read. */
+/** A form that adds something: its fields, a button, and why the API refused. With `refusal`, all are disabled. */
 export function AddForm({
   write,
   ready,
@@ -67,7 +67,7 @@ export function AddForm({
   );
 }
 
-/** Keeps the values of a form. `field` connects one of them with its control; `set` changes some of them. */
+/** Keeps the values of a form. `field` connects one value with its control; `set` changes several values. */
 export function useFields<Values extends object>(initial: Values) {
   const [values, setValues] = useState(initial);
   const set = (changes: Partial<Values>) => setValues((before) => ({ ...before, ...changes }));

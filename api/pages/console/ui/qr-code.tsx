@@ -4,8 +4,8 @@ import { encode } from 'uqr';
 const SCALE = 4;
 
 /**
- * A QR code. It is black on white in both themes, because cameras cannot read the inverse. The browser makes it, so
- * that no server gets the secret.
+ * A QR code. It is black on white in both themes, because cameras cannot read the inverse. The browser generates the
+ * code itself, so the secret in `text` is sent to no server.
  */
 export function QrCode({ text, title }: { text: string; title: string }) {
   const { data, size } = encode(text, { ecc: 'M', border: 4 });

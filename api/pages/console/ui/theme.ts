@@ -27,7 +27,7 @@ export function useTheme(): [Theme, (theme: Theme) => void] {
   ];
 }
 
-/** Calls the listener whenever the colours of the page change. Returns a function that ends this. */
+/** Calls the listener whenever the colours of the page change. Returns a function that removes the listener. */
 export function onColoursChange(listener: () => void): () => void {
   const dark = matchMedia('(prefers-color-scheme: dark)');
   const chosen = new MutationObserver(listener);

@@ -28,7 +28,7 @@ export async function passkeyOptions(request: OptionsRequest): Promise<Record<st
   return signInOptions(deps, secondStep(ctx, userId, body.token), known);
 }
 
-/** Returns the function that checks a passkey as the second step of a sign-in. Empty if the request has no passkey. */
+/** Returns the function that checks a passkey as the second step of a sign-in. Returns {} without a passkey. */
 export function passkeyInput(
   { deps, ctx }: SessionRequest,
   { passkey, token }: { passkey?: PasskeyProof; token?: string },

@@ -68,7 +68,7 @@ export async function setMemberRole(trx: Transaction, member: SignInMember): Pro
   return changed > 0;
 }
 
-/** Unlinks a user from the provider, ends the sessions, and returns how many links. Throws not_found. */
+/** Unlinks a user from the provider and ends the user's sessions. Returns the number of links. Throws not_found. */
 export async function forgetProvider(trx: Transaction, email: string): Promise<number> {
   const user = await findUserByEmail(trx, email.trim().toLowerCase());
   if (!user) throw new AppError('not_found', `There is no user ${email}`);

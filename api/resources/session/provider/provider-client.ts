@@ -145,7 +145,10 @@ function personOf(claims: Record<string, unknown> & { iss: string; sub: string }
   };
 }
 
-/** Codes of the token endpoint for this sign-in only; any other one rejects this installation. */
+/**
+ * Error codes of the token endpoint that concern only this sign-in. Any other code means that the provider refuses this
+ * installation.
+ */
 const OF_THE_CODE = new Set(['invalid_grant']);
 
 function failureOf(client: Library, error: unknown): SignInFailure {

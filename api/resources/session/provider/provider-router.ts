@@ -36,7 +36,7 @@ export function providerRouter(deps: ApiDeps, limits: SignInLimits): Router<ApiS
 
   router.get(START_PATH, (ctx) =>
     leading(ctx, async () => {
-      // Otherwise another site could start a sign-in in this browser, and so replace its session.
+      // Another site must not start a sign-in in this browser, because that would replace the browser's session.
       if (senderOf(ctx, config.publicUrl) === 'foreign') return SIGN_IN_PATH;
       await consume(ctx, starts, await clientOf(ctx));
       const { returnTo } = ctx.query;
@@ -104,7 +104,7 @@ async function browserOf(ctx: ApiContext, create: boolean): Promise<string> {
   return ctx.state.tls ? cookie : `${cookie} ${await clientOf(ctx)}`;
 }
 
-/** Redirects the browser to the returned path; after a failure to the sign-in page, which says why. */
+/** Redirects the browser to the path that `work` returns; after a failure to the sign-in page, which says why. */
 async function leading(ctx: ApiContext, work: () => Promise<string>): Promise<void> {
   ctx.status = 303;
   try {

@@ -25,7 +25,7 @@ export class SignInStates {
     return this.#bindings(browser, `${content}.${this.#derive(browser, 'state', content)}`);
   }
 
-  /** Returns the values of a sign-in that this browser started. Null if it started no such sign-in, or too long ago. */
+  /** Returns the values of a sign-in that this browser started; null if it did not start it or it has expired. */
   resume(browser: string, state: string): { bindings: Bindings; returnTo: string } | null {
     const [content = '', proof = ''] = state.split('.');
     if (!sameSecret(proof, this.#derive(browser, 'state', content))) return null;

@@ -15,7 +15,7 @@ export interface ImportedDatabase {
 const POSTGRES = 'docker.io/library/postgres';
 const REDIS: readonly string[] = ['docker.io/library/redis', 'docker.io/valkey/valkey'];
 
-/** Returns the database for a service with this image and these variables; null if it is none. */
+/** Returns the database that replaces a service with this image and these variables; null if none can. */
 export function databaseOf(
   name: string,
   image: string,
@@ -42,7 +42,7 @@ export function databaseOf(
   return { name, kind: 'postgres', entry, user, password, database };
 }
 
-/** Names reserved by PostgreSQL or the platform cannot be used for a tenant's database or user. */
+/** Returns true if a tenant's database or user may have this name. PostgreSQL and the platform reserve some names. */
 function isName(text: string): boolean {
   return /^[A-Za-z_]\w{0,62}$/.test(text) && !/^(postgres|template[01]|pg_.*|ranvier.*)$/i.test(text);
 }
@@ -69,7 +69,7 @@ export function referenceTo(
   return undefined;
 }
 
-/** Returns what a reference loses of a database URL: driver, options, another database; '' if nothing. */
+/** Returns which parts of a database URL a reference lacks: driver, database or options; '' if none. */
 export function restOf({ kind, database }: ImportedDatabase, value: string): string {
   const [, driver = '', path = '', query = ''] = /^\w+(\+\w+)?:\/\/[^/?]*(?:\/([^?]*))?(\?.*)?$/.exec(value) ?? [];
   const isUsual = kind === 'postgres' ? ['', database].includes(path) : ['', '0'].includes(path);

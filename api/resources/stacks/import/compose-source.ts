@@ -59,7 +59,7 @@ export interface Place {
   folder: string;
 }
 
-/** Returns a folder's path in the repository: '' for the root, null outside. `context` is relative to `home`. */
+/** Returns a folder's path in the repository: '' for the root, null if outside it. `context` is relative to `home`. */
 export function folderOf(home: string, context: string): string | null {
   if (ADDRESS.test(context)) return '';
   if (context.startsWith('/') || context.startsWith('~')) return null;

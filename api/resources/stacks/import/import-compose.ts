@@ -23,7 +23,7 @@ import { megabytesOf, planFor } from './service-parts.js';
  * Keys that the import reads or that have no effect on this platform. For example, the platform itself chooses networks
  * and names, and restarts crashed replicas. Other keys are reported as lost.
  */
-// `tmpfs`: folders in memory become ordinary folders of the container.
+// `tmpfs` folders, which Docker keeps in memory, become ordinary folders of the container.
 const READ = namesIn(`
   build command container_name cpus depends_on deploy entrypoint env_file environment expose healthcheck hostname
   image init labels links logging mem_limit networks platform ports profiles pull_policy restart scale stdin_open
@@ -122,7 +122,7 @@ export function importCompose(value: unknown, { repository, folder, files }: Imp
   } as StackDocument;
 }
 
-/** Images of database consoles, whose users log in by hand: no variable has the address. */
+/** Matches images of database consoles. Their users enter the database's address, so no variable contains it. */
 const CONSOLE = /adminer|pgadmin|pgweb|commander|redisinsight/;
 
 /**
@@ -140,7 +140,7 @@ function whyNoDatabase(
   const blind = services.find(({ name: other, service, variables }) => {
     if (!dependenciesOf(service).includes(name) || CONSOLE.test(textOf(service.image))) return false;
     const entries = Object.values(variablesOf(`services.${other}`, variables, { ...others, lost: () => undefined }));
-    // A service with a secret variable does not count: the secret, and not its code, might contain the address.
+    // A service with a secret variable does not count: the address may be in the secret instead of the code.
     return !entries.some((entry) => 'secret' in looseOf(entry) || looseOf(looseOf(entry).reference).service === name);
   });
   return blind === undefined ? null : `no variable of ${blind.name} has its address, so that its code has it`;
@@ -194,7 +194,7 @@ function preDeployOf(
   return { preDeployCommand: startCommand ?? shellWords(startArguments) };
 }
 
-/** Returns the ports that variables name for services, such as 3000 in `http://api:3000/path`. */
+/** Returns service → the port that variables name for it, such as 3000 in `http://api:3000/path`. */
 function portsOf(services: readonly Applied[], hosts: ReadonlyMap<string, string>): Map<string, number> {
   const found = new Map<string, number>();
   for (const { variables } of services) {

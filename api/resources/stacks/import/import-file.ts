@@ -59,7 +59,7 @@ interface Read {
   files?: Record<string, string>;
 }
 
-/** Parses a file. Railway's is JSON or TOML; app.json may be followed by a Procfile. */
+/** Parses a file. Railway's file is JSON or TOML. Heroku's app.json may be followed by the text of a Procfile. */
 function read(format: ImportFormat, text: string): Read {
   if (format === 'fly' || (format === 'railway' && !text.trimStart().startsWith('{'))) return readToml(text);
   if (format !== 'heroku') return readYaml(text);
@@ -87,7 +87,7 @@ function refusal(faults: readonly YamlFault[]): AppError {
 
 /**
  * Converts a file of another format to a document. The warnings say what the conversion loses or changes. A file in the
- * platform's own format stays as it is. Throws invalid_request.
+ * platform's own format stays as it is. Throws invalid_request, payload_too_large.
  */
 export function nativeDocument(
   text: string,

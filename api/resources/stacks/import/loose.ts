@@ -58,7 +58,7 @@ export function given(fields: Loose): Record<string, unknown> {
   );
 }
 
-/** Returns an object whose only field is `name`, with this map; an empty object if the map is empty. */
+/** Returns `{ [name]: value }`; an empty object if `value` is empty. */
 export function optional<T extends object>(name: string, value: T): Record<string, T> {
   return Object.keys(value).length === 0 ? {} : { [name]: value };
 }

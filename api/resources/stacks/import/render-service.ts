@@ -16,7 +16,7 @@ import { variablesOf } from './render-variables.js';
 import { planNamed, repositoryOf } from './service-parts.js';
 
 const KINDS: Readonly<Record<string, string>> = { web: 'web', pserv: 'private', worker: 'worker', cron: 'cron' };
-/** Keys of services and databases that are read. */
+/** Keys of services and databases in a render.yaml that the import knows. Other keys are reported as lost. */
 export const RENDER_KEYS = namesIn(`
   type name runtime env plan repo branch rootDir buildCommand startCommand preDeployCommand schedule numInstances
   scaling autoDeploy autoDeployTrigger buildFilter dockerCommand dockerContext dockerfilePath image

@@ -1,7 +1,7 @@
 import type { VariableEntry } from '../../../../shared/stacks/document-schema.js';
 import { entryOf, type Loose, type Lost, looseListOf, looseOf, optional, textOf } from './loose.js';
 
-/** Properties of a database or service → the corresponding variables here. */
+/** Property of a database or service on Render → the corresponding variable on this platform. */
 const PROPERTIES: Readonly<Record<string, string>> = {
   ...{ connectionString: 'URL', connectionURI: 'URL', host: 'HOST', port: 'PORT', user: 'USER' },
   ...{ password: 'PASSWORD', database: 'DATABASE', hostport: 'URL' },

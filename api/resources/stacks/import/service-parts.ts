@@ -16,7 +16,7 @@ interface Needs {
   cpu?: number;
 }
 
-/** Returns the smallest plan that fits; nothing if that is the default. Reports if no plan is large enough. */
+/** Returns the smallest plan that fits; {} if it is the default plan. Reports if no plan is large enough. */
 export function planFor(at: string, { volumes = {}, memoryMb = 0, cpu = 0 }: Needs, lost: Lost): { plan?: string } {
   const storage = Object.values(volumes).reduce((total, { sizeGb }) => total + sizeGb, 0);
   const [smallest] = PLANS;
@@ -85,7 +85,7 @@ export function processDocument(
   } as StackDocument;
 }
 
-/** Converts `512mb`, `1g` or `2Gi` to megabytes; 0 for other text. Numbers are megabytes, plain digits bytes. */
+/** Converts `512mb`, `1g` or `2Gi` to megabytes; 0 for other text. A number is in megabytes; digits alone are bytes. */
 export function megabytesOf(size: unknown): number {
   if (typeof size === 'number') return Number.isFinite(size) ? Math.ceil(size) : 0;
   const [, number = '', unit = ''] =

@@ -2,7 +2,7 @@ import { type Db, rowsOf } from '../../../../shared/core/database/database-clien
 import type { ApplyRow } from '../../../../shared/stacks/model.js';
 import type { ServiceReleases } from './plan-rollback.js';
 
-/** Returns a stack's services with their live releases now and after an apply. Those deleted since count too. */
+/** Returns a stack's services with their live releases now and after an apply. Includes deleted services. */
 export function readReleases(db: Db, { id, stack_id, finished_at }: ApplyRow): Promise<ServiceReleases[]> {
   return rowsOf<ServiceReleases>(
     db,

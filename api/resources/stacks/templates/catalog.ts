@@ -7,7 +7,7 @@ import { lazily } from '../../../../shared/core/lazily.js';
 import { readTemplate, type Template } from '../../../../shared/templates/read-template.js';
 import { ownTemplateText } from '../../../../shared/templates/store.js';
 
-/** The catalog's folder in the source tree, because its files are not compiled. */
+/** The catalog's folder in the source tree. The build does not copy its YAML files to the compiled code. */
 const CATALOG_FOLDER = fileURLToPath(
   new URL('../../../../../api/resources/stacks/templates/catalog/', import.meta.url),
 );
@@ -26,7 +26,7 @@ export const templates = lazily((): ReadonlyMap<string, Template> => {
   return new Map(all.map((template) => [template.name, template]));
 });
 
-/** Returns a template of the platform, or `source.template` of the workspace. Undefined if there is none. */
+/** Returns the template with this name. A name like `source.template` is one of the workspace's own. */
 export async function findTemplate(db: Db, workspaceId: string, name: string): Promise<Template | undefined> {
   const [source = '', own] = name.split('.');
   if (own === undefined) return templates().get(name);

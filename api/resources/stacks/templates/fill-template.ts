@@ -50,7 +50,7 @@ export function fillTemplate(
   return { document, secrets };
 }
 
-/** Returns a text with its answers. If it is only one placeholder, the answer may be a number. */
+/** Replaces the placeholders of a text by answers. If the text is one placeholder only, returns its answer as it is. */
 function filled(text: string, answers: ReadonlyMap<string, string | number>): string | number {
   const whole = /^\$\{([A-Za-z0-9]+)\}$/.exec(text)?.[1];
   if (whole !== undefined) return answerOf(whole, answers);
