@@ -10,10 +10,10 @@ export type LockAttempt<H> = { taken: true } | { taken: false; holder: H };
 const RETRY_MS = 5;
 
 /**
- * Links the file `own` to `path` as a lock. If a running holder already has the lock, returns that holder. A lock
- * without a running holder is removed, and the attempt repeated. `livingHolder` returns the running holder that a
- * lock's text names. It returns null if the holder has exited or the text is unreadable, for example because the disk
- * was full. `own` also remains at its own path. The texts of two holders must differ.
+ * Takes a lock by linking the file `own` to `path`. If a running process holds the lock, returns that holder. If the
+ * holder has exited, removes the lock and tries again. `livingHolder` gets the text of the lock file and returns its
+ * holder. It returns null if the holder has exited or the text is unreadable, for example because the disk was full.
+ * The file `own` is kept. Its text must differ from that of every other holder.
  */
 export async function tryLockFile<H>(
   path: string,
@@ -56,8 +56,8 @@ export async function linked(own: string, path: string): Promise<boolean> {
 
 /**
  * Removes a stale lock, unless another caller is removing it.
- * The removal itself is protected by a lock named after the stale text. Otherwise, of two callers that both remove the
- * stale lock, the second could delete a new lock that a third has just taken.
+ * The removal has a lock of its own, which is named after the stale text. Without it, two callers could both remove the
+ * stale lock, and the second could delete a new lock that a third caller has just taken.
  */
 async function removeStale<H>(
   path: string,

@@ -4,7 +4,7 @@ import { RepeatedLines } from './repeated-lines.js';
 export type { Logger };
 
 /**
- * Creates the process's logger, which writes one JSON line per event, with the process's name. Limits repeated errors.
+ * Creates the process's logger. It writes one JSON line per event, with the process's name, and limits repeated errors.
  */
 export function createLogger(name: string, level: string): Logger {
   const output = pino.destination(1);

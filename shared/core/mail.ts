@@ -21,7 +21,7 @@ export interface Mailer {
 /** Timeout for connecting, for the server's greeting and for each later reply, in milliseconds. */
 const TIMEOUT_MS = 10_000;
 
-/** Creates a mailer that uses SMTP. Without `SMTP_URL` it only logs that a mail was not sent, without its text. */
+/** Creates a mailer that uses SMTP. Without `SMTP_URL`, it sends nothing and logs that, without the mail's text. */
 export function createMailer(mail: Config['mail'], log: Logger): Mailer {
   if (!mail) return { send: async ({ to, subject }) => notSent(log, to, subject), close: () => undefined };
   let transport: Promise<Transporter> | null = null;

@@ -2,11 +2,11 @@ import { type TStringOptions, Type } from 'typebox';
 
 /**
  * Part of a character class: characters that control terminals or disguise a text. These are control characters (C0,
- * DEL, C1), line and paragraph separators, and overrides and isolates of the writing direction. Characters above \\xff
- * are written literally, because JavaScript, RE2 and Python have no common escape for them.
+ * DEL, C1), line and paragraph separators, and Unicode's controls of the writing direction. Characters above \xff are
+ * written literally, because JavaScript, RE2 and Python have no common escape for them.
  */
 const ACTING = '\\x00-\\x08\\x0b\\x0c\\x0e-\\x1f\\x7f-\\x9f\u2066-\u2069\u2028-\u202e';
-/** `ACTING`, and tabs and line breaks. Names must contain none of these characters. */
+/** The characters of `ACTING`, tabs and line breaks. Names must contain none of them. */
 export const CONTROL = `\\t\\n\\r${ACTING}`;
 
 /**

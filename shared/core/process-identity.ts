@@ -26,8 +26,8 @@ export async function isRunning({ pid, startedAt }: ProcessIdentity): Promise<bo
 
 /**
  * Returns the start time of a process as an opaque string; null if the process has exited.
- * A zombie has exited unless some of its threads still run: a process whose main thread exited first looks like a
- * zombie.
+ * A zombie counts as exited, unless some of its threads still run. A process whose main thread has exited looks like a
+ * zombie while its other threads run.
  * The string and the pid identify a process permanently. The system reuses pids, and after a reboot a process can get
  * the same pid at the same time since boot, so the string includes the boot id.
  */

@@ -10,13 +10,13 @@ export interface Closer {
 }
 
 /**
- * npm repeats a Ctrl-C that the terminal has already sent to the process. A second signal within this time after the
- * first, in milliseconds, is therefore ignored.
+ * Milliseconds after a signal in which a further signal is ignored. npm repeats a Ctrl-C that the terminal has already
+ * sent to the process.
  */
 const SAME_SIGNAL_MS = 1000;
 
 /**
- * Shuts a process down in order after SIGTERM, SIGINT or the loss of the pipe to its parent. Closers run one after
+ * Shuts a process down in order after SIGTERM, SIGINT, an uncaught error or a call of `end`. Closers run one after
  * another, the last registered first, all within one deadline. A second signal more than a second after the first exits
  * immediately.
  */

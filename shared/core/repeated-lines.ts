@@ -1,9 +1,9 @@
 import type { LogFn, Logger } from 'pino';
 
-/** Maximum number of lines of one kind that are written per window. Further ones are only counted. */
+/** Maximum number of lines of one kind that are written per minute. Further lines are only counted. */
 const SHOWN = 10;
 const WINDOW_MS = 60_000;
-/** Maximum number of kinds of lines that are counted at once. Beyond it, a new kind replaces the oldest. */
+/** Maximum number of kinds of lines that are counted at once. If it is reached, a new kind replaces the oldest. */
 const MAX_KINDS = 500;
 const MAX_KIND_LENGTH = 200;
 const WARN = 40;

@@ -3,7 +3,7 @@ import { type ChildLimits, endChild, SYSTEM_PATH, spawnLimited } from './limited
 import { onAbort } from './on-abort.js';
 
 export interface RunOptions {
-  /** If absent, the command gets a fixed PATH and no other variable of the platform's environment. */
+  /** If absent, the command gets only a fixed PATH and `LC_ALL=C`. */
   env?: NodeJS.ProcessEnv;
   cwd?: string;
   limits?: Partial<ChildLimits>;
@@ -22,7 +22,7 @@ export interface ChildResult {
   killedBy: NodeJS.Signals | null;
   stdout: string;
   stderr: string;
-  /** Why the command was killed; null if it was not. */
+  /** The limit that the command exceeded: its time, or its output (`maxBuffer`, `accept`). Null if it exceeded none. */
   cut: 'time' | 'output' | null;
 }
 
@@ -68,7 +68,7 @@ export async function runLimited(
   return result;
 }
 
-/** Runs a command like `runLimited`, but also returns the result of a failed one. Rejects if it is aborted. */
+/** Runs a command like `runLimited`, but also returns the result of a failed command. Rejects if it is aborted. */
 export async function resultOf(
   file: string,
   args: readonly string[],

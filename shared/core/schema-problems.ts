@@ -43,19 +43,19 @@ function isImplied(
     case 'format':
       return others((other) => other.instancePath === instancePath && /^m(?:in|ax)Length$/.test(other.keyword));
     // Each alternative of `oneOf` reports its own missing field. Only the error of `oneOf` itself names all
-    // alternatives.
+    // alternatives, so the others are omitted.
     case 'required':
       return schemaPath.includes('/oneOf/');
-    // The error of `anyOf` itself, for example of a nullable field, is omitted if one of its alternatives reports a
-    // more exact error.
+    // The error of `anyOf` itself, for example of a nullable field, is omitted if an alternative reports a more exact
+    // error.
     case 'anyOf':
       return others((other) => other.keyword !== 'anyOf' && isAtOrBelow(other.instancePath, instancePath));
     case 'type': {
       const hasAlternative = (other: ErrorObject) =>
         isAtOrBelow(other.instancePath, instancePath) && other.params.type !== 'null' && other.keyword !== 'anyOf';
       if (params.type === 'null') return others(hasAlternative);
-      // The value does not have this type, but that of another alternative of `anyOf`. Only the errors of that
-      // alternative help the user, so this one is omitted.
+      // The value has the type of another alternative of `anyOf`. Only the errors of that alternative help the user, so
+      // this error is omitted.
       const isTyped = (other: ErrorObject) => other.keyword !== 'type' || other.instancePath !== instancePath;
       return schemaPath.includes('/anyOf/') && others((other) => hasAlternative(other) && isTyped(other));
     }
@@ -68,7 +68,7 @@ function isAtOrBelow(path: string, place: string): boolean {
   return path === place || path.startsWith(`${place}/`);
 }
 
-/** Converts an error to a detail whose path begins with `prefix`. */
+/** Converts a validation error to an error detail for the API. The detail's path begins with `prefix`. */
 export function toDetail(error: ErrorObject, prefix: string): ErrorDetail {
   const { instancePath, keyword, params } = error;
   const path = prefix === '' ? instancePath : prefix + instancePath.slice(1).replaceAll('/', '.');

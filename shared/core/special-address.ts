@@ -2,8 +2,8 @@ import { isIP } from 'node:net';
 import ipaddr from 'ipaddr.js';
 
 /**
- * Address ranges without public servers. They are checked separately, because ipaddr.js counts the first two as public
- * unicast.
+ * Address ranges without public servers. ipaddr.js counts the first two as public unicast. The third is listed in case
+ * ipaddr.js does not know all of it.
  */
 const FURTHER = ['::/96', '100:0:0:1::/64', '2001::/23'].map((range) => ipaddr.parseCIDR(range));
 

@@ -17,7 +17,7 @@ export function mapStackTraces(): void {
     `${titleOf(error)}${frames.map((frame) => `\n    at ${describeFrame(frame)}`).join('')}`;
 }
 
-/** Returns the error's name and message. These may be getters that throw. */
+/** Returns the error's name and message. Either may be a getter that throws. */
 function titleOf(error: Error): string {
   try {
     return Error.prototype.toString.call(error);

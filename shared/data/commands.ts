@@ -15,7 +15,10 @@ import { type DataServerRow, findDataServer, servicesReferringTo, upsertDataServ
 const PASSWORD_BYTES = 24;
 const GIGABYTE = 1024 ** 3;
 
-/** Generates the names and passwords of a database server at its first deployment. They do not change afterwards. */
+/**
+ * Generates the names and passwords of a database server at its first deployment. The passwords never change
+ * afterwards. The names are fixed once the server has data.
+ */
 export async function prepareDataServer(
   trx: Transaction,
   keyring: Keyring,
@@ -38,7 +41,7 @@ export async function prepareDataServer(
 
 /**
  * Throws source_invalid if no host can run the database server. Throws conflict if the configuration does not fit the
- * server's data.
+ * server's existing data.
  */
 export async function assertDataService(
   trx: Transaction,
@@ -78,7 +81,7 @@ const MISSING = {
     'No host of this installation has redis-server or valkey-server: install one of them (Debian: apt-get install redis-server), then start the worker again',
 };
 
-/** Throws conflict if the configuration changes a setting that was fixed when the server was created. */
+/** Throws conflict if the configuration changes a setting that cannot change once the server has data. */
 export async function assertFitsData(
   trx: Transaction,
   service: Pick<ServiceRow, 'id' | 'kind' | 'slug'>,

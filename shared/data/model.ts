@@ -8,7 +8,7 @@ export const OFFERED_KEYS: Readonly<Record<DataKind, readonly string[]>> = {
   redis: ['HOST', 'PORT', 'USER', 'PASSWORD', 'URL'],
 };
 
-/** A variable whose value is read from a database server when a release starts. */
+/** A variable's reference to a value of a database, such as its URL. It is resolved when a release starts. */
 export interface DataReference {
   serviceId: string;
   key: string;
@@ -60,7 +60,7 @@ export interface OfferedServer {
   database: string;
 }
 
-/** Returns the value of an offered key, such as `URL`; undefined if this kind of server lacks it. */
+/** Returns the value of a key from `OFFERED_KEYS`; undefined if this kind of database does not have it. */
 export function offeredValue(
   { kind, host, port, user, password, database }: OfferedServer,
   key: string,
@@ -95,9 +95,9 @@ export function storageBytes(planId: string): number {
 const OWN_SESSIONS = 5;
 
 /**
- * Returns the PostgreSQL settings for a plan, to be passed as command line arguments. Neither `alter system` nor a
- * configuration file in the volume can override arguments. Memory sizes follow PostgreSQL's usual advice. The size of
- * the write-ahead log is limited, because it could otherwise fill the disk.
+ * Returns the PostgreSQL settings for a plan. They are passed as command line arguments, which neither `alter system`
+ * nor a configuration file in the volume can override. Memory sizes follow PostgreSQL's usual recommendations. The size
+ * of the write-ahead log is limited, because it could otherwise fill the disk.
  */
 export function postgresSettings(planId: string): Record<string, string> {
   const { memoryMb, maxConnections, storageGb } = databasePlanOf(planId);
@@ -126,16 +126,16 @@ export function postgresSettings(planId: string): Record<string, string> {
 }
 
 /**
- * Returns the maximum size of a Redis server's data, in bytes. It is less than half of the plan's memory, because
- * rewriting the append-only file may need as much memory again.
+ * Returns the maximum size of a Redis server's data, in bytes. It is less than half of the plan's memory, because Redis
+ * may need as much memory again while it rewrites the append-only file.
  */
 export function redisMemoryBytes(planId: string): number {
   return Math.floor(databasePlanOf(planId).memoryMb * 0.45) * MEGABYTE;
 }
 
 /**
- * The commands that the tenant of a Redis server may use. Excludes those that reconfigure or stop the server. Verified
- * on a real server: CONFIG SET, SHUTDOWN, ACL, DEBUG and REPLICAOF are denied.
+ * The commands that the tenant of a Redis server may use. Commands that reconfigure or stop the server are excluded. A
+ * test with a real server showed that CONFIG SET, SHUTDOWN, ACL, DEBUG and REPLICAOF are denied.
  */
 const REDIS_RIGHTS =
   '~* &* +@all -@admin -@dangerous +info +keys +sort +flushdb +flushall +config|get +client|setname +client|id +client|list';
@@ -147,7 +147,7 @@ export interface RedisSettings {
   port: number;
   /** The addresses on which the server listens. */
   bind: string;
-  /** SHA-256 of the tenant's password, in hexadecimal. `adminHash` is that of the platform's password. */
+  /** SHA-256 of the tenant's password, in hexadecimal. `adminHash` is the same for the platform's password. */
   passwordHash: string;
   adminHash: string;
 }
@@ -163,8 +163,8 @@ export function redisConfiguration(settings: RedisSettings): string {
     `port ${settings.port}`,
     'protected-mode no',
     'daemonize no',
-    // Redis would write its process title over its environment variables. By one of these, the platform recognizes its
-    // own processes (`process-identity.ts`).
+    // Otherwise Redis would overwrite its environment variables with its process title. The platform recognizes its own
+    // processes by one of these variables (`process-table.ts`).
     'set-proc-title no',
     'logfile ""',
     `dir "${settings.folder.replaceAll('\\', '\\\\').replaceAll('"', '\\"')}"`,
@@ -172,8 +172,8 @@ export function redisConfiguration(settings: RedisSettings): string {
     `maxmemory-policy ${settings.evictionPolicy}`,
     `maxclients ${databasePlanOf(settings.planId).maxConnections + OWN_SESSIONS}`,
     'save ""',
-    // A backup requests a snapshot of the data like a Redis replica does. It needs the snapshot's size before the data,
-    // and diskless replication does not send the size.
+    // A backup requests a snapshot of the data like a Redis replica does. It must know the snapshot's size before the
+    // data arrives, and diskless replication does not send the size.
     'repl-diskless-sync no',
     'appendonly yes',
     'appendfsync everysec',
@@ -187,7 +187,7 @@ export function redisConfiguration(settings: RedisSettings): string {
 }
 
 /**
- * How the storage limit is enforced. `open`: not at all. `read_only`: new transactions are read-only by default.
+ * How the storage limit is enforced. `open`: no restriction. `read_only`: new transactions are read-only by default.
  * `closed`: connections are rejected.
  */
 export type StorageState = 'open' | 'read_only' | 'closed';
@@ -195,12 +195,12 @@ export type StorageState = 'open' | 'read_only' | 'closed';
 /** Share of the storage limit from which new transactions are read-only by default. */
 const READ_ONLY_SHARE = 0.9;
 /**
- * A restriction ends once usage falls below this share of the threshold at which it began. If both were equal, small
- * changes of usage would start and end it all the time.
+ * A restriction ends once usage falls below this share of the threshold at which it began. If it ended at the threshold
+ * itself, small changes of usage would start and end it again and again.
  */
 const LIFT_SHARE = 0.97;
 
-/** Decides how the storage limit is enforced. Depends on the previous state `before`, so that it does not flap. */
+/** Decides how the storage limit is enforced. Takes the previous state `before` into account (`LIFT_SHARE`). */
 export function storageState(usedBytes: number, boundBytes: number, before: StorageState): StorageState {
   const closedAt = boundBytes * (before === 'closed' ? LIFT_SHARE : 1);
   const readOnlyAt = boundBytes * READ_ONLY_SHARE * (before === 'open' ? 1 : LIFT_SHARE);
@@ -227,8 +227,8 @@ export type VolumeDecision =
   | { type: 'refuse'; reason: string };
 
 /**
- * Decides what to do with a volume before its database server starts. A volume is initialized only once in the life of
- * its service. If it should have data but has none (an unmounted disk, a moved folder), it is never initialized again.
+ * Decides what to do with a volume before its database server starts. A volume is initialized only once. Later, the
+ * server does not start if the volume has no data, for example because a disk is not mounted or a folder was moved.
  */
 export function decideVolume(
   { initialized, marker, hasData, dataVersion }: ObservedVolume,

@@ -86,7 +86,7 @@ export async function recordNode(
   );
 }
 
-/** Returns an online host that can run servers of this kind, preferably `preferred`; null if none can. */
+/** Returns an online host that can run databases of this kind; null if there is none. Prefers the host `preferred`. */
 export function hostFor(db: Db, kind: DataKind, preferred: string): Promise<string | null> {
   return oneValue<string>(
     db,
@@ -104,7 +104,7 @@ export function isHostOnline(db: Db, hostId: string): Promise<boolean> {
 }
 
 /**
- * Records the address at which applications connect to the server. Returns false if another server on the host has the
+ * Records the address at which applications connect to the server. Returns false if another server on the host uses the
  * port.
  */
 export async function recordReach(
@@ -132,8 +132,8 @@ export async function recordInitialized(db: Db, serviceId: string): Promise<void
 }
 
 /**
- * Records the size of the data and how the storage limit is enforced. Returns true if this call changed the state:
- * several workers of a host measure it, but only one of them should log the change.
+ * Records the size of the data and how the storage limit is enforced. Returns true if this call changed the state.
+ * Several workers of a host record the usage, but only one of them should log the change.
  */
 export async function recordUsage(db: Db, serviceId: string, usedBytes: number, state: StorageState): Promise<boolean> {
   const before = await oneValue<StorageState>(
@@ -193,8 +193,8 @@ export function servicesReferringTo(db: Db, serviceId: string): Promise<string[]
 }
 
 /**
- * Marks databases as unhealthy whose host has been offline for a minute. Returns their ids. They are not moved, because
- * only the host with their data may start them. When it is online again, it reports their health.
+ * Marks databases as unhealthy if their host has been offline for a minute. Returns their ids. The databases are not
+ * moved, because only the host with their data may start them. When the host is online again, it reports their health.
  */
 export function markHostsAway(db: Db): Promise<string[]> {
   return valuesOf<string>(

@@ -34,7 +34,7 @@ export interface Canary {
   isActive: boolean;
   /**
    * When the record of a replica of the new release was last updated; `begunAt` if there is no replica. If no replica
-   * is ready for too long after this time, the canary is withdrawn.
+   * is ready some time after this, the canary is withdrawn.
    */
   changedAt: number;
   new: CanarySide;
@@ -42,7 +42,7 @@ export interface Canary {
   now: number;
 }
 
-/** SQL: a time in milliseconds since the epoch. */
+/** Returns SQL that converts a time to milliseconds since the epoch. */
 const ms = (time: string) => `cast(extract(epoch from ${time}) * 1000 as float8)`;
 
 /** Returns SQL: the number of a release's replicas that take requests. */

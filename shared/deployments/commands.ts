@@ -106,7 +106,9 @@ function keyColumns(idempotency: DeploymentKey | null | undefined) {
   return { idempotency_scope: idempotency?.scope ?? null, idempotency_key: idempotency?.key ?? null };
 }
 
-/** Locks the service, unless the caller has, and returns it. Throws if it cannot be deployed. */
+/**
+ * Locks the service and returns it. Uses `locked` if the caller has already locked it. Throws if it cannot be deployed.
+ */
 async function lockDeployable(
   trx: Transaction,
   deps: CommandDeps,
@@ -123,8 +125,8 @@ async function lockDeployable(
 }
 
 /**
- * Throws idempotency_legacy_conflict if a deployment was already created with this Idempotency-Key. A repeated request
- * whose response is still stored does not get here.
+ * Throws idempotency_legacy_conflict if a deployment was already created with this Idempotency-Key. Not called for a
+ * repeated request whose response is still stored, because the request gets that response.
  */
 async function assertKeyUnused(trx: Transaction, idempotency: DeploymentKey | null | undefined): Promise<void> {
   if (!idempotency) return;
@@ -139,8 +141,8 @@ async function assertKeyUnused(trx: Transaction, idempotency: DeploymentKey | nu
 
 /**
  * Throws billing_required or capacity_exceeded if the deployment would exceed the workspace's limits. Under
- * `overlappingDeploys: cancel`, requests the cancellation of the service's older deployments; under `wait`, the new one
- * waits for them.
+ * `overlappingDeploys: cancel`, requests the cancellation of the service's older deployments. Under `wait`, the new
+ * deployment waits for them.
  */
 async function makeRoom(
   trx: Transaction,

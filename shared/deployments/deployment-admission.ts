@@ -25,10 +25,10 @@ const HANDOVER_SECONDS = 2;
 /**
  * Admits waiting deployments and returns their ids, for which the caller must enqueue jobs.
  * Admits the oldest deployment of each service that has none running: at most `buildConcurrency` per workspace, and in
- * total at most as many as the online workers have slots. Workspaces take turns: the one whose last turn is longest ago
- * is next, even if another has older deployments. Each round is a separate transaction, and concurrent calls are safe.
- * An admitted deployment becomes due after two seconds unless a worker has claimed it, in case the caller crashes
- * before it enqueues the job.
+ * total at most as many as the online workers have slots. Workspaces take turns: the next is the one whose last turn is
+ * longest ago, even if another workspace has older deployments. Each round is a separate transaction, and concurrent
+ * calls are safe.
+ * If the caller crashes before it enqueues a job, the deployment becomes due two seconds after its admission.
  * Each workspace with waiting deployments has a row in `admission_lines`, which a trigger updates. A round reads only
  * the first rows, so its time depends on the number of free slots and not on the number of waiting deployments. For the
  * same reason, subqueries read each row's data: the planner could turn a join into a scan of whole tables.
@@ -49,9 +49,9 @@ const LOCK = prepare<unknown>(`select pg_advisory_xact_lock(hashtextextended('ra
 const PARKED = `'prepared', 'canary'`;
 
 /**
- * SQL: the number of free slots of all online workers. A deployment whose route has switched does not count, because it
- * needs its slot for only a few more milliseconds; meanwhile the next admitted deployment waits in the queue. A
- * deployment in one of the `PARKED` states uses no slot.
+ * SQL: the number of free slots of all online workers. A deployment whose route has switched is not counted, because it
+ * needs its slot for only a few more milliseconds. If the next deployment is admitted in this time, it waits in the
+ * queue. A deployment in one of the `PARKED` states uses no slot.
  */
 const FREE_SLOTS = `(select coalesce(sum(deploy_slots), 0) from workers where seen_at > now() - interval '${ONLINE_SECONDS} seconds')
   - (select count(*) from deployments where finished_at is null and admitted_at is not null and status not in (${PARKED}, 'switched'))`;
@@ -65,8 +65,7 @@ const LINES = 'ranvier.admission_lines';
 /**
  * Returns a statement that chooses the workspaces whose deployments are admitted next. It chooses one workspace per
  * free slot and `beyond` more, but none if no slot is free. It locks their rows in `admission_lines` until the round
- * ends. It skips a row that another transaction has locked to change it, because another round follows that
- * transaction's commit.
+ * ends. It skips rows that another transaction is changing. After that transaction commits, another round follows.
  */
 function turns(beyond: number) {
   return prepare<{ taken: number; wanted: number }>(
@@ -163,18 +162,18 @@ function missingDatabases(deployment: string): string {
          or (exists (select from preview_databases p where p.service_id = s.id) and (${lastRestore('status')}) <> 'succeeded')`;
 }
 
-/** In one call of `recordWaitingReasons`, at most this many deployments get their first recorded reason for waiting. */
+/** Maximum number of deployments that get their first reason for waiting in one call of `recordWaitingReasons`. */
 const UNEXPLAINED = 50;
 /**
- * In one call of `recordWaitingReasons`, the reasons of at most this many waiting deployments are updated, in the order
- * of the deployments' numbers.
+ * Maximum number of waiting deployments whose reasons one call of `recordWaitingReasons` updates. It takes them in the
+ * order of their numbers.
  */
 const EXPLAINED_AGAIN = 100;
 
 /**
- * Records why deployments wait. Each call adds a reason to deployments that have none. It also updates some of the
- * recorded reasons, which become outdated when other deployments change. It updates those of the next deployments whose
- * numbers are above `after`. Returns the value of `after` for the next call.
+ * Records why deployments wait. Each call adds a reason to deployments that have none. Recorded reasons become outdated
+ * when other deployments change, so each call also updates some of them: those of the next deployments with numbers
+ * above `after`. Returns the value of `after` for the next call.
  */
 export async function recordWaitingReasons(db: Db, after = 0): Promise<number> {
   const { explained, last } = await theRow<{ explained: number; last: number }>(

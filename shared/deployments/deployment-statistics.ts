@@ -21,7 +21,7 @@ export async function countDeployments(db: Db): Promise<Map<DeploymentStatus, nu
 const FOLDED = 10_000;
 
 /**
- * Merges rows that count finished deployments. Uses one statement, so readers see either the old rows or the new ones.
+ * Merges rows that count finished deployments. Uses one statement, so that readers see either the old rows or the new.
  */
 export async function foldDeploymentCounts(db: Db): Promise<void> {
   await db.raw(

@@ -4,7 +4,7 @@ import { DEPLOYMENT_COLUMNS } from './rows.js';
 import { endedSteps } from './step-records.js';
 
 /**
- * Deployments as a kind of background work. `takeovers` counts how often in a row a worker claimed the deployment
+ * Deployments as a kind of background work. `takeovers` counts how many times in a row a worker claimed the deployment
  * although the previous worker had not released it. Any event except `claimed`, `released` and `handedBack` resets the
  * count.
  */

@@ -65,9 +65,9 @@ export const MOVE_ROUTES = `switched as (
   returning pg_notify('${CHANNELS.route}', cast(s.id as text)))`;
 
 /**
- * Switches the routes of all prepared deployments of a change to a stack at the same time. Uses one statement for all.
- * Returns how many there were. Their jobs then wait until the edges have confirmed the new routes. The caller must have
- * locked first the services, then the deployments.
+ * Switches the routes of all prepared deployments of a change to a stack, with one statement. They go live at the same
+ * time. Returns their number. Their jobs then wait until the edges have confirmed the new routes. The caller must have
+ * locked the services first, and then the deployments.
  */
 export function goLiveTogether(trx: Transaction, togetherId: string): Promise<number> {
   const change = { sql: 'went_live_at = now()', after: MOVE_ROUTES };
@@ -75,7 +75,7 @@ export function goLiveTogether(trx: Transaction, togetherId: string): Promise<nu
 }
 
 /**
- * Marks the deployments of a change to a stack as failed if they still wait for admission. They have started nothing.
+ * Marks the deployments of a change to a stack as failed if they still wait for admission. No worker has started them.
  */
 export function failUnadmitted(trx: Transaction, togetherId: string, error: string): Promise<void> {
   return failOpen(trx, DEPLOYMENTS, { together_id: togetherId }, error, { only: 'admitted_at is null' });
@@ -87,8 +87,8 @@ export function hasOpenDeployment(db: Db, serviceId: string): Promise<boolean> {
 }
 
 /**
- * A deployment, and whether it can be rolled back to. It can if it went live, its image is kept, and its service may be
- * deployed.
+ * A deployment, and whether it can be rolled back to. Databases cannot. Otherwise the deployment must have gone live,
+ * its image must be kept, and its service must be deployable.
  */
 export type DeploymentView = DeploymentRow & { can_rollback: boolean };
 
@@ -108,7 +108,7 @@ export async function findDeployment(db: Db, serviceId: string, id: string): Pro
   return (await views(db, serviceId).where('d.id', id).first()) as DeploymentView | undefined;
 }
 
-/** The columns of a deployment in a list. They omit the configuration, which is most of a row. */
+/** The columns of a deployment in a list. The configuration is omitted, because it is the largest part of a row. */
 const LISTED = [
   'id',
   'status',
@@ -143,7 +143,7 @@ export async function listDeployments(
   serviceId: string,
   { limit, after }: PageRequest,
 ): Promise<Page<ListedDeployment>> {
-  // One row more than the page has. If it exists, there is a next page.
+  // Reads one row more than the page has. If that row exists, there is a next page.
   const rows = after
     ? await rowsOfPrepared(db, LIST_NEXT, [serviceId, limit + 1, after.createdAt, after.id])
     : await rowsOfPrepared(db, LIST_FIRST, [serviceId, limit + 1]);

@@ -13,8 +13,8 @@ export async function insertDetection(
 }
 
 /**
- * Returns the number of a workspace's unfinished detections. Takes a lock until the commit, so that no concurrent
- * request can count them or store a new one.
+ * Returns the number of a workspace's unfinished detections. Ignores those that have exceeded their timeout. Takes a
+ * lock until the commit, so that no concurrent request can count them or store a new one.
  */
 export async function countUnderWay(trx: Transaction, workspaceId: string): Promise<number> {
   await lockUntilCommit(trx, `ranvier.detections:${workspaceId}`);

@@ -108,7 +108,8 @@ export async function applyObservation(
     if (domain === undefined) return undefined;
     const verdict = judgeDomain(domain, seen, now);
     if (verdict.status === 'pending' || domain.status === 'active') return recordVerdict(trx, domain, verdict);
-    // If two workspaces prove ownership of one name, the second waits here until the first has got the name.
+    // If two workspaces prove the ownership of one host name at the same time, the second waits here until the first
+    // has got the name.
     await lockUntilCommit(trx, `domain ${domain.hostname}`);
     if (!(await isTaken(trx, domain))) return recordVerdict(trx, domain, verdict);
     const detail = `${domain.hostname} belongs to a service of another workspace, which has to remove it first`;

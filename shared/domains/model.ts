@@ -38,7 +38,7 @@ export const Hostname = plainLine(300, {
     'and no name of the platform',
 });
 
-/** The message says why a host name cannot be a service's domain. */
+/** Thrown if a host name cannot be a service's domain. The message says why. */
 export class HostnameError extends Error {}
 
 /**
@@ -97,8 +97,8 @@ const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
 /**
- * Milliseconds after which a verified domain that has lost its TXT record counts as unverified (`pending`). They are
- * slightly fewer than two days, so that the third daily check without the record suffices.
+ * Time after which a verified domain that has lost its TXT record counts as unverified (`pending`), in milliseconds. It
+ * is slightly less than two days, so that the third daily check without the record suffices.
  */
 const MISSING_MS = 2 * DAY - HOUR;
 /**

@@ -13,7 +13,7 @@ const TRIES = 2;
 const NOTHING: readonly unknown[] = ['ENOTFOUND', 'ENODATA'];
 
 export interface NameServerSettings {
-  /** Name servers as `address` or `address:port`; if empty, the host's name servers are used. */
+  /** Name servers as `address` or `address:port`. If there are none, the host's name servers are used. */
   dnsServers: readonly string[];
   /** Addresses of the edges, spelled as name servers return them; empty if EDGE_ADDRESSES is not set. */
   edgeAddresses: readonly string[];

@@ -6,7 +6,7 @@ import type { DomainRow, DomainVerdict } from './model.js';
 
 /** Days for which the host names of a deleted service are reserved for its workspace. */
 const RESERVED_DAYS = 7;
-/** Minutes after which another worker may repeat the DNS check of a domain, in case the worker that began it died. */
+/** Minutes after which another worker may repeat a domain's DNS check, in case the worker that began it has crashed. */
 const CLAIM_MINUTES = 10;
 
 /** Returns the domains of a service, newest first. */
@@ -45,7 +45,7 @@ export async function insertDomain(
   return row;
 }
 
-/** Returns true if a service of another workspace serves the host name, or did so recently. */
+/** Returns true if the host name is served by, or still reserved for, another workspace. */
 export function isTaken(trx: Transaction, domain: Pick<DomainRow, 'workspace_id' | 'hostname'>): Promise<boolean> {
   return anyRow(
     trx,

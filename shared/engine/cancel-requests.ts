@@ -15,7 +15,7 @@ function openAnd(match: Match): string {
 
 /**
  * Requests cancellation of matching open records and notifies their workers. Returns how many matched. Records that no
- * worker has claimed are cancelled immediately. Records that wait for a later time become due now.
+ * worker has claimed are cancelled immediately. Records that would become due later become due now.
  */
 export function requestCancel(trx: Transaction, kind: WorkKind, match: Match): Promise<number> {
   const { status, possible } = moveOf(kind, 'cancelled');
@@ -40,8 +40,8 @@ export function requestCancel(trx: Transaction, kind: WorkKind, match: Match): P
 }
 
 /**
- * Marks matching open records as failed. A worker that holds one loses its lease. `sql` sets further columns; `only` is
- * a further SQL condition.
+ * Marks matching open records as failed. Workers that hold such records lose their leases. `sql` sets further columns;
+ * `only` is a further SQL condition.
  */
 export async function failOpen(
   db: Db,
@@ -70,10 +70,10 @@ export async function failOpen(
 }
 
 /**
- * Applies an event to each matching open record in one statement and makes the records due. Returns how many changed. A
- * worker that holds one of them loses its lease. A record is left unchanged if its cancellation was requested or if the
- * event is impossible in its state. Throws if the event would finish records. `sql` sets further columns. `after` is a
- * common table expression, `name as (…)`, that reads the changed records from `moved`.
+ * Applies an event to each matching open record in one statement and makes the records due. Returns how many changed.
+ * Workers that hold such records lose their leases. A record is left unchanged if its cancellation was requested or if
+ * the event is impossible in its state. Throws if the event would finish records. `sql` sets further columns. `after`
+ * is a common table expression, `name as (…)`, that reads the changed records from `moved`.
  */
 export async function moveOpen(
   trx: Transaction,

@@ -45,7 +45,7 @@ const WAITING = preparedOnce<readonly WorkKind[], WaitingWork>((kinds) => {
   return `select ${tables(waiting)} as waiting, ${tables(kinds.map((kind) => [kind.table, isDue(kind)]))} as due`;
 });
 
-/** Returns which tables have records to admit or dispatch. If none has, the dispatcher makes no further query. */
+/** Returns which tables have records to admit or dispatch. If there are none, the dispatcher makes no further query. */
 export async function waitingWork(db: Db, kinds: readonly WorkKind[]): Promise<WaitingWork> {
   return returnedRow(await rowOfPrepared(db, WAITING(kinds), []));
 }
@@ -71,7 +71,7 @@ export async function takeDue(trx: Transaction, kind: WorkKind, limit: number): 
 
 /**
  * Makes a record due again after `delayMs`. `dispatches` is the number of its last job. Returns false if the record is
- * already due or has got a newer job.
+ * already due or already has a newer job.
  */
 export function makeDue(
   db: Db,
@@ -87,7 +87,7 @@ export function makeDue(
   );
 }
 
-/** An open record without a valid lease that has not changed for longer than its job should take. */
+/** An open record that has no valid lease and has not changed for some time, so its job may be lost. */
 export interface AbandonedRecord extends DueRecord {
   table: string;
 }

@@ -18,7 +18,7 @@ const DAY_SECONDS = 24 * HOUR_SECONDS;
 
 /** Queue settings for records whose progress users watch. */
 export const RECORD_QUEUE: QueueDefinition = {
-  // The attempts span two minutes, enough for a container engine to restart with its host. The delay does not grow,
+  // The attempts span two minutes, in which a container engine can restart with its host. The delay does not grow,
   // because a cancellation may have to wait for the next attempt.
   attempts: 40,
   backoff: { type: 'fixed', delay: 3000 },
@@ -27,7 +27,7 @@ export const RECORD_QUEUE: QueueDefinition = {
   keepFailed: { count: 2000, age: 14 * DAY_SECONDS },
 };
 
-/** Queue settings for short work that is not repeated often, because a caller waits or the next request repeats it. */
+/** Queue settings for short work. It has few attempts, because a caller waits for it or the next request repeats it. */
 export const SHORT_QUEUE: QueueDefinition = {
   attempts: 3,
   backoff: { type: 'fixed', delay: 1000 },
@@ -65,8 +65,8 @@ interface LeaseRules {
   /** True if a record can be cancelled: its worker must stop when `cancel_requested_at` is set. */
   cancellable?: boolean;
   /**
-   * SQL condition on a record's columns. In each workspace, at most one record that meets it is leased at a time.
-   * `true` covers all records.
+   * SQL condition on a record's columns. In each workspace, only one record that meets it is leased at a time. The
+   * condition `true` covers all records.
    */
   aloneInWorkspace?: string;
 }

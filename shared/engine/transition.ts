@@ -66,8 +66,8 @@ interface Move {
 
 /**
  * Returns how an event changes the status of records of this kind. Throws if no state allows it. Every status change
- * uses this. If a record's cancellation was requested, an event that finishes the record gives it the status of a
- * cancelled one.
+ * uses this. If a record's cancellation was requested, an event that finishes the record sets the status that follows
+ * `cancelled` instead.
  */
 export function moveOf(kind: WorkKind, event: string): Move {
   const states = statesOf(kind);

@@ -58,8 +58,8 @@ export interface LinkInput {
   group: EnvironmentGroupView;
   serviceId: string;
   /**
-   * Place of this link among the links that are created in one transaction, counted from 0. If two groups have a
-   * variable of the same name, the value from the group that was linked later is used.
+   * Position of this link among the links created in one transaction, counted from 0. If two groups have a variable of
+   * the same name, the value from the group that was linked later is used.
    */
   position?: number;
   authorize: Authorize;

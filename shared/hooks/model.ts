@@ -17,7 +17,7 @@ export const MAX_HOOKS = 20;
  */
 export const MAX_DELIVERY_BYTES = 5 * 1024 ** 2;
 
-/** Returns an HTTP header of a webhook request (delivery) by its lower-case name; '' if it is absent. */
+/** Returns an HTTP header of a webhook request (a delivery) by its lower-case name; '' if the header is absent. */
 export type Headers = (name: string) => string;
 
 /** Returns the URL path at which a hook receives deliveries. */
@@ -26,8 +26,8 @@ export function hookPath(id: string): string {
 }
 
 /**
- * Returns true if the sender of a delivery has the hook's secret. Compares in constant time. `key` is the key in the
- * URL of a deploy hook.
+ * Returns true if the sender of a delivery has the hook's secret. Compares in constant time. `key` is the query
+ * parameter of that name in a deploy hook's URL.
  */
 export function isGenuine(
   provider: HookProvider,
@@ -49,7 +49,7 @@ export function isGenuine(
 
 const MAX_ID_LENGTH = 200;
 
-/** Returns a delivery's id, which is the same for a redelivery; null if the sender sets none. */
+/** Returns a delivery's id; null if the sender sets none. A repeated delivery has the same id. */
 export function deliveryId(provider: HookProvider, headers: Headers): string | null {
   const names: Record<HookProvider, string[]> = {
     github: ['x-github-delivery'],
@@ -124,7 +124,7 @@ function messageOf(payload: unknown, after: string): string {
   return text(commit, 'message');
 }
 
-/** Returns why a push needs no deployment, if this is clear without reading the repository, or null. */
+/** Returns why a push needs no deployment; null if it may need one. Does not read the repository. */
 export function irrelevance(
   event: Extract<HookEvent, { type: 'push' }>,
   service: { branch: string; autoDeploy: string; archived: boolean },

@@ -3,11 +3,11 @@ import { anyRow, countOf, type Db, type Transaction } from '../core/database/dat
 import { hashToken } from '../secrets/random-token.js';
 
 const COUNT = 10;
-/** The characters of backup codes. Those that look alike are missing, such as 0 and o. */
+/** The characters of backup codes. Characters that look alike, such as 0 and o, are excluded. */
 const LETTERS = 'abcdefghjkmnpqrstuvwxyz23456789';
 const HALF = 5;
 
-/** Pattern of a backup code. Its 49 random bits suffice, because a user gets only ten attempts in five minutes. */
+/** Pattern of a backup code. Its 49 random bits suffice, because a user has only ten attempts in five minutes. */
 export const BACKUP_CODE_PATTERN = `[${LETTERS}]{${HALF}}-[${LETTERS}]{${HALF}}`;
 
 /** Replaces a user's backup codes and returns the new ones, such as `k3n9x-7w2pd`. They are shown only once. */
@@ -18,7 +18,7 @@ export async function replaceBackupCodes(trx: Transaction, userId: string): Prom
   return codes;
 }
 
-/** Consumes a backup code. Returns false if the user has no such unused code. */
+/** Uses up a backup code. Returns false if the user has no such unused code. */
 export function useBackupCode(trx: Transaction, userId: string, code: string): Promise<boolean> {
   const used = 'delete from backup_codes where user_id = ? and code_hash = ?';
   return anyRow(trx, used, [userId, hashOf(userId, code)]);

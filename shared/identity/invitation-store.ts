@@ -37,7 +37,7 @@ export function listInvitations(db: Db, workspaceId: string): Promise<Invitation
   );
 }
 
-/** Returns how many invitations were sent in the last seven days. Accepted and withdrawn ones count. */
+/** Returns how many invitations were sent in the last seven days. Includes accepted and withdrawn ones. */
 export function countSentInvitations(db: Db, workspaceId: string): Promise<number> {
   return countOf(db, 'select count(*) from invitations where workspace_id = ? and expires_at > now()', [workspaceId]);
 }

@@ -10,14 +10,16 @@ export interface SecondFactors {
   totp: boolean;
   passkey: boolean;
   /**
-   * True if sign-in asks for one of them: always with an authenticator; with only passkeys, if a workspace requires it.
+   * True if sign-in asks for one of these factors. It does if the user has an authenticator, or if the user has only
+   * passkeys and a workspace requires a second factor.
    */
   asked: boolean;
 }
 
 /**
- * Returns which second factors the user has. With only passkeys, sign-in asks for one only if a workspace of the user
- * requires it. Otherwise, a user without the passkey's device could no longer sign in with the password.
+ * Returns which second factors the user has. If the user has only passkeys, sign-in asks for one only if one of the
+ * user's workspaces requires it. Otherwise, a user without the passkey's device could no longer sign in with the
+ * password.
  */
 export async function secondFactorsOf(db: Db, userId: string): Promise<SecondFactors> {
   const { totp, passkey, required } = await theRow<{ totp: boolean; passkey: boolean; required: boolean }>(

@@ -31,7 +31,7 @@ export interface Rotated {
   session: SessionRow;
 }
 
-/** Throws invalid_request if this is not the user's password. Takes as long as a password sign-in. */
+/** Throws invalid_request if this is not the user's password. Takes equally long if the user has no password. */
 export async function assertPassword(db: Db, email: string, password: string): Promise<void> {
   const user = await findUserByEmail(db, email);
   if (await verifyPassword(password, user?.password_hash ?? null)) return;
@@ -70,7 +70,10 @@ export async function confirmSecondFactor(
   return rotate(trx, { userId, sessionId }, true);
 }
 
-/** Removes the second factor. Throws conflict if none is enrolled; invalid_request for a wrong code. */
+/**
+ * Removes the user's authenticator and backup codes. Passkeys are kept. The user's other sessions end. Throws conflict
+ * if there is no authenticator; invalid_request for a wrong code.
+ */
 export async function removeSecondFactor(
   trx: Transaction,
   deps: Deps,
@@ -85,7 +88,7 @@ export async function removeSecondFactor(
 }
 
 /**
- * Replaces the backup codes and returns the new ones. Throws conflict if no second factor is enrolled; invalid_request
+ * Replaces the backup codes and returns the new ones. Throws conflict if the user has no authenticator; invalid_request
  * for a wrong code.
  */
 export async function newBackupCodes(
@@ -100,9 +103,9 @@ export async function newBackupCodes(
 }
 
 /**
- * Removes the second factor of a user who has lost it, when an operator asks for it. The user's sessions end. The
+ * Removes all second factors of a user who has lost them, at an operator's request. The user's sessions end. The
  * password then suffices until the user enrols another second factor. Until then, in a workspace that requires MFA, the
- * user's keys have read access only. Throws not_found; conflict if none is enrolled.
+ * user's keys have read access only. Throws not_found; conflict if the user has no second factor.
  */
 export async function resetSecondFactor(trx: Transaction, text: string): Promise<UserRow> {
   const email = text.trim().toLowerCase();
@@ -117,10 +120,7 @@ export async function resetSecondFactor(trx: Transaction, text: string): Promise
   return user;
 }
 
-/**
- * Returns true if the code is the authenticator's current one or a backup code. Then marks the code as used. Returns
- * false if it was used before.
- */
+/** Marks a one-time code or backup code as used. Returns false if the code is wrong or was used before. */
 export async function useCode(
   trx: Transaction,
   { keyring }: Deps,

@@ -16,8 +16,8 @@ export function isKnownClient(db: Db, email: string, client: string): Promise<bo
 }
 
 /**
- * Records that the user signed in from the client. Of the user's recorded clients, keeps only the 20 latest, and none
- * that was unused for 90 days.
+ * Records that the user signed in from the client. Keeps only the user's 20 latest clients, and deletes those that were
+ * not used for 90 days.
  */
 export async function rememberClient(db: Db, userId: string, client: string): Promise<void> {
   await db.raw(
@@ -36,7 +36,7 @@ export async function rememberClient(db: Db, userId: string, client: string): Pr
 export const IDLE = `interval '12 hours'`;
 const LIFETIME = `interval '7 days'`;
 
-/** Maximum number of sessions per user. A sign-in ends the least recently used ones beyond it. */
+/** Maximum number of sessions per user. If a sign-in exceeds it, the least recently used session ends. */
 const SESSIONS_OF_A_USER = 50;
 
 /** A session, joined with the current state of its user. */

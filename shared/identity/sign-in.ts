@@ -32,7 +32,6 @@ export interface SignInInput {
    * Identifies the client from which the user signs in, usually by its IP address. It is recorded as known to the user.
    */
   client: string;
-  /** The User-Agent header. */
   userAgent?: string;
   /** True if only this client can use the session, which is the case without TLS. */
   bound: boolean;
@@ -132,9 +131,9 @@ export async function signInWithLink(db: Db, deps: Deps, input: SignInInput & { 
 }
 
 /**
- * Starts a session under the lock that changes of the password or second factor also take. Such a change ends sessions
- * that have started before it. A session that starts later needs the new password or second factor. `proven` is the
- * user's row as it was when the proof was checked.
+ * Starts a session while holding a lock, which changes of the password or second factor also take. Such a change ends
+ * all earlier sessions. A session that starts later needs the new password or second factor. `proven` is the user's row
+ * as it was when the proof was checked.
  */
 async function startSession(
   trx: Transaction,

@@ -60,7 +60,7 @@ export function isRegistry(server: string): boolean {
 
 export interface ImagePolicy {
   allowLocal: boolean;
-  /** What the names of all images in the platform's own registry begin with; null if there is no such registry. */
+  /** What the names of all images in the platform's own registry begin with; null if the platform has no registry. */
   ownPrefix: string | null;
 }
 

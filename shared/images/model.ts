@@ -38,7 +38,7 @@ export interface ImageManifest {
   environment: Record<string, string>;
   /**
    * Names of the folders on the host with the toolchains that the image needs, such as `node-22.1.0`. Absent if it
-   * needs no toolchain besides the platform's own.
+   * needs no toolchain except those that the platform itself runs with.
    */
   tools?: string[];
 }
@@ -51,7 +51,7 @@ export interface ImageProcess {
   ports: number[];
   /** STOPSIGNAL, such as `SIGQUIT`; absent if it is SIGTERM. */
   stopSignal?: string;
-  /** HEALTHCHECK; absent if there is none. */
+  /** The image's HEALTHCHECK; absent if it has none. */
   healthCheck?: ImageHealthCheck;
 }
 

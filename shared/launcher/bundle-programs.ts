@@ -4,8 +4,8 @@ import { fileURLToPath } from 'node:url';
 import { type Plugin, rolldown } from 'rolldown';
 
 /**
- * Bundles the programs that the platform starts into `dist/programs`. A program and its packages have up to 1,500
- * modules, and loading them one by one takes 0.3 s of CPU time and 10 MiB more.
+ * This script bundles the platform's programs into `dist/programs`. A program and its packages have up to 1,500
+ * modules. To load them one by one takes 0.3 s more CPU time and 10 MiB more memory.
  */
 const DIST = fileURLToPath(new URL('../../', import.meta.url));
 const DAY_MS = 86_400_000;
@@ -45,7 +45,7 @@ const HERE = '__HERE__';
 
 /**
  * Replaces `import.meta.url` in a module's code by the URL of the module's own file, because modules read and start
- * files beside them. If that file is one of the bundled programs, the URL of its bundle is used instead.
+ * files beside them. A URL of one of the bundled programs becomes the URL of its bundle.
  */
 function withPlaces(id: string, code: string): string {
   return code
@@ -63,7 +63,7 @@ const { output } = await bundle.write({ dir: FOLDER, format: 'esm', sourcemap: t
 await bundle.close();
 await removeOld(new Set(output.map(({ fileName }) => fileName)));
 
-/** Removes files of builds older than a day. Running processes may still import files of a newer build. */
+/** Removes files of earlier builds that are more than a day old. Running processes may still import newer files. */
 async function removeOld(current: ReadonlySet<string>): Promise<void> {
   for (const name of await readdir(FOLDER)) {
     const path = join(FOLDER, name);

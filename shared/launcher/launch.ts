@@ -28,9 +28,9 @@ import { parseProcfile, SupervisedProcess } from './procfile.js';
 import { readSecretsKey, secretsKeyFile } from './secrets-key.js';
 
 /**
- * `npm start`: runs the whole platform on one machine. After SIGTERM or Ctrl-C, or if this process is killed,
- * everything that it started is stopped in reverse order. The only argument is the path of a Procfile to use instead of
- * the package's.
+ * `npm start`: runs the whole platform on one machine. After SIGTERM or Ctrl-C, everything that it started is stopped
+ * in reverse order. If this process is killed, everything is stopped at the same time. The only argument is the path of
+ * a Procfile to use instead of the package's.
  */
 
 const PACKAGE_PROCFILE = fileURLToPath(new URL('../../../Procfile', import.meta.url));
@@ -68,8 +68,8 @@ async function launch(procfile: string, log: Logger, lifecycle: Lifecycle): Prom
   ]);
   if (config.edge === 'caddy') await assertCaddyListens(config.caddyAdminUrl);
 
-  // Building takes seconds after an upgrade, otherwise no time. It runs while the database starts, and nothing waits
-  // for it.
+  // The build takes seconds after an upgrade, and otherwise no time. It runs while the database starts, and nothing
+  // waits for it.
   lifecycle.onEnd('console', await startConsoleBuild({ label, log }));
   const url = databaseUrl ?? (await startEmbedded(dataDir, log, lifecycle));
   const { credentials, created, linkToken } = await prepareDatabase(url, config);
@@ -122,7 +122,8 @@ async function startEmbedded(dataDir: string, log: Logger, lifecycle: Lifecycle)
 }
 
 async function prepareDatabase(url: string, config: Config) {
-  // No limit for idle transactions: while everything starts, this process may not get CPU time for long.
+  // Idle transactions have no time limit, because this process may get no CPU time for several seconds while everything
+  // starts.
   const db = createDatabase({ url, name: 'ranvier-launch', poolSize: 2, idleInTransactionMs: 0 });
   try {
     await migrate(db, url);
@@ -140,7 +141,7 @@ async function becameReady({ apiAddress, port }: Config, lifecycle: Lifecycle): 
   const host = apiAddress === null || ANY_ADDRESS.includes(apiAddress) ? '127.0.0.1' : apiAddress;
   const url = `http://${isIPv6(host) ? `[${host}]` : host}:${port}/readyz`;
   while (!lifecycle.ending) {
-    // Does not succeed while the API is not listening yet or a dependency is unavailable. The log of the API explains
+    // The request fails while the API is not listening yet or a dependency is unavailable. The log of the API explains
     // why.
     const response = await fetch(url).catch(() => null);
     await response?.body?.cancel();

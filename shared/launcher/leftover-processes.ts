@@ -13,14 +13,14 @@ import { runAs } from './system-user.js';
 const ORDERLY_END_MS = 10_000;
 const POLL_INTERVAL_MS = 50;
 /**
- * Number of bytes that are read of a process's command line, to find the label in it. The label is an argument of
- * PostgreSQL or Valkey, whose command lines are short.
+ * Number of bytes that are read of a process's command line to find the label. The label is near its beginning, in the
+ * arguments of PostgreSQL or of a watcher (`tethered-child.ts`).
  */
 const MAX_COMMAND_BYTES = 64 * 1024;
 
 /**
- * Returns the label of the processes that belong to one folder. Their command lines contain it, so that a later start
- * can find them.
+ * Returns the label of the processes that belong to one folder. It is in their command lines or in those of their
+ * watchers, so that a later start can find them.
  */
 export async function labelOf(folder: string): Promise<string> {
   const digest = createHash('sha256').update(await realpath(folder));

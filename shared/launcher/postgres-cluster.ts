@@ -47,7 +47,8 @@ export async function preparePlace(dataDir: string): Promise<Place> {
     throw new Error(`user id ${user?.uid} cannot enter ${folder}: set DATA_DIR to a folder that everybody can enter`);
   }
   const binaries = await findPostgres(reachable ? [folder] : [], user);
-  // Other users cannot enter a folder below /root, but a process can use a folder descriptor that root passes to it.
+  // Other users cannot enter a folder below /root, but a process can use an open descriptor of the folder that root
+  // passes to it.
   const seen = reachable ? folder : '/proc/self/fd/4';
   return {
     folder,

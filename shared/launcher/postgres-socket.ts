@@ -25,8 +25,8 @@ export interface SocketFolder {
 
 /**
  * Creates an empty `<dataDir>/postgres/socket` (0700). `seen` is the path by which the server accesses
- * `<dataDir>/postgres`. If the path is too long for a socket, creates a private temporary folder with a symbolic link
- * to the created one.
+ * `<dataDir>/postgres`. If the folder's path is too long for a socket, also creates a private temporary folder with a
+ * symbolic link to it.
  */
 export async function prepareSocketFolder(
   dataDir: string,
@@ -47,8 +47,8 @@ export async function prepareSocketFolder(
 }
 
 /**
- * Deletes the socket and lock file of a stopped server. If another process has the pid in the lock file by now,
- * PostgreSQL would refuse to start.
+ * Deletes the socket and lock file of a stopped server. PostgreSQL would refuse to start if another process now had the
+ * pid in the lock file.
  */
 export async function clearSocketFolder({ path }: SocketFolder): Promise<void> {
   for (const name of [SOCKET, `${SOCKET}.lock`]) await rm(join(path, name), { force: true });
@@ -69,9 +69,7 @@ async function shortPath(folder: string, user: SystemUser | undefined): Promise<
   return path;
 }
 
-/**
- * Deletes the temporary folder that contains the path, if `shortPath` has created one. Leaves any other path unchanged.
- */
+/** Deletes the temporary folder that contains the path if `shortPath` created it. Does nothing for any other path. */
 async function removeShort(path: string | null): Promise<void> {
   if (path === null || !dirname(path).includes(`/${SHORT_PREFIX}`)) return;
   await rm(dirname(path), { recursive: true, force: true });

@@ -119,8 +119,8 @@ class Server {
       ...(this.#options.maxConnections === undefined ? {} : { max_connections: this.#options.maxConnections }),
       cluster_name: label,
     };
-    // No server uses this data now, and the pid in the file may belong to an unrelated program, which would make
-    // PostgreSQL refuse to start.
+    // No server uses this data now. If the pid in the file belongs to another program by now, PostgreSQL would refuse
+    // to start.
     await rm(join(data, 'postmaster.pid'), { force: true });
     await clearSocketFolder(socket);
     const argv = [binaries.postgres, '-D', `${seen}/data`, '-p', String(PORT)];

@@ -3,7 +3,7 @@ import { rename, rm, writeFile } from 'node:fs/promises';
 /** Writes a file that only this user may read (0600), atomically. It is flushed to disk before this resolves. */
 export async function writePrivately(path: string, text: string): Promise<void> {
   const fresh = `${path}.${process.pid}.new`;
-  // Another process that had this id may have left a file, which others might read.
+  // An earlier process with the same pid may have left this file, and other users may be able to read it.
   await rm(fresh, { force: true });
   await writeFile(fresh, text, { flag: 'wx', mode: 0o600, flush: true });
   await rename(fresh, path);

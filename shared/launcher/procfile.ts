@@ -42,12 +42,13 @@ export interface RunnerOptions {
   graceSeconds: number;
   orphanSeconds: number;
   /**
-   * A text in the command line of each started process, by which a later start finds processes that are still running.
+   * A text in the command line of each process's watcher, by which a later start finds processes that are still
+   * running.
    */
   label: string;
 }
 
-/** Maximum lifetime, in milliseconds, of a process that counts as having exited right after its start. */
+/** A process that exits within this time counts as having exited right after its start, in milliseconds. */
 const AT_ONCE_MS = 5000;
 const MAX_QUICK_ENDS = 5;
 const FIRST_WAIT_MS = 250;

@@ -5,7 +5,7 @@ import { signalGroup } from '../core/signal-process.js';
 export interface TetherOptions {
   /** The signal that asks the child to exit. It is also sent if this process exits or is killed. */
   stopSignal: 'TERM' | 'INT';
-  /** Seconds between that signal and SIGKILL if this process exits first. */
+  /** Seconds between that signal and SIGKILL if this process exits before the child. */
   orphanSeconds: number;
   /** The label on the watcher's command line, by which a later run finds leftover processes. */
   label: string;
@@ -31,9 +31,9 @@ export interface Tethered {
 
 /**
  * A shell script that starts a watcher and then executes the child's program. The watcher is in the child's process
- * group. It waits until descriptor 3, the tether, closes. Only this process holds the other end of that pipe, so it
- * closes when this process exits. While the watcher runs, the system does not reuse the group's id, so no unrelated
- * process is signalled.
+ * group. It waits until descriptor 3, the tether, closes. Only this process holds the other end of that pipe, so the
+ * descriptor closes when this process exits. While the watcher runs, the system does not reuse the group's id, so no
+ * unrelated process is signalled.
  */
 const WATCH = `
 signal=$1 tenths=$(($2 * 10)); shift 2

@@ -27,9 +27,9 @@ export interface DeletionResult {
 }
 
 /**
- * Deletes a service, or queues its deletion if it has infrastructure (specification, Service lifecycle). In the latter
- * case the service is archived. Its open deployments, runs and backups are stopped. Throws not_found; conflict if it is
- * already being deleted or if other services refer to it as a database.
+ * Deletes a service, or queues its deletion if it has infrastructure (specification, Service lifecycle). A queued
+ * deletion archives the service immediately. Its open deployments, runs and backups are stopped. Throws not_found;
+ * conflict if the service is already being deleted or if other services refer to it as a database.
  */
 export async function deleteService(
   trx: Transaction,

@@ -88,8 +88,8 @@ export interface DirectUpdate
 
 /**
  * Updates a service with one statement instead of a transaction, if only its row changes. `service` must have been read
- * without a lock. Returns undefined if `updateService` is needed instead: the change has further effects, must be
- * refused, or the service has changed since it was read. Throws forbidden.
+ * without a lock. Returns undefined if `updateService` is needed instead. It is needed if the change has further
+ * effects or must be refused, or if the service has changed since it was read. Throws forbidden.
  */
 export async function updateServiceDirectly(
   db: Db,
@@ -112,7 +112,9 @@ export async function updateServiceDirectly(
   return entry === null ? undefined : replaceServiceRow(db, service, { ...merged, name }, entry);
 }
 
-/** Merges changes into the stored configuration. If the masked repository URL is sent back, keeps the stored URL. */
+/**
+ * Merges changes into the stored configuration. Keeps the stored repository URL if the caller sends its masked form.
+ */
 function mergeConfiguration(
   keyring: Keyring,
   service: ServiceRow,
@@ -126,7 +128,7 @@ function mergeConfiguration(
   return { configuration: { ...configuration, repository }, sealed_repository: sealed };
 }
 
-/** Throws conflict if the service would leave an environment to which one of its groups is restricted. */
+/** Throws conflict if one of the service's groups is restricted to an environment that the service would leave. */
 async function assertMove(
   trx: Transaction,
   service: ServiceRow,

@@ -2,16 +2,16 @@ import { anyRow, type Db, rowsOf, valuesOf } from '../core/database/database-cli
 import { daysAhead, EXPIRY_DAYS } from './model.js';
 
 /**
- * How long a change of the partitions of `log_lines` waits for queries that read them. New queries have to wait behind
- * the change, so the time is short; the next run tries again.
+ * How long a change of the partitions of `log_lines` waits for running queries. New queries have to wait behind the
+ * change, so the time is short. If it is exceeded, the next run tries again.
  */
 const LOCK_TIMEOUT = '2s';
 
 const TODAY = `(now() at time zone 'UTC')::date`;
 
 /**
- * Creates the partitions of `log_lines` that lines of today and tomorrow need. Each partition holds the lines that
- * expire on one day. Lines without a partition are stored in `log_lines_other`.
+ * Creates the partitions of `log_lines` that lines of today and of the next two days need. Each partition holds the
+ * lines that expire on one day. Lines without a partition are stored in `log_lines_other`.
  */
 export async function ensureLogDays(db: Db): Promise<void> {
   const missing = await rowsOf<{ day: string; name: string }>(
@@ -44,8 +44,9 @@ export async function ensureLogDays(db: Db): Promise<void> {
 }
 
 /**
- * Drops the partitions whose lines have expired. Returns how many (specification, Logs: `logDays`). A line is kept for
- * the number of days in its service's plan at the time it was stored, until the end of the last day (UTC).
+ * Deletes expired log lines by dropping their partitions (specification, Logs: `logDays`). Returns how many it dropped;
+ * `log_lines_other` counts as one if it had expired lines. A line is kept for the number of days in its service's plan
+ * at the time it was stored, until the end of the last day (UTC).
  */
 export async function dropExpiredLogs(db: Db): Promise<number> {
   const expired = await valuesOf<string>(

@@ -49,8 +49,7 @@ export async function rollUp(db: Db): Promise<void> {
     const source = RESOLUTIONS[index - 1];
     if (source === undefined) continue;
     while (!(await rollUpPart(db, step, source))) {
-      // Nothing else to do: each call aggregates one part of the time, and returns true once it has reached the
-      // present.
+      // Each call aggregates one part of the time, and returns true once it has reached the present.
     }
   }
 }

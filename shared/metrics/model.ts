@@ -1,6 +1,6 @@
 /**
- * One resolution of the metrics: intervals of `step` seconds, kept for `hours`. Each is aggregated from the next finer
- * one.
+ * One resolution of the metrics: intervals of `step` seconds, kept for `hours`. Except for the finest, each resolution
+ * is aggregated from the next finer one.
  */
 export interface Resolution {
   step: number;

@@ -1,8 +1,8 @@
 import type { LeasedColumns } from '../engine/kind.js';
 
 /**
- * Kinds of operations. An operation is queued work on a service other than a deployment: queued → running → succeeded |
- * failed.
+ * Kinds of operations. An operation is queued work on a service that is not a deployment: queued → running →
+ * succeeded | failed.
  */
 export const OPERATION_KINDS = ['restart', 'suspend', 'resume', 'delete', 'routing', 'restore'] as const;
 export type OperationKind = (typeof OPERATION_KINDS)[number];

@@ -47,7 +47,7 @@ export function findOpenOperation(
   );
 }
 
-/** Returns true while the backup is being restored, into its own service or another. */
+/** Returns true while the backup is being restored, into its own service or another one. */
 export function isBeingRestored(db: Db, backupId: string): Promise<boolean> {
   return anyRow(db, 'select from operations where backup_id = ? and finished_at is null', [backupId]);
 }

@@ -176,7 +176,7 @@ function inGb(bytes: number): string {
   return (bytes / GB).toFixed(1);
 }
 
-/** Formats findings as text: one line each, followed by the remedy unless it is ok. */
+/** Formats findings as text: one line each. The remedy follows unless the finding is ok. */
 export function findingLines(findings: readonly Finding[]): string {
   const width = Math.max(...findings.map(({ name }) => name.length));
   const lines = findings.map(({ name, state, problem, remedy }) => {

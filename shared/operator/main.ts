@@ -19,7 +19,7 @@ if (node === null || Number.parseInt(process.versions.node, 10) >= MIN_MAJOR) {
   const [, ...args] = process.argv;
   const child = spawn(node, args, { stdio: 'inherit', env: { ...process.env, RANVIER_PARENT: String(process.pid) } });
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
-    // A terminal sends Ctrl-C to both processes, so it is not forwarded.
+    // A terminal sends Ctrl-C to both processes, so this process does not forward it.
     process.on(signal, () => (signal === 'SIGINT' && process.stdin.isTTY) || child.kill(signal));
   }
   child.on('error', (error) => {

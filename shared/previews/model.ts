@@ -3,8 +3,8 @@ import type { LifecycleStatus, ServiceKind } from '../services/model.js';
 import { isImageSource } from '../services/service-source.js';
 
 /**
- * Returns true for kinds that users open in a browser. A preview of a worker or cron service would repeat its base
- * service's work, and one of a private service would have no visitors.
+ * Returns true for kinds that users open in a browser. A preview of a worker or cron service would repeat the work of
+ * its base service, and a preview of a private service would have no visitors.
  */
 function hasPreviews(kind: ServiceKind): boolean {
   return kind === 'web' || kind === 'static';

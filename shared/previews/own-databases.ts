@@ -28,8 +28,8 @@ export interface OwnDatabasesInput {
 
 /**
  * Returns a preview's variables, with references to the databases that the preview may use. Depending on `databases`,
- * they refer to the base service's databases, to none, or to databases of the preview's own. Creates each own database
- * that is missing, and queues its deployment and the restore of the original's latest verified backup into it. The
+ * these are the base service's databases, none, or databases of the preview's own. Creates each own database that is
+ * missing, and queues its deployment. Also queues the restore of the original's latest verified backup into it. The
  * preview's deployment is admitted only after these have finished. The caller must hold the preview's lock. Throws
  * conflict if an original database was deleted; capacity_exceeded; errors of `deploy`.
  */
@@ -48,7 +48,7 @@ export async function withPreviewDatabases(
   return { ...resolved, dataReferences: pointTo(resolved.dataReferences, own) };
 }
 
-/** Returns the references with database ids replaced. `own` maps an original's id to its replacement's id. Pure. */
+/** Returns the references with replaced database ids. `own` maps the original database's id to the new id. */
 export function pointTo(
   references: ResolvedVariables['dataReferences'],
   own: ReadonlyMap<string, string>,

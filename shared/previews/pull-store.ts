@@ -113,7 +113,7 @@ export async function approvedCommit(trx: Transaction, serviceId: string, number
   return row?.decision === 'approved' ? row.decided_sha : null;
 }
 
-/** Schedules a retry of creating a preview, or cancels it (`again: false`). */
+/** Schedules a new attempt to create a preview; with `again: false`, cancels it. */
 export async function noteRetry(db: Db, id: string, again: boolean): Promise<void> {
   const at = again ? db.raw(`now() + interval '${RETRY_SECONDS} seconds'`) : null;
   await db('pull_requests').where({ id }).update({ retry_at: at });

@@ -35,8 +35,8 @@ export type PullOutcome =
   | { type: 'open'; pull: PullRow; preview: PreviewRow | null };
 
 /**
- * Stores a git host's report about a pull request. If the pull request is closed, marks its preview for deletion.
- * Throws capacity_exceeded. The caller must hold the service's lock.
+ * Stores a git host's report about a pull request. If the pull request is closed, marks its preview for deletion unless
+ * another open pull request has the same branch. Throws capacity_exceeded. The caller must hold the service's lock.
  */
 export async function recordPull(trx: Transaction, serviceId: string, report: PullReport): Promise<PullOutcome> {
   const stored = await lockPull(trx, serviceId, report.number);
@@ -54,7 +54,7 @@ export async function recordPull(trx: Transaction, serviceId: string, report: Pu
 
 /**
  * Marks a closed pull request's preview for deletion, unless another open pull request has the same branch. Returns
- * true if it did.
+ * true if the preview was marked now.
  */
 async function endPreview(trx: Transaction, { id, service_id, number, branch, fork }: PullRow): Promise<boolean> {
   await noteRetry(trx, id, false);

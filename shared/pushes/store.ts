@@ -114,15 +114,15 @@ interface DeployedPush {
 
 /**
  * Returns the deployment that an earlier push of this commit queued, if that push is not settled. A push is settled
- * once it has updated its branch or can no longer do so. The deployment is unfinished, or it is live and the branch
- * will be updated soon.
+ * once it has updated its branch or can no longer do so. The deployment is unfinished and not being cancelled, or it is
+ * live and the branch will be updated soon.
  */
 export function findOpenPush(trx: Transaction, pushed: PushedCommit): Promise<DeployedPush | null> {
   const isOpen = `(d.status = 'live' or d.finished_at is null and d.cancel_requested_at is null)`;
   return findPush(trx, pushed, `p.settled_at is null and ${isOpen}`);
 }
 
-/** Returns the live deployment of the push that updated the branch to this commit. */
+/** Returns the deployment of the push that updated the branch to this commit, if it went live. */
 export function findMovedPush(trx: Transaction, pushed: PushedCommit): Promise<DeployedPush | null> {
   return findPush(trx, pushed, `p.moved and d.status = 'live'`);
 }
@@ -187,7 +187,7 @@ export function arrivingCommit(db: Db, serviceId: string, ref: string): Promise<
   );
 }
 
-/** SQL: true if a later push than `p` has updated the branch. */
+/** SQL: true if a push later than `p` has updated the branch. */
 const SUPERSEDED = `exists (select from pushes later where later.service_id = p.service_id and later.ref = p.ref
                       and later.moved and later.id > p.id)`;
 
@@ -214,8 +214,7 @@ export async function settlePush(trx: Transaction, id: string, moved: boolean): 
 
 /**
  * Returns the deployments whose commits must be kept in a repository. These are the unfinished and live deployments of
- * the service and its previews. The latest deployments of the service that once went live are also kept; `most` is
- * their number.
+ * the service and its previews. Of the service's deployments that once went live, the latest `most` are also included.
  */
 export async function keptDeployments(db: Db, serviceId: string, most: number): Promise<Set<string>> {
   const ids = await valuesOf<string>(

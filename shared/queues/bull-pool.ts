@@ -13,8 +13,8 @@ const AGAIN = new Set(['40P01', '40001', '0A000']);
 const RETRIES = 8;
 
 /**
- * The connection pool of BullMQ's PostgreSQL backend. Its statements are single auto-committed commands. Some deadlock
- * under load, so an aborted command is sent again. Each connection prepares a command only once.
+ * The connection pool of BullMQ's PostgreSQL backend. Each command is a transaction of its own. Under load, some
+ * commands deadlock, so an aborted command is sent again. Each connection prepares a command only once.
  */
 export class BullPool {
   readonly #pool: pg.Pool;
@@ -31,8 +31,8 @@ export class BullPool {
       max,
       // Workers share one listening connection, on which their commands may be sent concurrently.
       pipeline: true,
-      // A job is only a wake-up. If a database crash loses the newest jobs, they are created again from the records, so
-      // queue commands need not wait for the disk.
+      // A job only wakes a worker. If a database crash loses the newest jobs, they are created again from the records,
+      // so queue commands need not wait for the disk.
       options: '-c search_path=bullmq -c synchronous_commit=off',
     };
     this.#pool = new pg.Pool(this.options);
@@ -53,7 +53,7 @@ export class BullPool {
     }
   }
 
-  /** Notifies the workers of queues that have delayed jobs whose time has come. */
+  /** Notifies the workers of each queue that has a delayed job which can run now. */
   announceDelayed(): Promise<pg.QueryResult> {
     return this.query(
       `select pg_notify('${JOBS_CHANNEL}', queue)

@@ -55,13 +55,14 @@ export class Dispatcher {
   }
 
   /**
-   * Starts a dispatch in the background. If one is already running, one more follows it, however often this is called.
+   * Starts a dispatch in the background. If one is already running, one more follows it, even if this is called several
+   * times.
    */
   wake(): void {
     this.#everything.wake();
   }
 
-  /** Starts only admission, because a deployment slot has become free. */
+  /** Starts only the admission of deployments, because a deployment slot has become free. */
   wakeAdmission(): void {
     this.#admission.wake();
   }
@@ -108,8 +109,8 @@ export class Dispatcher {
   }
 
   /**
-   * Makes every open record due whose job was lost, and returns descriptions of these records. Jobs are lost if Redis
-   * was flushed, a job was deleted by hand, or its attempts were used up.
+   * Makes open records due again if their jobs were lost, and returns descriptions of these records. A job is lost, for
+   * example, if Redis was flushed, someone deleted the job, or all its attempts failed.
    */
   async reconcile(): Promise<string[]> {
     const mended: string[] = [];
@@ -130,7 +131,7 @@ export class Dispatcher {
 
   /**
    * Records why deployments wait, at most once per second, because only users read the reasons. Later dispatches record
-   * the reasons that are left; a sweep starts dispatches regularly.
+   * the remaining reasons. A sweep starts dispatches regularly.
    */
   async #explain(): Promise<void> {
     const now = performance.now();
@@ -162,7 +163,7 @@ export class Dispatcher {
 }
 
 /**
- * Runs work in the background, one run at a time. If `wake` is called during a run, once or often, one more run
+ * Runs work in the background, one run at a time. If `wake` is called once or several times during a run, one more run
  * follows.
  */
 class BackgroundRun {

@@ -22,7 +22,10 @@ const TOKEN = {
   valid: (text: string) => /^[!-~]{16,}$/.test(text),
   problem: 'must have at least 16 visible ASCII characters',
 };
-/** Security depends on the connection to the provider, so plain HTTP is accepted only for localhost. */
+/**
+ * URL of an OpenID Connect provider. Sign-in is only as secure as the connection to the provider, so plain HTTP is
+ * accepted only for localhost.
+ */
 const ISSUER = {
   valid: (text: string) =>
     /^(https:\/\/|http:\/\/(localhost|127\.0\.0\.1|\[::1\])(:|\/|$))/.test(text) &&

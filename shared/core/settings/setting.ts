@@ -15,7 +15,10 @@ export interface Setting<T> {
   shownDefault: string | undefined;
 }
 
-/** Reports a problem as the rest of a sentence that begins with the variable's name. `given` is the invalid text. */
+/**
+ * Reports a problem with a variable. `problem` continues a sentence that begins with the variable's name. `given` is
+ * the invalid text.
+ */
 export type Report = (problem: string, given?: string) => void;
 
 export interface Kind<T> {

@@ -34,7 +34,7 @@ export async function copyPackage(root: string): Promise<string> {
   return version;
 }
 
-/** Returns an unused folder name for a version, because the files of a running version must not change. Pure. */
+/** Returns an unused folder name for a version, because the files of a running version must not change. */
 export function freeName(version: string, taken: readonly string[]): string {
   const names = [version, ...taken.map((_, index) => `${version}+${index + 2}`)];
   return names.find((name) => !taken.includes(name)) as string;

@@ -91,7 +91,10 @@ async function processesOf(root: string) {
   return parseProcfile(await readFile(join(root, 'current/package/Procfile'), 'utf8'));
 }
 
-/** Creates the links of the commands. Existing links are kept: npm refuses to replace links that it has not created. */
+/**
+ * Creates the links of the commands. Keeps existing links, because npm refuses to replace links that it has not
+ * created.
+ */
 async function linkCommands({ root, paths: { linkFolder } }: InstallOptions): Promise<void> {
   await mkdir(linkFolder, { recursive: true });
   for (const [name, program] of Object.entries(COMMANDS)) {

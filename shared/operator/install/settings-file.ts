@@ -24,7 +24,10 @@ export function settingsText(settings: Readonly<Record<string, string>>): string
     .join('');
 }
 
-/** Adds settings that the file lacks, and returns all settings of the file. Only root can read the file. */
+/**
+ * Adds settings that the file lacks, including a new SECRETS_KEY. Returns all settings. Only the current user can read
+ * the file.
+ */
 export async function keepSettings(
   path: string,
   added: Readonly<Record<string, string>>,

@@ -28,7 +28,7 @@ const SOCKETS = 'RestrictAddressFamilies=AF_UNIX AF_INET AF_INET6 AF_NETLINK';
 /** Linux capabilities of the edge: to access sites and sockets of other users, and to listen on ports below 1024. */
 const EDGE_CAPABILITIES = 'CapabilityBoundingSet=CAP_DAC_OVERRIDE CAP_DAC_READ_SEARCH CAP_NET_BIND_SERVICE';
 
-/** Returns systemd units by file name: the target, the sockets, and one service per Procfile line. Pure. */
+/** Returns systemd units by file name: the target, the sockets, and one service per Procfile line. */
 export function unitFiles(installation: Installation, processes: readonly ProcfileLine[]): Record<string, string> {
   const { ports, isEmbedded } = installation;
   const files: Record<string, string> = {
@@ -99,7 +99,8 @@ function partOf({ dataDir }: Installation, name: string): string[] {
     case 'edge':
       return [`ReadWritePaths=${dataDir}`, EDGE_CAPABILITIES, SOCKETS, ...HARDENING];
     default:
-      // Hosted applications outlive the worker that started them, but systemd counts them as part of its unit.
+      // Hosted applications outlive the worker that started them, but systemd counts them as processes of the worker's
+      // unit.
       return ['KillMode=process', 'Delegate=yes', 'TasksMax=infinity', 'OOMPolicy=continue', 'LimitNOFILE=1048576'];
   }
 }

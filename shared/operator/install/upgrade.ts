@@ -62,7 +62,7 @@ export async function upgrade(options: UpgradeOptions): Promise<void> {
   say(`${after} runs, in place of ${before}`);
 }
 
-/** Returns why a version cannot replace the installed one; null if it can. Pure. */
+/** Returns why a version cannot replace the installed one; null if it can. */
 export function reasonAgainst(before: string, after: string): string | null {
   if (semver.lt(after, before)) {
     return `${before} is installed, which is newer than ${after}, and its database cannot go back: restore a backup with the older version (docs/how-to/restore.md)`;

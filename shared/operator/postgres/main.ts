@@ -6,8 +6,8 @@ import { Lifecycle } from '../../core/process-lifecycle.js';
 import { startPostgres } from '../../launcher/postgres.js';
 
 /**
- * Runs the embedded PostgreSQL of DATA_DIR in its own process. The platform's other processes can then be restarted
- * independently.
+ * This program runs the embedded PostgreSQL of DATA_DIR in its own process. The platform's other processes can then be
+ * restarted independently.
  */
 const log = createLogger('postgres', 'info');
 const lifecycle = new Lifecycle(log, (code) => process.exit(code));
