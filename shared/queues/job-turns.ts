@@ -50,7 +50,7 @@ export class JobTurns {
     this.#workers = workers;
   }
 
-  /** Wraps a client so that it delays notifications of new jobs until it is the worker's turn to ask for them. */
+  /** Wraps a client so that it delays notifications of new jobs until this worker's turn to ask for them has come. */
   of(client: ListenClient): ListenClient {
     const known = this.#clients.get(client);
     if (known !== undefined) return known;

@@ -1,7 +1,7 @@
 import type { Queue } from 'bullmq';
 import { QUEUES, type QueueName } from './work-catalog.js';
 
-/** Deletes finished jobs beyond the maximum age or number in `QUEUES`. Returns how many. */
+/** Deletes finished jobs beyond the maximum age or number in `QUEUES`. Returns the number of deleted jobs. */
 export async function removeOldJobs(queues: readonly Queue[]): Promise<number> {
   let removed = 0;
   for (const queue of queues) {

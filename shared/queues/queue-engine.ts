@@ -29,7 +29,7 @@ const DRAINED_S = { redis: 10, postgres: 300 } as const;
 
 const PING_MS = 1000;
 const CONNECT_MS = 20_000;
-/** States of a job that will still run without being enqueued again. */
+/** States of a job that is running, or that will run without being enqueued again. */
 const PENDING_STATES = ['active', 'waiting', 'delayed', 'prioritized', 'waiting-children', 'paused'];
 
 /** The queue engine: BullMQ on Redis if REDIS_URL is set, otherwise on PostgreSQL. All other code works with both. */
@@ -40,9 +40,9 @@ export interface Engine {
   ping(): Promise<void>;
   /** Enqueues jobs. Does not change an existing job with the same id. */
   add(jobs: readonly NewJob[]): Promise<void>;
-  /** Deletes finished jobs beyond the retention in `QUEUES`, and returns how many. */
+  /** Deletes finished jobs beyond the retention in `QUEUES`. Returns the number of deleted jobs. */
   removeOldJobs(): Promise<number>;
-  /** Returns true if the job will still run. */
+  /** Returns true if the job is running, or will run without being enqueued again. */
   isPending(queue: QueueName, recordId: string, dispatch: number): Promise<boolean>;
   workerConnection(): WorkerConnection;
   /**
@@ -57,7 +57,7 @@ export interface Engine {
 
 interface Backend extends Pick<Engine, 'workerConnection' | 'announceDelayed' | 'shareWith' | 'close'> {
   readonly name: Engine['backend'];
-  /** Maximum number of jobs of one queue that are added one by one. More are added in one command. */
+  /** If more jobs than this are added to a queue at once, they are added in one command instead of one by one. */
   readonly addedSingly: number;
   /** True if BullMQ deletes old jobs whenever a job finishes. If false, a sweep deletes them. */
   readonly removesAtEnd: boolean;

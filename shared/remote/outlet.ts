@@ -7,7 +7,7 @@ interface Source {
   resume(): unknown;
 }
 
-/** Maximum size of a message that is merged from several, in bytes. */
+/** Maximum size of a merged message, in bytes. */
 const MAX_MERGED_BYTES = MAX_MESSAGE_BYTES / 8;
 
 /** Number of `Outlet` objects with an open connection in this process. They share the process's buffer limit. */
@@ -31,8 +31,8 @@ function collect(bytes: number): void {
 
 /**
  * Sends messages to a WebSocket, and pauses their source while too much is buffered for the peer. With `merges`, the
- * messages are parts of one stream, and those that have to wait for an earlier one are merged. Without merging, each
- * small message would cost as much as many kilobytes.
+ * messages are parts of one stream, and those that have to wait for an earlier one are merged, because sending a small
+ * message costs as much as sending many kilobytes.
  */
 export class Outlet {
   readonly #peer: WebSocket;
@@ -70,7 +70,7 @@ export class Outlet {
   }
 
   /**
-   * How full the peer's buffer is: 1 means that its limit is reached. Besides the bytes, the number of messages counts,
+   * Returns how full the buffer for the peer is, as a fraction of its limit. The number of messages has a limit too,
    * because a small message uses far more memory than its bytes.
    */
   get #load(): number {

@@ -41,7 +41,7 @@ export type NewRemoteSession = Omit<
   'id' | 'expires_at' | 'client_address' | 'opened_at' | 'ended_at' | 'exit_code' | 'reason'
 >;
 
-/** Stores a session, to be opened with the ticket that has this hash. */
+/** Stores a new session. The ticket with this hash opens it. */
 export function insertRemoteSession(
   trx: Transaction,
   session: NewRemoteSession,
@@ -100,7 +100,7 @@ export async function summonWorker(db: Db, summons: Summons): Promise<void> {
   await db.raw('select pg_notify(?, ?)', [CHANNELS.remote, JSON.stringify(summons)]);
 }
 
-/** Deletes sessions older than a week whose recording has expired. Returns their number. */
+/** Deletes ended sessions older than a week without an unexpired recording. Returns their number. */
 export function deleteOldRemoteSessions(db: Db): Promise<number> {
   return rowCountOf(
     db,

@@ -40,7 +40,7 @@ export interface RouteFacts {
   /** The cache profile with which the live release was deployed. */
   cacheProfile: ServiceConfiguration['cacheProfile'] | null;
   digest: string | null;
-  /** Excludes the static site's rules, which are loaded separately. */
+  /** The manifest of the live release's image. It excludes the rules of a static site, which are loaded separately. */
   manifest: ImageManifest | null;
   /** Identifies the version of the rules of the service and its live site; '' if there are none. */
   rulesKey: string;
@@ -56,7 +56,7 @@ export interface RouteFacts {
 /** Seconds without a heartbeat after which workers no longer wait for an edge. */
 const EDGE_SEEN_SECONDS = 6;
 const QUERY_TIMEOUT_MS = 5_000;
-/** An id that sorts before every real id: reading page by page starts after it. */
+/** An id that sorts before every real id. Reading page by page starts after this id. */
 const NO_ID = '00000000-0000-0000-0000-000000000000';
 
 /** Returns SQL: the replicas of a service's release that take requests, as JSON; null if there are none. */
@@ -68,7 +68,7 @@ function readyReplicas(service: string, deployment: string): string {
             and desired = 'running' and state = 'ready' and not to_freeze and port is not null`;
 }
 
-/** SQL: the ids of `:serviceIds`, and of services whose live releases went live together with theirs. */
+/** SQL: `:serviceIds`, and the ids of the services whose live release went live together with one of these services. */
 const AND_THOSE_TOGETHER = `array(
   select id from unnest(cast(:serviceIds as uuid[])) as given(id)
   union
@@ -117,8 +117,8 @@ export async function loadAllRouteFacts(
 }
 
 /**
- * Route versions come from a sequence, so a lower one may be committed after a higher one. An edge that starts
- * therefore reads the routes this many versions below the newest one again.
+ * Route versions come from a sequence, so a lower one may be committed after a higher one. An edge therefore reads
+ * routes again whose versions are up to this much below the newest version that it knows.
  */
 export const VERSION_OVERLAP = 5_000;
 
@@ -174,7 +174,7 @@ export interface EdgeIdentity {
 
 /** What an edge reports about itself: totals since its start, and current numbers. */
 export interface EdgeFigures {
-  /** Number of open client connections; `requests` are those in progress on them. */
+  /** Number of open client connections. `requests` is the number of requests in progress on them. */
   connections: number;
   requests: number;
   /** Connections that were upgraded to another protocol, such as WebSocket. */

@@ -7,7 +7,9 @@ import { compilePattern, PatternError } from './path-pattern.js';
 import { headerProblem, isHeaderValue } from './rule-headers.js';
 import { namesInQuery } from './target-template.js';
 
-/** Characters that patterns may contain only percent-encoded, because patterns are not regular expressions. */
+/**
+ * Characters that patterns may contain only percent-encoded, because patterns are paths and not regular expressions.
+ */
 const NOT_IN_PATTERNS = /[()[\]{}|^\\<>"`\s?#]/;
 const MAX_DETAILS = 20;
 

@@ -6,12 +6,13 @@ const MAX_REDIRECTS = 20;
 const SAMPLE = 'x';
 
 /**
- * Finds a circular redirect, by following an example request for each redirect. `moves` has null for rules of other
- * types. Returns the position of the rule and the paths; null if there is no circle.
+ * Finds a redirect that leads in a circle or to more than 20 further redirects. Follows an example request for each
+ * redirect. `moves` has null for rules of other types. Returns the position of the rule and the paths of the requests;
+ * null if there is no such redirect.
  */
 export function findLoop(moves: readonly (Move | null)[]): { at: number; paths: string[] } | null {
   const among = moves.filter((move) => move !== null);
-  /** Requests that are known not to be redirected in a circle. */
+  /** Requests that are known to lead neither in a circle nor to too many redirects. */
   const ending = new Set<string>();
   for (const [at, move] of moves.entries()) {
     if (move === null || !isRedirect(move.rule.status) || move.target.origin !== '') continue;

@@ -1,5 +1,5 @@
 /**
- * A path in the form in which rules compare it: without empty and dot segments, and with one percent-encoding.
+ * A path in the form in which rules compare paths: without empty and dot segments, and with a uniform percent-encoding.
  * `/a//%62/./c/` and `/a/b/c/` have the same form, so no spelling of a path evades a rule.
  */
 export interface RulePath {
@@ -34,7 +34,7 @@ const UNPRINTABLE = /[^\x21-\x7e]+/gu;
 const NEEDLESS = /%(?:24|26|2B|2C|3A|3B|3D|40|5B|5D)/g;
 
 /**
- * Returns a path segment with the one percent-encoding in which rules compare segments. The result contains only
+ * Returns a path segment with a uniform percent-encoding, so that rules can compare segments. The result contains only
  * characters that a header may have.
  */
 export function encodedSegment(segment: string): string {

@@ -1,4 +1,7 @@
-/** Headers that only the edge sets: they belong to one connection, or describe the body as it is sent. */
+/**
+ * Headers that rules may neither set nor remove. Most of them belong to one connection, or describe the body as it is
+ * sent.
+ */
 const UNTOUCHABLE =
   `connection keep-alive proxy-connection proxy-authenticate proxy-authorization transfer-encoding te trailer upgrade
   expect http2-settings host content-length content-encoding content-range date location x-request-id`.split(/\s+/);
@@ -6,7 +9,6 @@ const UNTOUCHABLE =
 const UNSETTABLE = 'accept-ranges age allow alt-svc server set-cookie set-cookie2 www-authenticate'.split(' ');
 const NOT_SET: ReadonlySet<string> = new Set([...UNTOUCHABLE, ...UNSETTABLE]);
 const NOT_REMOVED: ReadonlySet<string> = new Set(UNTOUCHABLE);
-/** The pattern of a header's name. */
 export const HEADER_NAME = "^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,100}$";
 const TOKEN = new RegExp(HEADER_NAME);
 const VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;

@@ -3,8 +3,8 @@ import { ONLINE_SECONDS } from '../workers/store.js';
 
 /**
  * Admits queued runs until all run slots of the online workers are taken. Admitted runs are due immediately. Workspaces
- * take turns, and none gets more than half of the slots, because a run may last a day. A deployment's run uses the slot
- * of its deployment. Concurrent calls are safe.
+ * take turns. Because a run may last a day, no workspace gets more than half of the slots (rounded up). A deployment's
+ * run uses the slot of its deployment. Concurrent calls are safe.
  */
 export async function admitRuns(trx: Transaction): Promise<number> {
   await lockUntilCommit(trx, 'ranvier.run-admission');

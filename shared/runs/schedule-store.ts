@@ -73,7 +73,7 @@ export interface Tick {
 }
 
 /**
- * Stores the run for a time of a cron schedule (a tick), and sets the next time, in one statement. Returns the run's
+ * Stores the run for a tick of a cron schedule and sets the time of the next tick, in one statement. Returns the run's
  * status. Returns null and changes nothing if another worker has done so, or if the service was changed or stopped in
  * the meantime. If `maxConcurrency` runs of the service's own command are unfinished, the run is stored as `skipped`,
  * with that reason.

@@ -62,7 +62,7 @@ export function listRuns(db: Db, serviceId: string, page: PageRequest): Promise<
 const KEPT_DAYS = 30;
 const KEPT_RUNS = 1000;
 
-/** Deletes runs that finished more than 30 days ago, and all but the newest 1000 of a service. Returns their number. */
+/** Deletes finished runs after 30 days, and those beyond the newest 1000 of a service. Returns their number. */
 export function deleteOldRuns(db: Db): Promise<number> {
   return rowCountOf(
     db,

@@ -34,7 +34,7 @@ function subjectOf(keyring: Keyring, token: string, context: string, now: number
 const FORWARD_MS = 60_000;
 const FORWARD_CONTEXT = 'internal-forward';
 
-/** Returns a token with which an API process forwards one request for a pushed repository to another. */
+/** Returns a token for forwarding a request for a pushed repository to another API process. */
 export function newForwardToken(keyring: Keyring, repository: string, now: number): string {
   return newToken(keyring, repository, FORWARD_CONTEXT, now + FORWARD_MS);
 }

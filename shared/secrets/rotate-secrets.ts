@@ -16,7 +16,7 @@ import {
 const BATCH = 200;
 
 export interface Rotation {
-  /** Id of the key that now seals values. */
+  /** Id of the current key, with which values are sealed. */
   key: string;
   /** Number of values that were sealed again, by table. */
   resealed: Record<string, number>;
@@ -45,7 +45,7 @@ export async function assertKeysFit(db: Db, keyring: Keyring): Promise<void> {
 }
 
 /**
- * Seals every stored value again that is not sealed with the current key. May be repeated, interrupted, or run during
+ * Reseals every stored value that is not sealed with the current key. May be repeated, interrupted, or run during
  * deployments: a value is replaced only if it has not changed since it was unsealed.
  */
 export async function rotateSecrets(db: Db, keyring: Keyring): Promise<Rotation> {
@@ -54,8 +54,8 @@ export async function rotateSecrets(db: Db, keyring: Keyring): Promise<Rotation>
   for (const store of SEALED_COLUMNS) {
     if (!(await db.schema.hasColumn(store.table, store.column))) continue;
     rotation.resealed[store.table] ??= 0;
-    // Repeats the pass until it finds no changed value: a process that still uses an older key may have sealed one with
-    // it.
+    // Repeats the pass until it finds no changed value. A process that still uses an older key may have sealed a
+    // changed value with that key.
     while ((await rotateOnce(db, keyring, store, rotation)) > 0);
   }
   if (rotation.unopenable.length === 0) await forgetOtherKeys(db, keyring.currentId);
@@ -77,8 +77,8 @@ export async function forgetLostKey(db: Db, keyring: Keyring, keyId: string): Pr
 }
 
 /**
- * Seals the values of one column with the current key, in one pass. Returns how many were not replaced, because other
- * processes changed them meanwhile.
+ * Reseals the values of one column with the current key, in one pass. Returns how many values were not replaced because
+ * other processes had changed them meanwhile.
  */
 async function rotateOnce(db: Db, keyring: Keyring, store: SealedColumn, rotation: Rotation): Promise<number> {
   const unopenable: Rotation['unopenable'] = [];

@@ -192,8 +192,8 @@ export function defaultsOf<T>(fields: Record<string, TSchema & { default?: unkno
 export const DEFAULT_CONFIGURATION = defaultsOf<ServiceConfiguration>(FIELDS);
 
 /**
- * Settings of the edge and of the number of replicas. Changing one queues a routing operation (specification, Service
- * lifecycle).
+ * Configuration fields that concern the edge or the number of replicas. Changing one queues a routing operation
+ * (specification, Service lifecycle).
  */
 const ROUTING_FIELDS = [
   'ipAllowList',
@@ -204,7 +204,7 @@ const ROUTING_FIELDS = [
   'scaling',
 ] as const satisfies readonly (keyof ServiceConfiguration)[];
 
-/** Returns the names of the routing settings that differ between two configurations. */
+/** Returns the names of the fields in `ROUTING_FIELDS` that differ between two configurations. */
 export function changedRoutingFields(before: ServiceConfiguration, after: ServiceConfiguration): string[] {
   return ROUTING_FIELDS.filter((name) => JSON.stringify(before[name]) !== JSON.stringify(after[name]));
 }

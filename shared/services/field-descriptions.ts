@@ -1,4 +1,4 @@
-/** What each setting of a service does, for the OpenAPI document. */
+/** What each field of a service's configuration does, for the OpenAPI document. */
 export const FIELD_DESCRIPTIONS = {
   autoDeploy: 'With commit, each new commit of the branch is deployed',
   backupEnabled: 'Make scheduled backups of a database or of volumes, and permit backups on demand',

@@ -229,7 +229,7 @@ export function resourcesOf(kind: ServiceKind, id: string): { cpu: number; memor
 }
 
 /**
- * Returns `service.estimatedMonthly`: the plan's price times the number of replicas. Databases have their own plans.
+ * Returns `service.estimatedMonthly`: the plan's price times the number of replicas. Databases have plans of their own.
  */
 export function estimatedMonthly(
   kind: ServiceKind,
@@ -239,7 +239,7 @@ export function estimatedMonthly(
   const plans: readonly Plan[] = isDataKind(kind) ? DATABASE_PLANS : PLANS;
   const plan = plans.find((p) => p.id === planId);
   if (!plan) return { usd: 0, ngn: 0, priced: false };
-  // A database always has one server, regardless of its configuration.
+  // Static services and databases are charged once, regardless of the number of replicas in their configuration.
   const count = kind === 'static' || isDataKind(kind) ? 1 : replicas;
   return { usd: plan.usd * count, ngn: plan.ngn * count, priced: true };
 }

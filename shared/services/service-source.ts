@@ -85,7 +85,7 @@ export function addressProblem(address: string): string | null {
 const HOST = /^(?:[a-z0-9_][a-z0-9_.-]*|\[[0-9a-f:.]+\])$/;
 
 const MASK = '***';
-/** A user name in a repository address counts as a secret token from this length on, in characters. */
+/** If a user name in a repository address has at least this many characters, it counts as a secret token. */
 const TOKEN_LENGTH = 20;
 
 /**

@@ -94,9 +94,8 @@ const LOCK = prepare<{ id: string }>(
 );
 
 /**
- * Locks a service, and then reads it in a second statement. The result stays valid until a change is written. One
- * statement would not do: while it waited for the lock, other tables, such as the environment's protection, could
- * change, and it would read them as they were before the wait.
+ * Locks a service, and then reads it in a second statement. The result stays valid until a change is written. A single
+ * statement would read other tables, such as the environment's protection, as they were before it waited for the lock.
  */
 export async function lockServiceView(
   trx: Transaction,
@@ -132,7 +131,7 @@ const WRITE = prepare<ServiceView>(
    select ${COLUMNS}, ${VIEWED} from changed s ${LATEST_DEPLOYMENT}`,
 );
 
-/** Writes the settings of a locked service and returns its view. */
+/** Writes the name, configuration, project and environment of a locked service. Returns the service's view. */
 export async function writeServiceRow(
   trx: Transaction,
   service: Pick<ServiceRow, 'id' | 'name' | 'configuration' | 'sealed_repository' | 'project_id' | 'environment_id'>,
@@ -163,9 +162,9 @@ const REPLACE = prepare<ServiceView>(
 );
 
 /**
- * Writes a service's settings and the audit entry in one statement, without waiting for a lock. Returns undefined and
- * writes nothing if the service differs from `before`, if another transaction is changing it, or if the protection of
- * its environment has changed.
+ * Writes a service's name and configuration, and the audit entry, in one statement. Does not wait for a lock. Returns
+ * undefined and writes nothing if the service differs from `before` or is being deleted, if another transaction is
+ * changing it, or if the protection of its environment has changed.
  */
 export async function replaceServiceRow(
   db: Db,

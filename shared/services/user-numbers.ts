@@ -1,12 +1,15 @@
 import { countOf, type Db, oneValue, rowCountOf, type Transaction } from '../core/database/database-client.js';
 import { AppError } from '../core/error-registry.js';
 
-/** Hours for which the Linux user of a deleted service is not reused. Meanwhile sweeps remove its files from hosts. */
+/**
+ * Hours for which the Linux user of a deleted service is not reused, unless the service was never deployed. Meanwhile
+ * sweeps remove the user's files from hosts.
+ */
 const REST_HOURS = 6;
 
 /**
- * Maximum number of Linux users per workspace, out of 200,000. Each service has one. A deleted service's user counts
- * until it can be reused.
+ * Maximum number of Linux users per workspace, out of 200,000. Each service has one. The user of a deleted service also
+ * counts for `REST_HOURS`.
  */
 export const MAX_USERS_OF_WORKSPACE = 10_000;
 

@@ -10,8 +10,8 @@ function scalesItself({ kind, configuration }: Pick<Scaled, 'kind' | 'configurat
 }
 
 /**
- * Returns how many replicas a service should have. It is the owner's setting, or the last decision of automatic scaling
- * within the owner's current limits.
+ * Returns how many replicas a service should have. It is the number in its configuration or, with automatic scaling,
+ * the last decision within the configured limits.
  */
 export function wantedReplicas(service: Scaled): number {
   const { replicas, minReplicas, maxReplicas } = service.configuration;

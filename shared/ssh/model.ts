@@ -15,8 +15,8 @@ const NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
 const HOST = /^(?:[A-Za-z0-9][A-Za-z0-9.-]{0,253}|\[[0-9A-Fa-f:.]+\])$/;
 
 /**
- * Parses `ssh://git@host/path` and `git@host:path`. Returns null for any other address, and for one with a password or
- * that ssh could read as an option.
+ * Parses `ssh://git@host/path` and `git@host:path`. Returns null for any other address, and for an address that has a
+ * password or that ssh could read as an option.
  */
 export function parseSshAddress(address: string): SshAddress | null {
   const [, scpUser, scpHost, scpPath] = SCP.exec(address) ?? [];

@@ -11,7 +11,7 @@ export interface Fill {
 
 /**
  * Adds restores to a plan whose resources are all new. Databases are deployed first, because a restore needs a running
- * database. Other services are deployed once all restores are done; without `deploy`, not at all. Pure.
+ * database. Other services are deployed once all restores are done, or not at all if `deploy` is false. Pure.
  */
 export function arrangeFills(plan: Plan, fills: readonly Fill[], deploy: boolean): Plan {
   const empty = fills.filter(({ isDatabase, service }) => isDatabase && !plan.deploys.includes(service));

@@ -6,8 +6,8 @@ import type { Matches } from './match-resources.js';
 import type { ReferenceWish, VariableWish } from './wish.js';
 
 /**
- * A service to whose variables others can refer. `variables` contains its own variables and those of its groups. Its
- * kind offers further ones, such as HOST.
+ * A service to whose variables others can refer. `variables` contains its own variables and those of its groups.
+ * Services of its kind also provide other variables, such as HOST.
  */
 interface Provider {
   kind: ServiceKind;

@@ -13,7 +13,7 @@ const APPLICATION_KINDS = SERVICE_KINDS.filter(
   (kind): kind is Exclude<ServiceKind, DataKind> => !DATA_KINDS.some((data) => data === kind),
 );
 
-/** Maximum number of services, databases and groups in a document. Also the maximum length of each of their lists. */
+/** Maximum number of services, of databases and of groups in a document, and of groups per service. */
 const MAX_ENTRIES = 500;
 /** Maximum number of characters of a generated secret. */
 const MAX_GENERATED = 256;

@@ -2,8 +2,8 @@ import { ABANDONED, defineKind, RECORD_QUEUE } from '../engine/kind.js';
 import type { ApplyStatus } from './model.js';
 
 /**
- * State of a stack apply → its transitions. `stepped`: a completed step was recorded in `stack_steps`. While an apply
- * waits for its deployments, no worker processes it, but it stays `running`.
+ * State of a stack apply → its transitions. The event `stepped` means that a completed step was recorded in
+ * `stack_steps`. While an apply waits for its deployments, no worker processes it, but it stays `running`.
  */
 const STATES = {
   queued: { claimed: 'running', cancelled: 'cancelled' },

@@ -52,7 +52,7 @@ export type Step =
   | { op: 'group.delete'; groupId: string; name: string }
   | { op: 'stack.delete' };
 
-/** Why a service cannot go live together with others: the rest of a sentence that begins with its name. */
+/** Why a service with a volume cannot go live together with others. Completes a sentence that begins with its name. */
 export const VOLUME_APART =
   'has a volume, which one release at a time can use, so it cannot go live together with other services';
 

@@ -6,8 +6,8 @@ import { type Change, type FieldChange, fieldChange } from './plan-model.js';
 import type { DomainWish, ServiceWish } from './wish.js';
 
 /**
- * Returns the changes of a service's host names, and the steps that add and remove host names. The steps for their
- * redirects come from `redirectSteps`.
+ * Returns the changes of a service's host names, and the steps that add and remove them. `redirectSteps` returns the
+ * steps that set redirects.
  */
 export function planDomains(
   { name: service, domains }: ServiceWish,
@@ -36,8 +36,8 @@ export function planDomains(
 }
 
 /**
- * Returns the steps that redirect domains, in an order that never chains two redirects. First come those that end a
- * redirect, then those that change one, and then those that make one.
+ * Returns the steps that change redirects of domains, in an order that never chains two redirects. Steps that remove a
+ * redirect come first, then those that change one, then those that add one.
  */
 export function redirectSteps(services: readonly ServiceMatch[]): Step[] {
   const changed = services.flatMap(({ wish, state }) =>
@@ -54,8 +54,8 @@ export function redirectSteps(services: readonly ServiceMatch[]): Step[] {
 }
 
 /**
- * Returns a problem for each wanted host name that another service has and does not give up. Also returns one for each
- * host name that would redirect to one that redirects itself.
+ * Returns the problems of a document's host names. It is a problem if another service keeps a host name, if a redirect
+ * leads to its own host name, or if two redirects form a chain.
  */
 export function domainProblems({ services }: Matches, state: EnvironmentState): ErrorDetail[] {
   const freed = new Set<string>();

@@ -18,8 +18,8 @@ export interface VariablesPlan {
   step: Step | null;
   secrets: string[];
   /**
-   * Keys of the changed variables whose scope was or is `all` or `production`. Their services must be deployed; a
-   * change of variables for previews alone requires no deployment.
+   * Keys of the changed variables whose scope was or is `all` or `production`. Services with these variables must be
+   * deployed. A change of variables for previews alone requires no deployment.
    */
   changedKeys: string[];
 }

@@ -11,7 +11,9 @@ import { changeKind, hasSource, planService, wantedConfiguration } from './plan-
 import { planVariables, type ServiceNames } from './plan-variables.js';
 import type { StackWish, VariableWish } from './wish.js';
 
-/** Order of an apply's steps. Those that free capacity come first, and deletions come after the deployments. */
+/**
+ * Order of an apply's steps. Steps that free host names or storage come first. Services and groups are deleted last.
+ */
 const PHASES: readonly Step['op'][] = [
   ...(['domain.delete', 'volume.delete', 'group.create', 'service.create', 'service.update'] as const),
   ...(['volume.create', 'volume.grow', 'variables.set', 'groups.link', 'domain.create'] as const),
@@ -188,7 +190,7 @@ function planLinks(
   };
 }
 
-/** Returns a warning for each service whose rules have users without a password. */
+/** Returns a warning for each service whose rules have users that have no stored password. */
 function passwordWarnings({ services }: Matches): string[] {
   return services.flatMap(({ wish: { name, rules }, state }) => {
     const known = new Set(usersOf(state?.rules ?? []));

@@ -37,7 +37,7 @@ export function repositoryKey(address: string): string {
   return place.replace(/\/+$/, '').replace(/\.git$/, '');
 }
 
-/** Returns the name for a stack that is first applied by a push. It is the repository's name. */
+/** Returns the name for a stack that is first applied by a push: the repository's name. */
 export function stackNameOf(address: string): string {
   const key = repositoryKey(address);
   return labelOf(key.slice(key.lastIndexOf('/') + 1)) || 'stack';
@@ -45,7 +45,7 @@ export function stackNameOf(address: string): string {
 
 /**
  * Returns the services that are deployed only because a commit was pushed to their branch. They have `autoDeploy`, and
- * the plan does not deploy them for another reason.
+ * the plan does not deploy them for another reason. Excludes archived and suspended services.
  */
 export function pushedServices(plan: Plan, matches: Pick<Matches, 'services'>, commit: PushedCommit): PushedService[] {
   return matches.services.flatMap(({ wish, state }) => {

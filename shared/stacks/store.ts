@@ -126,7 +126,7 @@ export function listApplyRestores(
   );
 }
 
-/** Returns the stack's service or group with this name in its document. */
+/** Returns the id of the stack's service or group that has this name in the document. */
 export async function findResource(
   db: Db,
   stackId: string,
@@ -188,7 +188,7 @@ export async function writeDocument(trx: Transaction, id: string, sealed: Buffer
   await trx('stacks').where({ id }).update({ sealed_document: sealed, updated_at: trx.fn.now() });
 }
 
-/** Removes those resources from a stack that were deleted or moved out of the stack's environment. */
+/** Removes from a stack the resources that were deleted or moved out of the stack's environment. */
 export async function releaseAbsent(trx: Transaction, stack: Pick<StackRow, 'id' | 'environment_id'>): Promise<void> {
   await trx.raw(
     `delete from stack_resources r

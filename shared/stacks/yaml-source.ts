@@ -42,7 +42,8 @@ export function readYaml(text: string): YamlSource {
   }
   const { LineCounter, parseDocument } = yaml();
   const lines = new LineCounter();
-  // The package would compare each key with all others of its map. `documentFault` finds duplicates in linear time.
+  // With `uniqueKeys`, the package would compare each key with all others of its map. `documentFault` finds duplicates
+  // in linear time.
   const options = { uniqueKeys: false, merge: true, logLevel: 'silent', prettyErrors: false } as const;
   const document = parseDocument(text, { lineCounter: lines, ...options });
   const place = (offset: number) => {

@@ -54,15 +54,18 @@ export interface ResolveInput {
   authorize: (facts: { protectedEnvironment: boolean }) => void;
 }
 
-/** Maximum number of variables per deployment: as many as a service may have, and as many again from its groups. */
+/**
+ * Maximum number of variables per deployment. A service and its groups may together have twice the maximum of a
+ * service.
+ */
 const MAX_REACHING = 2 * MAX_VARIABLES;
 /** Maximum length of a chain of references. */
 const MAX_STEPS = 32;
 
 /**
- * Returns the values of a deployment's variables. Those of its service override those of its groups.
- * Follows references to their providers, and uses only variables of the deployment's scope. Throws an error that names
- * the variable: `source_invalid` if the provider of a reference is missing or archived, or if references are circular;
+ * Returns the values of a deployment's variables. Variables of its service override those of its groups. Follows
+ * references to their providers, and uses only variables of the deployment's scope. Throws an error that names the
+ * variable: `source_invalid` if the provider of a reference is missing or archived, or if references are circular;
  * `forbidden` if `authorize` refuses a value from a protected environment; `payload_too_large` if all values together
  * are too large.
  */
@@ -114,8 +117,9 @@ class Resolver {
   }
 
   /**
-   * Returns the value of a variable, or a `DataReference` if the value is the address or login of a database. `path`
-   * lists the variables that were followed to this one, and this one itself, each as `<service id>/<key>`.
+   * Returns the value of a variable, or a `DataReference` if the value is the address or login of a database. `path` is
+   * the chain of references that led to this variable, including the variable itself. Each item is
+   * `<service id>/<key>`.
    */
   async #valueOf(variable: VariableSource, path: readonly string[]): Promise<string | DataReference> {
     const { group_id, group_name, group_protected } = variable;

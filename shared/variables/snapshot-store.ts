@@ -69,8 +69,8 @@ export async function eraseUnusedSnapshots(trx: Transaction, serviceId: string):
 }
 
 /**
- * Returns true if a snapshot contains values from a protected environment. The environment was protected when the value
- * was read, or the service or group that provided it is protected now.
+ * Returns true if a snapshot contains a value from a protected environment. The environment was protected when the
+ * value was read, or the service or group that provided the value is protected now.
  */
 export function readsProtected(db: Db, id: string): Promise<boolean> {
   return anyRow(db, `select from snapshots n where n.id = :id and ${snapshotIsProtected('n')}`, { id });

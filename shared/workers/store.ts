@@ -1,20 +1,21 @@
 import { type Db, oneRow, returnedRow, rowsOf } from '../core/database/database-client.js';
 import type { DataKind } from '../services/model.js';
 
-/** Seconds after its last heartbeat for which a worker counts as online. */
+/** A worker counts as online for this many seconds after its last heartbeat. */
 export const ONLINE_SECONDS = 15;
 
 export type Heartbeat = Omit<WorkerRow, 'started_at' | 'seen_at'>;
 
-/** What a host has. A sweep of the host that looks after something else need not ask the database. */
+/**
+ * What a host has to look after. A sweep for something that the host does not have is skipped, and queries no database.
+ */
 export interface HostContents {
   databases: boolean;
   volumes: boolean;
-  /** True if releases wait for a host that starts their replicas. Such a release belongs to no host yet. */
+  /** True if releases wait for any host to start their replicas. Such a release does not belong to a host yet. */
   releasesToStart: boolean;
 }
 
-/** The answer to a heartbeat. */
 export interface HeartbeatAnswer extends HostContents {
   /** The number of workers that are online. */
   workers: number;

@@ -62,8 +62,8 @@ export async function buildMinutes(db: Db, workspaceId: string): Promise<number>
 export type PricedServiceRow = PricedService & { id: string };
 
 /**
- * Returns the services that determine a workspace's estimated cost. Archived services count while one of their releases
- * runs, because archiving stops nothing. Services that are deleted or being deleted do not count.
+ * Returns the services that determine a workspace's estimated cost. Archived services count while they have a live
+ * release, because archiving does not stop it. Services that are deleted or being deleted do not count.
  */
 export async function pricedServices(db: Db, workspaceId: string): Promise<PricedServiceRow[]> {
   return rowsOf<PricedServiceRow>(

@@ -11,7 +11,8 @@ import { workspaceOf } from './store.js';
 
 /**
  * Checks against the limits of a workspace's plan and budget. Each check must run in the transaction that uses the
- * capacity. It takes a lock until the commit, so that concurrent requests cannot exceed a limit together.
+ * capacity. All checks except that of build minutes take a lock until the commit, so that concurrent requests cannot
+ * exceed a limit together.
  */
 
 /** Throws capacity_exceeded if the workspace has reached its plan's `workspaceLimit` of services. */

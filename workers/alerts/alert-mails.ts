@@ -9,10 +9,10 @@ import { claimMails, type DueMail, endMails } from './alert-store.js';
 
 type AlertMailDeps = Pick<JobDeps, 'db' | 'mailer' | 'log'> & { config: Pick<Config, 'publicUrl'> };
 
-/** Maximum number of workspaces per run, which then takes a minute or two even if the mail server hangs. */
+/** Maximum number of workspaces per run. It limits a run to a minute or two even if the mail server hangs. */
 const BATCH = 20;
 const AT_ONCE = 4;
-/** Maximum number of tries. The last one is about a day after the first. */
+/** Maximum number of tries to send a mail. The last try is about a day after the first. */
 const MAX_TRIES = 30;
 const MAX_DESCRIBED = 20;
 

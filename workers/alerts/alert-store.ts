@@ -26,7 +26,7 @@ export interface Pair extends Omit<AlertState, 'status'> {
   for_minutes: number;
   service_id: string;
   service_name: string;
-  /** Null in the first evaluation of the rule for this service. The other fields of the state are then null too. */
+  /** Null in the first evaluation of the rule for this service. The other fields of the state are then null or 0. */
   status: AlertStatus | null;
   /** The figures are from the whole minutes between `from` and `until`. */
   from: Date;
@@ -41,8 +41,8 @@ export interface Pair extends Omit<AlertState, 'status'> {
 }
 
 /**
- * Reads the pairs to evaluate, of all workspaces, in one statement. Pairs whose last evaluation is oldest come first. A
- * new rule is also evaluated for the minutes before it was created.
+ * Reads the pairs to evaluate, of all workspaces, in one statement. In each workspace, pairs whose last evaluation is
+ * oldest come first. A new rule is also evaluated for the minutes before it was created.
  */
 export function readPairs(trx: Transaction): Promise<Pair[]> {
   return rowsOf<Pair>(
@@ -167,7 +167,7 @@ export function claimMails(db: Db, workspaces: number): Promise<DueMail[]> {
   );
 }
 
-/** Marks the mails about these states as sent, unless a newer message is due. */
+/** Records that no mail about these states is due any more, unless a newer message is due. */
 export async function endMails(db: Db, mails: readonly DueMail[]): Promise<void> {
   await rowsOf(
     db,

@@ -4,7 +4,7 @@ import { type AlertRule, type AlertStatus, isBeyond } from '../../shared/alerts/
 export interface AlertState {
   status: AlertStatus;
   value: number | null;
-  /** When the status started. For `firing`: when the value first went beyond the threshold. */
+  /** When the status started. For `firing`: when the consecutive minutes beyond the threshold began. */
   since: Date | null;
   /** For how many consecutive minutes the value was beyond the threshold or, while the rule fires, within it. */
   run: number;
@@ -49,8 +49,8 @@ export const INITIAL: AlertState = {
 
 /**
  * Returns the state after these samples, oldest first, and the message to send. A minute without data counts neither as
- * beyond the threshold nor as within it. If the rule fires and ends within these samples, only the newer message is
- * sent.
+ * beyond the threshold nor as within it. If an alert starts and ends within these samples, only the newest message is
+ * returned.
  */
 export function decideAlert(
   rule: AlertRule,
@@ -103,8 +103,8 @@ function minutesToFire({ metric, forMinutes }: AlertRule): number {
 }
 
 /**
- * Returns how many minutes within the threshold end a firing. The number doubles for a rule that fires again soon, so
- * that a flapping value causes few messages.
+ * Returns how many minutes within the threshold end a firing alert. The number doubles for a rule that fires again
+ * soon, so that a flapping value causes few messages.
  */
 function returnMinutesOf({ resolvedAt, returnMinutes }: AlertState, at: Date): number {
   const flaps = resolvedAt !== null && at.getTime() - resolvedAt.getTime() < FLAPPING_MS;

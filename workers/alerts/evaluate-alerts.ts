@@ -11,8 +11,8 @@ const MINUTE_MS = 60_000;
 const MAX_BATCHES = 10;
 
 /**
- * Evaluates the rules of all workspaces, and stores their new states with the messages. If runs were missed, also
- * evaluates their minutes, up to two hours.
+ * Evaluates the rules of all workspaces. Stores the new states, and the messages about alerts that started or ended. If
+ * runs of this job were missed, also evaluates the minutes since the last run, up to two hours.
  */
 export async function evaluateAlerts({ db }: { db: Db }): Promise<void> {
   for (let batch = 0; batch < MAX_BATCHES; batch++) {

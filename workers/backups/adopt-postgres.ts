@@ -10,7 +10,7 @@ import type { JobDeps } from '../worker-deps.js';
 
 type Names = Pick<DataServerRow, 'database_name' | 'user_name'>;
 
-/** What must change in a copy of one PostgreSQL server before another service can use it. */
+/** What must change in a copy of a service's PostgreSQL data before another service can use the copy. */
 export interface Adoption {
   from: Names;
   to: Names;

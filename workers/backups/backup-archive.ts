@@ -46,7 +46,7 @@ export class ArchiveWriter {
 
   /** Returns the compressed and encrypted archive. The caller reads it while the entries are being written. */
   stream(key: Buffer, sealedKey: Buffer): Readable {
-    // The pack of tar-stream 3 is no stream of Node.js.
+    // The `Pack` class of tar-stream 3 is not a stream of Node.js, so it is converted here.
     const plain = Readable.from(this.#pack, { objectMode: false });
     return pipeline(plain, createGzip({ level: 1 }), new EncryptArchive(key, sealedKey), () => {});
   }
@@ -56,7 +56,9 @@ export class ArchiveWriter {
     this.#folders.push(name);
   }
 
-  /** Adds a file with its current size, and closes it. If the file shrinks meanwhile, it is padded with zeros. */
+  /**
+   * Adds a file with its current size, and closes it. If the file shrinks meanwhile, the entry is padded with zeros.
+   */
   async addFile(name: string, file: FileHandle, signal: AbortSignal): Promise<void> {
     try {
       const { size } = await file.stat();
@@ -139,7 +141,8 @@ async function* contentOf(size: number, read: (position: number) => Promise<Buff
   let position = 0;
   while (position < size) {
     const piece = await read(position);
-    // An empty piece means that the file became shorter. It is padded, and recovery replays the change from the WAL.
+    // An empty piece means that the file became shorter. The entry is padded with zeros, and recovery replays the
+    // change from the WAL.
     const chunk = (piece.length === 0 ? Buffer.alloc(READ_BYTES) : piece).subarray(0, size - position);
     position += chunk.length;
     yield chunk;

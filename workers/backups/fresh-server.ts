@@ -13,7 +13,7 @@ import { TenantFolder } from '../volumes/tenant-folder.js';
 const SOCKETS = 'sockets';
 const STOP = 'stop';
 const POLL_MS = 50;
-/** How long an aborted server may take to exit, in milliseconds. Its copy is deleted, so it need not end cleanly. */
+/** Time in which an aborted server must exit, in milliseconds. Its data is deleted, so it need not exit cleanly. */
 const GRACE_MS = 1_000;
 
 export interface FreshServer {
@@ -27,7 +27,9 @@ export interface FreshServer {
   tools: readonly string[];
   /** Returns the server's command for /bin/sh, which runs in the folder of the check and must listen in `sockets`. */
   command: (paths: { data: string; sockets: string }) => string;
-  /** Timeout of the whole check, in milliseconds. The server may be any program that the tenant chose. */
+  /**
+   * Timeout of the whole check, in milliseconds. The data is the tenant's, so the server may take any time to open it.
+   */
   limitMs: number;
   signal: AbortSignal;
 }

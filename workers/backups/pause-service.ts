@@ -16,7 +16,7 @@ const RENEW_MS = 2_000;
 const PAUSED_SECONDS = 15;
 
 /**
- * Runs `work` while all containers that mount a service's volumes are paused. They are paused at the same instant.
+ * Runs `work` while all containers that mount a service's volumes are paused. They are paused at about the same time.
  * Their health is not checked meanwhile, and no deployment stops them. Throws `ReleaseError` if a deployment does not
  * end in time, or if a container is to be stopped during the pause.
  */

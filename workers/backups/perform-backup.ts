@@ -24,7 +24,9 @@ import { mailFailedBackup } from './failure-mail.js';
 import { hostOfSource, openSource } from './open-source.js';
 import { assertRoom, checkFolder, MINUTE, megabytes, timeFor } from './work-folders.js';
 
-/** Delay in milliseconds after which a backup is due again if a worker on a host without the data has claimed it. */
+/**
+ * If a worker on a host without the data claims a backup, the backup is due again after this delay, in milliseconds.
+ */
 const ELSEWHERE_MS = 1_000;
 /** A backup fails if no worker on the data's host has claimed it this long after its creation, in milliseconds. */
 const MAX_WAIT_MS = 60 * 60_000;
@@ -90,7 +92,7 @@ async function makeArchive(
   const folder = checkFolder(dataDir, backup);
   await removeEarlier(store, service.id, backup.id, object);
   const sourceBytes = source.bytes;
-  // Room for the archive, which is at most as large as the data, and for an unpacked copy.
+  // Room is needed for the archive, which is at most as large as the data, and for an unpacked copy.
   const copies = (store.id === 's3' ? 0 : 1) + (source.unpacks ? 1 : 0);
   const room = await assertRoom(dataDir, sourceBytes * copies, 'the backup and its check');
   const maxBytes = Math.min(source.maxBytes, room / copies);

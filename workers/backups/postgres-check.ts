@@ -23,7 +23,7 @@ export interface PostgresFigures {
 
 const HBA = 'check_hba.conf';
 const SOCKET = '.s.PGSQL.5432';
-/** The first versions of PostgreSQL that can verify heaps, and that have a setting to disable event triggers. */
+/** The first version of PostgreSQL that can verify heaps, and the first with a setting that disables event triggers. */
 const VERIFIES_HEAPS = 14;
 const SWITCHES_EVENT_TRIGGERS = 17;
 /** The class of the error codes that a server sends while it starts, recovers or shuts down. */
@@ -176,7 +176,10 @@ const HEAPS = `select c.oid, format('%I.%I', n.nspname, c.relname) as name,
   from pg_class c join pg_namespace n on n.oid = c.relnamespace join pg_am a on a.oid = c.relam
  where c.relkind in ('r', 't', 'm') and c.relpersistence <> 't' and a.amname = 'heap' order by c.oid`;
 
-/** Selects B-trees. Comparing one with expressions or a condition with its table would call the tenant's functions. */
+/**
+ * Selects B-trees. `plain` is false for an index that has expressions or a condition, because comparing such an index
+ * with its table would call the tenant's functions.
+ */
 const B_TREES = `select c.oid, format('%I.%I', n.nspname, c.relname) as name, i.indexprs is null and i.indpred is null as plain
   from pg_index i join pg_class c on c.oid = i.indexrelid join pg_namespace n on n.oid = c.relnamespace
   join pg_am a on a.oid = c.relam

@@ -59,7 +59,7 @@ async function copy(
   const one = async (sql: string, values: unknown[] = []): Promise<Record<string, string>> =>
     (await client.query(sql, values)).rows[0] ?? {};
   const version = Number((await one('show server_version_num')).server_version_num);
-  // No timeout, because the session is idle during the whole copy.
+  // The session has no idle timeout, because it may be idle while the files are copied.
   if (version >= 140_000) await client.query('set idle_session_timeout = 0');
   const { rows } = await client.query('select datname from pg_database where datallowconn order by datname');
 
@@ -107,7 +107,10 @@ const OLD_FUNCTIONS = {
   stop: 'select lsn, labelfile, spcmapfile from pg_stop_backup(false, false)',
 };
 
-/** Returns the name of the replication slot for a copy. `label` contains the id of the backup and its claim. */
+/**
+ * Returns the name of the replication slot for a copy. `label` contains the id of the backup and the number of its
+ * claim.
+ */
 function slotName(label: string): string {
   return `ranvier_${label.toLowerCase().replace(/[^a-z0-9]/g, '_')}`.slice(0, 63);
 }

@@ -18,7 +18,7 @@ export interface ReadOptions {
   key: Buffer;
   signal: AbortSignal;
   maxBytes?: number;
-  /** Consumes the content of a file. Called for one entry after another. */
+  /** Consumes the content of a file. Called for one file after another. */
   take: (name: string, content: AsyncIterable<Buffer>) => Promise<void>;
 }
 

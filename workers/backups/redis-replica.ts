@@ -45,7 +45,10 @@ export class RedisReplica {
     return replica;
   }
 
-  /** Requests a snapshot. The server forks at once, which fixes its content, unless it is writing another one. */
+  /**
+   * Requests a snapshot. The server forks at once, unless it is writing another snapshot. The snapshot contains the
+   * data at the moment of the fork.
+   */
   sync(): void {
     this.#socket.write(command('SYNC'));
   }

@@ -13,7 +13,7 @@ export interface RedisFacts {
   keys: number;
 }
 
-/** Name of the first part of an append-only file. This part is a snapshot. */
+/** Name of the first part of an append-only file. The first part is a snapshot. */
 const BASE = 'appendonly.aof.1.base.rdb';
 /** Default name of a snapshot. The name that the server reports is not used: it could point outside the folder. */
 const SNAPSHOT = 'dump.rdb';

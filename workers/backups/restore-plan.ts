@@ -6,9 +6,10 @@ export interface ObservedRestore {
 
 /**
  * Decides how to continue a restore whose worker died. A restore moves the data of each volume aside and then puts the
- * backup in its place. If both are present on every volume, the replacement is complete: the service runs on the
- * restored data, and restoring again would lose later writes. If only some data was replaced or moved aside, it is put
- * back first. In all other cases the restore starts again.
+ * restored data in its place. `begin`: no data was moved aside, so the restore starts again. `confirm`: each volume has
+ * the data that was moved aside and the data that replaced it, so the restore is complete. The service runs on the
+ * restored data, and restoring again would lose later writes. `putBack`: only a part of this was done. The data that
+ * was moved aside is put back, and then the restore starts again.
  */
 export function decideRestore(volumes: readonly ObservedRestore[]): 'begin' | 'putBack' | 'confirm' {
   if (!volumes.some(({ before }) => before)) return 'begin';

@@ -121,7 +121,7 @@ export class S3Store implements BackupStore {
       const place = { Bucket: this.#bucket, Prefix: this.#prefix + prefix };
       return (await this.#client.send(new ListMultipartUploadsCommand(place))).Uploads ?? [];
     } catch (error) {
-      // Some small servers cannot list uploads.
+      // Some simple S3-compatible servers cannot list uploads.
       if ((error as { $metadata?: { httpStatusCode?: number } }).$metadata?.httpStatusCode === 501) return [];
       throw error;
     }
@@ -136,7 +136,7 @@ function isMissing(error: unknown): boolean {
   return ['NoSuchKey', 'NotFound'].includes((error as { name?: string }).name ?? '');
 }
 
-/** Error codes that trying again does not change. Any other error may be a temporary outage of the storage. */
+/** Error codes that a retry cannot resolve. Any other error may be a temporary outage of the storage. */
 const REFUSALS = ['NoSuchBucket', 'AccessDenied', 'InvalidAccessKeyId', 'SignatureDoesNotMatch', 'QuotaExceeded'];
 
 function orExplained<T>(work: () => Promise<T>): Promise<T> {

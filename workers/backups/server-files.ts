@@ -58,7 +58,7 @@ export async function localFiles(root: string, maxEntries = MAX_ENTRIES): Promis
   };
 }
 
-/** Maximum number of bytes that one query returns. */
+/** Maximum number of bytes of file content that one query returns. */
 const PIECE_BYTES = 4 * 1024 * 1024;
 
 /** Reads files that only the server can open, through a session of the platform's own user. */
@@ -113,7 +113,7 @@ export class FilesThroughServer implements ServerFiles {
     });
   }
 
-  /** Reads this listed file and the following ones, as many as one query may return. */
+  /** Reads this listed file and as many of the following ones as one query may return. */
   async #readFrom(at: number): Promise<void> {
     const names: string[] = [];
     let bytes = 0;
