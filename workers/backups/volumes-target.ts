@@ -81,7 +81,7 @@ export async function volumesTarget(deps: JobDeps & DataAccessDeps, service: Ser
     },
     whileStopped: (work) => whileStopped(deps, service.id, work, (lost) => runsEnded(deps, service.id, lost)),
     async isRunning() {
-      // A cron service has processes only during its runs, so it counts as running without any.
+      // A cron service has processes only during its runs, so it counts as running even if it has none now.
       if (service.kind === 'cron') return true;
       const replicas = await replicasOf(db, service.live_deployment_id ?? '');
       return replicas.some(({ state, desired }) => state === 'ready' && desired === 'running');

@@ -124,7 +124,8 @@ export async function removeCaches(
 }
 
 /**
- * Size limit of a service's build cache, in MB. If the service's plan includes more storage, that amount is the limit.
+ * Maximum size of a service's build cache, in MB, unless the service's plan includes more storage. The storage of the
+ * plan is then the maximum.
  */
 const MIN_CACHE_MB = 2048;
 

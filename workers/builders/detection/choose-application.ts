@@ -3,15 +3,15 @@ import { recordIn } from '../files/json-values.js';
 import type { DetectedProject } from './detected-project.js';
 import type { FoundApplication } from './find-applications.js';
 
-/** The chosen application of a repository with several, and the reason for the choice. */
+/** The application that was chosen from the applications of a repository, and the reason for the choice. */
 export interface Choice {
   application: FoundApplication;
-  /** The rest of a log line that begins with "Builds apps/web, ". */
+  /** The reason, as the end of a log line that begins with "Builds apps/web, ". */
   why: string;
 }
 
 export interface ChoiceInput {
-  /** The applications from which to choose. Those of a workspace are in the order of the workspace's packages. */
+  /** The applications from which to choose. Applications of a workspace are in the order of its packages. */
   applications: readonly FoundApplication[];
   kind: ServiceKind;
   /** The repository's root. */

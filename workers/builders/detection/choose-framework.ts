@@ -21,8 +21,8 @@ export function chooseFramework(app: Application): FoundFramework | null {
 }
 
 /**
- * Returns the framework whose program a script calls. Needed for workspaces, in which only the root's package.json may
- * list the framework's package.
+ * Returns the framework whose program a script calls. Needed for packages of a workspace, because often only the root's
+ * package.json lists the framework's package.
  */
 function calledFramework({ framework, manifest }: Application): string | undefined {
   if (framework !== null) return undefined;

@@ -30,7 +30,7 @@ export interface DetectInput {
 
 export interface Detected {
   project: DetectedProject;
-  /** The applications of the repository, if it has more than one. */
+  /** The applications that were found in subfolders; empty if none were searched for. */
   applications: FoundApplication[];
 }
 

@@ -12,7 +12,7 @@ import { ancestors, packageFolders, toolOf, type Workspace, workspacePatterns } 
 
 /** A folder of a repository, with everything that determines how it is built. */
 export interface DetectedProject {
-  /** Relative to the repository; '' is the repository itself. */
+  /** The folder's path, relative to the repository; '' is the repository itself. */
   folder: string;
   files: ProjectFiles;
   /** Null if the folder has no package.json. */

@@ -5,8 +5,8 @@ import { exists } from './node-build.js';
 import { commandUse, fileOf } from './start-scripts.js';
 
 /**
- * Files that `main` may name although they are not programs: style sheets, pages, TypeScript sources, configurations of
- * tools.
+ * Matches files that `main` of package.json may name although Node.js is not to run them: style sheets, pages,
+ * TypeScript sources, and configurations of tools.
  */
 const NO_ENTRY =
   /\.(css|s[ac]ss|less|html?|json|md|vue|svelte|[cm]?tsx?)$|(^|\/)(gulpfile|gruntfile|[\w.-]{1,60}\.conf(ig)?)(\.[cm]?js)?$/i;
@@ -31,8 +31,8 @@ interface EntryInput {
 }
 
 /**
- * Returns ways to start the application. An entry point is `main` of package.json, a file with a usual name, or the
- * compiled form of such a file. Leaves out source files of web pages, because they start no server.
+ * Returns ways to start the application by its entry file. This is `main` of package.json, a file with a usual name, or
+ * the compiled form of such a file. Leaves out source files of web pages, because they start no server.
  */
 export function entriesOf(app: Application, { builds, compiles, buildsPages, run }: EntryInput): Start[] {
   const { files, manifest } = app;
@@ -52,7 +52,9 @@ export function entriesOf(app: Application, { builds, compiles, buildsPages, run
   return [...starts, ...(compiles ? compiledEntries(app) : []), ...sourceEntry(app, run)];
 }
 
-/** Returns how to start a source file with bun, which runs TypeScript directly. Empty for other package managers. */
+/**
+ * Returns how to start a source file with bun, which runs TypeScript directly. Returns [] for other package managers.
+ */
 function sourceEntry(app: Application, run: string): Start[] {
   if (!run.startsWith('bun')) return [];
   const { main, module } = app.manifest;
@@ -63,7 +65,7 @@ function sourceEntry(app: Application, run: string): Start[] {
 
 /**
  * Returns how to start a TypeScript entry file that no build compiles. Uses `tsx` or `ts-node` if the project depends
- * on it; otherwise returns the files into which TypeScript compiles it.
+ * on it; otherwise starts the compiled file.
  */
 export function unbuiltEntries(app: Application): Start[] {
   const runner = ['tsx', 'ts-node'].find((name) => dependsOn(app, name));
@@ -120,7 +122,7 @@ export function developmentEntry(app: Application, run: string, notes: string[])
       notes.push(`Nothing is named "start"; the script ${name} is run without its watcher (${use.tool})`);
       return [{ command: use.command, needs: null }];
     }
-    // Without a server library, a `dev` script may only compile a package, so it is not used as a start.
+    // Without a server library, a `dev` script may only compile a package, so it is not used to start the application.
     if (use.use === 'production' && (name !== 'dev' || hasServer(app))) {
       notes.push(`Nothing is named "start"; the script ${name} is run`);
       return [{ command: `${run} ${name}`, needs: fileOf(script, app.manifest.scripts) }];

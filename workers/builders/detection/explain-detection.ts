@@ -2,7 +2,7 @@ import type { BuildPlan } from '../plan/plan-model.js';
 
 /**
  * Returns the lines about detection for a build's log. The first one says what will be built and started, and which
- * settings change that. The others say what was not used, and why.
+ * settings change that. The other lines say what was not used, and why.
  */
 export function explain(plan: BuildPlan): string[] {
   const { type, runtime, startCommand, framework, build, publish, folders, explanation } = plan;

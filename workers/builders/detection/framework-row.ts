@@ -43,10 +43,10 @@ export const start = (command: string, needs: string | null = null): Start => ({
 export const startFile = (file: string) => ({ command: `node ${file}`, needs: file });
 export const preview = (command: string, needs: string | null = null): Start => ({ command, needs, isPreview: true });
 export const vitePreview = (needs: string | null) => preview(`vite preview --host 0.0.0.0 --port ${PORT}`, needs);
-/** Returns the field of a row for a framework that one command starts. */
+/** Returns the field `starts` of a row of `FRAMEWORKS`, for a framework that one command starts. */
 export const runs = (command: string) => ({ starts: () => [start(command)] });
 export const folder = (...folders: string[]) => ({ publish: () => folders });
-/** Returns the fields of a row for a single-page application, which serves one page for every path. */
+/** Returns fields of a row of `FRAMEWORKS`, for a single-page application: one page is served for every path. */
 export const page = (...folders: string[]) => ({ publish: () => folders, singlePage: yes });
 
 /** Returns true if a path has no characters that are special in a shell. */

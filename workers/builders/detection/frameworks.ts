@@ -2,7 +2,7 @@ import { type FrameworkRow, PORT, preview } from './framework-row.js';
 import { SERVER_FRAMEWORKS } from './server-frameworks.js';
 import { SITE_FRAMEWORKS } from './site-frameworks.js';
 
-/** In order of precedence: frameworks that contain others come first, server libraries last. */
+/** All frameworks in order of precedence: frameworks that contain others come first, server libraries last. */
 export const FRAMEWORKS: Readonly<Record<string, FrameworkRow>> = {
   ...SERVER_FRAMEWORKS,
   ...SITE_FRAMEWORKS,

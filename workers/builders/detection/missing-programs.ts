@@ -33,7 +33,7 @@ export function missingPrograms(
     return owner !== undefined && !Object.hasOwn(dependencies, owner);
   });
   return missing.map((program) => {
-    // The folder is separate because npm would remove what another package manager has installed.
+    // Uses a separate folder, because npm would remove the packages that another package manager has installed.
     const install = `npm install --no-save --prefix node_modules/.tools ${TOOLS[program]}`;
     const link = `mkdir -p node_modules/.bin && ln -s ../.tools/node_modules/.bin/${program} node_modules/.bin/${program}`;
     return `command -v ${program} >/dev/null || (${install} && ${link})`;

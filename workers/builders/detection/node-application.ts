@@ -174,7 +174,10 @@ function startsOf(input: NodeInput, row: FrameworkRow | undefined, builds: boole
   return last < 0 ? starts : starts.slice(0, last + 1);
 }
 
-/** Install commands, which are not run before a start: they need the network, and take longer than a start may. */
+/**
+ * Matches a `prestart` script that only installs packages. It is not run, because it needs the network and takes longer
+ * than a start may.
+ */
 const INSTALLS = /^(npm (i|install|ci)|yarn( install)?|pnpm (i|install)|bower install)$/;
 
 /**

@@ -6,7 +6,7 @@ import type { FrameworkRow } from './framework-row.js';
 import { programsOf } from './script-words.js';
 import { RUNNERS } from './start-scripts.js';
 
-/** Names of build scripts, in order of preference. Some are those that other hosting platforms run. */
+/** Names of build scripts, in order of preference. Other hosting platforms run some of these scripts. */
 const BUILD_SCRIPTS = 'build heroku-postbuild vercel-build build:prod build:production build:all generate'.split(' ');
 /** Scripts that build pages in a project that has only pages, and start a server in other projects. */
 export const FINAL_SCRIPTS = ['prod', 'production'];
@@ -63,8 +63,8 @@ const WITH_OLD_WEBPACK = {
 };
 
 /**
- * Returns the variable that lets webpack 4 use its old hash function with OpenSSL 3. Returns none for versions of
- * Node.js before 17, which refuse the option.
+ * Returns the variable that lets webpack 4 use its old hash function with OpenSSL 3. Returns no variable for versions
+ * of Node.js before 17, because they refuse the option in its value.
  */
 export function legacyOpenssl({ manifest }: Application, node: string | null): Record<string, string> {
   if (node !== null && !semver().intersects(node, '>=17')) return {};

@@ -9,7 +9,7 @@ const EGG = /^(?:[\w=]+\s)*egg-scripts start\b[^&|;\n]*\s--daemon\b/;
 /**
  * Returns a command that runs the application in the foreground, if PM2 or Egg.js starts it. For PM2, this is
  * `pm2-runtime`; if the project does not depend on PM2, Node.js runs the file itself. Returns null for any other
- * command.
+ * command, or if neither way is possible.
  */
 export function withoutDaemon(command: string, app: Pick<Application, 'manifest'>): string | null {
   if (EGG.test(command.slice(0, 4096))) return command.replace(/\s--daemon\b/g, '');

@@ -11,7 +11,7 @@ export function programsOf(script: string): string[] {
 }
 
 /**
- * Splits a line into its commands, each as its words. Quotes are dropped, because only the names of programs are used.
+ * Splits a line into commands, and each command into words. Drops quotes, because only the names of programs are used.
  */
 export function commandsOf(line: string): string[][] {
   return line

@@ -68,7 +68,7 @@ function useOfWords(all: readonly string[], about: About, depth: number): Comman
   if (RUNNERS.has(program)) {
     const script = scriptOf(program, rest, about.scripts);
     if (script !== null) return follow(script, about, depth);
-    // For example `bun --watch src/index.ts` and `bun run --hot src/index.ts`.
+    // Commands such as `bun --watch src/index.ts` and `bun run --hot src/index.ts` run a file with a watcher.
     if (program === 'bun' && rest.some((word) => word === '--watch' || word === '--hot')) return watchedBun(rest);
     return { use: 'production' };
   }
@@ -93,7 +93,9 @@ function useOfWords(all: readonly string[], about: About, depth: number): Comman
   return useOfProgram(program, rest);
 }
 
-/** Returns the use of a `node` command by the name of its file: `node build/dev-server.js` is for development. */
+/**
+ * Decides the use of a `node` command by its file's name. For example, `node build/dev-server.js` is for development.
+ */
 function useOfFile(rest: readonly string[]): CommandUse {
   const file = rest.find((word) => !word.startsWith('-')) ?? '';
   const name = (file.split('/').at(-1) ?? '').slice(0, 200).toLowerCase();
@@ -139,7 +141,7 @@ function follow(script: string, about: About, depth: number): CommandUse {
 
 /**
  * Returns the use of a command that runs several scripts at once, such as `run-p dev:*`. If one of the scripts is for
- * development, the whole command is.
+ * development, the whole command counts as a command for development.
  */
 function worst(words: readonly string[], about: About, depth: number): CommandUse {
   if (depth >= DEEPEST) return { use: 'production' };

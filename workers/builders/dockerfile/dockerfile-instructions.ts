@@ -1,6 +1,6 @@
 /** One instruction of a Dockerfile. Continued lines are joined. */
 export interface Instruction {
-  /** In upper case: `FROM`, `RUN`; for `ONBUILD RUN …` the triggered instruction. */
+  /** The instruction in upper case, such as `FROM`. For `ONBUILD RUN …`, this is the triggered instruction, `RUN`. */
   name: string;
   rest: string;
 }

@@ -14,8 +14,8 @@ export interface PlainDockerfile {
 
 /**
  * Rewrites here-documents for buildah before 1.33 (in Debian 12), which does not support them. A RUN gets the exec
- * form, and a COPY becomes a COPY from `HERE_CONTEXT`. The lines keep their numbers. A here-document is left unchanged
- * if it names its own interpreter, or if its content uses variables of the Dockerfile.
+ * form, and a COPY becomes a COPY from `HERE_CONTEXT`. The lines keep their numbers. A RUN is left unchanged if its
+ * here-document names its own interpreter, and a COPY if its here-document uses variables of the Dockerfile.
  */
 export function withoutHereDocuments(dockerfile: string): PlainDockerfile {
   const lines = dockerfile.split('\n');

@@ -13,7 +13,7 @@ import { connect as openSocket } from 'node:net';
 import { socketAddress } from '../../docker/docker-engine.js';
 
 export interface Relay {
-  /** Why BuildKit could not be reached; null if it could, or if no connection was tried yet. */
+  /** Why BuildKit could not be reached; null if it was reached, or if no connection was tried yet. */
   readonly fault: Error | null;
   /** Closes all connections, which aborts the builds that use them. */
   close(): void;
@@ -78,7 +78,7 @@ export async function openRelay(path: string, host: string): Promise<Relay> {
     const buildkit = connect('http://buildkit', { createConnection: () => socket, settings: SETTINGS });
     for (const session of [client, buildkit]) {
       keep(session);
-      // Ignored, because the program that uses the relay reports a broken connection itself.
+      // Errors are ignored, because the program that uses the relay reports a broken connection itself.
       session.on('error', () => {});
       session.once('close', () => {
         client.destroy();
@@ -93,7 +93,7 @@ export async function openRelay(path: string, host: string): Promise<Relay> {
       else refuse(call, headers[':path'] ?? '');
     });
   });
-  // Ignored: connections of clients that do not speak HTTP/2 fail here.
+  // Errors are ignored: they are from clients that do not speak HTTP/2.
   server.on('sessionError', () => {});
   server.listen(path);
   await once(server, 'listening');

@@ -60,7 +60,7 @@ export async function openBuildkitSession(
       'X-Docker-Expose-Session-Grpc-Method': [CREDENTIALS, SECRET, HEALTH],
     },
   });
-  // Ignored: if the engine closes the connection, the build's own stream reports it.
+  // Errors are ignored: if the engine closes the connection, the build's own stream reports it.
   socket.on('error', () => {});
   const server = new Server();
   server.addService(

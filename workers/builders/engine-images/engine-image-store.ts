@@ -149,7 +149,7 @@ export class EngineImageStore implements ImageStore {
     try {
       for (const name of names) await unlessGone(this.#engine.calls.getImage(name).remove());
     } catch (error) {
-      // 409: a container uses the image.
+      // The status 409 means that a container uses the image.
       if (engineStatus(error) !== 409) throw error;
       this.#log.debug({ image: id }, `an unwanted image cannot be removed yet: ${engineMessage(error)}`);
       return false;
@@ -163,13 +163,13 @@ export class EngineImageStore implements ImageStore {
 export interface UnwantedImage {
   id: string;
   names: readonly string[];
-  /** Milliseconds since the epoch. */
+  /** When the image was stored, in milliseconds since the epoch. */
   storedAt: number;
 }
 
 /**
- * Returns the names that a sweep removes from an unwanted image. Returns none for an image that was stored less than an
- * hour ago, and no names that are not the platform's. An image without any name is removed by its id.
+ * Returns the names that a sweep removes from an unwanted image. These are only names that the platform has given.
+ * Returns none if the image was stored less than an hour ago. For an image without any name, returns its id.
  */
 export function namesToRemove(image: UnwantedImage, ownPrefix: string | null, now: number): string[] {
   if (isYoungImage(image.storedAt, now)) return [];

@@ -45,15 +45,13 @@ interface Folder {
   root: string;
   at: string;
   filter: PathFilter | undefined;
-  /**
-   * Paths, in the build context, of generated files. If the folder contains a file with such a path, it is left out.
-   */
+  /** The paths of generated files in the build context. A file of the folder with the same path is left out. */
   replaced: ReadonlySet<string>;
 }
 
 async function addFolder(archive: Pack, folder: Folder, below: string): Promise<void> {
   const names = await readdir(join(folder.root, below));
-  // Sorted by code unit, so that equal content gives equal archives on every host.
+  // Names are sorted by code unit, so that equal content gives equal archives on every host.
   for (const name of names.sort()) {
     const path = below === '' ? name : `${below}/${name}`;
     await addEntry(archive, folder, path);

@@ -35,8 +35,8 @@ export interface RailpackBuild extends Pick<CommandSetting, 'sandbox' | 'request
 }
 
 /**
- * Returns Railpack if this host has its binary and `BUILDKIT_HOST` is set. Returns null if the platform writes
- * Dockerfiles instead. Throws `ConfigError` if `BUILDKIT_HOST` is set but Railpack cannot be used.
+ * Returns Railpack if `BUILDKIT_HOST` is set. Returns null if it is not set; the platform then writes Dockerfiles.
+ * Throws `ConfigError` if `BUILDKIT_HOST` is set but Railpack is not installed or cannot be used by this worker.
  */
 export async function findRailpack(
   { railpack: { buildkitHost, searchPath } }: Pick<Config, 'railpack'>,
@@ -92,8 +92,8 @@ export async function buildByRailpack({ program, buildkitHost }: Railpack, build
   await writeScript(join(tools, 'docker'), `exec cat >${quote(archive)}`);
   await writeScript(
     join(tools, 'railpack'),
-    // Railpack keeps downloaded tools only in /tmp/railpack, and every sandbox has its own /tmp. This path is therefore
-    // a link into the cache.
+    // Railpack keeps downloaded tools in /tmp/railpack. Every sandbox has its own /tmp, so /tmp/railpack is a link into
+    // the cache.
     `mkdir -p ${quote(cache)}/railpack && ln -s ${quote(cache)}/railpack /tmp/railpack`,
     `exec ${quote(program)} "$@" ${railpackArguments(build, names).map(quote).join(' ')}`,
   );

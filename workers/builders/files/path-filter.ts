@@ -1,17 +1,17 @@
 import { linearPattern } from '../../../shared/core/linear-pattern.js';
 
 /**
- * `includePaths` and `ignorePaths`: patterns like those of .gitignore for paths of the repository. A pattern with a
- * slash before its end is anchored at the repository's root; any other matches at every depth. A folder includes
- * everything below it. `*`, `?` and `[…]` match within a name, `**` across names. `!` negates a pattern. The last
- * matching pattern decides.
- * A filter returns true for the path of a file that is part of the build. The path is relative to the repository.
+ * Returns true if a file is part of the build. The path is relative to the repository.
+ * The patterns in `includePaths` and `ignorePaths` resemble those of .gitignore. A pattern with a slash before its end
+ * is anchored at the repository's root; any other pattern matches at every depth. A pattern for a folder includes
+ * everything below the folder. `*`, `?` and `[…]` match within a name, `**` across names. `!` negates a pattern. The
+ * last matching pattern decides.
  */
 export type PathFilter = (path: string) => boolean;
 
 /**
- * Creates a filter. It drops files that match `ignorePaths`, and files that match no `includePaths`.
- * Without `includePaths` all files match.
+ * Creates a filter. It drops files that match `ignorePaths`, and files that match no pattern of `includePaths`. If
+ * `includePaths` is empty, every file counts as included.
  */
 export function createPathFilter(includePaths: readonly string[], ignorePaths: readonly string[]): PathFilter {
   const included = selection(includePaths.map(parse));

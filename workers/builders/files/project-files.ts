@@ -123,7 +123,10 @@ export async function fileAt(folder: string, name: string): Promise<{ path: stri
 
 export type EntryKind = 'file' | 'directory';
 
-/** Returns what is at a path inside a folder. Returns undefined for other kinds, and if the path leads out. */
+/**
+ * Returns whether a path inside a folder is a file or a folder. Returns undefined if it is neither, or if the path
+ * leads out of the folder.
+ */
 export async function kindInside(root: string, path: string): Promise<EntryKind | undefined> {
   const real = await resolveInside(root, path);
   return typeof real === 'string' ? kindOf(await lstat(real)) : undefined;
@@ -209,7 +212,9 @@ export async function resolveInside(root: string, path: string): Promise<string 
   return at;
 }
 
-/** Returns the state of a file that `readdir` has listed. Throws `BuildError` if its path cannot be used. */
+/**
+ * Returns the result of `lstat` for a path that `readdir` has listed. Throws `BuildError` if the path cannot be used.
+ */
 export function lstatOf(path: string, shown: string): Promise<Stats> {
   return lstat(path).catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') throw new BuildError(`the name of the file "${shown}" is not UTF-8; rename it`);

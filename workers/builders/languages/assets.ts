@@ -5,7 +5,10 @@ import { node } from './node.js';
 
 /** Scripts that build assets, the best first. The last two come from Laravel's older templates. */
 const SCRIPTS = ['build', 'heroku-postbuild', 'production', 'prod'];
-/** Package, prefix of its configuration file's name, and the build command if package.json has no build script. */
+/**
+ * Each row has a package, the prefix of its configuration file's name, and the build command. The command is used if
+ * package.json has no build script.
+ */
 const BUNDLERS = [
   ['vite', 'vite.config.', 'vite build'],
   ['webpack', 'webpack.config.', 'webpack --mode production'],

@@ -72,7 +72,8 @@ function configurationOf(files: ProjectFiles): string {
 }
 
 /**
- * Returns the command of each task. Empty for a configuration that Deno refuses, because Deno itself reports the fault.
+ * Returns the command of each task. Returns an empty map if the configuration is invalid, because Deno itself reports
+ * the error.
  */
 function tasksOf(files: ProjectFiles): ReadonlyMap<string, string> {
   const plain = configurationOf(files)

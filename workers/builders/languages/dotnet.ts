@@ -40,8 +40,8 @@ export const dotnet: Language = {
 };
 
 /**
- * Returns the project file to build: the folder's own, otherwise one that the solution lists. Null if none or several
- * fit.
+ * Returns the project file to build: the folder's own, otherwise one that the solution lists. Returns null if no file
+ * or more than one file fits.
  */
 function projectOf(files: ProjectFiles): string | null {
   const own = files.names().filter((name) => PROJECT.test(name));

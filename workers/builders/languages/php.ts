@@ -104,7 +104,7 @@ function versionOf(files: ProjectFiles, { require }: Manifest): LanguageWish {
 
 /**
  * Shell commands that run before Laravel starts. They provide defaults for what is not configured: a key, without which
- * Laravel serves no request, and a session store other than a database.
+ * Laravel serves no request, and stores for sessions and the cache that need no database.
  */
 const LARAVEL = `mkdir -p storage/logs storage/framework/cache/data storage/framework/sessions storage/framework/views bootstrap/cache
 if [ -z "$APP_KEY" ] && ! grep -q '^APP_KEY=.' .env 2>/dev/null; then

@@ -70,8 +70,8 @@ export const ruby: Language = {
 };
 
 /**
- * SECRET_KEY_BASE_DUMMY lets Rails build without its secret; older versions need some SECRET_KEY_BASE. The other
- * variables skip steps that scripts have already done.
+ * Variables of a Rails build. SECRET_KEY_BASE_DUMMY lets Rails build without its secret; older versions need any
+ * SECRET_KEY_BASE. The other variables skip steps that the scripts of package.json have already done.
  */
 const RAILS_BUILD = {
   SECRET_KEY_BASE_DUMMY: '1',

@@ -46,7 +46,7 @@ cp /tmp/image-id "$storage/image-id"
 run inspect --type image localhost/built >"$storage/image"
 `;
 
-/** Unpacks the image of the last build. */
+/** A shell script that unpacks the image that `BUILD` has built. */
 const UNPACK = `${PREPARE}
 run push --quiet --disable-compression --signature-policy "$inputs/policy.json" localhost/built oci:layout:image
 ${UNPACK_LAYOUT}

@@ -163,7 +163,7 @@ function nextLine(stream: Readable): Promise<string | null> {
         settle(() => reject(new BuildError('the files of the repository describe too much; make them smaller')));
     };
     stream.on('data', onData).on('end', onEnd).on('close', onEnd).on('error', onEnd);
-    // The stream was paused after the last response.
+    // Resumes the stream, which was paused after the last response.
     stream.resume();
     // A stream that has already ended emits no further event.
     if (stream.readableEnded || stream.destroyed) onEnd();

@@ -40,8 +40,8 @@ export const OPERATIONS = {
   },
 
   /**
-   * Plans a build without a container engine. `project` is the real path of the project's folder, and `locked` the
-   * result of `lockedInstall`.
+   * Plans a build without a container engine. In the result, `project` is the real path of the project's folder, and
+   * `locked` is the result of `lockedInstall`.
    */
   planProcess: async (input: DetectInput) => {
     const { detectAndPlan } = await detection();

@@ -50,7 +50,7 @@ class Seal {
   }
 
   result(): SealedTree {
-    // Sorted by code unit, so that the order does not depend on a locale.
+    // Paths are sorted by code unit, so that the order does not depend on a locale.
     this.#entries.sort((a, b) => (a.path < b.path ? -1 : 1));
     const hash = createHash('sha256');
     for (const { path, line } of this.#entries) hash.update(`${path}\0${line}\n`);
@@ -133,7 +133,7 @@ function isLeftOut(path: string): boolean {
   return /(^|\/)\.git$/.test(path) || isFrameworkCache(path);
 }
 
-/** Copies a file, so that no other hard link to it can change the copy. */
+/** Replaces a file with a copy of it, so that writing to another hard link does not change the image. */
 async function breakLink(path: string): Promise<void> {
   const copy = `${path}.${randomUUID()}`;
   await copyFile(path, copy);

@@ -154,8 +154,9 @@ async function findPage({
 }
 
 /**
- * Returns a folder to publish although `findPage` has found no index page in it. This is an output folder that exists,
- * otherwise a folder with any page. Returns null if there is neither.
+ * Returns a folder to publish if `findPage` has found none. This is an output folder that exists. Otherwise, it is a
+ * folder that had an index.html before the build or, without a build, the project's folder if it has an HTML file.
+ * Returns null if there is no such folder.
  */
 async function anyFolder({ app, project, publish, publishDirectory, built }: SiteInput): Promise<string | null> {
   for (const folder of [...publish.folders, publishDirectory]) {
@@ -217,8 +218,8 @@ async function baseOf(folder: string): Promise<string> {
 }
 
 /**
- * Returns the fallback page of a single-page application, often `200.html`; '' if there is none. A site with a 404.html
- * has no fallback: visitors of unknown paths get that file.
+ * Returns the page that is served for unknown paths with status 200, such as `200.html`; '' if there is none. A site
+ * that has only a 404.html for them has no such page: visitors of unknown paths get the 404.html with status 404.
  */
 async function fallbackOf(folder: string, singlePage: boolean): Promise<string> {
   const has = async (name: string) => (await kindInside(folder, name)) === 'file';

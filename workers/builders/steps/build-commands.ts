@@ -133,7 +133,7 @@ export class Commands {
 
 /**
  * Returns the settings of one sandbox of a build. `app` is the folder with the repository's files. The first command
- * has the number 1, so that its sandbox can be prepared before it is known; programs of images have the number 0.
+ * has the number 1, so that its sandbox can be prepared before the command is known. Image tools have the number 0.
  */
 export function buildSandbox(request: BuildRequest, app: string, number: number): SandboxBase {
   return {
@@ -170,9 +170,9 @@ export function buildMemoryMb({ configuration }: Pick<BuildRequest, 'configurati
 }
 
 /**
- * Returns NODE_OPTIONS of a build. The heap gets three quarters of the build's memory, so that JavaScript collects
- * garbage before the kernel kills it. The plan's options follow, then the service's own: the last value of an option
- * takes effect.
+ * Returns NODE_OPTIONS of a build. The heap gets three quarters of the build's memory, so that Node.js collects garbage
+ * before the kernel kills the process. The options of the build plan follow, then the service's own. If an option
+ * occurs several times, its last value takes effect.
  */
 export function heapOptions(
   request: Pick<BuildRequest, 'configuration' | 'environment'>,

@@ -77,7 +77,7 @@ const INSTALLATIONS: readonly Known[] = [
 const LEFT_OUT =
   /npm has a bug related to optional dependencies|Cannot find native binding|Cannot find module.{0,100}[-.]linux-|(?:lightningcss|tailwindcss-oxide|swc|esbuild)\S{0,40}linux\S{0,40}.{0,60}(?:not found|Cannot find)|The package "@esbuild\/linux/i;
 
-/** Returns another way to install after `command` failed with these last lines of output; null if none. */
+/** Returns another way to install after `command` failed with this output; null if none is known. */
 export function installRecovery(command: string, output: readonly string[]): Recovery | null {
   for (const { shows, instead, note, ownHeaders = false } of INSTALLATIONS) {
     // Skips warnings, because npm warns about conflicts that it has resolved.
@@ -133,7 +133,7 @@ export function nodeRecovery(output: readonly string[]): VersionWish | null {
 
 /** What to change before a failed build command runs again. */
 export interface BuildRecovery {
-  /** An installation that runs first; null if none is needed. */
+  /** A command that runs first, such as an installation; null if none is needed. */
   install: string | null;
   environment: Record<string, string>;
   note: string;

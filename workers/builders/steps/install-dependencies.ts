@@ -16,7 +16,7 @@ export interface Installed {
 }
 
 /**
- * Installs the packages. If they turn out to need other versions of the tools, installs them again with those.
+ * Installs the packages. If the packages need other versions of the tools, installs them again with these versions.
  * `commands` in the result runs the rest of the build with the tools that were used last.
  */
 export async function installWithTools(
@@ -45,8 +45,8 @@ export async function installWithTools(
 }
 
 /**
- * Returns the tools to use instead of the given ones; null if the given ones fit. Other tools are needed if the Node.js
- * version does not suit an installed package or, according to its output, a failed installation. A version that the
+ * Returns the tools to use instead of the given ones; null if the given ones fit. Other tools are needed if an
+ * installed package, or the output of a failed installation, requires another version of Node.js. A version that the
  * project itself requests is replaced only if a framework excludes it. Called after the installation, because some lock
  * files do not show which versions the packages need.
  */
@@ -77,7 +77,7 @@ async function otherTools(
 
 /**
  * Installs all packages of a workspace, because its root's scripts and a build may need them. If that fails, installs
- * only those that the project needs.
+ * only the packages that the project needs.
  * Returns true if no command had to be replaced.
  */
 export async function installAll(

@@ -14,8 +14,8 @@ import { checkKey } from './tool-checks.js';
 /**
  * Runs the commands of a plan that install and build, with these tools. If the service's last build had the same
  * dependencies, copies them instead of installing. If the installed packages need other versions of the tools, installs
- * again with those. Returns the names of the tools that the application needs, and a digest that identifies the
- * dependencies: null if later builds cannot copy them from the image. Throws `BuildError`.
+ * again with these versions. Returns the names of the tools that the application needs, and a digest that identifies
+ * the dependencies. The digest is null if later builds cannot copy them from the image. Throws `BuildError`.
  */
 export async function runSteps(
   setting: StepsSetting,

@@ -3,8 +3,8 @@ import { OWN_PATH } from '../../core/own-programs.js';
 import type { Tool } from '../toolchains/required-tool.js';
 
 /**
- * How long a successful check that tools are installed is valid at most, in milliseconds. If a program is installed or
- * removed earlier, the check is no longer valid.
+ * Maximum time for which a successful check of tools is valid, in milliseconds. If a program is installed or removed
+ * earlier, the check becomes invalid at once.
  */
 const VALID_MS = 10 * 60_000;
 const MAX_KNOWN = 200;

@@ -62,9 +62,9 @@ async function chooseNode(
 }
 
 /**
- * Returns those requested versions of Node.js on which the project's package manager runs. If no version is requested,
- * or if the request is optional and none of its versions fits, returns all versions on which the package manager runs.
- * Any other request without a fitting version is returned unchanged.
+ * Returns the requested versions of Node.js on which the project's package manager runs. If no version is requested, or
+ * if the request is optional and none of its versions fits, returns all versions on which the package manager runs. Any
+ * other request without a fitting version is returned unchanged.
  */
 function nodeFor(wish: VersionWish | null, manager: ChosenTool | null): VersionWish | null {
   const needed = RUNS_ON.find(
@@ -95,7 +95,10 @@ async function chooseManager(
   }
 }
 
-/** The first version of Node.js, with its prereleases, that was shipped with a newer npm → the npm before it. */
+/**
+ * Version of Node.js → the npm that was shipped with earlier versions of Node.js. The first row that fits counts. `-0`
+ * stands for the first prerelease of a version.
+ */
 const SHIPPED_NPM: readonly (readonly [before: string, npm: string])[] = [
   ['4.7.0', '3.x'],
   ['6.0.0-0', '5.x'],

@@ -5,9 +5,10 @@ import type { LockedEngines } from './locked-engines.js';
 import { intersection, type VersionWish } from './version-wish.js';
 
 /**
- * Package → two major versions. From the first one on, the package runs on every newer Node.js. The second one is the
- * newest Node.js on which older versions of the package reliably run. For example, webpack 4 uses a hash function that
- * OpenSSL 3 lacks, and packages of that time import files that other packages no longer export.
+ * Package → `fixed` and `node`. `fixed` is the package's first major version that runs on every newer Node.js. `node`
+ * is the newest major version of Node.js on which older versions of the package reliably run. For example, webpack 4
+ * uses a hash function that OpenSSL 3 lacks, and packages of that time import files that other packages no longer
+ * export.
  */
 const OLD: Readonly<Record<string, readonly [fixed: number, node: number]>> = {
   'node-sass': [5, 14],
