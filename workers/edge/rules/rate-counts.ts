@@ -37,15 +37,15 @@ export class RateCounts {
     return 0;
   }
 
-  /** Forgets all clients of a rule that was replaced, and admits the requests that still find it. */
+  /** Forgets all clients of a rule that was replaced. Requests that still use this rule are admitted. */
   close(): void {
     this.#closed = true;
     for (const client of this.#windows.keys()) this.#forget(client);
   }
 
   /**
-   * Forgets windows that have ended. If there are still too many, also forgets those that end next. They are first in
-   * the map, because all windows of a rule have the same length.
+   * Forgets windows that have ended. If there are still too many windows, also forgets those that end next. The windows
+   * are in the order of their ends, because all windows of a rule have the same length.
    */
   #makeRoom(now: number): void {
     for (const [client, { endsAt }] of this.#windows) {
