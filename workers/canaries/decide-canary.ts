@@ -7,18 +7,21 @@ const MIN_REQUESTS = 20;
 const MARGIN = 0.01;
 /**
  * Critical value of the normal distribution for 99 % confidence. It is high because a canary is judged repeatedly, and
- * each time may find a difference by chance.
+ * each judgement may find a difference by chance.
  */
 const Z = 2.58;
 /** The latencies of the new and the previous release are compared only if each has had at least this many requests. */
 const MIN_LATENCIES = 100;
-/** Latency is judged after this time, or after half of the canary: a release that has just started is slow. */
+/**
+ * Latency is judged only after this time, in milliseconds, or after half of the canary, whichever is earlier. A release
+ * that has just started is slow.
+ */
 const WARM_UP_MS = 60_000;
 const SLOWER = 2;
 const SLOWER_MS = 100;
 /**
- * The new release is withdrawn if it has had no ready replica for this long, in milliseconds. Shorter interruptions are
- * tolerated, because a restart of the host also causes one.
+ * The new release is withdrawn if it has had no ready replica for this long, in milliseconds, while the previous one
+ * has a ready replica. Shorter interruptions are tolerated, because a restart of the host also causes one.
  */
 const UNREADY_MS = 30_000;
 

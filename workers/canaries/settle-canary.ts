@@ -15,7 +15,7 @@ import { decideCanary } from './decide-canary.js';
 
 type Deps = Pick<JobDeps, 'db' | 'dispatcher'>;
 
-/** Promotes or withdraws all canaries that can be decided. Called by a sweep, so it occupies no job slot. */
+/** Promotes or withdraws each canary that can be decided now. Called by a sweep, so it occupies no job slot. */
 export async function settleCanaries(deps: Pick<JobDeps, 'db' | 'dispatcher' | 'log'>): Promise<void> {
   const facts = (deploymentId: string) => ({ deploymentId });
   const options = { log: deps.log, atOnce: 4, failure: 'a canary was not judged', facts };

@@ -56,8 +56,8 @@ class AppliedBefore extends Error {}
 /**
  * Applies the `ranvier.yaml` of a pushed commit if its plan deletes nothing and no secret is missing. The apply deploys
  * the stack's services that have `autoDeploy`. One transaction accepts the apply, writes its audit entry and finishes
- * the commit event. A push that arrives during an apply waits until that has finished; only the newest push waits.
- * Throws `NotYet`.
+ * the commit event. A push that arrives during an apply waits until the apply has finished; only the newest push
+ * waits. Throws `NotYet`.
  */
 export async function applyPushed(deps: JobDeps, push: Push): Promise<PushOutcome> {
   const { db } = deps;

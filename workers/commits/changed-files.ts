@@ -4,8 +4,8 @@ import { createPathFilter } from '../builders/files/path-filter.js';
 import type { JobDeps } from '../worker-deps.js';
 
 /**
- * Returns the files that differ between two commits, and a test for those that matter to a service. `changed` is null
- * if the service has no path filters, or if a commit is unknown.
+ * Returns the files that differ between two commits. Also returns `matters`, which applies a service's path filters to
+ * a file. `changed` is null if the service has no path filters, or if a commit is unknown.
  */
 export async function changedFiles(
   { source }: Pick<JobDeps, 'source'>,

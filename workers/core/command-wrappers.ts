@@ -6,7 +6,10 @@ const execute = promisify(execFile);
 
 export { SYSTEM_PATH };
 
-/** Returns what to put before a command so that it dies with this worker. Empty if the host cannot do that. */
+/**
+ * Returns a prefix with which the kernel kills a command when this worker exits. Returns [] if the host's `setpriv` is
+ * missing or does not support this.
+ */
 export function diesWithWorker(): Promise<string[]> {
   const [file, ...args] = ['setpriv', '--pdeathsig', 'KILL', '--'] as const;
   return execute(file, [...args, 'true'], { env: { PATH: SYSTEM_PATH } }).then(

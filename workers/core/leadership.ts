@@ -3,18 +3,18 @@ import { LASTING_CONNECTION } from '../../shared/core/database/database-client.j
 import { errorMessage } from '../../shared/core/error-registry.js';
 import type { Logger } from '../../shared/core/log.js';
 
-/** Time in which all waiting candidates together try about once to take the leader's lock, in milliseconds. */
+/** Average time between two tries to take the leader's lock, counted over all waiting candidates, in milliseconds. */
 const RETRY_MS = 1000;
-/** After this time without a query, a leader counts as hung, and the next candidate ends its connection. */
+/** If the leader sends no query for this time, in milliseconds, it counts as hung, and its connection is ended. */
 const MAX_SILENCE_MS = 30_000;
 /** How long to wait until the connection of a silent leader has ended, in milliseconds. Its lock is free then. */
 const TERMINATION_MS = 5_000;
-/** The leader shows that it is running by a query each time this share of `MAX_SILENCE_MS` has passed. */
+/** The leader sends a query at intervals of this fraction of `MAX_SILENCE_MS`, to show that it has not hung. */
 const SIGN_SHARE = 1 / 3;
 
 /**
- * Tries to take the lock named `$1`. `silent` is the process id of the leader's backend if it has got no query for `$2`
- * seconds, otherwise null. The leader's connection is the one with this name that holds an advisory lock.
+ * Tries to take the lock named `$1`. `silent` is the process id of the leader's backend if the leader has sent no query
+ * for `$2` seconds, otherwise null. All candidates name their connections `$1`; the leader's holds an advisory lock.
  */
 const COMPETE = `
   select pg_is_in_recovery() as standby,

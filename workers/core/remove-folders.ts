@@ -9,7 +9,7 @@ import { removeSmallTree } from './small-tree.js';
 
 /** How long build caches and mirrors may be unused before they are removed, in milliseconds. */
 const UNUSED_MS = 30 * 24 * 60 * 60_000;
-/** Time limit for a removal, in milliseconds. A removal that exceeds it fails; what it has removed stays removed. */
+/** Time limit for a removal, in milliseconds. A removal that exceeds it fails, and part of the folder may remain. */
 const REMOVAL_MS = 10 * 60_000;
 /** How long a job waits for the removal of its own folder, in milliseconds. A sweep removes the rest. */
 const DISCARD_MS = 30_000;
@@ -99,7 +99,7 @@ export async function discardTree({ dataDir, log }: DiscardDeps, path: string): 
 /** When `emptyTrash` retries the removal of an entry. */
 export interface Retry {
   failures: number;
-  /** Milliseconds since the epoch. */
+  /** The time of the next try, in milliseconds since the epoch. */
   at: number;
 }
 

@@ -29,7 +29,7 @@ function imageOf(kind: DataKind, tools: string[]): BuiltImage {
   return { digest, manifest: serverManifest(kind, { tools }), sizeBytes: 0 };
 }
 
-/** Returns the manifest of a database server. It has either tools of this host, or a container image. */
+/** Returns the manifest of a database server. It names either tools of this host, or a container image. */
 export function serverManifest(kind: DataKind, origin: { tools: string[] } | { reference: string }): ImageManifest {
   const files = { startCommand: '', workingDirectory: '', publishDirectory: '', environment: {} };
   return { type: 'process', runtime: kind, ...files, ...origin };

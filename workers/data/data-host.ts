@@ -18,7 +18,10 @@ export interface DataHost {
   measure(row: DataServerRow, admin: AdminAddress | null): Promise<number | null>;
   /** Opens the volume of a service. The caller closes it. Throws `ReleaseError` if it cannot be reached. */
   openVolume(serviceId: string): Promise<VolumeFiles>;
-  /** Removes what finished restores left on this host's volumes; with `only`, on one volume. Returns how many. */
+  /**
+   * Removes the folders that finished restores left on this host's volumes. With `only`, the id of a service, removes
+   * them only from the service's volume. Returns the number of removed folders.
+   */
   removeRestoreLeftovers(statusOf: (operationId: string) => Promise<string | null>, only?: string): Promise<number>;
   /** Removes the volumes of deleted services. Returns how many. */
   removeVolumes(): Promise<number>;

@@ -51,7 +51,7 @@ export class DataVolume extends VolumeFolder {
   }
 }
 
-/** Returns null for a missing file, or a kind that no database server creates, such as a symlink. Throws the rest. */
+/** Returns null if a file is missing, or if `TenantFolder` refuses it (a symlink, for example). Throws other errors. */
 function unlessExpected(error: NodeJS.ErrnoException): null {
   if (error.code === 'ENOENT' || error instanceof TenantFileError) return null;
   throw error;

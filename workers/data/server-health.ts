@@ -10,13 +10,13 @@ import type { ReleaseSpec } from '../runtime/runtime-driver.js';
 import { askServer } from './server-probe.js';
 import { settlePostgres, wantedTenant } from './settle-postgres.js';
 
-/** A replica as a probe needs it. `restarts` and `task_id` together identify one start of its server. */
+/** The fields of a replica that a probe needs. `restarts` and `task_id` together identify one start of its server. */
 type Attempt = Pick<ReplicaRow, 'id' | 'restarts' | 'task_id' | 'address' | 'port'>;
 
 /** Probes database servers, and sets up the users and databases of servers that have just started. */
 export class ServerHealth implements ServerProbe {
   readonly #deps: { db: Db; keyring: Keyring };
-  /** Replica id → the last attempt for which `settlePostgres` has run. */
+  /** Replica id → the last start of its server after which `settlePostgres` has run. */
   readonly #settled = new Map<string, string>();
   /** Replica id → when its server stopped responding, in milliseconds since the epoch; absent while it responds. */
   readonly #silentSince = new Map<string, number>();
@@ -26,8 +26,8 @@ export class ServerHealth implements ServerProbe {
   }
 
   /**
-   * Returns why a server is not healthy; '' if it accepts connections and has the tenant's user and database. The first
-   * successful probe of each attempt creates that user and database.
+   * Returns why a server is not healthy; '' if it accepts connections and its storage is not full. After each start of
+   * a PostgreSQL server, the first successful probe also sets up the tenant's user and database.
    */
   async probe(replica: Attempt, spec: ReleaseSpec): Promise<string> {
     const row = await findDataServer(this.#deps.db, spec.serviceId);

@@ -51,7 +51,7 @@ export class ServerPorts {
     throw new ReleaseError('every port that was tried went to another database');
   }
 
-  /** Returns the ports that this host's servers keep even while they are stopped, without that of `except`. */
+  /** Returns the ports that this host's servers keep even while they are stopped. Leaves out the server `except`. */
   async reserved(except = ''): Promise<number[]> {
     const rows = await dataServersOfHost(this.#deps.db, this.#deps.hostId);
     return rows.flatMap(({ id, host_port }) => (id === except || host_port === null ? [] : [host_port]));

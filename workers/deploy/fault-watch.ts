@@ -56,8 +56,8 @@ export class FaultWatch {
   #watcher: Watcher | null = null;
   #idle: NodeJS.Timeout | undefined;
   /**
-   * Resolves when the last suspected deployment has finished, which is one during which a worker hung or crashed. Such
-   * deployments run one at a time, so that the next crash shows which of them caused it.
+   * Resolves when the last suspected deployment has finished. A deployment is suspected if a worker hung or crashed
+   * during it. Such deployments run one at a time, so that the next crash shows which of them caused it.
    */
   #suspects: Promise<unknown> = Promise.resolve();
 
@@ -183,7 +183,7 @@ export function noteFaults(folder: string, runs: Iterable<string>): void {
     try {
       writeFileSync(join(folder, run), '');
     } catch {
-      // A note that cannot be written is ignored, so that a full disk does not hide the fault that is to be noted.
+      // Ignores a note that cannot be written, for example to a full disk: the error would hide the worker's own fault.
     }
   }
 }

@@ -30,7 +30,7 @@ import { build } from './steps/build-step.js';
 import { queued } from './steps/queued-step.js';
 import { confirmEdges, release } from './steps/release-step.js';
 
-/** The function that carries out each state and returns the event to apply. In the other states a deployment waits. */
+/** State → the function that does its work and returns the next event. In the other states, a deployment waits. */
 const STEPS: Record<
   Exclude<ActiveState, 'prepared' | 'canary' | 'withdrawn'>,
   (run: DeploymentRun) => Promise<DeploymentEvent>
@@ -51,9 +51,9 @@ const MAX_FAULTS = 2;
 const MAX_TAKEOVERS = 8;
 
 /**
- * Interval at which a worker looks at a deployment whose canary is under way, in milliseconds. In between, the
- * deployment occupies no slot of a worker. The leading worker judges all canaries, and wakes the deployment earlier
- * when its canary is decided.
+ * Interval at which a worker checks a deployment whose canary is under way, in milliseconds. Between the checks, the
+ * deployment occupies no slot of a worker. The leader decides about all canaries, and makes a deployment due earlier
+ * once its canary is decided.
  */
 const CANARY_MS = 60_000;
 
@@ -87,8 +87,9 @@ export async function performDeployment(
   };
   const first = faults.knows(deploymentId) ? null : await attempt({ only: 'worker_faults = 0' });
   if (first !== null) return first;
-  // A worker hung or crashed during this deployment. Such deployments run one at a time, which shows which one is at
-  // fault. This one waits for its turn before it is claimed: a crash during the wait must not count against it.
+  // Here, either there is nothing to do, or a worker hung or crashed during this deployment. After such a fault,
+  // deployments run one at a time, so that the next crash shows which one is at fault. This deployment waits for its
+  // turn before it is claimed, because a crash during the wait must not count against it.
   const before = await getDeployment(db, deploymentId);
   if (!before) return { ran: false, status: 'no such deployment', serviceId: null, left: null };
   const { status, service_id: serviceId } = before;

@@ -15,7 +15,7 @@ export type Outcome =
 const PAUSE = { first: 5_000, longest: 5 * 60_000 };
 const MAX_RETRY_AFTER_MS = 60 * 60_000;
 const MAX_ERROR_LENGTH = 300;
-/** Statuses of a batch that is wrong itself and not sent again. Other causes, such as a wrong key, may go away. */
+/** Response statuses for an invalid batch, which is not sent again. Other faults, such as a wrong key, may be fixed. */
 const SKIPPED = new Set([400, 413, 422]);
 
 /** Decides what to do after the response to a batch. `tries` is the number of failures before it. */

@@ -120,9 +120,9 @@ export async function recordProgress(db: Db, taken: TakenSignal, progress: Progr
 }
 
 /**
- * SQL: how much of the time before the last search for ended deployments is searched again. A transaction may commit
- * after others whose deployments ended later, and its deployment would otherwise be missed. Deployments that were
- * already sent are excluded.
+ * SQL: each search for ended deployments also covers this time before the end of the last deployment that was sent. A
+ * deployment that ended in this time may have been committed only after the last search. Deployments that were already
+ * sent are excluded.
  */
 export const OVERLAP = `interval '2 minutes'`;
 

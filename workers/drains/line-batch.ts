@@ -22,15 +22,15 @@ export interface LineBatch {
 const BYTES_OF_RECORD = 500;
 
 /**
- * Decides which lines one request sends. Each service gets an equal share of `maxBytes`, so that one with much output
- * does not delay the others, and at least one line. Ids have no gaps: missing lines were deleted.
+ * Decides which lines one request sends. Each service gets an equal share of `maxBytes`, but at least one line. Thus a
+ * service with much output does not delay the others. Ids have no gaps: if an id is missing, the line was deleted.
  */
 export function lineBatch(waiting: readonly WaitingLines[], maxBytes: number): LineBatch {
   const batch: LineBatch = { lines: [], positions: new Map(), lost: 0, more: false };
   const share = maxBytes / waiting.length;
   for (const { serviceId, sentId, lastId, lines } of waiting) {
     const taken = withinBytes(lines, share);
-    // If none of the unsent lines is stored any more, all of them were deleted, so the position moves to the last one.
+    // If no unsent line is stored, all of them were deleted, so the position moves to the id of the last one.
     const position = taken.at(-1)?.id ?? lastId;
     batch.lines.push(...taken);
     batch.positions.set(serviceId, position);

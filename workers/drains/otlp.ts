@@ -1,6 +1,6 @@
 /**
- * OTLP messages in their JSON encoding: ids are hexadecimal, and 64-bit integers are strings
- * (https://opentelemetry.io/docs/specs/otlp/#json-protobuf-encoding). Only the fields that the platform sets.
+ * Builds parts of OTLP messages in their JSON encoding. In it, ids are hexadecimal, and 64-bit integers are strings
+ * (https://opentelemetry.io/docs/specs/otlp/#json-protobuf-encoding).
  */
 
 /** The service to which a record belongs. */

@@ -30,7 +30,7 @@ const MAX_LINE_BYTES = 512 * 1024;
 const MAX_SERVICES = 50;
 const MAX_STEPS = 100;
 const MAX_DEPLOYMENTS = 100;
-/** An interval's metrics are sent this long after its end, in seconds: edges and workers may still report more. */
+/** How long after an interval's end its metrics are sent, in seconds, because edges and workers report them late. */
 const LATE_SECONDS = 60;
 
 const FACTS = `s.id as service_id, s.workspace_id, s.name as service_name, pr.name as project_name, e.name as environment_name`;

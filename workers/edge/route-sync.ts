@@ -16,12 +16,12 @@ import { addRoutes, hostsByService, type Route, updateTable } from './route-tabl
 import { KnownRules } from './rules/known-rules.js';
 import { SettledVersion } from './settled-version.js';
 
-/** How often the edge asks PostgreSQL which routes have changed, in milliseconds: it may miss a notification. */
+/** How often the edge asks PostgreSQL which routes have changed, in milliseconds, because notifications may be lost. */
 const CATCH_UP_MS = 5_000;
 /** How often the edge loads all routes, in milliseconds. This finds changes that did not raise a route's version. */
 const RELOAD_MS = 10 * 60_000;
 const REPORT_MS = 2_000;
-/** Maximum number of services to load in one statement, whose time is limited. For more, all are loaded in pages. */
+/** Maximum number of services to load in one statement. If more are due, all services are loaded, page by page. */
 const MAX_AT_ONCE = 500;
 
 export interface RouteSyncOptions {
@@ -64,7 +64,7 @@ export class RouteSync {
   /** Service id → the applied version that is acknowledged once the requests of older versions have ended. */
   readonly #draining = new Map<string, number>();
   readonly #rules: KnownRules;
-  /** Service → the version of its route in the table. */
+  /** Service id → the version of its route in the table. */
   #loaded = new Map<string, number>();
   #table = new Map<string, Route>();
   /** Service id → the hosts of its routes. */
@@ -138,7 +138,7 @@ export class RouteSync {
         batch.finish(error);
       }
     }
-    // Set in the same iteration of the event loop as the check of `#next`, so that no call is lost in between.
+    // Set in the same iteration of the event loop as the check of `#next`, so that no call of `reload` is lost between.
     this.#running = null;
   }
 
@@ -217,8 +217,8 @@ export class RouteSync {
   }
 
   /**
-   * Records this edge and its counters in PostgreSQL. If PostgreSQL had no record of this edge, it also lacks the
-   * edge's acknowledgements of routes, so these are sent again.
+   * Records this edge and its counters in PostgreSQL. If PostgreSQL had no record of this edge, the edge's
+   * acknowledgements of routes are missing too, so the edge sends them again.
    */
   async #report(): Promise<void> {
     const fresh = await reportEdge(this.#options.db, this.#options.identity, this.#options.edge.figures);

@@ -6,7 +6,7 @@ import type { RuleSet } from './rules/rule-set.js';
 
 /** What a host serves. */
 export type Target =
-  /** With `holds`, requests wait while no replica can be reached. With `canary`, it serves a share of the visitors. */
+  /** With `holds`, requests wait while no replica is reachable. The release in `canary` gets a share of visitors. */
   | { type: 'proxy'; replicas: ReadyReplica[]; canary?: CanaryRoute; holds?: true }
   | {
       type: 'static';
@@ -18,7 +18,7 @@ export type Target =
       base?: string;
       cacheProfile: ServiceConfiguration['cacheProfile'];
     }
-  /** With `holds`, requests wait until the service has a replica. With `wakes`, one wakes the sleeping service. */
+  /** With `holds`, requests wait until the service has a replica. With `wakes`, a request wakes the service. */
   | { type: 'unavailable'; reason: 'suspended' | 'not_deployed' | 'no_ready_replica'; holds?: true; wakes?: true };
 
 export interface Route {
@@ -34,7 +34,6 @@ export interface Route {
   sleeps: boolean;
   /** The host to which every request is redirected; absent for a host that serves. */
   redirectTo?: string;
-  /** Absent for a service without rules. */
   rules?: RuleSet;
   target: Target;
 }

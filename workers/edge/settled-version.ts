@@ -20,7 +20,7 @@ export class SettledVersion {
     this.#next = { version: newest, at: now };
   }
 
-  /** Returns the settled version. */
+  /** Returns the highest settled version. `newest` is the newest version that the edge knows at the time `now`. */
   at(newest: number, now: number): number {
     if (now - this.#next.at >= COMMIT_MS) {
       this.#settled = this.#next.version;

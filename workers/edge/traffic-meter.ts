@@ -100,7 +100,7 @@ export class TrafficMeter {
     return taken;
   }
 
-  /** Returns the ids of services that sleep without visitors and had a visitor since the last report. */
+  /** Returns the ids of services with sleep enabled that had a visitor since the last report, or have one now. */
   visited(): string[] {
     return [...this.#services.values()]
       .filter(({ sleeps, visited }) => sleeps && visited)

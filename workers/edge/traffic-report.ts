@@ -34,7 +34,7 @@ export function reportTraffic({ db, log, meter, everyMs, record }: TrafficReport
       failing = true;
     }
   };
-  // Joins the report that is in progress.
+  // If a report is already in progress, returns its promise and starts no other report.
   const report = () => {
     running ??= store().finally(() => {
       running = null;

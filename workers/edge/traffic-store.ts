@@ -61,7 +61,7 @@ export async function recordCanaries(db: Db, counts: readonly Traffic[]): Promis
   );
 }
 
-/** Returns a function that reads one column. All edges update rows in the same order, so that they never deadlock. */
+/** Returns a function that reads one column, sorted by service. As all edges use this order, they never deadlock. */
 function columnsOf(traffic: readonly Traffic[]) {
   const sorted = [...traffic].sort((a, b) => (a.serviceId < b.serviceId ? -1 : 1));
   return <T>(pick: (item: Traffic) => T): T[] => sorted.map(pick);

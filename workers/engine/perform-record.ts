@@ -17,7 +17,7 @@ import type { JobDeps } from '../worker-deps.js';
 import { type Action, decide } from './decide-action.js';
 import type { JobHelpers } from './job-helpers.js';
 
-/** Delay before a record is tried again while another of its workspace is in progress, in milliseconds. */
+/** Delay before a record is tried again while another record of its workspace is in progress, in milliseconds. */
 const TURN_MS = 2_000;
 
 /** A record that this worker has claimed, with the signal and the helpers that its handler needs. */

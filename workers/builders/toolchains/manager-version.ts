@@ -10,7 +10,10 @@ import { intersection, type ManagerName, type VersionWish, versionWish } from '.
 
 const FIELD = 'packageManager in package.json';
 
-/** The lock files of each package manager. npm is last: one mistaken `npm install` leaves npm's lock file behind. */
+/**
+ * The lock files of each package manager, in order of precedence. npm is last, because a single mistaken `npm install`
+ * leaves npm's lock file behind.
+ */
 const LOCKS: readonly (readonly [ManagerName, readonly string[]])[] = [
   ['pnpm', ['pnpm-lock.yaml']],
   ['bun', ['bun.lock', 'bun.lockb']],

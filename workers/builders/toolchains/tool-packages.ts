@@ -14,7 +14,6 @@ export interface ToolVersion<N extends ToolName = ToolName> {
   version: string;
 }
 
-/** The machine that runs a tool. */
 export interface Machine {
   /** The values of `process.platform` and `process.arch`. */
   platform: string;

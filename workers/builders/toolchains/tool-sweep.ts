@@ -6,9 +6,8 @@ const MAX_UNWANTED = 20;
 const BUSY_MS = 24 * 60 * 60_000;
 
 /**
- * Returns the installed tools that a sweep removes. These are tools that no image needs, if they were unused for two
- * weeks, or if there are more than 20 of them and they were unused for a day. Times are in milliseconds since the
- * epoch.
+ * Returns the installed tools that a sweep removes. Of the tools that no image needs, the 20 that were used last are
+ * removed after two weeks without use, and the others after one day. Times are in milliseconds since the epoch.
  */
 export function toolsToRemove(
   tools: readonly { name: string; usedAt: number }[],

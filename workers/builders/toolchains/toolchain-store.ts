@@ -242,7 +242,7 @@ export class ToolchainStore {
     return removed.length;
   }
 
-  /** Returns the registry's versions. If it cannot be reached, returns the installed versions, and the fault. */
+  /** Returns a tool's versions in the registry; if the registry cannot be reached, the installed ones and the fault. */
   async #versionsOf(
     name: PackagedName,
     signal: AbortSignal,

@@ -99,7 +99,7 @@ async function releaseServer(run: DeploymentRun, spec: ReleaseSpec): Promise<Dep
   return { type: 'routeSwitched' };
 }
 
-/** Starts a release with volumes. No replica runs until the new one is ready; the edges hold requests meanwhile. */
+/** Starts a release with volumes after the running replica has stopped. The edges hold requests until it is ready. */
 async function takeVolumes(run: DeploymentRun, spec: ReleaseSpec): Promise<void> {
   await run.say('A replica that runs is stopped first, because one at a time has the volumes; requests wait meanwhile');
   await releaseAlone(run, spec);
@@ -141,8 +141,8 @@ async function sayPort(run: DeploymentRun, { deploymentId }: ReleaseSpec): Promi
 }
 
 /**
- * Waits at most 2 s until every edge serves the release, so that a caller who sees `live` reaches it.
- * If a worker dies here, the next one only repeats the wait.
+ * Waits at most 2 s until every edge serves the release. Thus a caller who sees the status `live` reaches the release.
+ * If this worker exits during the wait, the next worker only waits again.
  */
 export async function confirmEdges(run: DeploymentRun): Promise<DeploymentEvent> {
   if (run.deployment.steps.at(-1)?.name === 'canary') {

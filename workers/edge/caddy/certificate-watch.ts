@@ -4,7 +4,7 @@ import { errorMessage } from '../../../shared/core/error-registry.js';
 import type { Logger } from '../../../shared/core/log.js';
 import { concurrently } from '../../core/concurrently.js';
 
-/** Every `EVERY_MS` milliseconds, at most `BATCH` domains are checked whose last check was more than an hour ago. */
+/** Every `EVERY_MS` ms, the edge checks at most `BATCH` of the domains whose last check was more than an hour ago. */
 const EVERY_MS = 60_000;
 const BATCH = 20;
 const AT_ONCE = 4;
@@ -18,7 +18,7 @@ export interface CertificateWatchOptions {
   port: number;
 }
 
-/** Checks certificates on a timer. Returns a function that ends this. */
+/** Checks certificates on a timer. Returns a function that stops the timer and waits for a check in progress. */
 export function watchCertificates(options: CertificateWatchOptions): () => Promise<void> {
   let running: Promise<void> | null = null;
   const timer = setInterval(() => {

@@ -6,7 +6,7 @@ import { type AdminApi, uninterrupted } from './admin-api.js';
 import { type ConfigPart, withParts } from './config-part.js';
 
 const POLL_INTERVAL_MS = 2_000;
-/** After this many losses in a row, another process must be overwriting the configuration. A restart loses it once. */
+/** This many losses in a row show that another process overwrites the configuration. A restart causes only one loss. */
 const FOUGHT_OVER = 3;
 
 /**

@@ -25,7 +25,10 @@ const TRY_AGAIN_MS = 50;
  * first, a request could be sent on a closing connection.
  */
 const KEEP_ALIVE_MS = 30_000;
-/** How much longer Caddy waits than the edge, in milliseconds, so that visitors get the edge's error page. */
+/**
+ * How much longer Caddy waits for a response than the edge does, in milliseconds. Thus the edge's timeout comes first,
+ * and visitors get the edge's error page.
+ */
 const MARGIN_MS = 60_000;
 /** Matches requests that need no gate: Caddy itself retries them if a kept connection was closed meanwhile. */
 const REPEATABLE = { method: ['GET', 'HEAD', 'OPTIONS'], not: [{ header: { 'Content-Length': ['*'] } }] };

@@ -20,8 +20,8 @@ export class SocketFile {
   }
 
   /**
-   * Has `listen` bind the socket, then publishes it at the path. If the folder is missing, creates it for its owner
-   * only. Throws if other users may write to the folder, because they could put their own socket there.
+   * Calls `listen` to bind the socket, then publishes the socket at the path. If the folder is missing, creates it with
+   * access only for its owner. Throws if other users may write to the folder, because they could replace the socket.
    */
   async publish(listen: (path: string) => Promise<void>): Promise<void> {
     const folder = dirname(this.path);

@@ -3,7 +3,7 @@ import type { ConfigPart } from './config-part.js';
 import { gateProxy } from './forward-config.js';
 import { HOST_PATH } from './readiness-gate.js';
 
-/** How visitors reach services over HTTPS. A field that is null stands for Caddy's default. */
+/** How visitors reach services over HTTPS. For a field that is null, Caddy uses its default. */
 export type EdgeTls = NonNullable<Config['edgeTls']>;
 
 const AUTHORITY = 'ranvier';

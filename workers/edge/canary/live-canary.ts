@@ -2,7 +2,7 @@ import type { SideName } from '../../../shared/deployments/canary-store.js';
 import type { Upstream } from '../proxy/replicas/upstream.js';
 import type { ServiceTraffic } from '../traffic-meter.js';
 
-/** A canary as an edge serves it: its percentage of visitors, the new release's replicas, and both counters. */
+/** A canary that an edge serves: the share of visitors, the new release's replicas, and both releases' counters. */
 export interface LiveCanary {
   deploymentId: string;
   percent: number;

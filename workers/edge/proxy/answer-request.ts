@@ -86,8 +86,8 @@ function holdRequest(exchange: Exchange, sources: AnswerSources): boolean {
 }
 
 /**
- * Responds with a site's file. The libraries that read it use their own callbacks. They run in an asynchronous context,
- * so that an exception in a callback is attributed to this exchange.
+ * Responds with a site's file. Libraries read the file, with callbacks of their own, which `guard` cannot wrap. So the
+ * libraries run in an asynchronous context, by which an exception in a callback is attributed to this exchange.
  */
 function answerFromSite(exchange: Exchange, target: StaticTarget, imagesDir: string): void {
   const { containment } = exchange;

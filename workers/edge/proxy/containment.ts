@@ -33,7 +33,7 @@ export class Containment {
     this.#options = options;
   }
 
-  /** Runs code of libraries with their own callbacks. All that it starts belongs to this exchange until `ended`. */
+  /** Runs library code, whose callbacks `guard` cannot wrap. Their errors belong to this exchange until `ended`. */
   run<T>(work: () => T): T {
     if (!this.#hasContext) contexts += 1;
     this.#hasContext = true;
@@ -110,10 +110,10 @@ function isObject(value: unknown): value is object {
  * true. Returns false if the error belongs to no exchange.
  *
  * Node.js warns that a process is in an unknown state after an uncaught exception. So an error outside exchanges (route
- * table, PostgreSQL) still stops the process in order, and it is started again. But everything that a visitor or an
- * application can cause belongs to a socket or a `Containment`, and an exchange owns only its two sockets, which are
- * destroyed with it. If such an error stopped the process, one application could stop all others at will, which is the
- * greater damage.
+ * table, PostgreSQL) still ends the process in an orderly way, and the process is started again. But every error that a
+ * visitor or an application can cause belongs to a socket or a `Containment`. An exchange owns only its two sockets,
+ * which are destroyed with it. If such an error ended the process, one application could make all others unavailable,
+ * which would be worse than an unknown state.
  */
 export function containUncaught(error: unknown): boolean {
   const containment = current.getStore();

@@ -121,7 +121,8 @@ export function sendMaintenance(exchange: Exchange, html: string): void {
 function send({ res, requestId }: Exchange, page: Page, contentType: string, text: string): void {
   if (res.headersSent || res.destroyed) return;
   const body = Buffer.from(text);
-  // The reason phrase is set explicitly, because a failed attempt at a replica may have left a bad one in the response.
+  // Sets the reason phrase explicitly. If writing a replica's response has failed, `res` still has the phrase of that
+  // response's status.
   res.writeHead(page.status, STATUS_CODES[page.status] ?? '', {
     ...pageHeaders(page, contentType),
     'Content-Length': body.length,

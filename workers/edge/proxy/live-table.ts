@@ -17,7 +17,7 @@ export interface LiveRoute {
   canary: LiveCanary | null;
 }
 
-/** The table that the proxy serves. A swap costs only what changes, and replicas that stay keep their connections. */
+/** The table that the proxy serves. A swap updates only changed routes. Replicas that remain keep their connections. */
 export class LiveTable {
   readonly #timeouts: ReplicaTimes;
   readonly #meter: TrafficMeter;

@@ -69,7 +69,10 @@ export const TIMEOUTS: EdgeTimeouts = {
 /** Limits for an edge created without its own: the defaults of the settings in shared/core/settings. */
 const LIMITS: ConnectionLimits = { perClient: 512, total: 8_192, slow: 512, stallMs: 60_000 };
 const CLIENT_KEEP_ALIVE_MS = 65_000;
-/** Idle time before the kernel probes the client. Otherwise idle streams of disconnected clients would stay open. */
+/**
+ * Idle time after which the kernel probes the client, in milliseconds. Without probes, idle streams of disconnected
+ * clients would stay open.
+ */
 const TCP_KEEP_ALIVE_MS = 60_000;
 const NOT_ACCEPTED_LOG_MS = 10_000;
 /** How long `close` waits for requests on connections that have just been accepted, in milliseconds. */

@@ -18,7 +18,10 @@ export interface EdgeSide {
   behindProxy: boolean;
 }
 
-/** Creates the exchange for a request. An exception in it causes a 500 response, or closes a connection with one. */
+/**
+ * Creates the exchange for a request. After an exception in the exchange, the client gets a 500 response. If another
+ * response has already started, the client's connection is closed.
+ */
 export function openExchange(
   { log, counters, encoders, behindProxy }: EdgeSide,
   { req, res, upgrade, connection, onJoined }: Pick<Exchange, 'req' | 'res' | 'upgrade' | 'connection' | 'onJoined'>,

@@ -133,7 +133,7 @@ class Rules {
   }
 }
 
-/** Encodes each byte of a request target that a header must not contain as `%xx`. Each character is one byte. */
+/** Replaces each byte of a request target that is not allowed in a header by `%xx`. Each character is one byte. */
 export function printable(target: string): string {
   return target.replace(/[^\x21-\x7e]/g, (byte) => `%${byte.charCodeAt(0).toString(16).padStart(2, '0')}`);
 }

@@ -46,13 +46,13 @@ export class KnownRules {
     }
   }
 
-  /** Forgets the rules of a service. The clients that they counted no longer use up what the edge may count. */
+  /** Forgets the rules of a service, and the clients that these rules counted, which frees room for other rules. */
   #drop(serviceId: string): void {
     for (const guard of this.#known.get(serviceId)?.guards ?? []) if (guard.type === 'rateLimit') guard.counts.close();
     this.#known.delete(serviceId);
   }
 
-  /** If rules cannot be compiled, every request is refused, because one of the rules may ask for a password. */
+  /** Compiles rules. If that fails, returns rules that refuse every request, because a rule may require a password. */
   #compiled(source: RuleSource): RuleSet {
     try {
       return compileRules(source);

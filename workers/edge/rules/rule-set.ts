@@ -6,7 +6,7 @@ import type { Target } from '../../../shared/rules/target-template.js';
 import { CredentialMemory } from './credential-check.js';
 import { RateCounts } from './rate-counts.js';
 
-/** What a rule of type `headers` does to an answer. */
+/** How a rule of type `headers` changes a response. */
 export interface HeaderChange {
   set: readonly { name: string; value: string }[];
   /** Names of headers to remove, in lower case. They include the headers that are set, which replace earlier ones. */

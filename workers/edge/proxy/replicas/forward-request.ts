@@ -29,9 +29,9 @@ export interface ForwardSource {
 }
 
 /**
- * Forwards a request to a ready replica. The client always gets a response. If the first replica cannot have received
- * the request, tries another one. If the replica may have received it, repeats it only if it is repeatable and has no
- * body.
+ * Forwards a request to a ready replica. The client always gets a response. If a replica cannot have received the
+ * request, tries another one. If a replica may have received the request but did not respond, only a GET, HEAD or
+ * OPTIONS request without a body is repeated.
  */
 export function forward(exchange: Exchange, source: ForwardSource): void {
   new Forwarding(exchange, source).next();

@@ -102,7 +102,7 @@ export class Attempt implements Dispatcher.DispatchHandler {
 
   /**
    * Runs code for an event of undici. An error of the edge itself aborts the exchange. An `InvalidAnswerError` is
-   * thrown on, so that undici closes the connection and calls `onResponseError`.
+   * rethrown, so that undici closes the connection and calls `onResponseError`.
    */
   #guarded(controller: Dispatcher.DispatchController, work: () => void): void {
     if (this.#settled) return;

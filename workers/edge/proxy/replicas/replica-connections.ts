@@ -6,8 +6,8 @@ import { ownSocket } from '../containment.js';
 /** Maximum size of the head of a request or a response, in bytes. */
 export const MAX_HEADER_BYTES = 32_768;
 /**
- * How long the edge keeps an idle connection if the replica states no timeout, in milliseconds. Servers usually keep
- * one longer, so the edge sends no request on a connection that the replica is closing.
+ * How long the edge keeps an idle connection if the replica states no timeout, in milliseconds. It is short, because a
+ * request on a connection that the replica is closing would fail, and most servers close idle connections later.
  */
 const KEEP_ALIVE_MS = 1_500;
 /**

@@ -2,7 +2,7 @@ import type { ReadyReplica } from '../../../../shared/routing/store.js';
 import { Gauge } from '../work-gauge.js';
 import { ReplicaConnections, type ReplicaTimes } from './replica-connections.js';
 
-/** How long a replica that refused a connection is tried only after all others, in milliseconds. */
+/** For this time after a replica refused a connection, in milliseconds, all other replicas are tried before it. */
 const AVOIDED_MS = 1_000;
 
 /** Returns the name of a replica's upstream. A later replica may get the same port, so the id is part of it. */
@@ -38,7 +38,10 @@ export class Upstream {
   }
 }
 
-/** Returns the not excluded replica with the fewest requests. Those that recently refused a connection come last. */
+/**
+ * Returns the replica with the fewest requests that is not in `excluded`; null if there is none. Replicas that recently
+ * refused a connection are chosen only if no other is left.
+ */
 export function choose(upstreams: readonly Upstream[], excluded: readonly Upstream[]): Upstream | null {
   if (upstreams.length === 1 && excluded.length === 0) return upstreams[0] ?? null;
   const candidates = upstreams.filter((upstream) => !excluded.includes(upstream));

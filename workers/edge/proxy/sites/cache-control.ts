@@ -5,8 +5,8 @@ const SHORT = 'public, max-age=3600';
 const FOREVER = 'public, max-age=31536000, immutable';
 
 /**
- * Returns the `Cache-Control` value for a file. With `static` and `all`, files with a hashed name are cached forever;
- * with `all`, others for an hour.
+ * Returns the `Cache-Control` value for a file. The profiles `static` and `all` cache files with a hashed name for a
+ * year. The profile `all` also caches other files, for an hour.
  */
 export function cacheControl(profile: ServiceConfiguration['cacheProfile'], path: string): string {
   if (profile === 'none') return REVALIDATE;

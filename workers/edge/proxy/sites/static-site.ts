@@ -119,8 +119,8 @@ function sendFile(exchange: Exchange, root: string, path: string, caching: strin
     lastModified: !whole,
   })
     .on('headers', () => {
-      // `send` emits `headers` before it sets its own headers, and keeps those that exist. So the site's rules can
-      // override them.
+      // `send` emits `headers` before it sets its own headers, and does not replace headers that are already set. So
+      // the headers of the site's rules take precedence.
       for (const { set, without } of headerChanges ?? []) {
         for (const name of without) res.removeHeader(name);
         for (const { name, value } of set) res.setHeader(name, value);

@@ -27,9 +27,9 @@ const REFUSAL = 'HTTP/1.1 503 Service Unavailable\r\nRetry-After: 5\r\nConnectio
 
 /**
  * The connections of clients, limited per client and in total. Connections without progress are closed. When a limit is
- * reached, a new connection replaces an unused one: the one that has made no progress for the longest time, otherwise
- * the one that has been idle the longest. If all are in use, the new connection is refused. Thus a client that has
- * reached its limit is still served, and takes no connections from other clients.
+ * reached, a new connection replaces the one that has made no progress for the longest time, otherwise the one that has
+ * been idle the longest. If all connections are in use and make progress, the new one is refused. Thus a client that
+ * has reached its limit is still served, and takes no connections from other clients.
  */
 export class Connections {
   readonly #behindProxy: boolean;
@@ -74,7 +74,7 @@ export class Connections {
     return true;
   }
 
-  /** Counts a proxy's connection for its request's client until `release`. Returns false if it is at its limit. */
+  /** Counts a proxy's connection for its request's client until `release`. Returns false at the client's limit. */
   carry(connection: ClientConnection, client: string): boolean {
     if (!this.#hasRoom(client)) return false;
     this.#uncount(connection);
@@ -120,7 +120,7 @@ export class Connections {
     this.#uncount(connection);
   }
 
-  /** Closes the least useful connection. Returns false if all are in use. */
+  /** Closes the least useful connection. Returns false if none may be closed. */
   #makeRoom(among: ConnectionSet): boolean {
     const least = among.leastUseful(performance.now());
     if (least !== null) this.#end(least);

@@ -82,8 +82,8 @@ export class ConnectionSet extends Set<ClientConnection> {
   #lookedAt = Number.NEGATIVE_INFINITY;
 
   /**
-   * Returns the least useful connection; null if all are in use. Chooses from the client with the most spare
-   * connections: the one longest without progress, otherwise the one longest idle.
+   * Returns the least useful connection; null if none may be closed. Of the client with the most spare connections, it
+   * is the one that has made no progress for the longest time, otherwise the one that has been idle the longest.
    */
   leastUseful(now: number): ClientConnection | null {
     if (this.#spare.length === 0 && (this.size <= CHEAP_LOOK || now - this.#lookedAt >= MIN_REEXAMINATION_MS)) {
@@ -106,8 +106,8 @@ function byUse(a: ClientConnection, b: ClientConnection): number {
 }
 
 /**
- * Sorts connections, the least useful first. First come those of the client with the most connections and, within one
- * client, those longest without progress.
+ * Sorts connections, the least useful first. A connection's rank is the number of more useful connections of the same
+ * client. Higher ranks come first. In a tie, the one that has made no progress, or was idle, for longer comes first.
  */
 export function inOrderOfUse(connections: readonly ClientConnection[]): ClientConnection[] {
   const counts = new Map<string, number>();

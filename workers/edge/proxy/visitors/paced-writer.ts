@@ -1,7 +1,6 @@
 import type { Writable } from 'node:stream';
 import { turns } from './source-turns.js';
 
-/** A stream that can be paused. */
 export interface Source {
   pause(): void;
   resume(): void;

@@ -12,8 +12,8 @@ export class BodyIdleError extends Error {
 }
 
 /**
- * A request's body for one attempt. If the attempt fails, only this stream is destroyed: the client's connection
- * survives and can get a response. Reading starts when the first replica is ready for it.
+ * A request's body for one attempt to send the request to a replica. If the attempt fails, only this stream is
+ * destroyed, and the client's connection can still get a response. Reading starts when the replica reads the body.
  */
 export class RequestBody extends Readable {
   readonly #source: IncomingMessage;
@@ -28,7 +28,7 @@ export class RequestBody extends Readable {
     this.on('error', () => undefined);
   }
 
-  /** True once reading has started; the body can then not be sent again. */
+  /** True once reading has started. From then on, the body cannot be sent to another replica. */
   get touched(): boolean {
     return this.#touched;
   }

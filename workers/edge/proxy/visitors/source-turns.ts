@@ -14,7 +14,7 @@ class Turns {
   #scheduled = false;
   #accepted = false;
 
-  /** Calls the callback when it is this source's turn, never before this call returns. */
+  /** Calls the callback when it is this source's turn, but never before `take` has returned. */
   take(callback: () => void): void {
     this.#waiting.push(callback);
     if (this.#scheduled) return;
