@@ -125,7 +125,9 @@ async function refusal(db: Db, kind: WorkKind, { id, fence, status }: WorkRow, e
   return new Error(`a record of ${kind.table} that is ${status} cannot be ${event} now`);
 }
 
-/** Applies an event and calls `onEvent` in the same transaction. Not for events that only change the lease. */
+/**
+ * Applies an event and calls `onEvent` in the same transaction. Events that only change the lease do not use this.
+ */
 function applyEvent<Row extends WorkRow>(
   db: Db,
   { kind, onEvent }: Handler<Row>,

@@ -16,11 +16,14 @@ import type { JobHelpers } from './job-helpers.js';
 const LOCK_MS = 5000;
 const STALLED_CHECK_MS = 2500;
 /**
- * BullMQ skips a search for jobs of dead workers if the previous search was less than this time ago, in milliseconds.
- * The time is shorter than `STALLED_CHECK_MS`, because timers may fire early.
+ * Minimum time between two searches for jobs of dead workers, in milliseconds. BullMQ skips a search that comes
+ * sooner. The time is shorter than `STALLED_CHECK_MS`, because timers may fire early.
  */
 const STALLED_THROTTLE_MS = 2000;
-/** How often a job is recovered from dead workers: often, because its record decides when to give up. */
+/**
+ * Maximum number of times that one job is recovered from dead workers. It is high, because the job's record decides
+ * when to give up.
+ */
 const MAX_STALLED = 50;
 
 export interface RunningJob {
@@ -39,8 +42,8 @@ export type JobHandler<N extends QueueName> = (
 export type JobHandlers = { readonly [N in QueueName]: JobHandler<N> };
 
 /**
- * This process's BullMQ Workers, one for each queue of the catalog. Only the leader looks for jobs of dead workers, so
- * that idle workers send no queries.
+ * This process's BullMQ Workers, one for each queue of the catalog. Only the leader looks for jobs of dead workers.
+ * Thus idle workers send no queries.
  */
 export class WorkerPool {
   readonly #deps: JobDeps;
@@ -80,7 +83,7 @@ export class WorkerPool {
     this.#closing = true;
     clearInterval(this.#timer);
     const closing = Promise.all([this.#checking, ...this.#workers.map((worker) => worker.close())]);
-    // close() must first mark the workers as closing; otherwise they would take the cancelled jobs again.
+    // Yield once, so that close() marks the workers as closing. Otherwise they would take the cancelled jobs again.
     await Promise.resolve();
     for (const worker of this.#workers) worker.cancelAllJobs('shutdown');
     await closing;
@@ -128,7 +131,7 @@ export class WorkerPool {
   ): Promise<string> {
     const id = job.id ?? '';
     const log = this.#log.child({ queue, jobId: id });
-    // A worker that was waiting for a job when it was closed may still get one.
+    // A BullMQ Worker that was waiting for a job when it was closed may still get one.
     if (this.#closing) return this.#end(job, token, new Interrupted('shutdown'), log);
     this.#running.set(id, { queue, jobId: id, since: new Date().toISOString() });
     const shutdown = new AbortController();

@@ -9,8 +9,8 @@ export const ADVICE_LINES = 100;
 
 /**
  * Returns advice for a failure that is recognized in an output; null if none is. If several entries of
- * `KNOWN_FAILURES` match, the first entry is used, wherever its line is: specific failures come before their
- * consequences.
+ * `KNOWN_FAILURES` match, the first entry is used, even if its line is not the first in the output. Specific failures
+ * come before their consequences in the table.
  */
 export function adviceFor(output: readonly string[], facts: FailureFacts): string | null {
   const known = recognise(output, facts);

@@ -10,7 +10,7 @@ export interface FailureFacts {
 
 /** A failure that is common in many projects. */
 export interface KnownFailure {
-  /** A name for tests and for readers of the table. */
+  /** A name for tests and for readers of `KNOWN_FAILURES`. */
   name: string;
   phase?: FailureFacts['phase'];
   /**
@@ -18,7 +18,10 @@ export interface KnownFailure {
    * repetition only with a limit and after literal text, so that they take linear time for every output.
    */
   shows: RegExp;
-  /** Returns true if these facts allow the failure. If `when` is absent, a matching line of output suffices. */
+  /**
+   * Returns true if the failure is possible with these facts. If `when` is absent, a matching line of output
+   * suffices.
+   */
   when?: (facts: FailureFacts) => boolean;
   /** Two sentences: what happened, and what to do. */
   advice: (found: RegExpExecArray, facts: FailureFacts) => string;

@@ -1,6 +1,6 @@
 import type { KnownFailure } from './known-failure.js';
 
-/** PHP extension → its Debian package, if the two have different names. */
+/** Maps each PHP extension to its Debian package, if the two have different names. */
 const PHP_PACKAGES: Readonly<Record<string, string>> = Object.fromEntries(
   Object.entries({
     xml: ['dom', 'simplexml', 'xmlreader', 'xmlwriter', 'xsl'],

@@ -10,7 +10,10 @@ import { FORGES } from './forges.js';
 import { type SendResult, sendReport } from './send-report.js';
 import { endReport, type HeldReport, postponeReport, releaseTarget, takeReport } from './store.js';
 
-/** How long a report that the git host does not accept is retried, in milliseconds. */
+/**
+ * Maximum age of a report that is still retried, in milliseconds. The age counts from the last change that it
+ * reports.
+ */
 const MAX_AGE_MS = 24 * 60 * 60_000;
 /** Pause before a report is retried after an error of the platform itself, in milliseconds. */
 const FAULT_MS = 30_000;
@@ -22,8 +25,8 @@ const WHAT: Readonly<Record<HeldReport['kind'], string>> = {
 };
 
 /**
- * Handles the queue `forge-report`: reports the state of a deployment to a git host. If a git host is unavailable, only
- * the reports that are sent there are delayed.
+ * Handles the queue `forge-report`: sends the state of a deployment or of a preview to a git host. If a git host is
+ * unavailable, only the reports for that host are delayed.
  */
 export async function forgeReportJob(
   deps: SenderDeps,

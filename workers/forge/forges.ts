@@ -10,13 +10,13 @@ export interface ForgeRequest {
 
 export type ForgeName = 'github' | 'gitlab' | 'gitea';
 
-/** Builds the requests for one kind of git host. Forgejo accepts those for Gitea. */
+/** Builds the requests for one kind of git host. Forgejo accepts the requests for Gitea. */
 export interface Forge {
   headers(token: string): Record<string, string>;
   status(project: string, sha: string, report: StatusReport): ForgeRequest;
   createComment(project: string, number: string, body: string): ForgeRequest;
   editComment(project: string, number: string, id: string, body: string): ForgeRequest;
-  /** Requests a pull request's comments since that time. GitLab's response also contains older ones. */
+  /** Requests the comments of a pull request from `since` on. GitLab's response also contains older comments. */
   comments(project: string, number: string, since: Date): ForgeRequest;
   /** Present for GitHub only, because only GitHub has deployments. */
   deployments?: {
@@ -26,15 +26,15 @@ export interface Forge {
 }
 
 const JSON_TYPE = { 'Content-Type': 'application/json', 'User-Agent': 'Ranvier' };
-/** Maximum number of comments to fetch when a pull request is searched for the platform's earlier comment. */
+/** Maximum number of a pull request's comments to fetch when the platform searches for its earlier comment. */
 const COMMENTS = 30;
 
 const post = (path: string, body: object): ForgeRequest => ({ method: 'POST', path, body });
 const ofRepository = (project: string) => `/repos/${project.split('/').map(encodeURIComponent).join('/')}`;
 
 /**
- * Builds comments for GitHub and Gitea. Their pull requests share numbers with issues, so comments use the issues'
- * paths.
+ * Builds comments for GitHub and Gitea. On these hosts, pull requests and issues share their numbers, so comments use
+ * the paths of issues.
  */
 function issueComments(): Pick<Forge, 'createComment' | 'editComment'> {
   return {
@@ -124,13 +124,13 @@ const gitlab: Forge = {
 
 export const FORGES: Readonly<Record<ForgeName, Forge>> = { github, gitlab, gitea };
 
-/** Returns the id in the response to a request that created something; '' if there is none. */
+/** Returns the id of what a request created, from the response; '' if the response contains none. */
 export function createdId(answer: unknown): string {
   const id = field(answer, 'id');
   return typeof id === 'number' && Number.isSafeInteger(id) && id > 0 ? String(id) : '';
 }
 
-/** Returns the id of the comment with this marker in a list of comments; '' if it is not there. */
+/** Returns the id of the comment with this marker in a list of comments; '' if the list has none. */
 export function commentWith(marker: string, answer: unknown): string {
   const all = Array.isArray(answer) ? answer : [];
   return createdId(all.find((one) => text(one, 'body').startsWith(markerOf(marker))));

@@ -18,10 +18,12 @@ export interface ServiceFacts {
   url: string | null;
 }
 
-/** Commit states of GitHub and Gitea, plus GitLab's `running`, which the others show as `pending`. */
+/**
+ * The states of a commit status on GitHub and Gitea, plus GitLab's `running`, which GitHub and Gitea show as
+ * `pending`.
+ */
 export type ReportState = 'pending' | 'running' | 'success' | 'failure' | 'error';
 
-/** A commit status. */
 export interface StatusReport {
   state: ReportState;
   description: string;

@@ -21,8 +21,9 @@ import {
 } from './store.js';
 
 /**
- * The result of sending a report. `sent` is the state that the git host shows now. It is stored, and the next state is
- * sent only if it differs. `laterInMs` postpones the report until a deployment's log is complete.
+ * The result of sending a report. `sent` is the state that the git host shows now. It is stored. The next report is
+ * sent only if its state differs from the stored one. `laterInMs` postpones the report until a deployment's log is
+ * complete.
  */
 export type SendResult = { sent: object } | 'unchanged' | { laterInMs: number };
 
@@ -76,7 +77,7 @@ async function deployment(context: SendContext, held: HeldReport): Promise<SendR
   return { sent: shown };
 }
 
-/** How many log lines of a failed deployment a comment contains, and how long to wait for them, in milliseconds. */
+/** Number of log lines of a failed deployment in a comment, and how long to wait for these lines, in milliseconds. */
 const LINES = 20;
 const LINES_MS = 15_000;
 

@@ -22,14 +22,20 @@ export interface HeldReport {
   failures: number;
 }
 
-/** How long a git host is locked while a report is sent, in seconds. Longer than a report's requests may take. */
+/**
+ * How long a git host is locked while a report is sent, in seconds. This is longer than the report's requests may
+ * take.
+ */
 const BUSY_SECONDS = 60;
-/** How many git hosts of one workspace get reports at the same time. Slow git hosts must not delay other workspaces. */
+/**
+ * Maximum number of a workspace's git hosts that get reports at the same time. Slow hosts must not delay other
+ * workspaces.
+ */
 const SHARE = 2;
 
 /**
- * Locks the git host of a report for this job. Returns null if the report was already sent, or if it must wait; in the
- * latter case schedules another job.
+ * Locks the git host of a report for this job. Returns null if the report was already sent or must wait. If the
+ * report must wait, schedules another job.
  */
 export function takeReport(db: Db, id: string): Promise<HeldReport | null> {
   return db.transaction(async (trx) => {
@@ -81,7 +87,10 @@ export async function releaseTarget(
   );
 }
 
-/** Stores a report's result and finishes it. If its subject has changed meanwhile, schedules another job at once. */
+/**
+ * Stores a report's result and finishes the report. If the report's subject has changed meanwhile, schedules another
+ * job at once.
+ */
 export async function endReport(
   db: Db,
   { id, revision }: Pick<HeldReport, 'id' | 'revision'>,
@@ -208,8 +217,8 @@ export async function lastLines(
 const KEPT_DAYS = 30;
 
 /**
- * Deletes reports of deleted services, and reports that were sent more than 30 days ago. A comment's report is kept as
- * long as its pull request is stored. Returns how many.
+ * Deletes finished reports of deleted services, and reports that finished more than 30 days ago. A comment's report
+ * is kept as long as its pull request is stored. Returns the number of deleted reports.
  */
 export function deleteOldReports(db: Db): Promise<number> {
   return rowCountOf(

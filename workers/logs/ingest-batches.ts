@@ -29,8 +29,8 @@ export async function ingestTurn(db: Db, serviceId: string): Promise<IngestTurn>
     if (moved === 'busy') return turn;
     turn.lines += moved.lines;
     turn.leftOut += moved.leftOut;
-    // A process that found the lock taken has left its batch to this process, so look for batches again after the
-    // release.
+    // A process that finds the lock taken leaves its batch to the process that holds the lock. So look for new
+    // batches after the release.
     if (!(await oldestBatch(db, serviceId))) return turn;
     if (Date.now() >= end) return { ...turn, more: true };
   }

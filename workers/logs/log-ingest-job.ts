@@ -4,8 +4,8 @@ import { serviceOfBatch } from './batch-store.js';
 import { ingestTurn } from './ingest-batches.js';
 
 /**
- * Handles the queue `log-ingest`: assigns ids to waiting lines (specification, Logs). One job is one turn. If a service
- * has more lines, they wait for its next turn, after the other services.
+ * Handles the queue `log-ingest`: assigns ids to waiting lines (specification, Logs). One job is one turn. If a
+ * service has more lines, they wait for its next turn, so that other services come first.
  */
 export async function logIngestJob({ db, log, logs }: JobDeps, { batchId }: Payloads['log-ingest']): Promise<string> {
   const serviceId = await serviceOfBatch(db, batchId);

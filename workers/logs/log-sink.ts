@@ -69,7 +69,9 @@ export class LogSink {
     );
   }
 
-  /** Schedules another job if batches of the service still wait. Services that have waited longer come first. */
+  /**
+   * Schedules another job if batches of the service still wait. Jobs of services that have waited longer come first.
+   */
   async announceRest(serviceId: string): Promise<void> {
     const batch = await oldestBatch(this.#db, serviceId);
     if (!batch) return;
@@ -143,20 +145,23 @@ export class LogChannel {
     }
   }
 
-  /** Stores all batches, or none if it fails. They may have to wait for older lines of the service. */
+  /** Stores all batches; if it fails, stores none. The batches may have to wait for older lines of the service. */
   async #put(batches: readonly NewLogBatch[]): Promise<void> {
     this.#waits = !(await storeBatches(this.#db, batches));
     if (this.#waits) this.#dispatcher.wakeLogs();
   }
 }
 
-/** Replaces lines that the database refuses by a note. Otherwise they would be retried forever and block others. */
+/**
+ * Returns a batch with a note in place of the lines that the database refuses. Otherwise the lines would be retried
+ * forever and block other lines.
+ */
 export function leftOut<T extends { lines: LogLine[] }>(batch: T, error: unknown): T {
   const message = `${batch.lines.length} lines could not be stored and are left out here (${refusalReason(error)})`;
   return { ...batch, lines: [{ level: 'warn', message, timestamp: new Date().toISOString() }] };
 }
 
-/** Replaces NUL, which PostgreSQL cannot store, and lone surrogates by U+FFFD. */
+/** Replaces each NUL, which PostgreSQL cannot store, and each lone surrogate with U+FFFD. */
 export function printable(text: string): string {
   return Buffer.from(text).toString().replaceAll('\0', '\ufffd');
 }

@@ -2,7 +2,10 @@ import { isRefusal, oneRow, refusalReason, type Transaction } from '../../shared
 import { DAYS_TO_EXPIRY, expiresOn } from '../../shared/logs/model.js';
 import { setLastLogId } from './batch-store.js';
 
-/** Maximum number of times a refused batch is split. Parts that are still refused are left out as a whole. */
+/**
+ * Maximum number of times that a refused batch is split. After that, a part that is still refused is left out as a
+ * whole.
+ */
 const MAX_SPLITS = 40;
 
 /**

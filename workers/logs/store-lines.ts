@@ -35,7 +35,10 @@ export function storeLines(db: Db, batch: NewLogBatch): Promise<boolean> {
   return storeBatches(db, [batch]);
 }
 
-/** Stores consecutive batches of one deployment and run as `storeLines` does. Merges small ones into one statement. */
+/**
+ * Stores consecutive batches of one deployment and one run, like `storeLines`. Merges small batches into one
+ * statement.
+ */
 export async function storeBatches(db: Db, batches: readonly NewLogBatch[]): Promise<boolean> {
   const [first] = batches;
   if (first === undefined) return true;

@@ -31,8 +31,8 @@ export class Masker {
   }
 
   /**
-   * How many characters after a position must be known to decide whether a text can be split there: the length of the
-   * longest form of a secret.
+   * Number of characters after a position that must be known to decide whether a text can be split there. This is the
+   * length of the longest form of a secret.
    */
   get lookahead(): number {
     return this.#needles.longest;
@@ -49,8 +49,8 @@ export class Masker {
   }
 
   /**
-   * Returns the first position, from `at` on, at which a text can be split without splitting a secret. `text` must
-   * contain the next `lookahead` characters after `at`, unless it ends before.
+   * Returns the first position from `at` on at which a text can be split without splitting a secret. `text` must
+   * contain `lookahead` characters after `at`, unless the text ends earlier.
    */
   cut(text: string, at: number): number {
     for (const [start, end] of this.#find(text)) if (start < at && at < end) return end;

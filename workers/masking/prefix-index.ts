@@ -1,7 +1,7 @@
 /** Bases of two independent polynomial hashes modulo 2^32. Two texts count as equal if both hashes are equal. */
 const BASES = [0x01000193, 0x85ebca6b] as const;
 
-/** The powers of both bases. Longer tables replace them when a longer text needs them. */
+/** The powers of both bases. If a longer text needs more powers, longer tables replace these. */
 let powers = BASES.map((base) => powersOf(base, 1024));
 
 /** Computes the hash of any part of a text in constant time. */
@@ -73,8 +73,8 @@ class Marks {
 }
 
 /**
- * Returns the index of a mark in a table, or the index at which to insert it.
- * A mark takes four numbers; 0 as the first means empty.
+ * Returns the index of a mark in a table, or the index at which to insert it. A mark takes four numbers. If the first
+ * number is 0, the place is empty.
  */
 function placeOf(slots: Int32Array, length: number, first: number, second: number): number {
   const mask = slots.length / 4 - 1;
@@ -92,13 +92,14 @@ const OUTGOING = [1, 2, 3, 4, 5].reduce((power) => Math.imul(power, BASES[0]), 1
 const FILTER_BITS = 16;
 
 /**
- * Finds, at every position of a text, the longest of many patterns that starts there. The cost per text is its length
- * times the logarithm of the longest pattern's length; a position at which no pattern starts costs one lookup.
+ * Finds, at every position of a text, the longest of many patterns that starts there. The time for a text is its
+ * length times the logarithm of the longest pattern's length. A position at which no pattern starts takes one lookup.
  *
- * This is Waldvogel's search for the longest matching prefix. Each pattern adds marks: its prefixes of the lengths that
- * a binary search for its length tries. With each mark, the longest pattern that is a prefix of the mark is stored, so
- * that a search that follows a mark in vain still has the best match so far. Marks are hashes: each costs 32 to 64
- * bytes, and a pattern has as many as the logarithm of its length.
+ * This is Waldvogel's search for the longest matching prefix. For each pattern, marks are stored: the prefixes whose
+ * lengths a binary search for the pattern's length tries. Each mark contains the length of the longest pattern that
+ * is a prefix of the mark. Thus a search that follows a mark but finds no longer pattern still knows the best match
+ * so far. Marks are stored as hashes, and each takes 32 to 64 bytes of memory. The number of a pattern's marks grows
+ * with the logarithm of its length.
  *
  * An Aho-Corasick automaton would have a state for each character: 64 KiB of secrets become 1.2 million states in
  * modern-ahocorasick, which take 30 times the memory. That library also compares graphemes instead of characters, so
@@ -121,8 +122,8 @@ export class PrefixIndex {
   }
 
   /**
-   * Calls `visit`, in ascending order, with each position at which patterns start and the length of the longest of
-   * them.
+   * Calls `visit` for each position at which a pattern starts, in ascending order, with the length of the longest
+   * pattern that starts there.
    */
   each(text: string, visit: (start: number, length: number) => void): void {
     if (this.longest === 0 || text.length < MIN_PATTERN_LENGTH) return;
@@ -157,7 +158,7 @@ export class PrefixIndex {
     }
   }
 
-  /** Returns the length of the longest pattern that starts at `start`; 0 for none. It has at most `most` characters. */
+  /** Returns the length of the longest pattern of at most `most` characters that starts at `start`; 0 for none. */
   #search(hashes: PartHashes, start: number, most: number): number {
     let [reached, found] = [0, 0];
     for (let step = this.#highest; step >= 1; step /= 2) {
@@ -172,7 +173,10 @@ export class PrefixIndex {
   }
 }
 
-/** Returns the hash of a text's first characters. `each` updates it from position to position. */
+/**
+ * Returns the hash of a text's first characters. `each` computes the hash at each later position from the previous
+ * one.
+ */
 function firstHash(text: string): number {
   let hash = 0;
   for (let i = 0; i < MIN_PATTERN_LENGTH; i++) hash = (Math.imul(hash, BASES[0]) + text.charCodeAt(i)) | 0;

@@ -1,7 +1,7 @@
 /**
  * Returns the forms in which a value may appear in the output of programs. These are the value itself, its escaped
- * forms (JSON, URL, shell) and its base64, even if the value is only a part of what was encoded (such as `user:secret`
- * in basic authentication).
+ * forms (JSON, URL, shell) and its base64. The base64 forms match even if the value is only a part of the encoded
+ * text (such as `user:secret` in basic authentication).
  */
 export function encodingsOf(value: string): Set<string> {
   return new Set([value, ...escapedForText(value), ...escapedForUrls(value), ...insideBase64(value)]);
@@ -52,7 +52,10 @@ function urlSafe(base64: string): string {
   return base64.replaceAll('+', '-').replaceAll('/', '_');
 }
 
-/** Returns the lines of a value's base64, which tools wrap after 64 or 76 characters. Empty if it fits on one line. */
+/**
+ * Returns the lines of a value's base64, which tools wrap after 64 or 76 characters. A width at which the base64 fits
+ * on one line adds no lines.
+ */
 export function base64Lines(value: string): string[] {
   const encoded = Buffer.from(value).toString('base64');
   return [64, 76].flatMap((width) =>

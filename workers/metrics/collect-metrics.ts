@@ -4,8 +4,8 @@ import { foldUsage } from '../runtime/usage-store.js';
 import type { JobDeps } from '../worker-deps.js';
 
 /**
- * Returns how long a measurement of a replica's usage is valid, in seconds. This is more than two measuring intervals,
- * so that one late or failed measurement leaves no gap in the metrics.
+ * Returns how long a measurement of a replica's usage is valid, in seconds. This is more than two measuring
+ * intervals, so that the metrics have no gap if one measurement is late or fails.
  */
 export function sampleSeconds({ metricsSeconds }: Pick<Config, 'metricsSeconds'>): number {
   return metricsSeconds * 2.5 + 1;

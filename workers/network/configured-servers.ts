@@ -16,8 +16,8 @@ export interface NamedServer {
 }
 
 /**
- * Extracts the servers that settings name, such as proxies and registries. A value contains URLs; a proxy variable may
- * also contain `host:port`.
+ * Extracts the servers that settings name, such as proxies and registries. A setting's value contains URLs. The value
+ * of a proxy variable may also contain `host:port`.
  */
 export function serversIn(settings: Readonly<Record<string, string>>): NamedServer[] {
   const found: NamedServer[] = [];
@@ -80,8 +80,8 @@ export function isLoopback(address: string): boolean {
 
 /**
  * Returns the IPv4 DNS servers of this host. `reachable` are those to which sandboxes' network namespaces can connect
- * directly. `loopback` is one on loopback, if the host has no other; null otherwise. If systemd-resolved is used, it
- * listens on loopback only, and a second file lists its upstream servers.
+ * directly. `loopback` is a server on loopback, if the host has no other server; null otherwise. systemd-resolved
+ * listens on loopback only, but a second file (`upstreamConf`) lists its upstream servers.
  */
 export function resolversOf(resolvConf: string, upstreamConf: string) {
   const usual = nameserversOf(resolvConf);

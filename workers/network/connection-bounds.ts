@@ -14,8 +14,9 @@ const MAX_CONNECTIONS = 4096;
 /** The connection tracking table is divided among this many sandboxes, so that no single one can fill it. */
 const SHARES = 64;
 /**
- * Maximum number of a sandbox's new connections per second. `forgets` applies if the kernel removes closed connections
- * from the table after `CLOSED_SECONDS`; `keeps`, if it keeps them for two minutes, which is its default.
+ * Maximum number of a sandbox's new connections per second. `forgets` applies if the kernel removes closed
+ * connections from the table after `CLOSED_SECONDS`. `keeps` applies if the kernel keeps them for two minutes, its
+ * default.
  */
 const PER_SECOND = { forgets: 500, keeps: 100 };
 const CLOSED_SECONDS = 5;
@@ -41,8 +42,8 @@ export function connectionTable(token: string): string {
 
 /**
  * Returns the nft script that limits the connections of sandboxes. `ours` matches the sandboxes' links. The nftables
- * table is never replaced, because its counts would be lost. Its chains run after those that drop packets with a forged
- * address. A refused connection does not occupy the connection tracking table.
+ * table is never replaced, because its counts would be lost. Its chains run after the chains that drop packets with a
+ * forged address. A refused connection does not occupy the connection tracking table.
  */
 export function connectionRules(token: string, ours: string, { atOnce, perSecond, forgets }: ConnectionBounds): string {
   const table = `inet ${connectionTable(token)}`;

@@ -9,7 +9,7 @@ import { withTimeLimit } from '../../shared/core/time-limit.js';
 const READY_MS = 10_000;
 const KILL_MS = 5_000;
 
-/** Kills the process group of a leader, and resolves when the leader has exited. */
+/** Kills a process group, and resolves when the leader of the group has exited. */
 export async function endGroup(leader: ProcessIdentity): Promise<void> {
   for (const deadline = Date.now() + KILL_MS; await isRunning(leader); await sleep(10)) {
     signalGroup(leader.pid, 'SIGKILL');

@@ -39,7 +39,7 @@ import { nft, removeTable, runScript } from './run-tool.js';
 import { SlotFiles } from './slot-files.js';
 
 /**
- * Maximum number of times in a row that the rules are set. They are set again if a sandbox was added or removed
+ * Maximum number of times that one call sets the rules. The rules are set again if a sandbox was added or removed
  * meanwhile.
  */
 const APPLY_TRIES = 20;
@@ -72,7 +72,10 @@ export class HostNetwork {
     return this.#settings.uplink === null ? 'namespaces' : 'rootless';
   }
 
-  /** Sets the rules and removes remains of sandboxes that no longer exist, for example after a restart of the host. */
+  /**
+   * Prepares the folders, writes the sandboxes' resolv.conf, and sets the rules. `sweep` removes what earlier
+   * sandboxes left.
+   */
   async open(): Promise<void> {
     await this.#slots.prepare();
     await this.#names.open();
@@ -125,8 +128,8 @@ export class HostNetwork {
   }
 
   /**
-   * Removes the namespace of a sandbox whose processes have exited. Does nothing if it has none. The namespace of a
-   * build is removed in the background, because the build's next command need not wait for it.
+   * Removes the namespace of a sandbox whose processes have exited. Does nothing if the sandbox has no namespace. The
+   * namespace of a build is removed in the background, because the build's next command need not wait for that.
    */
   async release(id: string): Promise<void> {
     const slot = await this.#slots.find(id);
@@ -171,8 +174,8 @@ export class HostNetwork {
   }
 
   /**
-   * Returns the port in the sandbox to which `port` of this address is forwarded. In a rootless network, one port of a
-   * sandbox can be forwarded at a time.
+   * Returns the port in the sandbox to which `port` of this address is forwarded. In a rootless network, only one
+   * port of a sandbox can be forwarded at a time.
    */
   async portBehind(address: string, port: number | null): Promise<number | null> {
     if (this.level === 'namespaces') return port;
@@ -180,8 +183,8 @@ export class HostNetwork {
   }
 
   /**
-   * Makes a port of a sandbox reachable from the host, and returns the host's port for it. In a rootless network, it
-   * replaces the port that was reachable before.
+   * Makes a port of a sandbox reachable from the host, and returns the host's port for it. In a rootless network,
+   * this port replaces the sandbox's port that was reachable before.
    */
   async lead(id: string, port: number): Promise<number> {
     if (this.level === 'namespaces') return port;
@@ -217,7 +220,9 @@ export class HostNetwork {
     return done;
   }
 
-  /** Writes each scope's hosts file. It lists the replicas that get requests, whose addresses are in `ready`. */
+  /**
+   * Writes each scope's hosts file. The file lists the replicas that get requests, whose addresses are in `ready`.
+   */
   async publish(ready: readonly string[]): Promise<void> {
     const neighbours = new Map<string, Neighbour[]>();
     for (const outside of ready) {
@@ -269,8 +274,8 @@ export class HostNetwork {
     let set: string | null = null;
     for (let tries = 0; tries < APPLY_TRIES; tries++) {
       const slots = await this.#slots.all();
-      // Repeat until no sandbox was added or removed meanwhile. A sandbox that was added while the rules were replaced
-      // may be missing from the new rules.
+      // Repeat until no sandbox was added or removed meanwhile. If a sandbox is added while the rules are replaced,
+      // the new rules may lack it.
       const names = slots.map(({ name, entry }) => `${name} ${entry?.to}`).join();
       if (set === names) break;
       await this.#nft(networkRules(current, slots));

@@ -6,7 +6,7 @@ export interface NetworkSpec {
   scope: string;
   /** Builds may also connect to registries and proxies that the platform's settings name. */
   use: 'application' | 'build';
-  /** A second host name under which the sandboxes of the same scope can reach this one; '' or absent for none. */
+  /** The host name under which the sandboxes of the same scope reach this one; '' for none. */
   hostName: string;
   /** An additional host name, in this scope only. */
   alias?: string;
@@ -42,7 +42,7 @@ export interface Attachment {
   resolvFile: string;
 }
 
-/** 1,024 blocks of 4,094 addresses. An installation has one block on each host. */
+/** The range is divided into 1,024 blocks of 4,096 addresses. An installation has one block on each host. */
 const POOL = '10.64.0.0/10';
 const BLOCK_BITS = 20;
 const BLOCK_SIZE = 2 ** (32 - BLOCK_BITS);
@@ -113,9 +113,9 @@ export function isBlock(text: string): boolean {
 }
 
 /**
- * Returns the first block that overlaps no range in use; null if there is none. Ranges are IPv4, in CIDR notation or
- * single addresses. The search starts at a block that depends on the installation, so that two installations
- * seldom choose the same one.
+ * Returns the first block that overlaps no range in use; null if there is none. `inUse` contains IPv4 ranges, in CIDR
+ * notation or as single addresses. The search starts at a block that depends on the installation, so that two
+ * installations seldom choose the same block.
  */
 export function chooseBlock(token: string, inUse: readonly string[]): string | null {
   const start = Number.parseInt(token.slice(0, 8), 16) % BLOCKS;
@@ -126,7 +126,7 @@ export function chooseBlock(token: string, inUse: readonly string[]): string | n
   return null;
 }
 
-/** Returns true if two IPv4 ranges have an address in common. A default route overlaps none. */
+/** Returns true if two IPv4 ranges have an address in common. A default route counts as overlapping no range. */
 export function overlaps(a: string, b: string): boolean {
   const [first, second] = [rangeOf(a), rangeOf(b)];
   return first !== null && second !== null && (first[0].match(second) || second[0].match(first));
@@ -156,9 +156,9 @@ export interface Neighbour extends Pick<NetworkSpec, 'hostName' | 'alias'> {
 }
 
 /**
- * Returns the text of /etc/hosts for the sandboxes of a scope. It lists each replica under the name of its service and
- * its alias. `localhost` is IPv4 only, so that an application that listens on it can be reached. The names of other
- * machines in the host's own file are kept.
+ * Returns the text of /etc/hosts for the sandboxes of a scope. It lists each replica under its service's name and
+ * alias. `localhost` has only an IPv4 address, so that an application that listens on `localhost` can be reached. The
+ * names of other machines in the host's own file are kept.
  */
 export function hostsText(neighbours: readonly Neighbour[], hostFile: string): string {
   const kept = hostFile.split('\n').filter((line) => {
@@ -167,8 +167,8 @@ export function hostsText(neighbours: readonly Neighbour[], hostFile: string): s
   });
   const sorted = [...neighbours].sort((a, b) => (`${a.hostName} ${a.address}` < `${b.hostName} ${b.address}` ? -1 : 1));
   const lines = ['127.0.0.1 localhost', '::1 ip6-localhost ip6-loopback', ...kept];
-  // If one service's host name is another service's alias, the name leads to the service that has it as its host name.
-  // If two services have the same alias, it leads to the first one in alphabetical order.
+  // If one service's host name is another service's alias, the name leads to the service whose host name it is. If
+  // two services have the same alias, the alias leads to the first of them in alphabetical order.
   const owners = new Map([...sorted.toReversed().map(({ hostName, alias }) => [alias ?? '', hostName] as const)]);
   for (const { hostName } of sorted) owners.set(hostName, hostName);
   const namesOf = ({ hostName, alias = '' }: Neighbour) =>

@@ -162,8 +162,8 @@ ${unique(slots.map(({ scope }) => scope))
 }
 
 /**
- * Returns rules for connections through the uplink. Builds can reach `loopbackPorts`, all sandboxes can reach the
- * public endpoints, and the rest of the host is closed.
+ * Returns rules for connections through the uplink. The sandboxes that may use loopback (`usesLoopback`) can reach
+ * `loopbackPorts`. All sandboxes can reach the public endpoints. The rest of the host is closed.
  */
 function uplinkRules({ loopbackPorts, publicEndpoints }: NetworkSettings, uplink: Uplink): string[] {
   const ports = loopbackPorts.join(', ');
@@ -252,7 +252,7 @@ table ip ranvier_loopback {
 `;
 }
 
-/** A port of a namespace, and the IPv4 address and port in it on which the application listens. */
+/** A port of a namespace, and the IPv4 address and port in the namespace on which the application listens. */
 export interface PortTarget {
   port: number;
   to: Endpoint;

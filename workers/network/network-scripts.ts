@@ -56,8 +56,8 @@ exec nsenter --net="/run/netns/$1" /bin/sh -ec '
 
 /**
  * Keeps the parent namespace of a rootless network open until this program is killed or its folder is removed.
- * Argument: the folder of the network's files. It writes to descriptor 3 when it is ready. Its exit closes the pipe
- * `alive`, which stops slirp4netns.
+ * Argument: the folder of the network's files. The program writes to descriptor 3 when it is ready. Its exit closes
+ * the pipe `alive`, which stops slirp4netns.
  */
 export const HOLD = `
 set -e

@@ -95,8 +95,8 @@ export function hostAddresses(): string[] {
 type Route = { dst: string; dev?: string };
 
 /**
- * Returns the installation's address block, which is stored in DATA_DIR. Chooses another one if the host got a route
- * that overlaps it and no sandbox uses it.
+ * Returns the installation's address block, which is stored in DATA_DIR. If one of the host's routes overlaps the
+ * stored block and no sandbox uses the block, chooses another block.
  */
 async function settleBlock(token: string, dataDir: string, alsoUsed: readonly string[]): Promise<string> {
   const folder = join(dataDir, 'network');

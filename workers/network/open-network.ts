@@ -25,7 +25,7 @@ interface Deps {
 export interface HostNetworks {
   /** The network for new sandboxes; null if they share the host's network. */
   current: HostNetwork | null;
-  /** The network of all sandboxes that have one, older ones included; null if none has one. */
+  /** The network of all sandboxes that have one, including older sandboxes; null if no sandbox has one. */
   all: HostNetwork | null;
 }
 
@@ -93,9 +93,9 @@ async function openIsolated(deps: Deps, level: SandboxLevel): Promise<HostNetwor
 }
 
 /**
- * Opens the network of older sandboxes that have namespaces, if new ones share the host's network. Its rules stay, and
- * each namespace is removed with its sandbox. Returns null if no sandbox has one, or if this worker cannot manage the
- * network.
+ * Opens the network of older sandboxes that have namespaces, although new sandboxes share the host's network. The
+ * network's rules stay, and each namespace is removed with its sandbox. Returns null if no sandbox has a namespace,
+ * or if this worker cannot manage the network.
  */
 async function openRemaining(deps: Deps, level: SandboxLevel): Promise<HostNetwork | null> {
   const { config, log } = deps;

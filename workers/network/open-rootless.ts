@@ -52,7 +52,7 @@ export async function openRootless(deps: Deps, level: SandboxLevel): Promise<Hos
 
 /** Returns a rootless network that is not open yet, and its uplink. Starts no process and sets no rules. */
 export async function prepareRootless({ config, log }: Deps, dataDir: string) {
-  // In the parent namespace the platform has user ID 0, and no other user may connect to replicas. Connections from
+  // In the parent namespace the platform has user ID 0. No other user may connect to replicas. Connections from
   // outside arrive through the uplink.
   const settings = await settingsOf(dataDir, config, { edgeUsers: [0], taken: [] });
   const named = [...settings.sources, ...settings.publicEndpoints].map(({ address }) => address);

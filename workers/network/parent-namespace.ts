@@ -9,7 +9,8 @@ import { runScript } from './run-tool.js';
  */
 export interface ParentNamespace {
   /**
-   * Arguments to put before a tool (`ip`, `nft`) so that it works in this namespace. They change if it is recreated.
+   * Arguments to put before a tool (`ip`, `nft`) so that it works in this namespace. They change if the namespace is
+   * recreated.
    */
   readonly enter: readonly string[];
   /** Arguments to put before `--net=` so that a command joins a sandbox's namespace. */
@@ -22,10 +23,16 @@ export interface ParentNamespace {
   ensure(): Promise<boolean>;
   /** Converts a sandbox's own address to the one at which the host reaches it, and back. */
   mirror(address: string): string;
-  /** Forwards a port on the host's loopback to this sandbox's port; null if the host reaches the sandbox directly. */
+  /**
+   * Forwards a port on the host's loopback to this sandbox's port. Resolves to null if the host reaches the sandbox
+   * directly.
+   */
   open(slot: Pick<NetworkSlot, 'number'>, address: string, to: number): Promise<Entry | null>;
   shut(slot: Pick<NetworkSlot, 'number' | 'entry'>, address: string): Promise<void>;
-  /** Forwards ports of sandboxes that are not forwarded yet, and closes those of sandboxes that no longer exist. */
+  /**
+   * Forwards the ports of sandboxes that are not forwarded yet, and stops forwarding to sandboxes that no longer
+   * exist.
+   */
   settle(slots: () => Promise<NetworkSlot[]>, addressOf: (slot: NetworkSlot) => string): Promise<void>;
   /** Removes the namespace unless a sandbox needs it. */
   end(): Promise<void>;

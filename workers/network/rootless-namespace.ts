@@ -40,8 +40,8 @@ interface Options {
 }
 
 /**
- * A namespace that takes the place of the host's if the platform is not root: the sandboxes' links end there. The host
- * reaches a sandbox at a loopback address that mirrors the sandbox's address.
+ * A namespace that takes the place of the host's network namespace if the platform is not root: the sandboxes' links
+ * end in it. The host reaches a sandbox at a loopback address that mirrors the sandbox's address.
  */
 export class RootlessNamespace implements ParentNamespace {
   readonly #options: Options;
@@ -106,8 +106,8 @@ export class RootlessNamespace implements ParentNamespace {
 
   async settle(slots: () => Promise<NetworkSlot[]>, addressOf: (slot: NetworkSlot) => string): Promise<void> {
     await this.#processes.trimLog();
-    // List the open ports before the slots. Otherwise the port of a sandbox that starts in between would seem to have
-    // no slot and would be closed.
+    // List the open ports before the slots. If a sandbox starts in between, its port would otherwise seem to have no
+    // slot and would be closed.
     const open = await this.#api.list();
     const wanted = new Map((await slots()).map((slot) => [entryPort(slot.number), slot]));
     for (const { id, guestPort } of open) if (!wanted.has(guestPort)) await this.#api.remove(id);

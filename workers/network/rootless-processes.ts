@@ -30,9 +30,9 @@ interface Options {
 }
 
 /**
- * The two processes of a network without root. One keeps open the user and the network namespace that take the place of
- * the host's. The other, slirp4netns, connects them to the host's network. They outlive the worker, and the next worker
- * adopts them. All workers of one DATA_DIR share them.
+ * The two processes of a rootless network. One process keeps the parent namespace open: a user namespace and a
+ * network namespace, which replaces the host's. The other process, slirp4netns, connects the parent namespace to the
+ * host's network. Both outlive the worker, and the next worker adopts them. All workers of one DATA_DIR share them.
  */
 export class RootlessProcesses {
   readonly #options: Options;
@@ -159,8 +159,8 @@ export class RootlessProcesses {
   }
 
   /**
-   * Kills processes that were not recorded because a worker was killed just after starting them. Spares the group
-   * `except`.
+   * Kills processes that are not recorded because a worker was killed just after it started them. Spares the process
+   * group `except`.
    */
   async #killStrays(except: number | null): Promise<void> {
     for (const pid of (await markedProcesses(this.#mark)).keys()) {
@@ -169,7 +169,7 @@ export class RootlessProcesses {
   }
 
   /**
-   * Kills all sandboxes after the process that held their networks has died, because they can no longer be reached.
+   * Kills all sandboxes, because they can no longer be reached after the process that held their networks has died.
    * Deletes the records of their forwarded ports. The supervisor starts the sandboxes again.
    */
   async #killSandboxes(): Promise<void> {

@@ -4,7 +4,7 @@ import { text } from 'node:stream/consumers';
 
 const ANSWER_MS = 5_000;
 
-/** The name of slirp4netns' socket in the folder. */
+/** File name of slirp4netns' API socket in the network's folder. */
 export const UPLINK_SOCKET = 'uplink.sock';
 
 /** A port of the host that slirp4netns forwards. */
@@ -26,7 +26,9 @@ export class SlirpApi {
     return entries.map(({ id, guest_port }) => ({ id, guestPort: guest_port }));
   }
 
-  /** Forwards a port of the host to `guestPort` of a guest's address. Rejects if another program listens on it. */
+  /**
+   * Forwards a port of the host to `guestPort` of a guest's address. Rejects if another program uses the host's port.
+   */
   async add(host: { address: string; port: number }, guestAddress: string, guestPort: number): Promise<void> {
     const from = { host_addr: host.address, host_port: host.port };
     await this.#ask('add_hostfwd', { proto: 'tcp', ...from, guest_addr: guestAddress, guest_port: guestPort });

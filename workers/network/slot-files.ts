@@ -73,7 +73,7 @@ export class SlotFiles {
   async release(slot: NetworkSlot, now: number): Promise<void> {
     if (slot.use === 'build') await rm(this.#path(slot.number), { force: true });
     else await this.change({ ...slot, releasedAt: now });
-    // Keep the file of a sandbox that was created again meanwhile, in another slot.
+    // Keep the sandbox's file if the sandbox was created again meanwhile and has another slot.
     const noted = await readFile(join(this.#sandboxes, slot.id), 'utf8').catch(() => '');
     if (noted === String(slot.number)) await this.forget(slot.id);
   }

@@ -15,7 +15,9 @@ type DeploymentMailDeps = Pick<JobDeps, 'db' | 'mailer' | 'log'> & { config: Add
 const BATCH = 20;
 /** How many mails are sent at the same time, so that one slow recipient does not delay all others. */
 const AT_ONCE = 4;
-/** Maximum number of tries. The pause between them grows to an hour, so the last is about a day after the first. */
+/**
+ * Maximum number of tries. The pause between tries grows to an hour, so the last try is about a day after the first.
+ */
 const MAX_TRIES = 30;
 
 /**
@@ -40,7 +42,7 @@ async function sendMail({ db, mailer, log, config }: DeploymentMailDeps, end: De
   }
 }
 
-/** Returns true if a mail that could not be sent is not tried again. `tries` includes the failed try. */
+/** Returns true if a mail whose sending failed is not tried again. `tries` includes the failed try. */
 export function isLastTry(tries: number): boolean {
   return tries >= MAX_TRIES;
 }

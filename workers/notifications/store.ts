@@ -22,8 +22,8 @@ export interface DeploymentEnd extends End {
 const PAUSE = `least(interval '1 hour', interval '1 minute' * power(2, least(n.tries, 10)))`;
 
 /**
- * Claims the ends of deployments whose e-mail is due, oldest first, and postpones them. The caller deletes each one
- * when its e-mail is sent. If the process crashes, they become due again.
+ * Claims the ends of deployments whose e-mail is due, oldest first, and postpones them. The caller deletes each end
+ * when its e-mail is sent. If the process crashes, the ends become due again.
  */
 export function claimNotifications(db: Db, limit: number): Promise<DeploymentEnd[]> {
   return rowsOf<DeploymentEnd>(

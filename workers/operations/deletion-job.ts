@@ -20,8 +20,9 @@ export function deletionJob(
   helpers: JobHelpers,
 ): Promise<string> {
   return runOperation(deps, operationId, helpers, async ({ service, signal }) => {
-    // The deletion request has cancelled the service's deployments and runs, and a restore finishes by itself. While
-    // one of them is running, another job checks again later, so that this one does not occupy a slot.
+    // The deletion request has cancelled the service's deployments and runs, and a restore finishes by itself. If any
+    // of them is still running, this job ends and another job checks again later, so that no slot is occupied
+    // meanwhile.
     const busy =
       (await hasOpenDeployment(deps.db, service.id)) ||
       (await countOpenRuns(deps.db, service.id, 'all')) > 0 ||

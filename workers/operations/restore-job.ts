@@ -14,10 +14,13 @@ import { DONE, runOperation } from './run-operation.js';
 
 /** After this time, in milliseconds, a worker on a host without the data passes the restore to another worker. */
 const ELSEWHERE_MS = 1_000;
-/** A restore fails if its host has been offline for longer than this, in milliseconds. */
+/**
+ * Maximum time that a restore waits for the host with the volume or the archive, in milliseconds since the request.
+ * Then the restore fails.
+ */
 const MAX_WAIT_MS = 60 * 60_000;
 
-/** Handles the queue `restore`: replaces a service's database or volumes by one of its backups. */
+/** Handles the queue `restore`: restores a service's database or volumes from one of its backups. */
 export async function restoreJob(
   deps: JobDeps,
   { operationId }: Payloads['restore'],

@@ -46,7 +46,7 @@ async function suspend(deps: JobDeps, { service, signal }: OperationRun): Promis
   if (!deploymentId) throw new ReleaseError('the service has no release; deploy it first');
   const version = await deps.db.transaction(async (trx) => {
     const moved = await moveLifecycle(trx, service.id, ['active', 'suspended'], 'suspended');
-    // Only these runs are cancelled: a deployment in progress continues, and so does its pre-deploy command.
+    // Cancel only these runs. A deployment in progress continues, and so does its pre-deploy command.
     for (const trigger of ['schedule', 'manual'] as const)
       await cancelOpenRuns(trx, { serviceId: service.id, trigger });
     return moved;

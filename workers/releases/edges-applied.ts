@@ -9,9 +9,9 @@ const EDGE_MS = 30_000;
 const POLL_INTERVAL_MS = 20;
 
 /**
- * Waits until every live edge has applied a route version and drained the releases it replaced. If `version` is null,
- * waits for the service's newest version. Returns after `withinMs` even if an edge is not done. Rejects with the
- * signal's reason if it is aborted.
+ * Waits until every live edge has applied a route version and drained the releases that it replaced. If `version` is
+ * null, waits for the service's newest version. Returns after `withinMs` even if an edge is not done. Rejects with
+ * the signal's reason if it is aborted.
  */
 export async function edgesApplied(
   db: Db,

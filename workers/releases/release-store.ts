@@ -2,7 +2,7 @@ import { type Db, returnedRow, rowsOf } from '../../shared/core/database/databas
 import { prepare, rowOfPrepared } from '../../shared/core/database/prepared.js';
 import { ASLEEP } from '../../shared/services/wanted-replicas.js';
 
-/** SQL: the replicas `r` of releases that neither serve nor are being deployed. */
+/** SQL: the replicas `r` of releases that are neither live nor being deployed. */
 const STALE = `replicas r
        join deployments d on d.id = r.deployment_id
       where r.state <> 'stopped' and r.run_id is null
@@ -37,8 +37,8 @@ export async function leftBehind(db: Db, serviceId: string): Promise<LeftBehind>
 }
 
 /**
- * Returns true if another release of a service is being deployed and has replicas. An operation must then not take the
- * volume.
+ * Returns true if another release of a service is being deployed and has replicas. The service's volume must not be
+ * used then.
  */
 export async function isReleasing(db: Db, serviceId: string, exceptId: string): Promise<boolean> {
   const rows = await rowsOf(
@@ -72,8 +72,9 @@ export async function runningReleases(db: Db, serviceId: string): Promise<string
 }
 
 /**
- * SQL: live releases `d` of services `s` without a replica whose desired state is `running`. No supervisor would start
- * such a release. Leaves out a service with a volume while it is being deployed or an operation works on its volume.
+ * SQL: live releases `d` of services `s` without a replica whose desired state is `running`. No supervisor would
+ * start such a release. Leaves out services that sleep or have an unfinished operation, and services with a volume
+ * that is in use or is about to be used by a deployment.
  */
 const WITHOUT_REPLICAS = `services s
        join deployments d on d.id = s.live_deployment_id
@@ -95,7 +96,7 @@ const WITHOUT_REPLICAS = `services s
 /** Records which live releases have no replicas, for the hosts that may start them (`releasesToStart`). */
 export async function recordReleasesToStart(db: Db): Promise<void> {
   await db.raw(
-    // The first step reads only indexes and the small rows of replicas.
+    // The first step is fast: it reads only indexes and the small rows of replicas.
     `with bare as materialized (
        select s.live_deployment_id as id from services s
         where s.live_deployment_id is not null and not exists (select from replicas r

@@ -29,7 +29,10 @@ function argumentsOf(command: RemoteSessionRow['command'], database: DatabaseShe
   return ['/bin/sh', '-c', command ?? [database?.script ?? '', LOGIN_SHELL].join('\n')];
 }
 
-/** Runs a shell's command in the container of a replica, connected to `peer`. Resolves when no process is left. */
+/**
+ * Runs a shell's command in a replica's container, connected to `peer`. Resolves when all of its processes have
+ * exited.
+ */
 export async function serveShell(
   deps: RemoteDeps,
   session: RemoteSessionRow,
@@ -101,7 +104,9 @@ async function converse(entry: Entry, size: Parameters<typeof startShell>[1], pe
   return code;
 }
 
-/** Kills what a program has started once the program itself has exited, because it may keep the output open. */
+/**
+ * Kills the processes that a program has started after the program has exited, because they may keep its output open.
+ */
 async function endRest(entry: Entry, shell: ShellProcess, signal: AbortSignal): Promise<void> {
   const ended = (async () => {
     while (!signal.aborted && (await entry.isRunning())) await sleep(POLL_INTERVAL_MS);

@@ -132,7 +132,7 @@ async function taken(stream: Writable, chunk: Buffer): Promise<void> {
   if (!stream.writable || stream.write(chunk)) return;
   const waiting = new AbortController();
   const { signal } = waiting;
-  // A stream that fails or closes takes no more, which `exited` reports.
+  // A stream that fails or closes takes no more input. `exited` then reports the end.
   await Promise.race(['drain', 'close'].map((event) => once(stream, event, { signal }))).catch(() => undefined);
   waiting.abort();
 }

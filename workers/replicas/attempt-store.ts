@@ -4,9 +4,9 @@ import type { ReplicaRow } from './rows.js';
 import { notifyHost } from './store.js';
 
 /**
- * An attempt of a run is stored as a replica that never becomes ready and ends by itself, so that it survives the death
- * of a worker as replicas do. It belongs to no generation of its release: its position is the run's number, and its
- * generation the negative number of the attempt.
+ * An attempt of a run is stored as a replica that never becomes ready and ends by itself. Thus the attempt survives
+ * the death of a worker as replicas do. It belongs to no generation of its release: its position is the run's number,
+ * and its generation is the negative number of the attempt.
  */
 export interface NewAttempt {
   runId: string;
@@ -40,7 +40,7 @@ export function findAttempt(db: Db, runId: string, attempt: number): Promise<Rep
   });
 }
 
-/** Requests that a run's attempts stop (SIGTERM, grace period, SIGKILL). Their files are then removed. */
+/** Requests that a run's attempts stop (SIGTERM, grace period, SIGKILL). Their files are removed after that. */
 export async function stopAttempts(trx: Transaction, runId: string): Promise<void> {
   const rows = await rowsOf<{ host_id: string }>(
     trx,

@@ -14,8 +14,8 @@ export interface Release {
 
 /**
  * Requests `count` replicas of a release and returns their generation. This is the newest generation whose desired
- * state is running or, with `fresh`, a new one next to it. A new generation that an earlier worker created is reused.
- * Replicas beyond `count` are not stopped.
+ * state is running. With `fresh`, it is a new generation next to that one; a new generation that an earlier worker
+ * created is reused. Replicas beyond `count` are not stopped.
  */
 export async function wantReplicas(db: Db, release: Release, count: number, fresh: boolean): Promise<number> {
   const { serviceId, deploymentId, hostId, volumeId = null } = release;

@@ -19,12 +19,14 @@ export function hostPortsOf(db: Db, hostId: string): Promise<HostPort[]> {
   );
 }
 
-/** How long a released port is not reused, in seconds, even if an edge never acknowledges the new route. */
+/**
+ * Maximum time that a released port stays reserved, in seconds, even if an edge has not acknowledged the new route.
+ */
 const REST_SECONDS = 120;
 
 /**
- * Returns released ports that must not be reused yet.
- * An edge seen within `REST_SECONDS` may still send visitors there.
+ * Returns released ports that must not be reused yet. An edge that was seen within `REST_SECONDS` and does not have
+ * the new route may still send visitors there.
  */
 export async function restingPorts(db: Db, hostId: string): Promise<number[]> {
   const rows = await rowsOf<{ port: number }>(

@@ -5,8 +5,8 @@ import { notifyHost, updateServiceHealth } from './store.js';
 
 /**
  * Replacements of replicas that fail their health check. Each function is one transaction, and does nothing if the
- * replicas have changed since the caller read them. If it changed something, it runs `log` in the same transaction and
- * returns true.
+ * replicas have changed since the caller read them. If the function changed something, it runs `log` in the same
+ * transaction and returns true.
  */
 
 type Logged = (trx: Transaction) => Promise<void>;
@@ -26,14 +26,14 @@ export function beginReplacement(db: Db, failing: ReplicaRow, log: Logged): Prom
   });
 }
 
-/** Replaces the failing replica by the new, healthy one, and stops the failing one. */
+/** Replaces the failing replica with the new, healthy one, and stops the failing one. */
 export function finishReplacement(db: Db, failing: ReplicaRow, successor: ReplicaRow, log: Logged): Promise<boolean> {
   return inOrder(db, failing, log, async (trx) => {
     const wanted = { desired: 'running' } as const;
     const ready = { ...wanted, id: successor.id, replaces: failing.id, state: 'ready' } as const;
     const [row] = await trx<ReplicaRow>('replicas').where(ready).forUpdate().select('position');
     if (!row) return false;
-    // Positions are unique, so the failing replica has a negative one while the two are swapped.
+    // Positions are unique, so the failing replica has a negative position while the two replicas swap positions.
     const left = await trx<ReplicaRow>('replicas')
       .where({ ...wanted, id: failing.id })
       .update({ position: -failing.position, desired: 'stopped', updated_at: trx.fn.now() });
@@ -79,7 +79,7 @@ export function restartInPlace(db: Db, failing: ReplicaRow, startAt: Date, log: 
       ...fresh(failing),
       position: failing.position,
       state: 'exited',
-      // The new replica counts as having been healthy before, so that it is restarted until it is healthy.
+      // The new replica counts as having been healthy before. Thus it is restarted until it is healthy.
       ready_at: failing.ready_at,
       next_start_at: startAt,
       exit_detail: 'is replaced because it failed its health check',
@@ -106,8 +106,8 @@ async function stillFailing(trx: Transaction, { id, restarts, state }: ReplicaRo
 }
 
 /**
- * Returns true if the position for a second replica (`SPARE`) is free. Deletes a stopped replica there. A replica there
- * that is still stopping is kept.
+ * Returns true if the position for a second replica (`SPARE`) is free. Deletes a stopped replica at that position.
+ * Keeps a replica at that position if it is still stopping.
  */
 async function freeSpare(trx: Transaction, row: ReplicaRow): Promise<boolean> {
   const { deployment_id, generation } = row;

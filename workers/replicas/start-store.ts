@@ -54,8 +54,8 @@ export async function recordProcess(
 }
 
 /**
- * Records the port on which a starting replica was found to listen. Returns false if it is no longer starting, or if
- * another replica on the host has the port.
+ * Records the port on which a starting replica was found to listen. Returns false if the replica is no longer
+ * starting, or if another replica on the host has the port.
  */
 export async function recordPort(db: Db, row: Attempt, port: number): Promise<boolean> {
   try {
@@ -70,8 +70,8 @@ export async function recordPort(db: Db, row: Attempt, port: number): Promise<bo
 }
 
 /**
- * Takes over an attempt without a recorded process. After that, the worker that started it cannot record one. Returns
- * false if that worker has already recorded the process, or if the attempt is over.
+ * Takes over an attempt without a recorded process. After that, the worker that started the attempt cannot record a
+ * process. Returns false if that worker has already recorded the process, or if the attempt is over.
  */
 export async function abandonStart(db: Db, row: Pick<Attempt, 'id' | 'restarts'>): Promise<boolean> {
   const taken = await db<ReplicaRow>('replicas')

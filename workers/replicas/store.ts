@@ -92,8 +92,8 @@ export interface ExitOptions {
 }
 
 /**
- * Records that the replica exited by itself. All its output must be in the log. If it had been ready, it starts again
- * after a back-off. Otherwise it has failed, or was the attempt of a run.
+ * Records that the replica exited by itself. All its output must be in the log. A replica that had been ready starts
+ * again after a back-off. A replica that was never ready has failed, unless it was the attempt of a run.
  */
 export async function recordExit(
   db: Db,
@@ -141,7 +141,7 @@ export async function advanceLog(trx: Transaction, id: string, from: number, to:
   return updated === 1;
 }
 
-/** SQL: some visitors get the release `:deployment_id`, because its canary is under way. */
+/** SQL condition: some visitors get the release `:deployment_id`, because its canary is in progress. */
 const IN_CANARY = `exists (select from canaries c where c.deployment_id = cast(:deployment_id as uuid) and c.ended_at is null)`;
 
 /** Returns the service's route version; undefined if visitors do not get this release. */
@@ -166,13 +166,13 @@ interface Publication {
   frees?: number | null;
   /** True if the replica will be restarted. The restart is then recorded, because alerts count restarts. */
   restarts?: boolean;
-  /** The values that other columns must have. */
+  /** The values that other columns must have, or nothing is changed. */
   only?: Partial<ReplicaRow>;
 }
 
 /**
- * Changes a replica and what depends on it, in one transaction. Does nothing and returns false if the attempt is no
- * longer current.
+ * Changes a replica, and updates in the same transaction what depends on it. Does nothing and returns false if the
+ * attempt is no longer current, or if its state is not one of `from`.
  */
 export async function change(
   db: Db,

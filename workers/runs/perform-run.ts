@@ -91,7 +91,7 @@ async function stop(deps: JobDeps, run: RunRow): Promise<void> {
   }
 }
 
-/** Leaves the run to a worker that has the image. If none has it within the release timeout, the run fails. */
+/** Leaves the run to a worker that has the image. If no worker has it within the release timeout, the run fails. */
 function leave(deps: JobDeps, run: RunRow): Outcome {
   const waited = Date.now() - (run.admitted_at?.getTime() ?? Date.now());
   if (waited >= deps.config.releaseTimeoutSeconds * 1000) {

@@ -19,7 +19,10 @@ import type { ReplicaRuntimeDeps } from './replica-runtime-deps.js';
 
 type Deps = Pick<ReplicaRuntimeDeps, 'db' | 'config' | 'logs' | 'log'>;
 
-/** Time from the end of the grace period until a replica that is restarted in place starts, in milliseconds. */
+/**
+ * Pause between the end of a failing replica's grace period and the start of the replica that replaces it in place,
+ * in milliseconds.
+ */
 const STOP_SLACK_MS = 1_000;
 
 /**

@@ -24,7 +24,7 @@ export interface CheckedReplica {
   state: ReplicaState;
   /** Null if the application listens on no port. */
   port: number | null;
-  /** The results of this attempt's checks, oldest first, true if the check passed. */
+  /** The results of this attempt's checks, oldest first. True means that the check passed. */
   checks: readonly boolean[];
   /** Time since the start of this attempt, in milliseconds. */
   upMs: number;
@@ -59,7 +59,7 @@ export function decideReadiness({ state, port, checks, upMs }: CheckedReplica): 
  */
 const TOGETHER_MS = 500;
 
-/** Returns when the next check is due, in milliseconds since the epoch. It is due within `nextCheckMs`. */
+/** Returns when the next check is due, in milliseconds since the epoch. This is at most `nextCheckMs` after `now`. */
 export function checkTime(now: number, nextCheckMs: number): number {
   const at = now + nextCheckMs;
   return nextCheckMs < INTERVAL_MS.ready ? at : at - (at % TOGETHER_MS);

@@ -24,8 +24,8 @@ export async function explainExit(host: Host, spec: ReleaseSpec, row: ReplicaRow
 }
 
 /**
- * Returns why a release is not ready in time although none of its replicas has exited. The reason comes from a health
- * check and from the ports on which the replicas listen.
+ * Returns why a release is not ready in time although none of its replicas has exited. The reason is found with a
+ * health check and from the ports on which the replicas listen.
  */
 export async function explainSilence(
   host: Host,

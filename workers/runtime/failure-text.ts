@@ -37,7 +37,10 @@ export function neverRan(detail: string): boolean {
   return detail.startsWith('could not be started');
 }
 
-/** Returns why a command failed, with its last output and advice. `cause` follows the command: "exited with code 1". */
+/**
+ * Returns why a command failed, with its last output and advice. `cause` follows the command in the text, for example
+ * "exited with code 1".
+ */
 export function commandMessage(command: string, cause: string, output: readonly string[], memoryMb: number): string {
   const text = `the command "${command}" ${cause}${output.length === 0 ? '' : `; ${quoted(output)}`}`;
   return withAdvice(text, startAdvice(cause, output, memoryMb));

@@ -10,8 +10,8 @@ export interface HangTimes {
 
 const TIMES: HangTimes = { interval: 30_000, patience: 10_000 };
 /**
- * Number of consecutive requests without a response after which the application counts as hanging. A single one may be
- * due to a slow start or a busy host.
+ * Number of consecutive requests without a response after which the application counts as hanging. A single missing
+ * response may be due to a slow start or a busy host.
  */
 const SILENCES = 2;
 
@@ -22,9 +22,10 @@ export interface HangTarget {
 }
 
 /**
- * Detects an application that hangs although its port accepts connections, which the kernel does on its behalf. Used
- * for services without a `healthCheckPath`. Any response counts, even an error or a closed connection. Requests run in
- * the background, so that nothing waits for a hanging application. Each attempt to run a replica has its own detector.
+ * Detects an application that hangs. Its port accepts connections even then, because the kernel accepts them. Used
+ * for services without a `healthCheckPath`. Any response counts, even an error or a closed connection. Requests run
+ * in the background, so that nothing waits for a hanging application. Each attempt to run a replica has its own
+ * detector.
  */
 export class HangDetector {
   readonly #times: HangTimes;
@@ -74,7 +75,7 @@ function isSilent({ address, port, host }: HangTarget, patience: number): Promis
     });
     socket.once('data', () => end(false));
     socket.once('end', () => end(false));
-    // Not a hang: the health check itself detects a port that refuses connections.
+    // A refused connection is no hang: the health check itself detects it.
     socket.once('error', () => end(false));
   });
 }

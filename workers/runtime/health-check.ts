@@ -45,7 +45,10 @@ async function checkPath(target: Target): Promise<Health> {
   return { healthy: false, kind: 'bad-answer', answer: `GET ${target.path} answered ${status}, expected 2xx or 3xx` };
 }
 
-/** Sends a GET on a new connection. Resolves to the status, or to why there was none within `ms`. Never rejects. */
+/**
+ * Sends a GET on a new connection. Resolves to the status, or to the reason if there was none within `ms`. Never
+ * rejects.
+ */
 export function statusOf({ address, port, path, host }: Target, ms: number): Promise<number | string> {
   return new Promise((resolve) => {
     const headers = { host, 'user-agent': 'ranvier-health', connection: 'close' };

@@ -14,8 +14,8 @@ const HOST = { rate: { bytes: 4 * 1024 * 1024, lines: 5000 }, burst: { bytes: 64
 const ORDINARY: Amount = { bytes: 1024 * 1024, lines: 5000 };
 
 /**
- * After a replica has used up its allowance, its output is stored again once this many lines are allowed. Fewer would
- * not be worth a transaction.
+ * After a replica has used up its allowance, its output is stored again once this many lines are allowed. Storing
+ * fewer lines would not be worth a transaction.
  */
 const MIN_LINES = 200;
 
@@ -51,7 +51,7 @@ class Bucket {
     this.#left = { bytes: this.#left.bytes - bytes, lines: this.#left.lines - lines };
   }
 
-  /** Returns the time until bytes and `MIN_LINES` lines are available again, in milliseconds. */
+  /** Returns the time until the bucket has bytes again and at least `MIN_LINES` lines, in milliseconds. */
   waitMs(): number {
     const { bytes, lines } = this.left();
     const seconds = Math.max(-bytes / this.#rate.bytes, (MIN_LINES - lines) / this.#rate.lines);

@@ -8,7 +8,7 @@ import type { ReplicaRuntimeDeps } from './replica-runtime-deps.js';
 type Deps = Pick<ReplicaRuntimeDeps, 'db' | 'logs'>;
 
 interface OutputStoreOptions<Mark> {
-  /** The position in the output up to which it is stored in the log. */
+  /** The position up to which the output is stored in the log. */
   mark: Mark;
   masker: Masker;
   /** Moves the mark in the database. Resolves to false if the stored mark is not `from`. */

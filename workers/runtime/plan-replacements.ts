@@ -1,8 +1,6 @@
 import type { ReplicaRow } from '../replicas/rows.js';
 
-/**
- * Maximum number of times that the delay before a replacement doubles. It doubles with each consecutive replacement.
- */
+/** The delay before a replacement doubles with each consecutive replacement, but at most this many times. */
 const MAX_DOUBLINGS = 5;
 
 /**
@@ -83,7 +81,7 @@ function planSuccessor(
   return hasFailed || isLate ? [{ type: 'abandon', failing, successor }] : [];
 }
 
-/** Returns true for a replica that was restarted in place and still has time to become healthy. */
+/** Returns true for a replica that was restarted in place and may still become healthy in time. */
 function isComingUp(row: ReplicaRow, { now, startMs }: Pick<ReplacementOptions, 'now' | 'startMs'>): boolean {
   const begun = Math.max(row.created_at.getTime(), time(row.next_start_at));
   return row.replacements > 0 && !['ready', 'unhealthy'].includes(row.state) && now - begun < startMs;

@@ -14,7 +14,6 @@ import type { ReleaseSpec } from './runtime-driver.js';
 /** Minimum interval between database writes for checks that change only a replica's failure reason, in milliseconds. */
 const RECORD_MS = 1_000;
 
-/** Probes database servers. */
 export interface ServerProbe {
   /** Resolves to '' if the server accepts connections, otherwise to the reason. */
   probe(row: ReplicaRow, spec: ReleaseSpec): Promise<string>;
@@ -22,7 +21,6 @@ export interface ServerProbe {
   silentMs(replicaId: string): number;
 }
 
-/** Runs the HEALTHCHECK of a replica's image. */
 export interface ImageProbe {
   /** Returns why the check does not pass; '' if it passes, or if the image has none. */
   trouble(row: ReplicaRow, spec: ReleaseSpec): string;
@@ -64,8 +62,8 @@ export class ReadinessProbe {
   }
 
   /**
-   * Returns true if a database server has not responded for so long that it must be restarted. It is restarted in
-   * place, because a volume never has a second server.
+   * Returns true if a database server has not responded for so long that it must be restarted. The server is
+   * restarted in place, because only one server at a time may use a volume.
    */
   isServerSilent({ id, ready_at }: ReplicaRow): boolean {
     return (
@@ -75,7 +73,7 @@ export class ReadinessProbe {
 
   /**
    * Runs a check if one is due. `ownsPort` resolves to false if no process of the replica listens on its port; the
-   * check then fails without a request. `own` is the port that the failure message names: the application's own.
+   * check then fails without a request. `own` is the application's own port, which failure messages name.
    */
   async check(
     row: ReplicaRow,

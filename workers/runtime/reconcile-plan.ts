@@ -1,7 +1,10 @@
 import type { ReplicaRow } from '../replicas/rows.js';
 
 const SWEEP_MS = 60_000;
-/** Delay after a failed reconciliation, in milliseconds. It doubles with each further failure, up to a maximum. */
+/**
+ * Minimum and maximum delay after a failed reconciliation, in milliseconds. The delay doubles with each further
+ * failure.
+ */
 const FIRST_RETRY_MS = 1_000;
 const LAST_RETRY_MS = 60_000;
 

@@ -25,8 +25,8 @@ export interface SupervisedHost {
   /** Refreshes the observed state once per pass, before replicas are reconciled. */
   observe?(rows: readonly ReplicaRow[]): Promise<void>;
   /**
-   * Kills everything on the host that belongs to no replica in the database. Implementations must list what runs before
-   * they read these replicas with `rows`: otherwise a replica that starts in between is missing from the rows, and
+   * Kills everything on the host that belongs to no replica in the database. Implementations must list what runs on
+   * the host before they call `rows`. Otherwise a replica that starts in between would be missing from the rows, and
    * would be killed.
    */
   sweep(rows: () => Promise<readonly ReplicaRow[]>): Promise<void>;
@@ -46,12 +46,16 @@ export interface ReplicaHost extends SupervisedHost {
   prepareUsage?(): Promise<void>;
   /** Returns what a replica has used so far; null if this worker cannot measure it. */
   usage(replica: MeasurableReplica): Promise<ResourceUsage | null>;
-  /** Returns the port on which an application listens; null for none. If absent, it is always the configured port. */
+  /**
+   * Returns the port on which an application listens; null for none. If this method is absent, the application
+   * listens on the configured port.
+   */
   ownPort?(row: ReplicaRow): Promise<number | null>;
   /** Returns the ports on which a replica's processes listen. Absent if the host cannot list them. */
   listeningPorts?(row: ReplicaRow): Promise<number[]>;
   /**
-   * Returns why the HEALTHCHECK of a replica's image does not pass; '' if it does. Absent if the host does not run it.
+   * Returns why the HEALTHCHECK of a replica's image does not pass; '' if it passes. Absent if the host runs no
+   * HEALTHCHECK.
    */
   imageTrouble?(row: ReplicaRow, spec: ReleaseSpec): Promise<string>;
   /** Returns a replica's last lines of output, masked; none if they cannot be read. */

@@ -9,8 +9,8 @@ import type { ReleaseSpec } from './runtime-driver.js';
 /** Polling interval when no notification arrives, in milliseconds. */
 export const POLL_MS = 250;
 /**
- * Added to the grace period in the deadline for stopping replicas, in milliseconds: edges must drain first, and another
- * worker may have to take over the host.
+ * The deadline for stopping replicas is their grace period plus this time, in milliseconds. Edges must drain first,
+ * and another worker may have to take over the host.
  */
 const STOP_SLACK_MS = 60_000;
 
@@ -28,7 +28,8 @@ export interface ReplicaRuntimeDeps {
   /** The host's id in the table `replicas`, and in the name of its supervisor's lock. */
   hostId: string;
   /**
-   * Loads a release from its deployment's snapshot; with a run's id, as that run uses it. Called when a replica starts.
+   * Loads a release from its deployment's snapshot. If a run's id is given, applies the run's command and plan.
+   * Called when a replica starts.
    */
   loadRelease: (deploymentId: string, runId: string | null) => Promise<ReleaseSpec>;
   /** Stores output in a transaction that also records how far it was read, so that each line is stored exactly once. */

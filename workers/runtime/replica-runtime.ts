@@ -116,9 +116,9 @@ export class ReplicaRuntime implements RuntimeDriver {
   }
 
   /**
-   * Starts the only replica of a service with a volume, after all other releases' replicas have stopped. With `fresh`,
-   * the release's own replica is stopped first too. Waits until no operation or deployment uses the volume. Throws
-   * `ReleaseError`, also if a replica cannot be stopped because its host is offline.
+   * Starts the only replica of a service with a volume, after all replicas of other releases have stopped. With
+   * `fresh`, the release's own replica is stopped first too. Waits until no operation or deployment uses the volume.
+   * Throws `ReleaseError`, for example if a replica cannot be stopped because its host is offline.
    */
   async #bringUpAlone(spec: ReleaseSpec, fresh: boolean, signal: AbortSignal): Promise<void> {
     const { db } = this.#deps;
@@ -178,7 +178,10 @@ export class ReplicaRuntime implements RuntimeDriver {
     }
   }
 
-  /** Stops these replicas, or all, and waits until none is left. Throws `ReleaseError` if that takes too long. */
+  /**
+   * Stops the given replicas, or all replicas of the deployment, and waits until they are stopped. Throws
+   * `ReleaseError` if that takes too long.
+   */
   async #bringDown(deploymentId: string, rows?: readonly ReplicaRow[]): Promise<void> {
     if (rows?.length === 0) return;
     const { db, config } = this.#deps;
@@ -196,7 +199,10 @@ export class ReplicaRuntime implements RuntimeDriver {
     }
   }
 
-  /** Returns the replicas whose desired state is running. A new replica counts once it has replaced the failing one. */
+  /**
+   * Returns the replicas whose desired state is running. A replacement counts once it has replaced the failing
+   * replica.
+   */
   async #running(deploymentId: string): Promise<ReplicaRow[]> {
     const rows = await replicasOf(this.#deps.db, deploymentId);
     return rows.filter((row) => row.desired === 'running' && row.replaces === null);
@@ -208,7 +214,7 @@ function isAlone({ kind, hasVolumes = false }: ReleaseSpec): boolean {
   return isDataKind(kind) || hasVolumes;
 }
 
-/** Returns the host with a service's volume. Throws `ReleaseError` if it is offline. */
+/** Returns the host if it is online. Throws `ReleaseError` if it is offline. */
 async function onlineHost(db: Db, hostId: string): Promise<string> {
   if (await isHostOnline(db, hostId)) return hostId;
   throw new ReleaseError(`the host ${hostId}, which has its volume, is away; no other host can have its data`);

@@ -37,7 +37,10 @@ export class RetainedRelease {
     return this.#spec;
   }
 
-  /** Returns the release; null if it cannot be read, for example without its key. Its replicas can still be stopped. */
+  /**
+   * Returns the release; null if it cannot be read, for example without its key. Its replicas can still be stopped
+   * then.
+   */
   async readable(row: ReleaseOf): Promise<ReleaseSpec | null> {
     try {
       return await this.read(row);

@@ -13,9 +13,10 @@ export type RolloutOutcome<T extends Rolled = ReplicaRow> =
   | { type: 'pending' };
 
 /**
- * Decides the state of a rollout from the replicas of one generation, without those that are to stop. `count` replicas
- * are wanted now. A replica at a position above `count` remains from an earlier, larger count: it need not be ready,
- * but the rollout fails if it fails. `isLate` is true once the release timeout has passed.
+ * Decides the state of a rollout from the replicas of one generation, without those that are to stop. `count`
+ * replicas are wanted now. A replica at a position above `count` remains from an earlier, larger count. Such a
+ * replica need not be ready, but if it fails, the rollout fails. `isLate` is true once the release timeout has
+ * passed.
  */
 export function rolloutOutcome<T extends Rolled>(
   rows: readonly T[],
@@ -32,8 +33,8 @@ export function rolloutOutcome<T extends Rolled>(
 }
 
 /**
- * Returns the oldest generation, which a restart replaces, and how many new replicas to start. These are as many as
- * the oldest generation has, or `wanted` if nothing runs.
+ * Returns the oldest generation, which a restart replaces, and how many new replicas to start. The number is that of
+ * the oldest generation's replicas, or `wanted` if no replica is running.
  */
 export function generationToReplace(
   rows: readonly Pick<ReplicaRow, 'generation'>[],

@@ -8,7 +8,7 @@ import { replicaChange } from './replica-change.js';
 import { POLL_MS, type ReplicaRuntimeDeps, stopDeadline } from './replica-runtime-deps.js';
 import type { ReleaseSpec, RunAttempt } from './runtime-driver.js';
 
-/** Polling interval when no notification arrives, in milliseconds: a run may last for hours. */
+/** Polling interval when no notification arrives, in milliseconds. It is long, because a run may last for hours. */
 const RUN_POLL_MS = 2_000;
 
 type Deps = Pick<ReplicaRuntimeDeps, 'db' | 'listener' | 'config' | 'hostId'>;

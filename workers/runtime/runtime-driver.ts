@@ -17,7 +17,7 @@ export interface ReleaseSpec {
   slug: string;
   /** A further name in its private network; '' or absent for none. */
   alias?: string;
-  /** Services of one environment share a private network; null if the service is in no environment. */
+  /** The environment, whose services share a private network; null if the service is in no environment. */
   environmentId: string | null;
   configuration: ServiceConfiguration;
   image: { id: string; digest: string; manifest: ImageManifest };
@@ -27,7 +27,6 @@ export interface ReleaseSpec {
 
 export interface RunAttempt {
   runId: string;
-  /** Unique number of the run. */
   runNumber: number;
   /** Number of the attempt, counted from 1. */
   attempt: number;
@@ -43,8 +42,7 @@ export interface RuntimeDriver {
   start(): Promise<void>;
   /**
    * Stops reconciling. Releases keep running, and another worker adopts them. If the whole platform stops
-   * (`platformEnds`), a runtime whose releases cannot run without the platform stops them; they start again with the
-   * platform.
+   * (`platformEnds`), releases that cannot run without the platform are stopped. They start again with the platform.
    */
   close(platformEnds?: boolean): Promise<void>;
   /**

@@ -12,8 +12,8 @@ type Deps = Pick<ReplicaRuntimeDeps, 'db' | 'listener' | 'config' | 'log' | 'hos
 
 /**
  * Reconciles one host's replicas with the table `replicas`. One worker of a host leads: it holds a lock that the
- * database releases if the worker dies. Each notification starts a pass over the replicas, and so does a timer. A write
- * changes nothing if a new attempt to run the replica has begun meanwhile.
+ * database releases if the worker dies. Each notification starts a pass over the replicas, and so does a timer. A
+ * write changes nothing if a new attempt to run the replica has started meanwhile.
  */
 export class Supervisor {
   readonly #deps: Deps;
@@ -53,14 +53,16 @@ export class Supervisor {
     this.#loop = this.#run();
   }
 
-  /** Waits for running reconciliations and gives up the lead. Replicas keep running unless the whole platform stops. */
+  /**
+   * Waits for running reconciliations and gives up leadership. Replicas keep running unless the whole platform stops.
+   */
   async close(platformEnds: boolean): Promise<void> {
     this.#closed = true;
     this.#unlisten();
     this.#wake();
     await this.#loop;
     await Promise.all([...this.#busy.values(), this.#sweeping]);
-    // Frozen processes cannot end. Closing their controllers lets them run again.
+    // Frozen processes cannot exit. Closing their controllers lets the processes run again.
     this.#drop([...this.#controllers.keys()]);
     const { db, hostId } = this.#deps;
     if (platformEnds && this.#leadership.leading) await this.#host.end?.(await replicasOfHost(db, hostId));

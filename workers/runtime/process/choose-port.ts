@@ -3,7 +3,7 @@ import type { ListeningSocket } from '../../sandbox/listening-sockets.js';
 /** The ports on which an application listens, and those on which it should. */
 export interface ObservedPorts {
   sockets: readonly ListeningSocket[];
-  /** The port in the application's variable PORT. */
+  /** The port in the application's environment variable PORT. */
   wanted: number;
   configured: number;
   exposed?: readonly number[];
@@ -13,9 +13,9 @@ export interface ObservedPorts {
 
 export type PortChoice =
   | { type: 'use'; port: number }
-  /** Use the first of these ports that responds to HTTP. If none does, use the first. */
+  /** Use the first of these ports that responds to HTTP. If no port does, use the first one. */
   | { type: 'ask'; ports: number[] }
-  /** The application listens nowhere, or may still start to listen on PORT. */
+  /** The application listens on no port, or may still start to listen on PORT. */
   | { type: 'wait' };
 
 /** Delay before a port other than PORT is used, in milliseconds. Some applications open a debug port first. */
@@ -48,7 +48,7 @@ export function portsOf(sockets: readonly ListeningSocket[]): number[] {
 export type PortWay =
   /** The application listens on the namespace's own address, or on all addresses. */
   | { type: 'direct' }
-  /** The application listens on an IPv4 loopback address: NAT leads there. */
+  /** The application listens on an IPv4 loopback address: NAT forwards connections to that address. */
   | { type: 'translate'; address: string }
   /** The application listens on IPv6 loopback only, or on another address: a relay forwards connections. */
   | { type: 'relay' };

@@ -41,8 +41,8 @@ export async function claimWithPort(
 }
 
 /**
- * Returns the port for a new attempt; null if it listens on none, such as the attempt of a run. A database server keeps
- * its port, because applications have it in their variables.
+ * Returns the port for a new attempt; null if the attempt listens on no port, such as the attempt of a run. A
+ * database server keeps its port, because applications have the port in their variables.
  */
 async function portFor(deps: PortDeps, row: ReplicaRow, spec: ReleaseSpec): Promise<number | null> {
   const { sandbox, data, config } = deps;

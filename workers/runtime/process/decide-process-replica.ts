@@ -30,7 +30,7 @@ export interface ObservedProcess {
   frozen: boolean;
 }
 
-/** Decides which actions a controller applies to a replica, in this order. `now` is in milliseconds since the epoch. */
+/** Returns the actions that a controller applies to a replica, in order. `now` is in milliseconds since the epoch. */
 export function decideProcessReplica({ row, alive, frozen }: ObservedProcess, now: number): ProcessAction[] {
   const paused = row.paused_until !== null && row.paused_until.getTime() > now;
   if (row.desired === 'stopped') {
@@ -49,7 +49,7 @@ export function decideProcessReplica({ row, alive, frozen }: ObservedProcess, no
       if (!alive) return ['recordEnd'];
       // The attempt of a run never becomes ready: it ends by itself. A paused process cannot respond to a check.
       if (row.run_id !== null || paused) return ['followOutput'];
-      // Edges with the newest route send no more requests. Wait until all edges have it.
+      // Edges that have the newest route send no more requests. Wait until all edges have it.
       if (row.to_freeze && row.state === 'ready') return ['followOutput', 'drain', 'freeze'];
       return ['followOutput', 'checkHealth'];
     case 'frozen':
@@ -75,12 +75,12 @@ export function startingCpu(cpu: number, cores: number): number {
 }
 
 /**
- * How many times a replica that lost its port to another process is restarted without delay. After that, it is
- * restarted after a back-off, like a crashed replica.
+ * Number of times that a replica is restarted without delay after it lost its port to another process. After that, it
+ * is restarted after a back-off, like a crashed replica.
  */
 const PORT_LOSSES_FORGIVEN = 3;
 
-/** An action on a replica that lost its port to another process of the host. Actions are applied in this order. */
+/** An action on a replica that lost its port to another process of the host. */
 export type PortLossAction =
   | 'kill'
   | 'finishOutput'
@@ -91,8 +91,8 @@ export type PortLossAction =
   | 'recordExitAtOnce';
 
 /**
- * Decides what to do when another process has taken a replica's port. `losses` is how often this has happened to the
- * replica, this time included.
+ * Decides what to do when another process has taken a replica's port. Returns the actions in the order in which to
+ * apply them. `losses` is the number of times that this has happened to the replica, including this time.
  */
 export function decidePortLoss(wasReady: boolean, losses: number): PortLossAction[] {
   const forgiven = losses <= PORT_LOSSES_FORGIVEN;

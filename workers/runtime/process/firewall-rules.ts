@@ -4,9 +4,9 @@ export interface FirewallState {
   /** Stored in the table's comment. When this folder no longer exists, another installation removes the table. */
   dataDir: string;
   /**
-   * Replicas' ports, each with the user that may listen on it. Null means that no user may: the port was released, but
-   * an edge may still send visitors there. Every hosted process may connect to an `open` port, because its database
-   * requires a password.
+   * Replicas' ports, each with the user that may listen on it. Null means that no user may listen: the port was
+   * released, but an edge may still send visitors there. Every hosted process may connect to an `open` port, because
+   * the database that listens there requires a password.
    */
   ports: readonly { port: number; uid: number | null; open?: boolean }[];
   /** IDs of the Linux users that run edges. They may connect to every hosted port. */
@@ -18,9 +18,9 @@ export interface FirewallState {
 export const TABLE_PREFIX = 'ranvier_';
 
 /**
- * The addresses of cloud metadata services, which hand out a machine's credentials. Most are link-local; Azure and
- * Alibaba use others, and AWS and Google have IPv6 addresses. Some clouds have DNS servers there, so port 53 stays
- * open.
+ * The addresses of cloud metadata services, which hand out a machine's credentials. Most are link-local. Azure and
+ * Alibaba use other addresses, and AWS and Google also have IPv6 addresses. Some clouds have DNS servers at these
+ * addresses, so port 53 stays open.
  */
 const METADATA_IPV4 = ['169.254.0.0/16', '168.63.129.16', '100.100.100.200'];
 const METADATA_IPV6 = ['fe80::/10', 'fd00:ec2::254', 'fd20:ce::254'];

@@ -16,7 +16,7 @@ const CHUNK_BYTES = 64 * 1024;
 const CHUNKS_AT_ONCE = 32;
 /** Maximum number of bytes of one UTF-16 code unit in UTF-8. */
 const MAX_CHARACTER_BYTES = 3;
-/** If the unread output of an application exceeds this, its middle is left out, and a line in the log says so. */
+/** If the unread output of an application exceeds this, only its last part is kept, and a line in the log says so. */
 const MAX_BACKLOG = { bytes: 64 * 1024 * 1024, lines: 100_000 };
 const KEPT_OF_BACKLOG = { bytes: 1024 * 1024, lines: 2000 };
 /** The disk space of copied output is freed in portions of this size. */
@@ -128,11 +128,11 @@ function isTooFarAhead(chunk: Buffer, ahead: number): boolean {
   return (lines / chunk.length) * ahead > MAX_BACKLOG.lines;
 }
 
-/** Returns the offset of the last lines, which are kept when the rest of a backlog is dropped. */
+/** Returns the offset of the last lines of a backlog, which are kept when the lines before them are dropped. */
 async function keptFrom(file: FileHandle, offset: number, size: number): Promise<number> {
   const start = Math.max(offset, size - KEPT_OF_BACKLOG.bytes);
   const rest = await read(file, start, size - start);
-  // The first line is incomplete and could be half of a secret, so the kept output starts at the next one.
+  // The first line is incomplete and could be half of a secret, so the kept output starts at the next line.
   const first = rest.indexOf(NEWLINE) + 1;
   let at = rest.length;
   for (let lines = 0; lines <= KEPT_OF_BACKLOG.lines && at > first; lines++) at = rest.lastIndexOf(NEWLINE, at - 1);
@@ -151,8 +151,8 @@ function endOfLines(chunk: Buffer, lines: number): number {
 }
 
 /**
- * Returns the length of a chunk's complete lines, in bytes. For an overlong line, returns the length of the part that
- * can be split off.
+ * Returns the length of a chunk's complete lines, in bytes. If the chunk has no complete line, but an overlong one,
+ * returns the length of the part that can be split off.
  */
 function completeBytes(chunk: Buffer, cutter: LineCutter): number {
   const end = chunk.lastIndexOf(0x0a);

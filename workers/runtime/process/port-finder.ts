@@ -19,7 +19,7 @@ const INSIDE_POLL_INTERVAL_MS = 100;
 /** How long to wait for a relay to start, in milliseconds. */
 const RELAY_START_MS = 2_000;
 
-/** Finds the port on which an attempt listens. Makes it reachable if the replica has its own network. */
+/** Finds the port on which an attempt listens. Makes the port reachable if the replica has its own network. */
 export class PortFinder {
   readonly #sandbox: Sandbox;
   #elsewhereSince: number | null = null;
@@ -60,8 +60,8 @@ export class PortFinder {
   }
 
   /**
-   * Returns the port on which an application in the host's network listens instead of the assigned one. Returns null
-   * while it is not known.
+   * Returns the port on which an application in the host's network listens instead of the assigned port. Returns null
+   * while no such port is known.
    */
   async findOnHost(row: ReplicaRow, spec: ReleaseSpec): Promise<number | null> {
     if (row.port === null || Date.now() - this.#lookedAt < POLL_INTERVAL_MS) return null;
@@ -92,8 +92,8 @@ export class PortFinder {
   }
 
   /**
-   * Returns the first port that responds to HTTP; the first one if none does. In a rootless network, ports are tried
-   * one after another, because only one can be forwarded at a time.
+   * Returns the first port that responds to HTTP; if no port does, the first port. In a rootless network, ports are
+   * tried one after another, because only one can be forwarded at a time.
    */
   async #answeringInside(row: ReplicaRow, ports: readonly number[]): Promise<number> {
     const network = this.#sandbox.allNetworks;
@@ -104,13 +104,13 @@ export class PortFinder {
     return ports[0] ?? 0;
   }
 
-  /** Returns the first port that responds to HTTP; the first one if none does. */
+  /** Returns the first port that responds to HTTP; if no port does, the first port. */
   async #answering(address: string, ports: readonly number[]): Promise<number> {
     const answers = await Promise.all(ports.map((port) => answersHttp(address, port)));
     return ports[Math.max(0, answers.indexOf(true))] ?? 0;
   }
 
-  /** Makes ports reachable at the replica's address. A single port is also reachable under the number in PORT. */
+  /** Makes ports reachable at the replica's address. A single port is also reachable at the port number in PORT. */
   async #open(
     row: ReplicaRow,
     spec: ReleaseSpec,

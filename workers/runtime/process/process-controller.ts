@@ -60,13 +60,14 @@ export class ProcessController implements ReplicaController {
    */
   #ownAttempt = -1;
   /**
-   * The database row of the last reconciliation, and when that reconciliation ended. `#reconciledAt` is null while it
-   * runs, or if it failed.
+   * The database row of the last reconciliation, and when that reconciliation ended. `#reconciledAt` is null during a
+   * reconciliation, and after one that failed.
    */
   #row: ReplicaRow | null = null;
   #reconciledAt: number | null = null;
   /**
-   * The processes that this worker keeps frozen. If the worker dies, they run until its successor freezes them again.
+   * The processes that this worker keeps frozen. If the worker dies, they run until another worker freezes them
+   * again.
    */
   #frozen: PausedSandbox | null = null;
   /** True if something has changed since the last reconciliation started. */
@@ -165,8 +166,8 @@ export class ProcessController implements ReplicaController {
       this.#wake();
     } catch (error) {
       if (!isExplained(error)) throw error;
-      // If the attempt is abandoned, this worker has lost the lead. The new leader kills the processes of the attempt
-      // and starts a new attempt.
+      // If the attempt is abandoned, this worker is no longer the leader. The new leader kills the processes of the
+      // attempt and starts a new attempt.
       if (await isAbandoned(this.#deps.db, row)) return;
       this.#deps.log.error({ replica: this.#id, err: error }, 'a replica could not be started');
       await recordExit(this.#deps.db, row, `could not be started: ${errorMessage(error)}`);
@@ -207,9 +208,9 @@ export class ProcessController implements ReplicaController {
   }
 
   /**
-   * Abandons an attempt whose worker died, or lost the lead, between the claim and the record of the process. Kills
-   * what that worker started, found by the attempt's id. If the worker has recorded the process meanwhile, the next
-   * reconciliation adopts it.
+   * Abandons an attempt without a recorded process. The worker that claimed the attempt has died or is no longer the
+   * leader. Kills what that worker started, which is found by the attempt's id. If that worker has recorded the
+   * process meanwhile, the next reconciliation adopts it.
    */
   async #abandonAttempt(row: ReplicaRow): Promise<void> {
     const { db, sandbox } = this.#deps;
@@ -239,8 +240,8 @@ export class ProcessController implements ReplicaController {
   }
 
   async #thaw(row: ReplicaRow): Promise<void> {
-    // Another worker that hangs may still keep the processes frozen. If this worker freezes them too, it can resume
-    // them.
+    // Another worker that hangs may still keep the processes frozen. Freeze them here too, because only then can this
+    // worker resume them.
     this.#frozen ??= await this.#deps.sandbox.pause(sandboxIdOf(row));
     await this.#resume();
     this.#health = new ReplicaHealth(this.#deps);
@@ -256,7 +257,7 @@ export class ProcessController implements ReplicaController {
   /** Stops a database server that does not respond. The next reconciliation starts it again. */
   async #endSilent(row: ReplicaRow): Promise<void> {
     const { db, sandbox, config, data } = this.#deps;
-    // A hanging server may ignore SIGTERM and be killed. Database servers recover from their own journals.
+    // A hanging server may ignore SIGTERM; it is then killed. Database servers recover from their own journals.
     await sandbox.stop(sandboxIdOf(row), processOf(row), config.stopGraceSeconds * 1000);
     data?.health.forget(row.id);
     await this.#output.follow(row, true);

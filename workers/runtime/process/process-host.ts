@@ -126,7 +126,7 @@ class ProcessHost implements ReplicaHost {
         .filter((row) => row.pid !== null)
         .map(async (row) => {
           await sandbox.stop(sandboxIdOf(row), processOf(row), graceMsOf(row, config.stopGraceSeconds));
-          // If its exit were recorded, a replica that was never ready would count as failed.
+          // If the exit of this replica were recorded, the replica would count as failed, because it was never ready.
           if (row.ready_at === null) await releaseReplica(db, row);
           else await recordExit(db, row, 'ended with the platform');
         }),

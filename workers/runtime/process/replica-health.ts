@@ -18,7 +18,7 @@ export type HealthFinding =
   | 'silent';
 
 /**
- * Returns true if the application listens on the port. A test connection would prove nothing: in a rootless network,
+ * Returns true if the application listens on the port. A test connection would not show that: in a rootless network,
  * the forwarded port accepts every connection.
  */
 async function listensInside({ pid }: ReplicaRow, port: number | null): Promise<boolean> {
@@ -76,8 +76,8 @@ export class ReplicaHealth {
     if (Date.now() < this.#probe.nextCheckAt) return 'none';
     let port = row.port;
     const network = this.#deps.sandbox.allNetworks;
-    // In a rootless network, a check passes only if the search found the port, because the search also makes it
-    // reachable.
+    // In a rootless network, a check passes only if the search has found the port, because only the search makes the
+    // port reachable.
     let isFound = true;
     if (row.state === 'starting' && port !== null) {
       const found = await this.#ports.find(row, spec);

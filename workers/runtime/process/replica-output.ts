@@ -7,13 +7,16 @@ import { LogTail } from './log-tail.js';
 import type { ProcessRuntimeDeps } from './replica-sandbox.js';
 
 /**
- * Minimum and maximum delay before new lines of a replica's output file are copied to the log, in milliseconds. After
- * a pause, the delay is the minimum; it grows during continuous output.
+ * Minimum and maximum delay before new lines of a replica's output file are copied to the log, in milliseconds. The
+ * delay is the minimum after a pause in the output, and grows during continuous output.
  */
 const FIRST_MS = 8;
 const LAST_MS = 250;
 
-/** Returns the delay before the next copy, in milliseconds. The last one was `sinceMs` ago and waited `waitMs`. */
+/**
+ * Returns the delay before the next copy, in milliseconds. The last copy was `sinceMs` ago, after a delay of
+ * `waitMs`.
+ */
 export function nextWaitMs(sinceMs: number, waitMs: number): number {
   return sinceMs > waitMs * 2 ? FIRST_MS : Math.min(LAST_MS, waitMs * 2);
 }
@@ -21,7 +24,7 @@ export function nextWaitMs(sinceMs: number, waitMs: number): number {
 interface Options {
   release: RetainedRelease;
   share: HostAllowance;
-  /** The database row at the last reconciliation; null if there was none. */
+  /** Returns the database row of the last reconciliation; null if there was none. */
   current: () => ReplicaRow | null;
 }
 
@@ -44,7 +47,7 @@ export class ReplicaOutput {
     this.#options = options;
   }
 
-  /** True if changes of the file are noticed. Otherwise only reconciliations copy the output. */
+  /** True if the file is watched for changes. Otherwise only reconciliations copy the output. */
   get isWatched(): boolean {
     return this.#watcher !== null;
   }
@@ -73,7 +76,8 @@ export class ReplicaOutput {
    * advanced the stored offset meanwhile; the caller must read the row again.
    */
   follow(row: ReplicaRow, final: boolean): Promise<boolean> {
-    // A reconciliation and a change of the file may call this at the same time, so copies are chained.
+    // A reconciliation and a change of the file may call this at the same time, so each copy waits for the previous
+    // one.
     const mine = this.#copying.then(() => this.#copy(row, final));
     this.#copying = mine.catch(() => undefined);
     return mine;

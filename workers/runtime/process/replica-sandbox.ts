@@ -19,7 +19,9 @@ export interface ProcessRuntimeDeps extends ReplicaRuntimeDeps {
   data?: DataServices | null;
 }
 
-/** Id prefix of replicas' sandboxes. The supervisor kills those without a database row. */
+/**
+ * Id prefix of replicas' sandboxes. The supervisor kills sandboxes with this prefix that belong to no database row.
+ */
 export const REPLICA_SANDBOX = 'replica-';
 
 /** Returns the id of the sandbox of one attempt to run a replica. */
@@ -84,7 +86,8 @@ export function replicaSandbox(
   const { port, ...files } = place;
   const { manifest } = spec.image;
   const { memoryMb, cpu: cores, pids } = planOf(spec.configuration.plan);
-  // Only a first start gets more than the plan: otherwise an application that keeps crashing would always use more.
+  // Only a replica that was never ready may use more CPU than its plan allows. Otherwise an application that keeps
+  // crashing would always use more.
   const isFirst = row.ready_at === null && row.run_id === null;
   const cpu = isFirst ? startingCpu(cores, availableParallelism()) : cores;
   return {
@@ -103,7 +106,7 @@ export function replicaSandbox(
     ...(row.run_id === null ? {} : { isRun: true }),
     limits: { memoryMb, cpu, pids },
     ...(port === null ? {} : { port }),
-    // Only replicas are reachable under the service's name, not runs.
+    // Only replicas are reachable under the service's name; runs are not.
     network: {
       ...{ scope: scopeOf(spec), use: 'application' },
       ...(row.run_id === null ? { hostName: spec.slug, alias: spec.alias ?? '' } : { hostName: '' }),

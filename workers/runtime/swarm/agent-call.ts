@@ -5,7 +5,9 @@ import { pipeline } from 'node:stream/promises';
 import { onAbort } from '../../../shared/core/on-abort.js';
 
 const CONNECT_MS = 5_000;
-/** Maximum size of a command's output, in bytes. Only the end of longer output is kept. */
+/**
+ * Maximum size of a command's output, in bytes. If the output is longer, only the chunk that arrived last is kept.
+ */
 const MAX_OUTPUT_BYTES = 1024 * 1024;
 
 export interface AgentAddress {
@@ -50,7 +52,8 @@ export async function callAgent(
   // While the input is still being sent, nothing awaits the result. Its rejection must not crash the worker.
   answer.catch(() => undefined);
   try {
-    // Read the input only once connected: if nothing listens yet, the caller retries with the same input.
+    // Read the input only once the connection is open. If nothing listens yet, the caller retries with the same
+    // input.
     await once(socket, 'connect');
     socket.write(`${token}\n${command}\n`);
     if (input === undefined) socket.end();

@@ -36,7 +36,7 @@ while (1) {
 
 /**
  * Returns the command of a task that works on a volume's files for the platform. The task runs commands for callers
- * that have `$TOKEN`. Alpine images have no perl, but busybox's nc, which handles one connection at a time.
+ * that have `$TOKEN`. Alpine images have no Perl. They have busybox's nc, which handles one connection at a time.
  */
 export function agentScript(port = AGENT_PORT): string {
   return [

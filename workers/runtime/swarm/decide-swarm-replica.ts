@@ -40,7 +40,7 @@ export type SwarmAction =
   | { type: 'recordHindrance'; detail: string }
   /** Allows Swarm to move the service's task to any node of its region. */
   | { type: 'freePlacement'; serviceId: string }
-  /** Stores when this task was first seen running without a known port. */
+  /** Records when the controller first saw this task running without a known port. */
   | { type: 'notePortless'; taskId: string }
   /** Removes a service whose task cannot be reached. A new one is then created. */
   | { type: 'replaceService'; serviceId: string; taskId: string }
@@ -56,10 +56,10 @@ export type SwarmAction =
   /** Waits, up to a timeout, until no edge sends requests to the replica. */
   | { type: 'drain' }
   | { type: 'scaleToZero'; serviceId: string }
-  /** Stores when the service of a stopping replica was scaled to zero. */
+  /** Records when the controller scaled the service of a stopping replica to zero. */
   | { type: 'noteScaled' }
   | { type: 'finishOutput' }
-  /** Stores when it was first seen that no task of the service is running. */
+  /** Records when the controller first saw that no task of the service is running. */
   | { type: 'noteOver' }
   | { type: 'removeService'; serviceId: string }
   | { type: 'recordStopped' }
@@ -69,9 +69,9 @@ export type SwarmAction =
 /** What a controller stores about one replica between two passes. Times are in milliseconds since the epoch. */
 export interface SwarmMemory {
   drained: boolean;
-  /** When the service of a stopping replica was scaled to zero; null if it was not yet. */
+  /** When the service of a stopping replica was scaled to zero; null before that. */
   scaledSince: number | null;
-  /** Since when no task of a stopping service has been running; null if one is. */
+  /** Since when no task of a stopping service has been running; null if a task is still running. */
   overSince: number | null;
   portless: { taskId: string; since: number } | null;
 }
@@ -87,8 +87,8 @@ export interface ObservedSwarmReplica {
 type Observed = ObservedSwarmReplica & { now: number };
 
 /**
- * Decides which actions a controller applies to a replica, in this order. `now` is in milliseconds since the epoch.
- * Swarm itself restarts ended tasks; the replica's row then switches to the new task.
+ * Returns the actions that a controller applies to a replica, in order. `now` is in milliseconds since the epoch.
+ * Swarm itself restarts ended tasks. The replica's row then switches to the new task.
  */
 export function decideSwarmReplica(observed: ObservedSwarmReplica, now: number): SwarmAction[] {
   const { row } = observed;
@@ -163,7 +163,8 @@ function watch(seen: Observed): SwarmAction[] {
   const task = view.tasksOf(service.ID).find((candidate) => candidate.ID === row.task_id);
   if (!task) return isComingUp ? moveOn(seen, service.ID) : [removed];
   const takenAway = isTakenAway(task, view);
-  // If the swarm takes a task away from a starting release, it creates another one; the release has not failed.
+  // If the swarm takes a task away from a starting release, the swarm creates another task. The release has not
+  // failed.
   if (isComingUp && (takenAway || (hasEnded(task) && view.wasDisturbed(task)))) return moveOn(seen, service.ID);
   if (hasEnded(task)) {
     return [takenAway ? { type: 'recordEnd', detail: taskLoss(view, task) } : { type: 'recordTaskEnd', task }];
@@ -176,8 +177,8 @@ function watch(seen: Observed): SwarmAction[] {
   const follow: SwarmAction = { type: 'followOutput' };
   if (isAttempt) return [follow];
   if (task.DesiredState !== 'running') {
-    // The swarm is about to stop the task, for example because its node is being drained, so it must get no more
-    // requests.
+    // The swarm is about to stop the task, for example because its node is being drained. So the replica must get no
+    // more requests.
     return [follow, ...(row.state === 'ready' ? [{ type: 'recordUnhealthy' } as const] : [])];
   }
   return [
@@ -190,14 +191,16 @@ function watch(seen: Observed): SwarmAction[] {
 /** Switches to the task that replaced the replica's ended task. */
 function revive(seen: Observed): SwarmAction[] {
   const { row, view, now } = seen;
-  // A replica that was never ready has failed. The rollout that waits for it decides what to do.
+  // A replica that was never ready has failed. The rollout that waits for the replica decides what to do.
   if (row.ready_at === null) return [];
   const service = view.serviceOf(row.id);
   if (service) return moveOn(seen, service.ID);
   return (row.next_start_at?.getTime() ?? 0) <= now ? [{ type: 'claim' }] : [];
 }
 
-/** Records the newest running task as the replica's task. If none is running, records the newest ended one. */
+/**
+ * Switches to the newest running task after the replica's task. If none is running, switches to the newest ended one.
+ */
 function moveOn(seen: Observed, serviceId: string): SwarmAction[] {
   const { row, view } = seen;
   const tasks = view.tasksOf(serviceId);
@@ -236,7 +239,7 @@ function stop({ row, view, spec, memory, now }: Observed): SwarmAction[] {
 }
 
 /**
- * Returns until when to wait for the end of a task after its service was scaled to zero, in milliseconds since the
+ * Returns when to stop waiting for the end of a task whose service was scaled to zero, in milliseconds since the
  * epoch.
  */
 function overdueAt(service: Service, scaledSince: number): number {

@@ -20,9 +20,9 @@ export interface NodeVolumes {
 }
 
 /**
- * Returns the volumes that a replica or an attempt mounts; null for none. The first release chooses their node, which
- * never changes. Throws `ReleaseError` while an operation, such as a restore, works on the volumes, and an ordinary
- * error if no node accepts tasks.
+ * Returns the volumes that a replica or an attempt mounts; null for none. The first release chooses the node of the
+ * volumes, which never changes. Throws `ReleaseError` while an operation, such as a restore, works on the volumes.
+ * Throws another error if no node accepts tasks.
  */
 export async function volumesToMount(
   db: Db,

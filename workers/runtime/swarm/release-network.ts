@@ -11,7 +11,7 @@ interface Deps {
 const YOUNG_MS = 10 * 60_000;
 
 /**
- * Returns the scope that determines the network of a release. It is the environment, in which services reach each other
+ * Returns the scope that determines the network of a release. It is the environment, whose services reach each other
  * by name. Without an environment, or with private networking off, it is the service.
  */
 export function networkScope({ serviceId, environmentId, configuration }: ReleaseSpec): string {

@@ -30,8 +30,8 @@ function accountFor(name: string, registry: Registry | null): RegistryAccount | 
 }
 
 /**
- * Provides the images of database servers that run in containers. The engine pulls missing images; other nodes pull
- * from the platform's registry.
+ * Provides the images of database servers that run in containers. The engine pulls images that it lacks. Other nodes
+ * pull from the platform's registry.
  */
 export function createSwarmDataBuilder(
   config: Pick<Config, 'dataImages' | 'docker'>,

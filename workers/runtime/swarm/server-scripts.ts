@@ -2,15 +2,15 @@ import { ADMIN_USER, postgresSettings } from '../../../shared/data/model.js';
 import type { DataKind } from '../../../shared/services/model.js';
 import { quote } from '../../core/quote.js';
 
-/** Where the volume is mounted in servers, and in tasks that work on their files. */
+/** Path of the volume in the containers of database servers, and of tasks that work on the servers' files. */
 export const VOLUME = '/volume';
-/** Exit code of a server that refuses to start. It prints the reason first. */
+/** Exit code of a database server that refuses to start. The server prints the reason first. */
 export const REFUSED_CODE = 78;
-/** Prefix of the reason that a server prints when it refuses to start. */
+/** Prefix of the reason that a database server prints when it refuses to start. */
 export const REFUSED = 'ranvier: the server is not started: ';
-/** A file whose presence allows a server to initialize its data. Only `volumeScript` creates it, once per service. */
+/** A file that allows a database server to initialize its data. Only `volumeScript` creates it, once per service. */
 const FRESH = 'fresh';
-/** How long a server waits for an earlier one to release its volume, in seconds. */
+/** How long a database server waits for an earlier server to release the volume, in seconds. */
 const LOCK_SECONDS = 60;
 
 /** The user that runs servers. PostgreSQL's official image defines it; redis does not need a named user. */
