@@ -35,7 +35,7 @@ export interface WorkerProcess {
   lifecycle: Lifecycle;
 }
 
-/** The parts of a worker that are created before its host is opened. */
+/** The parts of a worker that are created first and passed to `openHost`. */
 export interface WorkerCore extends WorkerProcess {
   db: Db;
   keyring: Keyring;
@@ -69,9 +69,9 @@ export interface WorkerHost
 }
 
 /**
- * Creates and starts a worker. `openHost` opens the place where it builds and runs services. What must be closed when
- * the process ends is registered with `lifecycle`. Returns the worker's id, the name of the queue's backend and a
- * function that counts the running jobs.
+ * Creates and starts a worker. `openHost` prepares the host or swarm on which the worker builds and runs services.
+ * Objects that must be closed when the process ends are registered with `lifecycle`. Returns the worker's id, the name
+ * of the queue's backend and a function that counts the running jobs.
  */
 export async function startWorker(
   { config, log, lifecycle }: WorkerProcess,

@@ -18,7 +18,7 @@ import type { Sandbox } from './sandbox/sandbox.js';
 import type { OriginResolver } from './sources/deployment-origin.js';
 import type { RepositorySource } from './sources/repository-source.js';
 
-/** The objects that a worker's jobs use. `main.ts` creates them once. */
+/** The objects that a worker's jobs use. `startWorker` collects them once. */
 export interface JobDeps {
   workerId: string;
   config: Config;

@@ -80,8 +80,8 @@ export class UsageSampler {
 }
 
 /**
- * Returns a replica's usage between two readings, in percent of its plan. Null if no time has passed or its counter was
- * reset.
+ * Returns a replica's usage between two readings, in percent of its plan. Returns null if no time has passed, or if the
+ * counter of CPU time was reset.
  */
 export function sampleOf(replica: MeasurableReplica, before: Reading, now: Reading): ReplicaSample | null {
   const seconds = (now.at - before.at) / 1000;

@@ -2,7 +2,6 @@ import { type Db, rowsOf } from '../../shared/core/database/database-client.js';
 import { FINEST } from '../../shared/metrics/model.js';
 import type { ServiceKind } from '../../shared/services/model.js';
 
-/** A replica that can be measured. */
 export interface MeasurableReplica {
   id: string;
   restarts: number;
@@ -28,7 +27,7 @@ export interface ReplicaSample {
   replicaId: string;
   serviceId: string;
   attempt: number;
-  /** In percent of the plan, as is `memory`. */
+  /** CPU usage in percent of the plan. `memory` has the same unit. */
   cpu: number;
   memory: number;
 }

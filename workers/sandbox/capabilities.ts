@@ -1,6 +1,6 @@
 /**
- * The kind of a container. `command`: runs on the host's own file system. `rootless`: the same, on a platform without
- * root privileges. `image`: the process of an image. `imageTools`: the tools that unpack and build images.
+ * The kind of a container. `command`: runs on the host's own file system. `rootless`: like `command`, on a platform
+ * without root privileges. `image`: the process of an image. `imageTools`: the tools that unpack and build images.
  */
 export type ContainerKind = 'command' | 'rootless' | 'image' | 'imageTools';
 

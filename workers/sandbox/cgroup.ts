@@ -14,7 +14,7 @@ export interface CgroupRoots {
   cpu: string;
   /** The folder with the CPU accounting; null if the host does not account CPU time. */
   accounting: string | null;
-  /** A folder in the version 2 hierarchy to which BPF programs for sockets are attached; null if the host has none. */
+  /** A cgroup folder for attaching BPF programs for sockets; null if the host has no version 2 hierarchy. */
   sockets: string | null;
   /** The folders in all hierarchies of the host, because an OCI runtime creates a cgroup in each of them. */
   all: readonly string[];
@@ -25,7 +25,7 @@ export interface CgroupRoots {
 export interface Cgroup {
   /** A file of the kernel with the line `oom_kill <count>`: how many processes the OOM killer has killed. */
   oomFile: string;
-  /** The cgroup's folder in the version 2 hierarchy; null if the host has none. */
+  /** The cgroup's folder in the version 2 hierarchy; null if the host has no such hierarchy. */
   sockets: string | null;
 }
 
@@ -45,13 +45,13 @@ const CONTROLLERS = ['memory', 'pids', 'cpu'] as const;
 /**
  * Finds the host's cgroup hierarchies and tests them by creating and removing a cgroup. Returns null if none works,
  * after calling `explain` with each reason. If the platform's own cgroup may delegate controllers, containers' cgroups
- * are created below it, so that its limits also apply to hosted processes.
+ * are created below it. The limits of the platform's cgroup then also apply to hosted processes.
  */
 export async function detectCgroups(name: string, explain: (why: string) => void): Promise<CgroupRoots | null> {
   return firstUsable(await candidates(name), explain);
 }
 
-/** Returns the first candidate in which a cgroup can be created. Undoes its changes in those that fail. */
+/** Returns the first candidate in which a cgroup can be created. Undoes its changes in candidates that fail. */
 export async function firstUsable(places: CgroupRoots[], explain: (why: string) => void): Promise<CgroupRoots | null> {
   const reasons: string[] = [];
   for (const place of places) {
@@ -171,7 +171,7 @@ export async function ranOutOfMemory(cgroup: Cgroup): Promise<boolean> {
   return figureOf(await readFile(cgroup.oomFile, 'utf8'), 'oom_kill') > 0;
 }
 
-/** Returns the pids in a sandbox's cgroup and the cgroups below it; empty if it has none. */
+/** Returns the pids in a sandbox's cgroup and the cgroups below it. Returns none if the sandbox has no cgroup. */
 export async function cgroupMembers(roots: CgroupRoots, id: string): Promise<number[]> {
   const own = join(roots.memory, id);
   const texts = await Promise.all(
@@ -189,8 +189,8 @@ async function groupsIn(folder: string): Promise<string[]> {
 }
 
 /**
- * Creates a cgroup below a sandbox's cgroup, whose limits apply to it too. Rejects if the sandbox has ended. In the
- * result, `option` is the value for the option `--cgroup` of `runc exec`.
+ * Creates a cgroup below a sandbox's cgroup. The sandbox's limits apply to the new cgroup too. Rejects if the sandbox
+ * has ended. In the result, `option` is the value for the option `--cgroup` of `runc exec`.
  */
 export async function makeInnerCgroup(roots: CgroupRoots, id: string, name: string) {
   const folder = join(roots.memory, id, name);

@@ -144,7 +144,7 @@ function resourcesOf({ level, oci }: ContainedHost, { limits }: Plan): object {
 
 function hooksOf({ oci }: ContainedHost, { image, uid, volumes }: Plan, kind: ContainerKind) {
   if (kind === 'rootless') {
-    // Limits the container to one user namespace, in which the command runs. The command can create no other.
+    // Limits the container to one user namespace, in which the command runs. The command cannot create another one.
     const limit = 'echo 1 >"$1/proc/sys/user/max_user_namespaces"';
     return [hook('/bin/sh', ['sh', '-c', limit, 'limit', oci.rootfs])];
   }

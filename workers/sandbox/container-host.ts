@@ -27,7 +27,10 @@ import { MOUNT_VOLUMES } from './volume-mounts.js';
 const SYSTEM = ['bin', 'etc', 'lib', 'lib32', 'lib64', 'libx32', 'nix', 'opt', 'sbin', 'usr', 'var'];
 /** Folders to create in the root that all containers share: mount points, and folders that containers see empty. */
 const MADE = ['/dev', '/proc', '/sys', '/tmp', '/media', '/srv', INSIDE, ...HIDE_CANDIDATES];
-/** Mount options of an overlay whose changes are discarded after use, best first. Old kernels do not support all. */
+/**
+ * Mount options of an overlay whose changes are discarded after use, best first. Old kernels do not support all of
+ * them.
+ */
 const OVERLAY_OPTIONS = [['metacopy=on', 'volatile'], ['volatile'], []];
 const OVERLAY_OPTIONS_WITHOUT_ROOT = [['userxattr', 'volatile'], ['userxattr']];
 

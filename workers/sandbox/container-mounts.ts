@@ -43,8 +43,8 @@ const SHARED_FILES = 65_536;
 const READ_ONLY = ['rbind', 'ro', 'nosuid', 'nodev', 'rprivate'];
 const WRITABLE = ['rbind', 'rw', 'nosuid', 'nodev', 'rprivate'];
 /**
- * The host's folders that the image tools see. They must not contain a hidden path (`canHideFromImageTools`): the tools
- * run as root of a user namespace, and can unmount what hides it.
+ * The host's folders that the image tools see. They must not contain a hidden path (`canHideFromImageTools`). The tools
+ * run as root of a user namespace, so they could remove the mount that hides the path.
  */
 const SEEN_BY_IMAGE_TOOLS = ['/etc', '/usr', '/bin', '/lib', '/lib32', '/lib64', '/libx32', '/sbin'];
 /** Folders in which the image tools keep their own files while they run. */
@@ -122,8 +122,8 @@ export function imageMounts(host: ContainedHost, plan: Plan): Mount[] {
 }
 
 function kernelMounts({ level, cgroups }: Host, { limits, mapped }: Plan): Mount[] {
-  // The kernel lets a user namespace mount sysfs only if it owns the network namespace. A container's user namespace
-  // does not own it, so a container that has one gets the host's /sys instead.
+  // The kernel lets a user namespace mount sysfs only if it owns the network namespace. The user namespace of a
+  // container does not own it, so a container with a user namespace gets the host's /sys instead.
   const sys: Mount =
     mapped === null && level !== 'rootless'
       ? { destination: '/sys', type: 'sysfs', source: 'sysfs', options: ['nosuid', 'noexec', 'nodev', 'ro'] }

@@ -18,7 +18,10 @@ export interface SandboxOptions {
    * processes, because another installation may run on the same host.
    */
   dataDir: string;
-  /** The isolation level to use; by default the strongest that works. An error if the host does not support it. */
+  /**
+   * The isolation level to use; by default the strongest that works. `createSandbox` throws if this level does not
+   * work.
+   */
   level?: SandboxLevel;
   /** The setting ISOLATION. With `required`, only OCI containers are accepted. */
   isolation?: 'auto' | 'required';
@@ -38,7 +41,7 @@ export async function createSandbox(options: SandboxOptions): Promise<Sandbox> {
   if (isRoot()) await settleUsers(real);
   const explain = (why: string) => {
     const text = `memory, processes and cpu are not limited by control groups: ${why}`;
-    // Without root, cgroups are seldom available, and the message about the sandbox level says so later. A warning here
+    // Without root, cgroups are seldom available. A later message about the sandbox level says so, and a warning here
     // would repeat it.
     if (isRoot()) log.warn(text);
     else log.debug(text);

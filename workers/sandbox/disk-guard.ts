@@ -7,13 +7,16 @@ import { concurrently } from '../core/concurrently.js';
 import { type DiskRoom, isOverBound, mostOfRun, roomState, type Use, type Writer, writerToEnd } from './disk-model.js';
 import { scratchRoot } from './prepare-sandbox.js';
 
-/** A file in a sandbox's folder that lists the folders to which it writes. Only the platform's user may change it. */
+/**
+ * A file in a sandbox's folder that lists the folders to which the sandbox writes. Only the platform's user may change
+ * it.
+ */
 const STORAGE = 'storage';
 /** Interval between checks of the free space, in milliseconds. */
 const WATCH_MS = 1_000;
 /** Timeout of measuring one folder, in milliseconds. A folder that takes longer has too many files. */
 const MEASURE_MS = 20_000;
-/** How often the disk usage of builds and commands is measured while the disk has enough room, in milliseconds. */
+/** Interval between measurements of builds and commands while the disk has enough room, in milliseconds. */
 const BOUNDS_MS = 30_000;
 const AT_ONCE = 2;
 
@@ -56,13 +59,13 @@ export interface DiskGuardDeps {
 }
 
 /**
- * Watches the disk with DATA_DIR and kills sandboxes that fill it. Acts before the platform's database runs out of
- * room. `writerToEnd` chooses the sandbox. A build or command over its own limit is killed even if there is room.
+ * Watches the disk with DATA_DIR, and kills sandboxes that fill it before the platform's database runs out of room.
+ * `writerToEnd` chooses the sandbox. A build or command over its own limit is killed even if there is room.
  */
 export class DiskGuard {
   readonly #deps: DiskGuardDeps;
   readonly #closing = new AbortController();
-  /** The size of each folder when free space became low. */
+  /** The size that each folder had when the free space became low. */
   #before = new Map<string, Use>();
   #writers: Writer[] = [];
   #measuredAt = Number.NEGATIVE_INFINITY;

@@ -27,7 +27,7 @@ const RESERVE_SHARE = 0.05;
 const MAX_RESERVE: Use = { bytes: 2 * 1024 ** 3, files: 100_000 };
 /** A replica is not killed if it has grown by less than this share of the reserve, because it did not fill the disk. */
 const MIN_GROWTH = 1 / 16;
-/** Disk space that a build or a command may use in addition to three times its largest allowed file, in bytes. */
+/** Disk space that a build or command may use, in bytes, in addition to three times the maximum size of one file. */
 const RUN_BYTES = 4 * 1024 ** 3;
 const MAX_RUN_FILES = 2_000_000;
 const FILE_MB = 1024;
@@ -40,7 +40,10 @@ export function reserveOf({ totalBytes, totalFiles }: Pick<DiskRoom, 'totalBytes
   };
 }
 
-/** Returns what is scarce. `bytes` or `files`: less than the reserve is free. `low`: less than twice the reserve. */
+/**
+ * Returns how much room the disk has. `low`: less than twice the reserve is free. `bytes` and `files`: less of them
+ * than the reserve is free.
+ */
 export function roomState(room: DiskRoom): 'enough' | 'low' | 'bytes' | 'files' {
   const reserve = reserveOf(room);
   if (room.freeBytes < reserve.bytes) return 'bytes';

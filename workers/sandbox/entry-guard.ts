@@ -2,10 +2,10 @@ import { startGuard } from './own-child.js';
 import { MAX_PROCESS_BYTES } from './process-table.js';
 
 /**
- * Waits until its standard input is closed, which happens at the latest when the worker dies. Then it kills the
- * processes of a cgroup until none is left. Without a cgroup, it kills the processes with a certain environment
- * variable. With `namespace`, it also kills the processes that share its UTS namespace. Arguments: the variable
- * (`name=value`); the cgroup's folder, or ''; `marks` or `namespace`.
+ * A shell script that waits until its standard input is closed, which happens at the latest when the worker dies. Then
+ * it kills the processes of a cgroup until none is left. Without a cgroup, it kills the processes with a certain
+ * environment variable. With `namespace`, it also kills the processes in the script's own UTS namespace. Arguments: the
+ * variable (`name=value`); the cgroup's folder, or ''; `marks` or `namespace`.
  */
 const GUARD = `
 trap '' HUP INT TERM
@@ -53,8 +53,8 @@ interface GuardedBy {
 /**
  * Starts a guard process for a program that is started in a running sandbox. The guard kills the program and everything
  * that it has started when `end` is called or when this process dies. In a rootless container without a cgroup, the
- * guard finds the processes by a UTS namespace, because they could change their environment. `tie` are the arguments to
- * put before the program.
+ * guard finds the processes by a UTS namespace, because they could change their environment. In the result, `tie` are
+ * the arguments to put before the program.
  */
 export async function tieGuard({ mark, cgroup, network }: GuardedBy) {
   const hasNamespace = cgroup === null && network.length > 0;

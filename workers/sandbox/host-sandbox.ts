@@ -60,8 +60,8 @@ interface Dependencies extends SandboxPlace {
 }
 
 /**
- * How many sandboxes a sweep ends at once. Several, because a sandbox whose processes hang in the kernel takes 15 s.
- * Few, because ending a sandbox examines every process of the host.
+ * How many sandboxes a sweep ends at the same time. There are several, because a sandbox whose processes hang in the
+ * kernel takes 15 s. There are few, because ending a sandbox examines every process of the host.
  */
 const ENDED_AT_ONCE = 4;
 
@@ -116,8 +116,8 @@ export class HostSandbox implements Sandbox {
   }
 
   expect(base: SandboxBase): void {
-    // Without containers, a sandbox can only be made for a known command: making it gives the command's user access to
-    // the folders of the command's tools.
+    // Without containers, a sandbox can only be created for a known command, because the command's user then gets
+    // access to the folders of the command's tools.
     if (this.#place.host.oci === null || this.#running.has(base.id)) return;
     this.#running.add(base.id);
     const made = this.#make(base, true).catch((error: unknown) => {
@@ -177,8 +177,8 @@ export class HostSandbox implements Sandbox {
     const entry = await this.enter(id, process, { name: v7(), args, env: {}, image: { cwd, user }, terminal: false });
     try {
       const [program = '', ...rest] = entry.argv;
-      // These limits apply to the OCI runtime, which then sets those of the image's process for the command. In the
-      // image's user namespace the runtime can only lower limits, so these must be at least as high.
+      // These limits apply to the OCI runtime, which then gives the command the limits of the image's process. In the
+      // image's user namespace, the runtime can only lower its own limits, so they must be at least as high.
       const limits = { openFiles: OPEN_FILES, memoryBytes: Number.MAX_SAFE_INTEGER };
       const { code, stdout, stderr, cut } = await resultOf(program, rest, {
         env: entry.env,
@@ -304,11 +304,11 @@ export class HostSandbox implements Sandbox {
   async #make(spec: Parameters<typeof makeSandbox>[1], tied: boolean): Promise<Made> {
     if (!isSandboxId(spec.id)) throw new Error(`"${spec.id}" cannot name a sandbox`);
     await this.#discarding.get(spec.id);
-    // A worker that died may have left a sandbox with this id. Its folder is removed last, so the folder shows whether
-    // anything is left.
+    // A worker that died may have left a sandbox with this id. Its folder is removed last, so without a folder there is
+    // nothing to end.
     if (await exists(this.#scratchOf(spec.id))) await this.#end(spec.id, null);
-    // The network is released even if there is no folder: both are created at the same time, so a worker that died
-    // meanwhile may have left only the network.
+    // The network is released even if there is no folder. Both are created at the same time, so a worker that died
+    // while it created them may have left only the network.
     await this.allNetworks?.release(spec.id);
     try {
       return await makeSandbox(this.#place, spec, { tied, network: this.network });
@@ -345,7 +345,7 @@ export class HostSandbox implements Sandbox {
     await this.#processes.kill(id, process, byMark);
     const { oci, cgroups } = this.#place.host;
     // With a cgroup, `kill` has already found all processes, even those of a container whose command has not started.
-    // Without one, such a container must be deleted.
+    // Without a cgroup, such a container must be deleted.
     if (oci !== null && cgroups === null) await endUnstarted(oci.runtime, this.#scratchOf(id), id);
   }
 

@@ -39,8 +39,8 @@ export function stateOf(scratch: string): string {
 
 /**
  * Arguments to put before the runtime to give it its own mount namespace. While runc starts a command, it mounts its
- * own binary in its state folder: if it were killed then, that mount would stay on the host, and the folder could not
- * be removed. With `slave`, what the host unmounts is unmounted in the namespace too.
+ * own binary in its state folder: if runc were killed then, that mount would stay on the host, and the folder could not
+ * be removed. With `slave`, a mount that the host removes also disappears from the namespace.
  */
 export const OWN_MOUNTS: readonly string[] = ['unshare', '--mount', '--propagation', 'slave'];
 
@@ -50,7 +50,7 @@ function mountsOf({ host, plan }: Container): string[] {
   const { mapped, image, directory, network } = plan;
   const volumesOf = volumeArguments(host, plan);
   // A rootless container with a network is created in the network's user namespace. There, the runtime can only mount
-  // in a mount namespace that this user namespace owns, so a new one is needed.
+  // in a mount namespace that this user namespace owns, so a new mount namespace is needed.
   const needsOwn = level !== 'rootless' || network != null;
   if (!mapped) return needsOwn ? [...OWN_MOUNTS, ...volumesOf, ...pointArguments(host, plan)] : volumesOf;
   const root =
@@ -61,16 +61,16 @@ function mountsOf({ host, plan }: Container): string[] {
 }
 
 /**
- * Returns the description of the host with the root folder of this container. A container with volumes gets a copy of
- * the root folder that the others share.
+ * Returns the description of the host with the root folder of this container. A container with volumes has its own copy
+ * of the root folder. All other containers share one.
  */
 function hostFor({ host, plan: { volumes, mapped, scratch } }: Container): ContainedHost {
   return volumes.length === 0 || mapped !== null ? host : { ...host, oci: { ...host.oci, rootfs: ownRoot(scratch) } };
 }
 
 /**
- * Writes the container's configuration. Only the platform's user can read it, because it contains the command's
- * variables; it is deleted once the container has started.
+ * Writes the container's configuration. It contains the command's variables, so only the platform's user can read it,
+ * and it is deleted once the container has started.
  */
 async function writeBundle(container: Container): Promise<void> {
   const { plan, command, id } = container;

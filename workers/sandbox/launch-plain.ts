@@ -12,8 +12,8 @@ export interface PlainProcess {
 }
 
 /**
- * Options of the shell's `ulimit` that set a limit, and the unit of their values: a number of bytes, or 1. Some shells
- * have the option -p for NPROC, others -u.
+ * For each limit, the options of the shell's `ulimit` that set it, and the unit of their values: a number of bytes, or
+ * 1 for a count. Some shells have the option -p for NPROC, others -u.
  */
 const ULIMITS: Readonly<Record<string, readonly [options: string[], unit: number]>> = {
   CORE: [['-c'], 512],

@@ -1,7 +1,6 @@
 import ipaddr from 'ipaddr.js';
 import { beginningOf } from '../../shared/core/beginning-of.js';
 
-/** A listening TCP socket. */
 export interface ListeningSocket {
   /** `0.0.0.0` and `::` mean all addresses. */
   address: string;

@@ -33,7 +33,7 @@ export interface RelayOptions {
 /** Joins cgroups, then executes the command. Arguments: cgroup.procs files, `--`, the command. */
 const JOIN = 'while [ "$1" != -- ]; do echo 0 >"$1" || exit 1; shift; done; shift; exec "$@"';
 
-/** Starts a process in a sandbox that forwards connections to its IPv6 loopback. It outlives the worker. */
+/** Starts a process that forwards connections to the IPv6 loopback of a sandbox. The process outlives the worker. */
 export async function startRelay(options: RelayOptions): Promise<void> {
   const { join, drop, address, port, mark, procsFiles } = options;
   const node = [process.execPath, '-e', RELAY, address, String(port)];

@@ -11,10 +11,10 @@ interface Part {
 }
 
 /**
- * Checks that the mount path of each volume contains no symlink. Throws `ReleaseError` if it does: the runtime follows
- * symlinks when it mounts, so a tenant could make a volume cover system files. `mounts` are the container's mounts, and
- * `root` are the host's folders with the content of its root. No process of a tenant may be able to change any of these
- * folders before the container starts.
+ * Checks that the mount path of each volume contains no symlink. Throws `ReleaseError` if one does. The runtime follows
+ * symlinks when it mounts, so a tenant could otherwise make a volume cover system files. `mounts` are the container's
+ * mounts, and `root` are the host's folders with the content of its root. No process of a tenant may be able to change
+ * any of these folders before the container starts.
  */
 export async function assertMountPaths(
   { volumes }: Pick<Plan, 'volumes'>,

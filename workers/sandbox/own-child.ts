@@ -24,8 +24,8 @@ export function spawnOwn(
 }
 
 /**
- * Starts a guard: a program that does its work when its standard input is closed. That is when `end` is called or this
- * process dies. With `untilReady`, waits for the line that the guard prints when it is ready.
+ * Starts a guard: a program that does its work when its standard input is closed. The input is closed when `end` is
+ * called or this process dies. With `untilReady`, waits for the line that the guard prints when it is ready.
  */
 export async function startGuard(argv: readonly string[], untilReady: boolean) {
   const child = spawnOwn(argv, '', ['pipe', 'pipe', 'ignore']);

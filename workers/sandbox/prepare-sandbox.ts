@@ -32,7 +32,7 @@ export interface SandboxPlace {
   guardedPorts: PortRange | null;
 }
 
-/** What is made of a sandbox before its command is known. */
+/** The parts of a sandbox that are created before its command is known. */
 export interface Made extends Place {
   cgroup: Cgroup | null;
 }

@@ -61,7 +61,10 @@ export async function socketsOf(pids: Iterable<number>): Promise<Set<string>> {
   return sockets;
 }
 
-/** Returns the TCP ports on which these processes accept connections to 127.0.0.1. Ascending; null without /proc. */
+/**
+ * Returns the TCP ports on which these processes accept connections to 127.0.0.1. The ports are in ascending order.
+ * Returns null without /proc.
+ */
 export async function listeningPortsOf(pids: Iterable<number>): Promise<number[] | null> {
   const listeners = await hostSockets();
   if (listeners === null) return null;

@@ -3,7 +3,7 @@ import semver from 'semver';
 import { resultOf } from '../../shared/core/run-limited.js';
 
 const FAULTS = 'CVE-2024-45310, CVE-2025-31133, CVE-2025-52565 and CVE-2025-52881';
-/** The versions with the fixes. */
+/** The versions of runc in which these faults are fixed. */
 const MENDED = '>=1.4.0-rc.3 || ~1.3.3 || ~1.2.8';
 
 /**

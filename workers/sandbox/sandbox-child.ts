@@ -11,7 +11,7 @@ import { type LineCutter, LineSplitter } from './line-splitter.js';
 import type { RunOptions, RunOutcome } from './sandbox.js';
 
 const NOT_STARTED = 125;
-/** If a sandbox cannot be created, the error quotes this many lines of the child's output. */
+/** Number of lines of the child's output that the error quotes if a sandbox cannot be created. */
 const PROBLEM_LINES = 3;
 
 /** Resolves to a child's exit code in the shell's convention: 128 plus the number for a signal. */
@@ -39,7 +39,7 @@ export interface Launched {
 }
 
 /**
- * Resolves to what identifies a new child, its pid and start time, once it has started. Rejects if the child cannot be
+ * Resolves to a new child's pid and start time, which identify it, once it has started. Rejects if the child cannot be
  * started.
  */
 export async function launched(child: ChildProcess): Promise<Launched> {
@@ -57,7 +57,7 @@ function started(child: ChildProcess): Promise<boolean> {
   return new Promise((resolve) => {
     channel.once('data', () => resolve(true));
     channel.once('close', () => resolve(false));
-    // If the channel fails, the child's exit code tells why.
+    // An error of the channel is ignored, because the child's exit code tells the reason.
     channel.on('error', () => undefined);
   });
 }
@@ -85,8 +85,8 @@ export interface ChildEnd {
 
 /**
  * Runs a sandbox's child until it exits. Rejects if the sandbox cannot be created, or with an error of `onLine`.
- * Delivers the output, and stops the process group on timeout or abort. `killRest` kills what the command left running,
- * which also closes its output.
+ * Delivers the output, and stops the process group on timeout or abort. `killRest` kills the processes that the command
+ * left running, so that the output is closed.
  */
 export async function runChild(
   child: ChildProcess,
@@ -141,7 +141,7 @@ export async function runChild(
 /** Returns the outcome of a command that was not stopped. */
 export async function outcomeOf(code: number, cgroup: Cgroup | null): Promise<RunOutcome> {
   if (code !== 0 && cgroup !== null && (await ranOutOfMemory(cgroup))) return { reason: 'out-of-memory' };
-  // The shell's exit code is the same for `exit 143` and an exit by SIGTERM. SIGTERM is assumed.
+  // The shell reports the same code for `exit 143` and for an end by SIGTERM. In such cases, the signal is assumed.
   const signalName = Object.entries(constants.signals).find(([, number]) => number === code - 128)?.[0];
   if (signalName !== undefined) return { reason: 'signalled', signal: signalName as NodeJS.Signals };
   return { reason: 'exited', exitCode: code };

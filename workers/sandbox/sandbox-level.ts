@@ -43,7 +43,9 @@ function candidates({ oci, cgroups, onlyContainers, forced }: Wanted): Candidate
   return [...contained, ...(onlyContainers ? [] : [plain])].filter(({ level }) => (forced ?? level) === level);
 }
 
-/** Describes what this host may support; `probe` then tests it. Throws if a path that must be hidden cannot be. */
+/**
+ * Describes what this host may support; `probe` tests it later. Throws if a path that must be hidden cannot be hidden.
+ */
 async function describeHost(candidate: Candidate, dataDir: string): Promise<Host> {
   const existing: string[] = [];
   for (const path of HIDE_CANDIDATES) {

@@ -7,8 +7,8 @@ import type { SandboxLevel, SandboxLimits, SandboxSpec, SandboxVolume } from './
 import type { Seccomp } from './seccomp.js';
 
 /**
- * Parent of the command's folder. The same in every container, so that absolute paths from a build stay valid at run
- * time.
+ * Parent of the command's folder. It is the same in every container, so that absolute paths from a build stay valid at
+ * run time.
  */
 export const INSIDE = '/mnt';
 export const APP_PATH = `${INSIDE}/app`;
@@ -35,8 +35,8 @@ export const HIDE_CANDIDATES: readonly string[] = [
   ...['/root', '/home', '/run', '/var/run', '/var/log', '/var/backups'],
 ];
 /**
- * Dependency folders, whose owner is not changed, so they stay read-only. Changing the owner of their thousands of
- * files would delay every start.
+ * Folders of dependencies and of git. Their owner is not changed, so the command cannot write to them. Changing the
+ * owner of their thousands of files would delay every start.
  */
 export const NOT_OWNED = ['node_modules', '.venv', 'venv', 'vendor', '.git'];
 export const OPEN_FILES = 16_384;
@@ -133,8 +133,8 @@ export interface Mount {
 export type HostedCommand = Pick<SandboxSpec, 'cwd' | 'env' | 'command'>;
 
 /**
- * Returns the folders to hide: those of `HIDE_CANDIDATES` that exist, and `own`. The outermost come first, none is
- * below another, and the root is never among them.
+ * Returns the folders to hide: those of `HIDE_CANDIDATES` that exist, and `own`. Shorter paths come first. No returned
+ * folder is inside another one, and the root folder is never returned.
  */
 export function hiddenFolders(existing: readonly string[], own: readonly string[]): string[] {
   const candidates = HIDE_CANDIDATES.filter((path) => existing.includes(path));

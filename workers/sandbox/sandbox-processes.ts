@@ -10,7 +10,7 @@ const STEP_MS = 20;
 /** How long to retry SIGKILL, in milliseconds. A process that survives longer hangs in the kernel. */
 const KILL_DEADLINE_MS = 15_000;
 
-/** Returns true for a valid sandbox id. Used as the name of a folder, such an id cannot point outside its parent. */
+/** Returns true for a valid sandbox id. A folder with such a name is always inside its parent folder. */
 export function isSandboxId(text: string): boolean {
   return /^[A-Za-z0-9][A-Za-z0-9._-]{0,200}$/.test(text);
 }
@@ -36,8 +36,8 @@ export class SandboxProcesses {
 
   /**
    * Returns the pids of a sandbox's processes. The command and its descendants cannot leave their cgroup; only the
-   * platform's own helpers are outside it. With `byMark`, helpers are found too, by examining every process of the
-   * host. Without cgroups that is the only way.
+   * platform's own helpers are outside it. With `byMark`, every process of the host is examined, so that helpers are
+   * found too. Without cgroups, this is always done.
    */
   async of(id: string, byMark = true): Promise<number[]> {
     const wanted = this.markOf(id);
@@ -94,7 +94,9 @@ export class SandboxProcesses {
     return listeningPortsOf(await this.of(id));
   }
 
-  /** Returns who listens on a port. `uid` is the user ID of the service's processes; null if services share one. */
+  /**
+   * Returns who listens on a port. `uid` is the user ID of the service's processes; null if all services share a user.
+   */
   async portHolder(id: string, uid: number | null, address: string, port: number): Promise<PortHolder> {
     const listeners = await listenersOf(address, port);
     if (listeners === null) return 'unknown';

@@ -29,11 +29,14 @@ export interface SandboxSpec {
   isRun?: true;
   /** Folders outside `directory` that the command may write to (build caches). */
   writable?: string[];
-  /** Volumes that the command sees. Require containers. */
+  /** Volumes that the command sees. They require OCI containers. */
   volumes?: readonly SandboxVolume[];
   /** Folders of tools that the command may read and execute. Their `bin` folders come first in its PATH, in order. */
   tools?: readonly string[];
-  /** A folder that is never changed: the lower layer of the command's working folder. Writes go to `directory`. */
+  /**
+   * A folder that is shown as the command's working folder and never changed. What the command writes goes to
+   * `directory`.
+   */
   image?: string;
   /**
    * Makes the image the root of the command's file system, with the image's users. If `command` is empty, the image's
@@ -55,7 +58,7 @@ export interface SandboxSpec {
 export interface SandboxVolume {
   /**
    * The folder of the volume below DATA_DIR. Its content is in the subfolder `data`. If the file `image` exists, it
-   * contains a file system that is mounted there.
+   * contains a file system that is mounted at `data`.
    */
   folder: string;
   /** The mount path, which is absolute. */
@@ -221,10 +224,10 @@ export interface Sandbox {
    */
   portHolder(id: string, userNumber: number, address: string, port: number): Promise<PortHolder>;
   /**
-   * Kills what `start` started in sandboxes that are not wanted, and what is left of each `run` whose worker has died.
-   * Returns the number of killed processes. `wanted` is called after all sandboxes were listed, so that a sandbox that
-   * starts meanwhile is not killed. If a process cannot be killed, that is logged, and the sweep goes on. Never affects
-   * the sandboxes of another DATA_DIR.
+   * Ends sandboxes that `start` created and for which the function from `wanted` returns false. Also ends sandboxes of
+   * `run` whose worker has died. Returns the number of killed processes. `wanted` is called after all sandboxes were
+   * listed, so that a sandbox that starts meanwhile is not killed. If a process cannot be killed, the sweep logs this
+   * and goes on. It never ends sandboxes of another DATA_DIR.
    */
   sweep(wanted: () => Promise<(id: string) => boolean>): Promise<number>;
 }

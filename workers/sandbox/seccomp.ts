@@ -9,7 +9,7 @@ const CLONE_NEWUSER = 0x10000000;
 const EPERM = 1;
 const ENOSYS = 38;
 const EAFNOSUPPORT = 97;
-/** Families of sockets that bypass network rules: kernel cryptography, virtual machines. The filter refuses them. */
+/** Families of sockets that bypass network rules (kernel cryptography, virtual machines). The filter refuses them. */
 const AF_ALG = 38;
 const AF_VSOCK = 40;
 
@@ -37,15 +37,15 @@ const NAMESPACES = [
 
 /**
  * System calls that fail with ENOSYS, because programs then use a fallback. With io_setup, one tenant could use up the
- * host's asynchronous I/O contexts. A filter cannot check the flags of clone3, which are in memory; without it the C
- * library uses clone.
+ * host's asynchronous I/O contexts. A filter cannot check the flags of clone3, because they are in memory. If clone3
+ * fails, the C library uses clone.
  */
 const ABSENT = ['clone3', 'io_setup', 'io_uring_setup', 'io_uring_enter', 'io_uring_register'];
 
 /**
- * System calls that a rootless container needs: a user namespace is created for its command, and a shell next to the
- * command enters this namespace. `index` is the position of the argument with the flags. The kernel allows no further
- * namespace (`container-config.ts`).
+ * System calls that a rootless container needs. One creates a user namespace for the command. With the other one, a
+ * shell next to the command enters this namespace. `index` is the position of the argument with the flags. The kernel
+ * allows no further namespace (`container-config.ts`).
  */
 const OWN_USER = [
   { call: 'unshare', index: 0 },

@@ -4,11 +4,13 @@ import { runLimited } from '../../shared/core/run-limited.js';
 import { ownSmallTree } from '../core/small-tree.js';
 import type { SandboxLevel } from './sandbox.js';
 
-/** Number of Linux user IDs in an installation's range. Each service has its own until the service is deleted. */
+/**
+ * Number of Linux user IDs in an installation's range. Each service has its own user ID until the service is deleted.
+ */
 const USERS = 200_000;
 /**
  * The first Linux user IDs of the ranges to choose from. The first range is far above the user IDs that a host usually
- * has, the others are above those of systemd's containers.
+ * has. All other ranges are above the user IDs of systemd's containers.
  */
 const FIRST_USERS = [300_000, ...Array.from({ length: 100 }, (_, i) => 1_900_000_000 + i * USERS)];
 
@@ -30,7 +32,7 @@ export function hasUsers(level: SandboxLevel): boolean {
 
 /**
  * Number of Linux user IDs that a container with an image can use. All these containers use the same IDs of the host,
- * in separate user namespaces: the last IDs of the installation's range.
+ * in separate user namespaces. These are the last IDs of the installation's range.
  */
 export const IMAGE_USERS = 65_536;
 

@@ -8,7 +8,7 @@ const MAX_UNREAD_BLOCKS = 1024 ** 3 / 512;
 
 /**
  * Returns shell lines that describe in the variable `how` how a command ended. They read the command's exit code from
- * `code`. All variable names get this prefix.
+ * the variable `code`. The names of these variables begin with `prefix`.
  */
 function tellEnd(prefix: string): string {
   const [code, how, name] = ['code', 'how', 'name'].map((word) => `${prefix}${word}`);

@@ -22,7 +22,8 @@ export async function usersInUse(dataDir: string): Promise<number[]> {
   const wanted = ['-uid', `+${first - 1}`, '-uid', `-${last + 1}`, '-printf', '%U\\n', '-prune'];
   const args = ['-P', ...places, '-ignore_readdir_race', '-xdev', '-maxdepth', String(DEPTH), ...wanted];
   const found = await resultOf('find', args, { maxBuffer: MAX_OUTPUT_BYTES });
-  // Ignored: `find` reports a folder that is removed before `find` opens it, in spite of -ignore_readdir_race.
+  // In spite of -ignore_readdir_race, `find` reports a folder that is removed before `find` opens it. This error is
+  // ignored.
   const errors = found.stderr
     .split('\n')
     .filter((line) => line !== '' && !line.endsWith(': No such file or directory'));

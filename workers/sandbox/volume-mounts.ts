@@ -4,7 +4,7 @@ import { unlessAbsent } from '../../shared/core/exists.js';
 import { runLimited } from '../../shared/core/run-limited.js';
 import { type ContainedHost, isBelow, type Mount, type Plan } from './sandbox-plan.js';
 
-/** The subfolder of a volume's folder with the content: plain files, or where the volume's file system is mounted. */
+/** The subfolder of a volume's folder. It contains plain files, or the volume's file system is mounted there. */
 export const CONTENT = 'data';
 /** The file with the file system of a volume whose size the kernel enforces. */
 export const IMAGE = 'image';
@@ -59,7 +59,7 @@ done
 exec "$@"
 `;
 
-/** Returns arguments to put before the program that starts a container, to mount its volumes. Empty without volumes. */
+/** Returns arguments to put before a container's start program to mount its volumes. Returns none without volumes. */
 export function volumeArguments({ level, oci }: ContainedHost, { volumes, uid }: Plan): string[] {
   if (volumes.length === 0) return [];
   // In the user namespace of a rootless container, the platform's user, who owns the content, has the user ID 0.
@@ -93,14 +93,17 @@ function layerOf(scratch: string, folder: string): string {
   return join(scratch, 'points', basename(folder));
 }
 
-/** Covers a folder with a copy of it in a tmpfs, then executes a program. Arguments: the folder; the program's argv. */
+/**
+ * Mounts a tmpfs with a copy of a folder over this folder, then executes a program. Arguments: the folder; the
+ * program's argv.
+ */
 const TO_MEMORY =
   'mount -n -t tmpfs -o mode=0755 tmpfs "$0.new" && cp -a -- "$0/." "$0.new" && mount -n --move "$0.new" "$0" && exec "$@"';
 
 /**
  * Returns arguments to put before the program that starts a container. They copy the overlay layers with the volumes'
  * mount points to memory. The kernel refuses an overlay if one of its layers is inside the folder that it covers, for
- * example `/var` with DATA_DIR in it. Empty if no layer is.
+ * example `/var` with DATA_DIR in it. If no layer is inside such a folder, no arguments are returned.
  */
 export function pointArguments({ oci }: ContainedHost, { volumes, scratch }: Plan): string[] {
   const covers = (folder: string) => isBelow(scratch, folder) && volumes.some(({ path }) => isBelow(path, folder));

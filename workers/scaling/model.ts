@@ -3,9 +3,11 @@
  * without I/O and clock. Usage is in percent of the plan; times are in milliseconds since the epoch.
  */
 
-/** The number of replicas stays while the usage differs from the target by less than this share of the target. */
+/**
+ * The number of replicas stays the same while the usage differs from the target by at most this share of the target.
+ */
 const TOLERANCE = 0.1;
-/** The period for which additions and removals are limited, in milliseconds. */
+/** The period in which the number of added and removed replicas is limited, in milliseconds. */
 const PERIOD_MS = 60_000;
 /** In one period the number of replicas may double, or increase by this number if that is more. */
 const MAX_ADDED = 4;
@@ -19,7 +21,8 @@ export interface Usage {
 export interface ScalingMemory {
   /**
    * How many replicas the usage required at each decision of the last `quietMs`. The first entry after a pause (such as
-   * a deployment) is at least the number of replicas at that time: none is removed before `quietMs` have passed.
+   * a deployment) is at least the number of replicas at that time, so that no replica is removed before `quietMs` have
+   * passed.
    */
   wishes: readonly { at: number; replicas: number }[];
   /** Changes in the last minute: the number of replicas added (positive) or removed (negative). */
@@ -94,8 +97,8 @@ export function forgotten({ changes }: ScalingMemory): ScalingMemory {
 }
 
 /**
- * Returns how many replicas the usage required at each decision of the last `quietMs`. The last entry is that of this
- * decision, `wish`. Keeps one entry older than `quietMs`, which shows that the entries cover this whole time.
+ * Returns how many replicas the usage required at each decision of the last `quietMs`. The last entry is `wish`, the
+ * result of this decision. Keeps one entry older than `quietMs`, which shows that the entries cover this whole time.
  */
 function remember({ now, replicas, quietMs, memory }: ScalingFacts, wish: number): ScalingMemory['wishes'] {
   // After more than a minute without a decision, the earlier entries no longer cover the time, so they are dropped.
@@ -122,7 +125,8 @@ function wishByUsage(values: readonly number[], replicas: number, target: number
   if (missing === 0) return isClose(ratio) ? replicas : ceil(replicas * ratio);
   const assumed = ratio > 1 ? 0 : 100 * missing;
   const whole = (used + assumed) / (values.length + missing) / target;
-  // Counting unmeasured replicas as idle or busy must not turn a removal into an addition, or the reverse.
+  // The assumption about unmeasured replicas must not turn a decision to add replicas into one to remove them, or the
+  // reverse.
   if (isClose(whole) || whole > 1 !== ratio > 1) return replicas;
   return ceil((values.length + missing) * whole);
 }

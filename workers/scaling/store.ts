@@ -63,8 +63,8 @@ export async function observeServices(db: Db, span: ObservationSpan): Promise<Ob
 export type Remembered = Pick<ObservedService, 'id' | 'version' | 'memory' | 'replicas'>;
 
 /**
- * Stores the scaling memory of services whose number of replicas stays, in one statement. Also stores this number, in
- * case the last change failed. Skips a service for which another decision was stored meanwhile.
+ * Stores the scaling memory of services whose number of replicas does not change, in one statement. Also stores this
+ * number, in case the last change failed. Skips a service for which another decision was stored meanwhile.
  */
 export async function rememberAll(db: Db, services: readonly Remembered[]): Promise<void> {
   if (services.length === 0) return;

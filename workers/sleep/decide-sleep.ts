@@ -19,7 +19,6 @@ export interface SleepFacts {
   visited: boolean;
 }
 
-/** Times in seconds. */
 export interface SleepTimes {
   /** The time without a visitor after which a service falls asleep, in seconds. */
   quiet: number;
@@ -30,7 +29,7 @@ export interface SleepTimes {
 /** `freeze`: freezes the replicas. `end`: stops them. `thaw`: lets frozen replicas run again. */
 export type SleepAction = 'freeze' | 'end' | 'thaw';
 
-/** Decides what happens to a service that may sleep; null for nothing. */
+/** Decides what happens to a service that may sleep. Returns null if nothing is to be done. */
 export function decideSleep(facts: SleepFacts, times: SleepTimes): SleepAction | null {
   if (facts.frozen) {
     // A visitor may have arrived while the replicas were being frozen, for example with a WebSocket.

@@ -8,7 +8,10 @@ import { freezeReplicas, lockSleeper, markEnded, sleepFacts } from './visit-stor
 
 const ACTOR = 'automatic scaling';
 
-/** Freezes web services after SLEEP_SECONDS without a visitor, and ends them after FROZEN_SECONDS more. */
+/**
+ * Freezes the replicas of web services that had no visitor for SLEEP_SECONDS. Stops them FROZEN_SECONDS later, or lets
+ * them run again after a visit.
+ */
 export async function sendToSleep(deps: Pick<JobDeps, 'db' | 'config' | 'logs' | 'dispatcher' | 'log'>): Promise<void> {
   const { db, config, logs, dispatcher } = deps;
   const times = {

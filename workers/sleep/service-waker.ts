@@ -9,7 +9,10 @@ import { insertLogBatches } from '../logs/batch-store.js';
 import { wakeService } from './visit-store.js';
 
 const ACTOR = 'a visitor';
-/** How often waking is tried, once a second. The edge holds a request for 30 s, so later tries would be too late. */
+/**
+ * Maximum number of tries to wake a service, one each second. The edge holds a request for 30 s, so a later try would
+ * be too late.
+ */
 const TRIES = 30;
 const RETRY_MS = 1_000;
 

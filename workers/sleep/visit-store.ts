@@ -47,7 +47,7 @@ const FACTS = `select s.id, s.workspace_id, s.live_deployment_id, ${FROZEN} as f
  where s.lifecycle_status = 'active' and s.deleted_at is null and s.live_deployment_id is not null
    and not ${ASLEEP} and (${MAY_SLEEP} or ${FROZEN})`;
 
-/** SQL: the ids of services that may sleep or be frozen, found by two indexes. */
+/** SQL: the ids of services that may sleep or be frozen. Each half of the union uses an index. */
 const CANDIDATES = `array(
   select id from services where configuration ->> 'scaling' = 'auto' and deleted_at is null
   union select id from services where asleep_since is not null)`;
@@ -89,7 +89,6 @@ export async function markEnded(trx: Transaction, { id, frozen }: SleepingServic
   );
 }
 
-/** A service that was woken. */
 export interface WokenService extends SleepingService {
   sleptMs: number;
   /** True if its replicas were stopped. An operation must then start one. */

@@ -162,8 +162,9 @@ async function pinnedAddresses(
 }
 
 /**
- * Returns the checked IP addresses of a host. Returns none if this host cannot resolve the name and a proxy does.
- * Throws `SourceError` if there are none or one is private. `shown` is the repository's URL, for messages.
+ * Returns the checked IP addresses of a host. Returns none if this host cannot resolve the name but git uses a proxy,
+ * which resolves names itself. Throws `SourceError` if the name has no address, or a private address that is not
+ * allowed. `shown` is the repository's URL, for messages.
  */
 async function addressesOf(
   host: string,

@@ -116,7 +116,7 @@ export class Git {
 function limitReached({ code, killedBy, stderr, cut }: ChildResult, limits = LIMITS): string | null {
   if (cut === 'time') return `git did not end within ${TIMEOUT_MS / 60_000} min; deploy again later`;
   if (code === 0) return null;
-  // Keep only git's own messages. Lines from the server begin differently.
+  // Keep only git's own messages. Lines from the server do not begin like this.
   const said = stderr.split('\n').filter((line) => /^(fatal|error|exec|\S+: \d+: exec):/.test(line));
   const tells = (pattern: RegExp) => said.some((line) => pattern.test(line));
   if (code === 127 && tells(/exec: .*not found/))

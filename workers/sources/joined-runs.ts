@@ -14,8 +14,8 @@ export class JoinedRuns<T> {
 
   /**
    * Joins the run with this key that has not started to read, or creates one that calls `work`. `work` calls `begins`
-   * just before it reads. If `signal` is aborted, the caller's promise rejects with its reason; the run itself is
-   * aborted once all its callers have.
+   * just before it reads. If `signal` is aborted, the caller's promise rejects with the signal's reason. The run itself
+   * is aborted once the signals of all its callers are aborted.
    */
   join(key: string, signal: AbortSignal, work: (signal: AbortSignal, begins: () => void) => Promise<T>): Promise<T> {
     const run = this.#waiting.get(key) ?? this.#start(key, work);
@@ -42,7 +42,7 @@ export class JoinedRuns<T> {
     run.result = Promise.resolve()
       .then(() => work(controller.signal, () => this.#close(key, run)))
       .finally(() => this.#close(key, run));
-    // Avoids an unhandled rejection: each caller gets the error, but there may be no caller left.
+    // Each caller gets the error. This handler avoids an unhandled rejection if there is no caller left.
     run.result.catch(() => undefined);
     return run;
   }

@@ -46,7 +46,7 @@ export class Mirror {
     this.signal = signal;
   }
 
-  /** Returns an object for the same mirror, whose commands another signal interrupts. */
+  /** Returns an object for the same mirror, whose commands end when `signal` is aborted. */
   until(signal: AbortSignal): Mirror {
     return new Mirror(this.#git, this.path, signal);
   }

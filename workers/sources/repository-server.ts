@@ -34,8 +34,8 @@ export class RepositoryServer {
   }
 
   /**
-   * Returns the commits of the refs in `names` that exist, or of all branches. Throws `SourceError`; if there are too
-   * many branches to list, it is a `TooManyBranches`.
+   * Returns the commits of the refs in `names` that exist, or of all branches. Throws `SourceError`, or its subclass
+   * `TooManyBranches` if there are too many branches to list.
    */
   async refs(
     remote: Remote,
@@ -54,8 +54,9 @@ export class RepositoryServer {
   }
 
   /**
-   * Returns the commit of a branch or tag, and the remote on which it was found. If there is none, throws a
-   * `SourceError` that lists existing branches.
+   * Returns the commit of a branch or tag, and the remote on which it was found. If `ref` is missing and is the branch
+   * that services use by default, returns the repository's default branch. Otherwise throws a `SourceError` that lists
+   * existing branches.
    */
   async findRef(remote: Remote, ref: string, signal: AbortSignal): Promise<FoundRef> {
     const names = [`refs/heads/${ref}`, `refs/tags/${ref}^{}`, `refs/tags/${ref}`];
@@ -90,8 +91,8 @@ export class RepositoryServer {
   }
 
   /**
-   * Runs a git command against a repository. Follows redirects in place of git, so that each new URL is checked like
-   * the first one. Throws `SourceError` for a failure caused by the server or the connection. Returns all other
+   * Runs a git command against a repository. Follows redirects itself instead of git, so that each new URL is checked
+   * like the first one. Throws `SourceError` for a failure caused by the server or the connection. Returns all other
    * results, and failures for which `isAnswer` is true.
    */
   async reach(

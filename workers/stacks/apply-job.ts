@@ -22,7 +22,7 @@ import { nothingWentLive, settleTogether } from '../together/settle-together.js'
 import type { JobDeps } from '../worker-deps.js';
 import { performStep } from './perform-step.js';
 
-/** How long a waiting apply lets its worker run other jobs before it checks its deployments again, in milliseconds. */
+/** Interval at which a waiting apply checks its restores and deployments, in milliseconds. */
 const POLL_INTERVAL_MS = 1_000;
 
 /** Why an apply failed, for the user who requested it. */

@@ -48,8 +48,8 @@ export interface ApplyContext {
 }
 
 /**
- * Performs one step with the same commands as the API's routes. Uses the transaction of its journal entry. Throws
- * errors of these commands, and not_found for a resource that was deleted meanwhile.
+ * Performs one step with the same commands as the API's routes. The caller records the step as done in the same
+ * transaction. Throws the errors of these commands, and not_found for a resource that was deleted meanwhile.
  */
 export async function performStep(trx: Transaction, context: ApplyContext, step: Step): Promise<StepResult> {
   const { deps, apply, stack } = context;
@@ -174,7 +174,7 @@ async function isNews(trx: Transaction, serviceId: string, { branch, sha }: Step
   return noveltyOf(sha, await knownCommits(trx, serviceId, branch)) !== 'known';
 }
 
-/** Returns an authorization check that permits what the user who requested the apply was permitted at that time. */
+/** Returns an authorization check with the permissions that the requester of the apply had when requesting it. */
 function authorizeOf({ reads_protected }: ApplyContext['apply']) {
   return ({ protectedEnvironment }: { protectedEnvironment: boolean }): void => {
     if (protectedEnvironment && !reads_protected) throw new AppError('forbidden');

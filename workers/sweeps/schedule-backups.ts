@@ -17,7 +17,10 @@ import { CHECKS } from '../backups/work-folders.js';
 import { discardTree } from '../core/remove-folders.js';
 import type { JobDeps } from '../worker-deps.js';
 
-/** Minimum age, in milliseconds, before an archive without a database row is removed: its row may not be committed. */
+/**
+ * Minimum age, in milliseconds, at which a sweep removes an archive without a database row. The row of a newer archive
+ * may not be committed yet.
+ */
 const ORPHAN_MS = 60 * 60_000;
 
 /**

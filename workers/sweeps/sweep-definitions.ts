@@ -110,7 +110,7 @@ export function sweepDefinitions(deps: JobDeps, engine: Pick<Engine, 'removeOldJ
       '50 * * * * *',
       withoutRepairs(() => keepMetrics(deps)),
     ),
-    // Shortly after the end of a minute, because rules evaluate whole minutes.
+    // Alerts are evaluated shortly after the end of a minute, because rules evaluate whole minutes.
     ofPlatform(
       'alerts',
       '5 * * * * *',
@@ -124,8 +124,8 @@ export function sweepDefinitions(deps: JobDeps, engine: Pick<Engine, 'removeOldJ
     ofHost('storage', '*/20 * * * * *', () => watchStorage(deps), 'databases'),
     ofHost('service-volumes', '*/10 * * * * *', () => watchVolumes(deps), 'volumes'),
     ofHost('volumes', '25 * * * * *', () => removeVolumes(deps)),
-    // Runs rarely, because it examines many files. Rarely is enough: the Linux user ID of a deleted service is not
-    // reused for hours.
+    // This sweep runs rarely, because it examines many files. The Linux user ID of a deleted service is not reused for
+    // hours, so a delay does no harm.
     ofHost(
       'users',
       '10 */10 * * * *',
@@ -181,7 +181,7 @@ async function stopStaleReleases(deps: JobDeps): Promise<string[]> {
   const stale = await staleReleases(deps.db);
   const failure = 'the old releases of a service do not stop';
   const facts = (serviceId: string) => ({ serviceId });
-  // Many at the same time, because a release that stops slowly takes a minute.
+  // Many services are handled at the same time, because a release that stops slowly takes a minute.
   return sweepEach(
     [...new Set(stale.map(({ serviceId }) => serviceId))],
     { ...deps, atOnce: 16, failure, facts },

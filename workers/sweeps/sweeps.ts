@@ -9,7 +9,7 @@ export interface SweepDefinition {
   schedule: string;
   /** A `platform` sweep runs only on the leading worker, a `host` sweep on every worker, for its own host. */
   scope: 'platform' | 'host';
-  /** What the sweep looks after. While the host has none, as the last heartbeat said, the sweep does not run. */
+  /** What the sweep works on. The sweep does not run while the host has none of it, according to the last heartbeat. */
   of?: keyof HostContents | undefined;
   /** Repairs what faults left behind. Returns a line for each repair; empty if there was none. */
   sweep: () => Promise<string[]>;
@@ -24,8 +24,8 @@ export interface SweepDeps {
 }
 
 /**
- * Maximum random delay of a host's sweep, in milliseconds. Otherwise all hosts of a fleet would ask the database in the
- * same instant, because their clocks agree.
+ * Maximum random delay of a host's sweep, in milliseconds. Without it, all hosts would query the database at the same
+ * instant, because their clocks agree.
  */
 const MAX_DELAY_MS = 4000;
 
@@ -46,9 +46,8 @@ export class Sweeps {
   }
 
   /**
-   * Runs one sweep now. Does nothing if only the leading worker may run it and this worker does not lead, or
-   * if the host has nothing that it looks after. A failure is
-   * logged, and the next run retries.
+   * Runs one sweep now. Does nothing if only the leading worker may run it and this worker does not lead, or if the
+   * host has nothing that the sweep works on. A failure is logged, and the next run retries.
    */
   async run({ name, scope, of, sweep }: SweepDefinition): Promise<void> {
     const { leadership, contents, log, countRepairs } = this.#deps;

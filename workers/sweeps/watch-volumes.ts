@@ -17,9 +17,9 @@ const AT_ONCE = 4;
 type Deps = Pick<JobDeps, 'db' | 'config' | 'log' | 'logs' | 'data' | 'backups'>;
 
 /**
- * Measures the volumes of this host, and enlarges those whose configured size was raised. A volume that is a plain
- * folder has no hard limit: once it uses 110 % of its size, the service's replica is killed. Returns a line for each
- * volume whose state has changed.
+ * Measures the volumes of this host, and enlarges mounted volumes whose configured size was raised. A volume that is a
+ * plain folder has no hard limit: once it uses 110 % of its size, the service's replica is killed. Returns a line for
+ * each volume with a replica whose state has changed.
  */
 export async function watchVolumes(deps: Deps): Promise<string[]> {
   const { db, data } = deps;

@@ -23,7 +23,7 @@ export interface GroupDeployment {
 export interface Group {
   applyStatus: ApplyStatus;
   applyCancelRequested: boolean;
-  /** Why it was decided earlier that none of the deployments goes live; '' if that was not decided. */
+  /** The reason for an earlier decision that none of the deployments goes live; '' if there is no such decision. */
   givenUp: string;
   /** Names of services that the apply has not deployed yet. */
   undeployed: readonly string[];
@@ -45,7 +45,7 @@ const OPEN = Number.MAX_SAFE_INTEGER;
 
 /**
  * Decides whether the deployments of an apply go live together (design, section 9). Gives up if no deployment makes
- * progress: none is running, and the longest build timeout has passed since the last step of any of them.
+ * progress. That is so if none is running and the longest build timeout has passed since the last step of any of them.
  */
 export function decideTogether(group: Group): GroupDecision {
   const { applyStatus, givenUp, undeployed, deployments, now } = group;

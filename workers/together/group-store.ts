@@ -45,7 +45,7 @@ export async function lockGroup(trx: Transaction, applyId: string): Promise<void
   await trx.raw('select from deployments where together_id = :applyId order by id for no key update', { applyId });
 }
 
-/** Records why none of an apply's deployments goes live, if no reason is recorded. No route may move any more. */
+/** Records why none of an apply's deployments goes live, if no reason is recorded. No route may be moved after that. */
 export async function giveUp(trx: Transaction, applyId: string, reason: string): Promise<void> {
   await trx.raw(`update stack_applies set together_error = :reason where id = :applyId and together_error = ''`, {
     applyId,

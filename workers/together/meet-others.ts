@@ -3,13 +3,13 @@ import { ReleaseError } from '../failures/explained-errors.js';
 import type { JobDeps } from '../worker-deps.js';
 import { nothingWentLive, settleTogether } from './settle-together.js';
 
-/** How long a prepared deployment lets its worker run other jobs before it checks the others, in milliseconds. */
+/** Interval at which a prepared deployment checks the other deployments of its group, in milliseconds. */
 const POLL_INTERVAL_MS = 1_000;
 
 /**
  * Returns null if a deployment can continue at once. For a prepared deployment, returns the time after which its job
- * runs again: it still waits for other deployments of its group, or the routes of all have just been moved. Throws
- * `ReleaseError` once it is decided that no deployment of the group goes live.
+ * runs again. The deployment still waits for other deployments of its group, or the routes of all services have just
+ * been moved. Throws `ReleaseError` once it is decided that no deployment of the group goes live.
  */
 export async function meetOthers(
   deps: Pick<JobDeps, 'db' | 'dispatcher'>,

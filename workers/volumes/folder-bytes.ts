@@ -1,7 +1,7 @@
 import { TenantFolder } from './tenant-folder.js';
 
 const BLOCK_BYTES = 512;
-/** Limits for measuring a folder. No database server creates more entries or deeper folders. */
+/** Limits for measuring a folder. A folder beyond them counts as too large. Database servers stay below them. */
 const MAX_ENTRIES = 2_000_000;
 const MAX_DEPTH = 32;
 
@@ -18,7 +18,7 @@ export async function folderBytes(path: string, except: readonly string[] = []):
       if (depth === 0 && except.includes(name)) continue;
       entries += 1;
       if (entries > MAX_ENTRIES || depth > MAX_DEPTH) return Number.MAX_SAFE_INTEGER;
-      // Files appear and disappear while the server is running.
+      // The database or application may remove files during the measurement.
       const found = await folder.stat(name).catch(() => null);
       bytes += (found?.blocks ?? 0) * BLOCK_BYTES;
       const inner = found?.isDirectory() ? await folder.folder(name).catch(() => null) : null;

@@ -12,7 +12,8 @@ export type HoldDeps = Pick<JobDeps, 'db' | 'keyring' | 'runtime'> & { config: P
 /**
  * Runs `work` while nothing that mounts the service's volume can start. A deployment that is about to start a replica
  * waits up to two minutes for the end of `work`, and then fails. The signal passed to `work` aborts if the hold is
- * lost. Throws `ReleaseError` if another operation holds the service, and what `work` throws.
+ * lost. Throws `ReleaseError` if another operation holds the service or if it has no volume. Also throws the errors of
+ * `work`.
  */
 export async function withHold<T>(db: Db, serviceId: string, work: (lost: AbortSignal) => Promise<T>): Promise<T> {
   const held = await whileHeld(db, serviceId, work);
@@ -22,8 +23,8 @@ export async function withHold<T>(db: Db, serviceId: string, work: (lost: AbortS
 
 /**
  * Stops the replicas of a service, runs `work` on its volume and starts the replicas again. They are started even if
- * `work` fails. Before it stops them, it takes the hold that `withHold` describes, and awaits `ready`. Resolves when
- * the live release is ready. Throws as `withHold` does.
+ * `work` fails. Before the replicas are stopped, takes the hold that `withHold` describes and awaits `ready`. Resolves
+ * when the live release is ready. Throws the same errors as `withHold`.
  */
 export async function whileStopped(
   deps: HoldDeps,

@@ -36,8 +36,9 @@ export async function releaseHold(db: Db, serviceId: string, token: string): Pro
 }
 
 /**
- * Runs `work` while it holds a service or a deleted volume, and returns its result. If another operation holds it,
- * returns null without running `work`. The signal passed to `work` aborts with a `ReleaseError` if the hold is lost.
+ * Runs `work` while it holds a service or a deleted volume, and returns its result. If another operation holds it, or
+ * if there is no such volume, returns null without running `work`. The signal passed to `work` aborts with a
+ * `ReleaseError` if the hold is lost.
  */
 export async function whileHeld<T>(
   db: Db,

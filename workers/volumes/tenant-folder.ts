@@ -16,8 +16,8 @@ export class TenantFileError extends ExplainedError {}
 
 /**
  * A folder that a tenant's processes may change at any moment. Names in it are opened relative to its descriptor, never
- * through a symlink, and only if the owner of the folder also owns the entry. Opening never blocks. A missing name
- * rejects with ENOENT, everything else unexpected with a `TenantFileError`.
+ * through a symlink, and only if the owner of the folder also owns the entry. Opening never blocks. The methods reject
+ * with ENOENT for a missing name, and with a `TenantFileError` for an entry that they refuse.
  */
 export class TenantFolder {
   readonly #handle: FileHandle;

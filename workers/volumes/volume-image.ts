@@ -15,7 +15,7 @@ import { fileSystemBytes, fileSystemUsedBytes } from './volume-model.js';
 /** Options for mke2fs: no blocks are reserved for root, the journal is small, and free blocks stay allocated. */
 const MAKE_FILE_SYSTEM = ['-q', '-F', '-m', '0', '-J', 'size=8', '-b', '4096', '-E', 'nodiscard'];
 const OWN_MOUNTS = ['--mount', '--propagation', 'private'];
-/** Block size of the file system. The end of the image stays unused if it is smaller than a block. */
+/** Block size of the file system. If the end of the image is smaller than a block, it stays unused. */
 const BLOCK_BYTES = 4096;
 const SUPERBLOCK_END = 2048;
 const TRIAL_BYTES = 32_000_000;
@@ -92,8 +92,8 @@ async function beginningOf(image: string): Promise<Buffer> {
 
 /**
  * Grows a volume's file system that is mounted in the mount namespace of `monitor`. This process, conmon, monitors a
- * container. Returns false if it has exited, or if this host can only grow an unmounted file system, which the next
- * start of the service does.
+ * container. Returns false if the process has exited, or if this host can only grow an unmounted file system. The next
+ * start of the service then grows the file system.
  */
 export async function growMounted(folder: string, monitor: ProcessIdentity): Promise<boolean> {
   const listed = await runLimited('losetup', ['-n', '-O', 'NAME', '-j', join(folder, IMAGE)]);
@@ -132,7 +132,10 @@ async function allocate(path: string, bytes: number): Promise<void> {
   }
 }
 
-/** Allocates, but leaves the platform's reserve free. Runs one after another, so that each sees what others took. */
+/**
+ * Allocates a file's space, but leaves the platform's reserve free. The calls run one after another, so that each call
+ * sees the space that earlier calls have taken.
+ */
 async function allocateInRoom(path: string, bytes: number): Promise<void> {
   const mine = turn.then(async () => {
     await assertRoom(path, bytes);

@@ -3,13 +3,16 @@ import type { VolumeRow } from '../../shared/volumes/model.js';
 export type VolumeState = VolumeRow['storage_state'];
 
 export const GIGABYTE = 1_000_000_000;
-/** From these percentages on, a volume is nearly full, and the service of one without a hard limit is stopped. */
+/**
+ * From the first percentage on, a volume counts as nearly full. From the second one on, the service of a volume without
+ * a hard limit is stopped.
+ */
 const NEARLY_FULL_PERCENT = 90;
 const STOPPED_PERCENT = 110;
 
 /** What a worker observes of a volume on its host. */
 export interface ObservedVolume {
-  /** True if the volume's image or folder was already created once. */
+  /** True if the image or folder of the volume was created earlier, even if it is missing now. */
   made: boolean;
   /** The service id in the volume's marker file; null if there is no such file. */
   marker: string | null;

@@ -84,9 +84,9 @@ function asOwner(uid: number, privileges: readonly string[]): string[] {
 }
 
 /**
- * Resolves when a program whose standard error is a pipe has exited. `onLine` is called with each line of standard
- * error. Lines for which it returns true are left out of the error message. Rejects with a `BackupError` if the exit
- * code is above `most`, or with the signal's reason after an abort.
+ * Resolves when a program has exited. The program's standard error must be a pipe. `onLine` is called with each line of
+ * standard error. Lines for which it returns true are left out of the error message. Rejects with a `BackupError` if
+ * the exit code is above `most`, or with the signal's reason after an abort.
  */
 export async function ended(
   child: ChildProcess,

@@ -3,8 +3,8 @@ import type { VolumeRow } from '../../shared/volumes/model.js';
 import type { VolumeState } from './volume-model.js';
 
 /**
- * Returns the host with the service's volumes. Assigns that host, or else `preferred`, to volumes that have none. Null
- * if the service has no volumes, so that any host may run it.
+ * Returns the host with the service's volumes. Assigns this host, or `preferred` if there is none, to volumes without a
+ * host. Returns null if the service has no volumes, so that any host may run it.
  */
 export async function settleVolumes(db: Db, serviceId: string, preferred: string): Promise<string | null> {
   return db.transaction(async (trx) => {
@@ -24,8 +24,8 @@ export async function settleVolumes(db: Db, serviceId: string, preferred: string
 }
 
 /**
- * Returns the swarm node with the service's volumes. Assigns that node, or else `preferred`, to volumes that have none.
- * Null if no node has any and none is preferred.
+ * Returns the swarm node with the service's volumes. Assigns this node, or `preferred` if there is none, to volumes
+ * without a node. Returns null if there is neither.
  */
 export async function settleNode(
   db: Db,
@@ -85,7 +85,10 @@ export async function forgetVolume(db: Db, id: string): Promise<void> {
   await db.raw('delete from volumes where id = ?', [id]);
 }
 
-/** Records a volume's usage. Returns true if its state changed. Several workers measure it, and only one gets true. */
+/**
+ * Records a volume's usage. Returns true if its state changed. If several workers measure the volume, only one of them
+ * gets true.
+ */
 export async function recordVolumeUsage(db: Db, id: string, usedBytes: number, state: VolumeState): Promise<boolean> {
   const row = await oneRow<{ before: VolumeState }>(
     db,

@@ -8,8 +8,8 @@ import { ended, spawnInVolume, spawnTool, type VolumeContent } from './volume-pr
 const ATTRIBUTES = ['--numeric-owner', '--xattrs', '--acls'];
 const PACK = ['--create', '--file=-', '--format=posix', '--sparse', '--one-file-system', ...ATTRIBUTES];
 /**
- * Arguments with which find leaves out names that contain a line break or end in a space. tar would misread them: its
- * list has one name per line, and tar strips spaces at the end of a line.
+ * Arguments with which find leaves out paths that contain a line break or end in white space. tar would misread them,
+ * because its list has one path per line, and tar strips white space at the end of a line.
  */
 const PLAIN_NAME = ['!', '-path', '*\n*', '!', '-path', '*[[:space:]]'];
 const FIND_SPECIAL = ['find', '.', '-xdev', '-type', 'p,s,b,c'];
@@ -32,8 +32,8 @@ export interface PackReport {
 
 /**
  * Packs the content of a volume with tar and passes the output on in pieces. Follows no symlinks out of the volume, and
- * leaves out pipes, sockets and devices; `listFile` is a path for the list of their names. The application may be
- * running. Throws a `BackupError` if tar fails.
+ * leaves out pipes, sockets and devices. Writes the list of their names to `listFile` and removes it afterwards. The
+ * application may be running. Throws a `BackupError` if tar fails.
  */
 export async function packVolume(
   content: VolumeContent,

@@ -12,7 +12,10 @@ export interface NewestDelivery {
   data: object;
 }
 
-/** SQL: one row for each of `deliveries` and each subscribed webhook, which is locked against deletion. */
+/**
+ * SQL: one row for each of `deliveries` and each webhook that is subscribed to its event. Locks the webhooks against
+ * deletion.
+ */
 const TOLD = `
   select w.id as webhook_id, t.* from jsonb_to_recordset(cast(:deliveries as jsonb))
     as t ("workspaceId" uuid, event text, about text, replaces jsonb, data jsonb)
@@ -21,8 +24,8 @@ const TOLD = `
 
 /**
  * Stores a delivery for each webhook that is subscribed to the event. Deletes waiting deliveries about the same
- * subject, so that a receiver that was unavailable gets the newest state and not a flood. A webhook with too many
- * waiting deliveries gets none.
+ * subject, so that a receiver that was unavailable gets only the newest state. A webhook with too many waiting
+ * deliveries gets none.
  */
 export async function storeNewestDeliveries(trx: Transaction, newest: readonly NewestDelivery[]): Promise<void> {
   if (newest.length === 0) return;

@@ -18,7 +18,7 @@ type Data = DeliveryContent['data'];
 interface Wording {
   tone: Notice['tone'];
   title: (data: Data) => string;
-  /** Returns the path of the page in the console, relative to the workspace's. */
+  /** Returns the path of the page in the console, relative to the workspace's path. */
   page: (data: Data) => string;
 }
 

@@ -1,10 +1,10 @@
 import { type GuardedRequest, requestGuarded } from '../core/guarded-request.js';
 import type { JobDeps } from '../worker-deps.js';
 
-/** What the senders of requests to tenants' addresses need. */
+/** Dependencies of the code that sends requests to tenants' addresses. */
 export type SenderDeps = Pick<JobDeps, 'db' | 'keyring' | 'config' | 'log'> & Pick<GuardedRequest, 'resolve'>;
 
-/** The used parts of a response. */
+/** The parts of a response that the senders use. */
 export interface Answer {
   status: number;
   retryAfter: string | undefined;

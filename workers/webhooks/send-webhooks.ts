@@ -65,7 +65,10 @@ async function send(deps: SenderDeps, delivery: DueDelivery): Promise<void> {
   }
 }
 
-/** Returns the body of a delivery in the webhook's format. For a live deployment it includes the service's URL. */
+/**
+ * Returns the body of a delivery in the webhook's format. For a deployment of a public service, it includes the
+ * service's URL.
+ */
 function bodyOf(
   { config }: SenderDeps,
   { id, event, workspace_id: workspaceId, happened_at: happenedAt, format, data }: DueDelivery,

@@ -86,7 +86,7 @@ export function postgresScript(serviceId: string, { planId, version }: { planId:
     `[ -f $D/PG_VERSION ] || ${NO_DATA}`,
     `[ "$(cat $D/PG_VERSION)" = ${version} ] || refuse "its data was written by version $(cat $D/PG_VERSION), and the service is of version ${version}"`,
     `printf '%s\\n' ${quote(HBA)} >$D/pg_hba.conf`,
-    // This script holds the lock, so the server that wrote this file has exited.
+    // This script holds the volume's lock, so the server that wrote the pid file has exited.
     'rm -f $D/postmaster.pid',
     `exec postgres -D $D ${options.join(' ')}`,
   ].join('\n');

@@ -9,7 +9,7 @@ import { postgresScript, redisScript, SERVER_USER, VOLUME, volumeScript } from '
 import { describeService, LABELS, MEGABYTE, NANOSECONDS, replicaService, type SwarmContext } from './service-spec.js';
 import { onNode } from './task-placement.js';
 
-/** Minimum grace period of a process with a volume, in seconds, because it must write its data. */
+/** Minimum grace period of a process with a volume, in seconds. The process needs it to write its data to the disk. */
 export const SERVER_GRACE_SECONDS = 30;
 /** Grace period of a task that works on a volume's files, in nanoseconds. */
 const WORK_GRACE_NS = 2 * 10 ** 9;
@@ -19,7 +19,7 @@ export interface DataRelease extends ReleaseSpec {
   kind: DataKind;
 }
 
-/** Returns the name of a Docker volume. A database's volume has the id of its service. */
+/** Returns the name of the Docker volume with this id. The volume of a database has the id of its service. */
 export function volumeName(id: string): string {
   return `ranvier-${id}`;
 }
@@ -88,14 +88,17 @@ function configurationOf(
   });
 }
 
-/** Returns the task that prepares a new volume, on any node of the region with room for the server. */
+/**
+ * Returns the Swarm service for a task that prepares a new volume. The task runs on any node of the region with room
+ * for the database server.
+ */
 export function volumeService(spec: DataRelease, name: string, context: SwarmContext) {
   return workService(spec, { name, command: volumeScript(spec.kind, spec.serviceId) }, context);
 }
 
 /**
- * Returns the swarm service of an agent for a volume's files. The agent works as the user of the database server, and
- * serves only callers that send `token`.
+ * Returns the Swarm service for an agent, which gives a worker access to a volume's files. The agent works as the user
+ * of the database server, and serves only callers that send `token`.
  */
 export function agentService(
   spec: DataRelease,
@@ -111,7 +114,7 @@ export function agentService(
 interface VolumeWork {
   name: string;
   command: string;
-  /** The node to run on. If absent, any node of the region with room for the server. */
+  /** The node to run on. If absent, Swarm chooses a node of the region with room for the database server. */
   nodeId?: string;
   /** The user; root if absent. */
   user?: string;
@@ -119,7 +122,7 @@ interface VolumeWork {
   environment?: Record<string, string>;
 }
 
-/** Returns the task that works on a volume's files. */
+/** Returns the Swarm service for a task that works on the files of a volume. */
 export function workService(spec: ReleaseSpec, work: VolumeWork, context: SwarmContext) {
   const { name, command, nodeId, user = '0', port = null, environment = {} } = work;
   const labels = { [LABELS.command]: spec.deploymentId, [LABELS.volume]: spec.serviceId };
@@ -132,8 +135,8 @@ export function workService(spec: ReleaseSpec, work: VolumeWork, context: SwarmC
         ...service.TaskTemplate.ContainerSpec,
         User: user,
         Mounts: [volumeMount(spec.serviceId, context)],
-        // The shell of an agent ignores SIGTERM, and this work can be interrupted without harm, so the grace period is
-        // short.
+        // The grace period is short, because the shell of an agent ignores SIGTERM, and its work can be interrupted
+        // without harm.
         StopGracePeriod: WORK_GRACE_NS,
       },
       ...(nodeId === undefined

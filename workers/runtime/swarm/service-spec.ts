@@ -4,7 +4,10 @@ import { isDataKind, listensOnPort } from '../../../shared/services/model.js';
 import { limitsOf } from '../../../shared/services/plan-catalog.js';
 import type { ReleaseSpec } from '../runtime-driver.js';
 
-/** Labels of everything that the platform creates. Whatever lacks this installation's label is never touched. */
+/**
+ * Labels of the Docker objects that the platform creates. The platform changes only objects with the label of its own
+ * installation.
+ */
 export const LABELS = {
   installation: 'ranvier.installation',
   service: 'ranvier.service',
@@ -21,8 +24,8 @@ export const MEGABYTE = 1024 * 1024;
 /** How long Swarm waits before it replaces an ended task, in milliseconds. */
 export const RESTART_DELAY_MS = 2_000;
 /**
- * The share of a plan's CPU that is reserved: others may use idle CPU time. Memory is reserved in full, because used
- * memory cannot be taken back.
+ * The share of a plan's CPU that is reserved on a node. The share is small, because other tasks can use idle CPU time.
+ * Memory is reserved in full, because used memory cannot be taken back.
  */
 const RESERVED_CPU = 0.25;
 /** With these capabilities a task could forge packets and create devices, which no application needs. */
@@ -40,7 +43,7 @@ export interface SwarmContext {
  * Returns the Swarm service for one replica. `constraints` are added to the placement. Each replica is a service of its
  * own. If it were a task of a larger service, Swarm would choose which task to stop on scaling down, even one to which
  * an edge still sends requests. With separate services, a replica drains first and the others are not touched. Swarm
- * keeps each service running without our workers, and on another node if its own is lost.
+ * keeps each service running even if no worker runs, and moves it to another node if its node is lost.
  */
 export function replicaService(
   spec: ReleaseSpec,
@@ -60,8 +63,8 @@ export function replicaService(
 }
 
 /**
- * Returns the Swarm service for one attempt of a run. Unlike a replica's task, its task is not restarted,
- * publishes no port, and cannot be reached under a name.
+ * Returns the Swarm service for one attempt of a run. Unlike the task of a replica, the task of an attempt is not
+ * restarted, publishes no port, and cannot be reached under a name.
  */
 export function attemptService(spec: ReleaseSpec, replicaId: string, runId: string, context: SwarmContext) {
   const environment = { ...spec.environment, RANVIER_RUN_ID: runId };
@@ -149,9 +152,9 @@ function environmentOf(spec: ReleaseSpec): string[] {
 }
 
 /**
- * Returns a Go template that evaluates to the text itself, because Swarm evaluates the value of each variable as a Go
- * template, on the managers and on the node. Otherwise a tenant could set a value, even a short one, that keeps the
- * Docker engine busy forever.
+ * Returns a Go template that evaluates to `text` itself. Swarm evaluates the value of each variable as a Go template,
+ * on the managers and on the node. Without this function, a tenant could set a value that keeps the Docker engine busy
+ * forever.
  */
 function literal(text: string): string {
   return text.replaceAll('{{', '{{"{{"}}');

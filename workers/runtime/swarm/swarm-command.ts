@@ -32,7 +32,6 @@ export interface OneTask {
   describe: (context: SwarmContext) => CreateServiceOptions;
 }
 
-/** Dependencies of running single tasks. */
 export type CommandDeps = Pick<SwarmRuntimeDeps, 'engine' | 'registry' | 'installation' | 'config' | 'log'>;
 
 /**
@@ -125,8 +124,8 @@ class TaskRun {
   }
 
   /**
-   * Passes the task's output on until the task has ended. Detects that by polling the task's state, because the stream
-   * of its output stays open.
+   * Passes the task's output on until the task has ended. Polls the task's state to detect the end, because the stream
+   * of the output stays open.
    */
   async #follow(taskId: string, deadline: number): Promise<void> {
     const over = new AbortController();

@@ -182,7 +182,7 @@ export class SwarmController implements ReplicaController {
     return new ReadinessProbe(this.#deps, { settledMs: SETTLED_MS, probe: this.#deps.data.health });
   }
 
-  /** Stops a database server that does not respond. Swarm starts it again. */
+  /** Removes the Swarm service of a database server that does not respond. A later attempt creates a new one. */
   async #endSilent(row: ReplicaRow): Promise<void> {
     const { db, config, data } = this.#deps;
     const service = this.#view().serviceOf(row.id);
@@ -212,8 +212,8 @@ export class SwarmController implements ReplicaController {
   }
 
   /**
-   * Returns the log of the replica's task. Null without a task, or if the release cannot be read: secrets in the output
-   * could then not be masked.
+   * Returns the log of the replica's task; null if there is no task. Also returns null if the release cannot be read,
+   * because secrets in the output could then not be masked.
    */
   async #logOf(row: ReplicaRow): Promise<TaskLog | null> {
     const spec = await this.#release.readable(row);

@@ -158,7 +158,7 @@ export class SwarmData implements SwarmServers {
     );
   }
 
-  /** Removes deleted volumes, then deletes their records with `forget`. Returns how many were removed. */
+  /** Removes volumes that were deleted, then deletes their records with `forget`. Returns how many were removed. */
   async #removeEach(
     volumes: readonly RemovableVolume[],
     { locked, forget }: { locked: boolean; forget: (db: Db, id: string) => Promise<void> },
@@ -168,7 +168,7 @@ export class SwarmData implements SwarmServers {
     for (const volume of volumes) {
       try {
         // Every worker of the swarm runs this loop at the same time. `whileHeld` lets only one of them work on the
-        // volume. Otherwise each would stop the tasks with which the others empty the volume.
+        // volume. Otherwise each worker would stop the tasks with which other workers empty the volume.
         const held = await whileHeld(db, volume.id, async () => {
           const isGone = await this.#removeVolume(volume, { locked });
           if (isGone) await forget(db, volume.id);

@@ -19,7 +19,7 @@ import { SwarmUsage } from './swarm-usage.js';
 import { labelsOf, SwarmView } from './swarm-view.js';
 import { readOutput } from './task-output.js';
 
-/** Age after which a command's service is considered left by a dead worker, in milliseconds. */
+/** Age after which a command's Swarm service counts as left by a dead worker, in milliseconds. */
 const COMMAND_MS = 60 * 60_000;
 /** Age after which a task on a volume counts as left by a dead worker, in milliseconds. Large databases take long. */
 const VOLUME_WORK_MS = 12 * 60 * 60_000;
@@ -54,7 +54,7 @@ export class SwarmHost implements ReplicaHost {
     }
   }
 
-  /** Removes this installation's services of unknown replicas and abandoned commands, and its empty networks. */
+  /** Removes this installation's services of unknown replicas and of abandoned commands, and its empty networks. */
   async sweep(rows: () => Promise<readonly ReplicaRow[]>): Promise<void> {
     const { services } = this.#view;
     const wanted = new Set((await rows()).map((row) => row.id));
@@ -89,8 +89,8 @@ export class SwarmHost implements ReplicaHost {
   }
 
   /**
-   * Returns the host id of the whole swarm, whose manager then starts the database server on the node with its volume.
-   * Throws `ReleaseError` if the volume is on a host outside the swarm.
+   * Returns the host id of the whole swarm. Swarm itself starts the database server on the node with its volume. Throws
+   * `ReleaseError` if the volume is on a host outside the swarm.
    */
   async hostOfData({ serviceId }: ReleaseSpec): Promise<string> {
     const { db, hostId } = this.#deps;

@@ -17,7 +17,6 @@ export interface SwarmServers extends DataHost {
   serverOf(release: ReleaseSpec, replicaId: string): Promise<(context: SwarmContext) => CreateServiceOptions>;
 }
 
-/** Dependencies of the Swarm runtime. */
 export interface SwarmRuntimeDeps extends ReplicaRuntimeDeps {
   data: SwarmServers;
   engine: Engine;

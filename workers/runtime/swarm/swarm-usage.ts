@@ -37,7 +37,7 @@ export class SwarmUsage {
   }
 }
 
-/** Returns the usage in the engine's statistics; null if the container has exited meanwhile. */
+/** Extracts the usage from the engine's statistics; null if the container has exited meanwhile. */
 export function usageFrom({ cpu_stats, memory_stats }: ContainerStats): ResourceUsage | null {
   const time = cpu_stats.cpu_usage?.total_usage;
   const { usage, stats } = memory_stats;

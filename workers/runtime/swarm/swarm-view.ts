@@ -36,7 +36,7 @@ export function hasEnded(task: SwarmTask): boolean {
 const NOT_STARTED = new Set(['new', 'pending', 'assigned', 'accepted', 'preparing', 'ready']);
 
 /**
- * Returns true if the swarm is going to stop a task whose container it has not started. On a busy machine, a task that
+ * Returns true if the swarm wants to stop a task before it has started the container. On a busy machine, a task that
  * waited to replace another one may stay in this state for a minute.
  */
 export function neverStarts({ DesiredState: desired, Status: { State: state } }: SwarmTask): boolean {

@@ -14,7 +14,7 @@ export async function taskEnd(engine: Engine, task: SwarmTask, memoryMb: number)
   const start = /^starting container failed: (.*)/s.exec(error);
   if (start) return `could not be started: ${start[1]}`;
   const id = container?.ContainerID;
-  // The state is unknown if the container is on another node: only that node's engine knows it.
+  // If the container is on another node, its state is unknown here, because only that node's engine reports it.
   const found = id ? (await unlessGone(engine.calls.getContainer(id).inspect()))?.State : undefined;
   // Check the health first: Swarm stops an unhealthy container, and an application that then exits with code 0 leaves
   // no error.

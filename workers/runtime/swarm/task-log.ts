@@ -20,8 +20,8 @@ const MAX_FINAL_LINES = 50_000;
 const NEWLINE = 0x0a;
 
 /**
- * Copies the output of a replica's task to the service's log. Starts at the mark, which is the time of the last output
- * that was copied and is stored in the replica's database row.
+ * Copies the output of a replica's task to the service's log. Starts at the mark, which is the time of the last copied
+ * output. The mark is stored in the replica's database row.
  */
 export class TaskLog {
   readonly taskId: string;
@@ -69,7 +69,7 @@ export class TaskLog {
       });
   }
 
-  /** Copies the rest of an ended task's output. Skips it if it can no longer be read. */
+  /** Copies the rest of an ended task's output, unless the output can no longer be read. */
   async finish(): Promise<void> {
     await this.close();
     if (this.#lost) return;

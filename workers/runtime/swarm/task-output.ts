@@ -1,6 +1,6 @@
 import type { Engine } from '../../docker/docker-engine.js';
 
-/** The library's types lack the logs of tasks. */
+/** The types of dockerode lack this method. */
 declare module 'dockerode' {
   interface Task {
     logs(options: { follow: true; abortSignal: AbortSignal }): Promise<NodeJS.ReadableStream>;

@@ -22,7 +22,10 @@ export const RESTORES = 'restores';
 /** Flushes changed files to the node's disk. */
 const SYNC = '(sync -f . 2>/dev/null || sync)';
 
-/** Opens a service's volume through a task on its node. Throws `ReleaseError` if that task does not start in time. */
+/**
+ * Opens a service's volume through a task on the volume's node. Throws `ReleaseError` if the task does not start in
+ * time.
+ */
 export async function openRemoteVolume(deps: CommandDeps, spec: DataRelease, node: SwarmNode): Promise<VolumeFiles> {
   const name = `agent-${spec.serviceId}`;
   const remove = async () => {
