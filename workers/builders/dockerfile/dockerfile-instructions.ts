@@ -10,8 +10,8 @@ export interface ParsedDockerfile {
   directives: ReadonlyMap<string, string>;
   instructions: Instruction[];
   /**
-   * Everything that an engine may take for an instruction. Engines differ in whether a line continues that ends with two
-   * escape characters, and lines of here-documents continue in none.
+   * Everything that an engine may take for an instruction. Engines differ in whether a line with two escape characters
+   * at its end continues. Lines of here-documents never continue.
    */
   readings: { instructions: Instruction[]; texts: string[] };
 }
