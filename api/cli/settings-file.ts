@@ -23,8 +23,8 @@ export interface Settings {
   /** The API keys, newest first. The first one is the default. */
   logins: Login[];
   /**
-   * Real path of a folder → its link. Links are not stored in the folder, so that the user's repository stays
-   * unchanged.
+   * Real path of a folder → the service that rnv uses in this folder. This is not stored in the folder itself, so that
+   * the user's repository stays unchanged.
    */
   links: Record<string, Link>;
 }

@@ -6,7 +6,10 @@ import { MAX_UPDATES } from '../../shared/pushes/model.js';
 /** Limits on what a git client sends with one request. */
 export interface BodyLimits {
   maxBytes: number;
-  /** Maximum bytes of ref updates and options before the pack, which git holds in memory; null without a pack. */
+  /**
+   * Maximum bytes that a push sends before its pack: ref updates and options. git keeps these bytes in memory. Null for
+   * a fetch, which sends no pack.
+   */
   maxCommandBytes: number | null;
 }
 

@@ -164,7 +164,7 @@ interface Definition<
   complete?: (pending: string, request: ReadRequest) => Promise<Static<Response>>;
   /**
    * Performs a write without a transaction, if the request has no Idempotency-Key. Returns null to leave the write to
-   * the handler. If the caller sent an API key, the service in the path has already been read.
+   * the handler.
    */
   direct?: (request: DirectRequest<Path, Static<Query>, Static<Body>>) => Promise<Static<Response> | null>;
 }

@@ -225,7 +225,10 @@ export async function namedObjects(db: Db, objects: readonly string[]): Promise<
   return new Set(await valuesOf<string>(db, named, { objects }));
 }
 
-/** Returns `<id>-<fence>` of each unfinished backup. The name of the archive that it may be writing ends with this. */
+/**
+ * Returns `<id>-<fence>` of each unfinished backup. `fence` is the number of the backup's current claim. The folder in
+ * which a worker checks the backup has this name.
+ */
 export async function openClaims(db: Db): Promise<Set<string>> {
   return new Set(await valuesOf<string>(db, `select id || '-' || fence from backups where finished_at is null`));
 }

@@ -48,7 +48,10 @@ export function reasonAgainst({ autoDeploy, message, changed, matters }: CommitF
  */
 const POLL_MS = { unhooked: 60_000, hooked: 15 * 60_000, longest: 60 * 60_000 };
 
-/** Returns the delay until a repository's next poll, in milliseconds. Failures double it, up to an hour. */
+/**
+ * Returns the delay until a repository's next poll, in milliseconds. This is the interval in `POLL_MS`. After failed
+ * polls, it is at least one minute, doubled for each failure in a row, up to an hour.
+ */
 export function pauseBeforePoll({ hooked, failures }: { hooked: boolean; failures: number }): number {
   const pause = hooked ? POLL_MS.hooked : POLL_MS.unhooked;
   return Math.max(pause, Math.min(POLL_MS.unhooked * 2 ** failures, POLL_MS.longest));

@@ -171,8 +171,8 @@ function assemble(values: Values, env: Environment) {
     docker: { host: values.DOCKER_HOST, registryUrl: values.REGISTRY_URL },
     baseImages: values.BASE_IMAGES,
     dataImages: { postgres: values.POSTGRES_IMAGE, redis: values.REDIS_IMAGE },
-    // The address of BuildKit; null unless builds run in containers. Without containers, BUILDKIT_HOST is ignored: it
-    // may be set for other tools, in a form that `conflicts` would refuse.
+    // The address of BuildKit; null unless builds run in containers. Without containers, BUILDKIT_HOST is ignored. It
+    // may then be set for another tool, to an address that Ranvier does not support. That must not cause an error.
     railpack: { buildkitHost: values.RUNTIME === 'swarm' ? values.BUILDKIT_HOST : null, searchPath: values.PATH },
   };
 }

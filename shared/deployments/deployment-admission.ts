@@ -146,7 +146,11 @@ function lastRestore(column: 'status' | 'error'): string {
   return `select r.${column} from operations r where r.service_id = s.id and r.kind = 'restore' order by r.created_at desc limit 1`;
 }
 
-/** Returns an SQL query for a deployment's referenced databases that do not run, with the reasons. */
+/**
+ * Returns an SQL query for the databases that keep a deployment waiting. The deployment's variables refer to these
+ * databases, but they do not run yet. Each row has a database's `name` and, in `what`, the reason. `deployment` is the
+ * alias of the deployment's row in the outer query.
+ */
 function missingDatabases(deployment: string): string {
   return `select s.name,
             case when s.deleted_at is not null then 'it was deleted'

@@ -153,9 +153,9 @@ async function redisBackend(url: string, name: string, log: Logger): Promise<Bac
       ofWorkers.push(connection);
       return { connection, backendFactory: undefined, drainDelay: DRAINED_S.redis };
     },
-    // Redis needs neither announcements nor turns: it hands a job to one worker, and an idle worker asks again within
-    // ten seconds.
+    // Not needed with Redis: an idle worker asks for jobs again within ten seconds, so it finds delayed jobs by itself.
     announceDelayed: async () => undefined,
+    // Not needed with Redis, which gives each job to only one of the workers that ask.
     shareWith: () => undefined,
     async close() {
       // A worker does not close a connection that was passed to it, so it is closed here.

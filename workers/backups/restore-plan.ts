@@ -1,6 +1,8 @@
-/** What a restore finds on a volume: `before`, the data that was moved aside, and `data`, what the service uses. */
+/** What a volume contains when a worker continues a restore. */
 export interface ObservedRestore {
+  /** True if the volume has the previous data, which the restore moved aside. */
   before: boolean;
+  /** True if the volume has data in the place where the service uses it. */
   data: boolean;
 }
 

@@ -13,8 +13,9 @@ function unhealthy(answer: string, silent = false): ProbeAnswer {
 }
 
 /**
- * Asks a server, without a password, whether it accepts connections. Never rejects. A healthy PostgreSQL asks for a
- * password; redis may refuse the command. A server that is recovering or loading its data reports that it is not ready.
+ * Asks a database server, without a password, whether it accepts connections. Never rejects. PostgreSQL gets a startup
+ * message, redis gets PING. A server that then demands a password is healthy. A server that is recovering or loading
+ * its data replies that it is not ready, and is unhealthy.
  */
 export function askServer(kind: DataKind, { address, port }: { address: string; port: number }): Promise<ProbeAnswer> {
   return new Promise((resolve) => {

@@ -68,7 +68,10 @@ export interface PerformedDeployment {
   left: LeftBehind | null;
 }
 
-/** Runs a deployment from its current state to its end, and returns how it ended. Throws as `perform` does. */
+/**
+ * Runs a deployment from its current state until it ends or must wait. Throws `JobFailed` if the deployment fails, and
+ * `Interrupted('shutdown')` if another worker should continue it. After any other error, the queue retries the job.
+ */
 export async function performDeployment(
   deps: JobDeps,
   deploymentId: string,

@@ -1,4 +1,4 @@
-/** One progress event of an engine, which sends them as lines of JSON. */
+/** A progress event of a container engine. The engine sends each event as one line of JSON. */
 export interface EngineEvent {
   stream?: string;
   status?: string;

@@ -9,7 +9,10 @@ interface Counts {
   latency: number[];
 }
 
-/** Counts one service's responses since the last report. After the first one, counting allocates nothing. */
+/**
+ * Counts one service's responses since the last report. Only the first response after a report allocates memory; the
+ * next ones increase its counters.
+ */
 export class ServiceTraffic {
   readonly serviceId: string;
   /** Null without responses, to save memory: an edge has an entry for each of many services. */

@@ -85,8 +85,8 @@ export function networkRules(settings: NetworkSettings, slots: readonly NetworkS
   const table = tableName(token);
   const ours = `"${namePrefix(token)}*"`;
   const gateway = gatewayOf(block);
-  // Other installations remove a table if the data folder in its comment no longer exists. A folder name that nft
-  // cannot quote is left out, so that they never remove the table.
+  // Another installation on this host removes this table if the data folder in the table's comment no longer exists. If
+  // nft cannot quote the folder's name, the table gets no comment, and so no other installation removes it.
   const comment = /^[\w./ -]{1,100}$/.test(dataDir) ? `comment "${block} ${dataDir}"` : '';
   const dns = 'meta l4proto { tcp, udp } th dport 53';
   const allowed = [

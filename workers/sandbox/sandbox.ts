@@ -232,7 +232,10 @@ export interface Sandbox {
   sweep(wanted: () => Promise<(id: string) => boolean>): Promise<number>;
 }
 
-/** `nobody`: nothing listens. `unknown`: the host has no such information. */
+/**
+ * Who listens on a port. `own`: the sandbox. `stranger`: a process that does not belong to the sandbox. `nobody`: no
+ * process. `unknown`: the host does not show which processes listen.
+ */
 export type PortHolder = 'own' | 'stranger' | 'nobody' | 'unknown';
 
 /**

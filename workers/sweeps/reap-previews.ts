@@ -12,7 +12,10 @@ const ACTOR = 'previews';
 
 type Deps = Pick<JobDeps, 'db' | 'dispatcher' | 'log'>;
 
-/** Deletes previews that have ended, with everything they own. Returns a line for each. Retries failed deletions. */
+/**
+ * Deletes previews that have ended, with everything they own. If an earlier deletion failed, starts it again. Returns a
+ * log line for each deletion.
+ */
 export async function reapPreviews(deps: Deps): Promise<string[]> {
   await forgetDeletedPreviews(deps.db);
   const now = new Date();

@@ -69,10 +69,10 @@ async function readBlob<T>(layout: string, digest: string): Promise<T> {
 }
 
 /**
- * Writes a layout's image in Docker's format into a new folder. Skopeo and buildah read it as `dir:`. `text` is the
- * image's own configuration. Returns false and writes nothing if this configuration has none of HEALTHCHECK, SHELL and
- * ONBUILD, which only Docker's format keeps. Does the same if its layers differ from the layout's, or if a layer is not
- * compressed with gzip.
+ * Writes a layout's image in Docker's format into a new folder. Skopeo and buildah read the folder as `dir:`. `text` is
+ * the image's own configuration. Writes nothing and returns false in three cases. (1) `text` has none of HEALTHCHECK,
+ * SHELL and ONBUILD, which only Docker's format keeps. (2) The layers in `text` are not those of the layout. (3) A
+ * layer is not compressed with gzip.
  */
 export async function writeDockerFormat(layout: string, folder: string, text: string): Promise<boolean> {
   const { config = {}, rootfs } = JSON.parse(text) as ImageConfig;

@@ -105,7 +105,10 @@ function isPassword(header: string): boolean {
   return header.toLowerCase() === 'basic-auth';
 }
 
-/** Reads `anna:password bert:password`. Only the first `most` users get a password hash, because hashing takes time. */
+/**
+ * Reads the users in `anna:password bert:password`. Only the first `most` users get a password hash, because hashing
+ * takes time. Further users have no hash, so every password is wrong for them.
+ */
 async function usersOf(value: string, most: number): Promise<RuleUser[]> {
   const users: RuleUser[] = [];
   for (const pair of value.split(/[\s,]+/).filter((text) => text !== '')) {

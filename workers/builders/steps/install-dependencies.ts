@@ -77,8 +77,8 @@ async function otherTools(
 
 /**
  * Installs all packages of a workspace, because its root's scripts and a build may need them. If that fails, installs
- * only the packages that the project needs.
- * Returns true if no command had to be replaced.
+ * only the packages that the project needs. Returns true if the commands in `install` succeeded for all packages.
+ * Returns false if another command had to replace one of them, or if packages were left out.
  */
 export async function installAll(
   { context, toolchains }: StepsSetting,

@@ -81,10 +81,12 @@ export function frameworkNode(
 }
 
 /**
- * Decides the version of Node.js from the one that a project names and those that its packages need. The named version
- * takes precedence, because package managers only warn if a package needs another one. A framework fails on versions
- * that it does not support, so its range restricts the named range, or replaces it if the two have nothing in common. A
- * range in `engines` is often only a minimum, so the ranges of old packages restrict it.
+ * Decides the version of Node.js. `named` is what the project asks for; `implied` and `framework` are what its packages
+ * need. `named` takes precedence, because package managers only warn if a package needs another version. There are two
+ * exceptions. (1) A range in `engines` is often only a minimum. If `implied` comes from a package in `OLD`, which fails
+ * on newer versions, only versions in both ranges are allowed, if there are any. (2) A framework fails on versions that
+ * it does not support. Only versions in both ranges are allowed; if there are none, `framework` replaces `named`.
+ * Without `named`, returns `implied`.
  */
 export function wishedNode(
   named: VersionWish | null,

@@ -8,7 +8,10 @@ import { fillTemplate } from './fill-template.js';
 import { presentTemplate, textOf } from './present.js';
 import { FillBody, FillResponse, TemplateListResponse, TemplateResponse } from './schema.js';
 
-/** Templates: stacks with questions, from the platform and from a workspace's own repositories. */
+/**
+ * Routes for templates. A template is a stack's document with placeholders, and questions whose answers replace them.
+ * Templates come from the platform and from a workspace's own repositories.
+ */
 export const templateRoutes = [
   defineRoute('GET', '/templates', 'template.list', {
     summary: 'List templates',

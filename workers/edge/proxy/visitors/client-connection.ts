@@ -11,9 +11,11 @@ import type { Client } from '../proxy-headers.js';
 const MIN_REEXAMINATION_MS = 100;
 const CHEAP_LOOK = 64;
 
-/** Bytes that wait until one side reads them. */
+/** How far a transfer to a receiver has come. The receiver is the client for responses, the replica for uploads. */
 export interface Backlog {
+  /** Number of bytes that the receiver has not accepted yet. */
   pending: number;
+  /** Number of bytes that the receiver has accepted. If it does not grow while bytes are pending, nothing is read. */
   taken: number;
 }
 
