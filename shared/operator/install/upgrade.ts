@@ -70,7 +70,7 @@ export function reasonAgainst(before: string, after: string): string | null {
   return null;
 }
 
-/** Returns the backups to remove: all but the latest ones, by the time at the end of their names. Pure. */
+/** Returns the backups to remove: all but the latest ones, by the time at the end of their names. */
 export function backupsToRemove(names: readonly string[]): string[] {
   const timeOf = (name: string) => Number(name.slice(name.lastIndexOf('-') + 1));
   return [...names].sort((a, b) => timeOf(a) - timeOf(b)).slice(0, -KEPT_BACKUPS);

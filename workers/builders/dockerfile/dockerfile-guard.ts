@@ -52,10 +52,23 @@ export function guardDockerfile(text: string, options: GuardOptions): { text: st
 /** Returns the names of the variables that a Dockerfile declares with `ARG`. */
 export function declaredArguments(text: string): Set<string> {
   const names = new Set<string>();
-  for (const { name, rest } of parseDockerfile(text).instructions) {
-    if (name === 'ARG') for (const word of rest.split(/\s+/)) names.add(word.split('=', 1)[0] ?? '');
+  for (const instruction of parseDockerfile(text).instructions) {
+    if (instruction.name === 'ARG') for (const { variable } of assignmentsOf(instruction)) names.add(variable);
   }
   return names;
+}
+
+/** Returns what an `ARG` or `ENV` sets. The text of an `ARG` without a default is null. */
+function assignmentsOf({ name, rest }: Instruction): { variable: string; text: string | null }[] {
+  const words = rest.split(/\s+/);
+  const [first = '', ...others] = words;
+  // `ENV NAME some text` is the old form.
+  if (name === 'ENV' && !first.includes('=')) return [{ variable: first, text: others.join(' ') }];
+  return words.map((word) => {
+    const equals = word.indexOf('=');
+    if (equals < 0) return { variable: word, text: null };
+    return { variable: word.slice(0, equals), text: unquoted(word.slice(equals + 1)) };
+  });
 }
 
 /** Returns the names of a Dockerfile's stages, in lower case. */
@@ -77,10 +90,13 @@ interface NamedImage {
 /** Returns the images that a Dockerfile names, each once, without its own stages. */
 export function namedImages(text: string, buildArgs: GuardOptions['buildArgs']): NamedImage[] {
   const stages = new Set(['scratch', '']);
+  const values = new Map<string, string>();
   const found = new Map<string, NamedImage>();
-  for (const { instruction, named } of walk(parseDockerfile(text).instructions, buildArgs, new Map())) {
-    for (const one of named) {
-      if (!stages.has(one.image.toLowerCase()) && !/^\d+$/.test(one.image)) found.set(one.image, one);
+  for (const instruction of parseDockerfile(text).instructions) {
+    if (instruction.name === 'ARG') declare(instruction, values, buildArgs);
+    for (const image of imagesOf(instruction).map((name) => expand(name, values))) {
+      if (stages.has(image.toLowerCase()) || /^\d+$/.test(image)) continue;
+      found.set(image, { image, isLikeStage: instruction.name !== 'FROM' && /^[\w-]+$/.test(image) });
     }
     const stage = stageOf(instruction);
     if (stage !== undefined) stages.add(stage);
@@ -95,14 +111,21 @@ export function namedImages(text: string, buildArgs: GuardOptions['buildArgs']):
 function refuseOwnImages({ readings }: ParsedDockerfile, { buildArgs, ownPrefix }: GuardOptions): void {
   const settings = settingsOf(readings.instructions, buildArgs);
   const budget = { left: MAX_EXPANSIONS };
-  for (const name of new Set(readings.instructions.flatMap(imagesOf))) {
-    const images = expansionsOf(name, settings, budget);
-    const own = images.find((image) => isOwn(image, ownPrefix));
-    if (own !== undefined) throw ownImage(own);
-    if (images.some((image) => image.includes('$'))) {
-      throw new BuildError(
-        `the Dockerfile names the image ${name.slice(0, 200)}: use only $NAME, \${NAME}, \${NAME:-default} and \${NAME:+other} in it`,
-      );
+  const checked = new Set<string>();
+  for (const instruction of readings.instructions) {
+    // Engines do not expand variables in the mounts of a RUN, and its command belongs to the shell.
+    const isExpanded = instruction.name !== 'RUN';
+    for (const name of imagesOf(instruction)) {
+      if (checked.has(`${isExpanded} ${name}`)) continue;
+      checked.add(`${isExpanded} ${name}`);
+      const images = expansionsOf(name, settings, budget);
+      const own = images.find((image) => isOwn(image, ownPrefix));
+      if (own !== undefined) throw ownImage(own);
+      if (isExpanded && images.some((image) => image.includes('${'))) {
+        throw new BuildError(
+          `the Dockerfile names the image ${name.slice(0, 200)}: use only $NAME, \${NAME}, \${NAME:-default} and \${NAME:+other} in it`,
+        );
+      }
     }
   }
   for (const said of readings.texts) {
@@ -121,15 +144,8 @@ function settingsOf(instructions: readonly Instruction[], buildArgs: GuardOption
     const known = settings.get(name) ?? new Set();
     settings.set(name, known.add((Object.hasOwn(buildArgs, name) ? buildArgs[name] : undefined) ?? text));
   };
-  for (const { name, rest } of instructions) {
-    if (name !== 'ARG' && name !== 'ENV') continue;
-    const words = rest.split(/\s+/);
-    if (name === 'ENV' && !words[0]?.includes('=')) add(words[0] ?? '', words.slice(1).join(' '));
-    for (const word of words) {
-      const equals = word.indexOf('=');
-      if (equals > 0) add(word.slice(0, equals), unquoted(word.slice(equals + 1)));
-      else if (name === 'ARG') add(word, '');
-    }
+  for (const instruction of instructions.filter(({ name }) => name === 'ARG' || name === 'ENV')) {
+    for (const { variable, text } of assignmentsOf(instruction)) add(variable, text ?? '');
   }
   return settings;
 }
@@ -152,37 +168,24 @@ function expansionsOf(name: string, settings: Settings, budget: { left: number }
     for (const value of new Set([...(settings.get(braced ?? bare ?? '') ?? []), ''])) {
       budget.left -= 1;
       if (budget.left < 0) throw new BuildError('the images that the Dockerfile names have too many variables');
-      const chosen = value === '' ? (mode === '-' ? other : '') : mode === '+' ? other : value;
-      const next = one.slice(0, found.index) + chosen + one.slice(found.index + whole.length);
+      const next = one.slice(0, found.index) + chosen(value, mode, other) + one.slice(found.index + whole.length);
       if (next.length <= MAX_NAME_LENGTH) seen.add(next);
     }
   }
   return expanded;
 }
 
-/** Yields each instruction with the images that it names. `values` collects the values of `ARG`s. */
-function* walk(
-  instructions: readonly Instruction[],
-  buildArgs: GuardOptions['buildArgs'],
-  values: Map<string, string>,
-): Generator<{ instruction: Instruction; named: NamedImage[] }> {
-  for (const instruction of instructions) {
-    if (instruction.name === 'ARG') declare(instruction.rest, values, buildArgs);
-    const named = imagesOf(instruction).map((name) => {
-      const image = expand(name, values);
-      return { image, isLikeStage: instruction.name !== 'FROM' && /^[\w-]+$/.test(image) };
-    });
-    yield { instruction, named };
-  }
+/** Returns what a variable with this value stands for: with `:-` or `:+` perhaps the other text. */
+function chosen(value: string, mode: string | undefined, other: string): string {
+  if (mode === '-') return value === '' ? other : value;
+  return mode === '+' && value !== '' ? other : value;
 }
 
-function declare(rest: string, values: Map<string, string>, buildArgs: GuardOptions['buildArgs']): void {
-  for (const word of rest.split(/\s+/)) {
-    const equals = word.indexOf('=');
-    const name = equals < 0 ? word : word.slice(0, equals);
-    const given = Object.hasOwn(buildArgs, name) ? buildArgs[name] : undefined;
-    const value = given ?? (equals < 0 ? undefined : expand(unquoted(word.slice(equals + 1)), values));
-    if (value !== undefined) values.set(name, value);
+function declare(argument: Instruction, values: Map<string, string>, buildArgs: GuardOptions['buildArgs']): void {
+  for (const { variable, text } of assignmentsOf(argument)) {
+    const given = Object.hasOwn(buildArgs, variable) ? buildArgs[variable] : undefined;
+    const value = given ?? (text === null ? undefined : expand(text, values));
+    if (value !== undefined) values.set(variable, value);
   }
 }
 
@@ -217,9 +220,7 @@ function ownImage(image: string): BuildError {
 function expand(text: string, values: ReadonlyMap<string, string>): string {
   return text
     .replace(/\$\{(\w+)(?::([-+])([^}]*))?\}|\$(\w+)/g, (_, braced, mode, other = '', bare) => {
-      const value = values.get(braced ?? bare) ?? '';
-      if (mode === '-') return value === '' ? other : value;
-      return mode === '+' ? (value === '' ? '' : other) : value;
+      return chosen(values.get(braced ?? bare) ?? '', mode, other);
     })
     .replace(/["']/g, '');
 }

@@ -11,7 +11,8 @@ export interface ParsedDockerfile {
   instructions: Instruction[];
   /**
    * Everything that an engine may take for an instruction. Engines differ in whether a line with two escape characters
-   * at its end continues. Lines of here-documents never continue.
+   * at its end continues. Lines of here-documents never continue. `texts` are the file's texts with continued lines
+   * joined.
    */
   readings: { instructions: Instruction[]; texts: string[] };
 }
@@ -31,10 +32,11 @@ export function parseDockerfile(text: string): ParsedDockerfile {
   const escapeMark = directives.get('escape') === '`' ? '`' : '\\';
   const always = new RegExp(`\\${escapeMark}[ \\t]*$`);
   const single = new RegExp(`(?<!\\${escapeMark})\\${escapeMark}[ \\t]*$`);
-  const readings = [joinLines(lines, always), joinLines(lines, single), lines.map((line) => line.replace(always, ''))];
-  const [instructions = [], ...others] = readings.map((logical) => logical.flatMap(instructionOf));
-  const texts = readings.map((logical) => logical.join('\n'));
-  return { directives, instructions, readings: { instructions: [instructions, ...others].flat(), texts } };
+  const joined = [joinLines(lines, always), joinLines(lines, single)];
+  const unjoined = lines.map((line) => line.replace(always, ''));
+  const [instructions = [], ...others] = [...joined, unjoined].map((logical) => logical.flatMap(instructionOf));
+  const texts = joined.map((logical) => logical.join('\n'));
+  return { directives, instructions, readings: { instructions: [...instructions, ...others.flat()], texts } };
 }
 
 /** Removes carriage returns at the end of a line, in linear time. */

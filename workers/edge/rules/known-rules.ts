@@ -20,7 +20,7 @@ export class KnownRules {
 
   /** Forgets the rules of all services that are not in `services`. */
   keepOnly(services: ReadonlyMap<string, unknown>): void {
-    for (const serviceId of this.#known.keys()) if (!services.has(serviceId)) this.#drop(serviceId);
+    for (const serviceId of this.#known.keys()) if (!services.has(serviceId)) this.#known.delete(serviceId);
   }
 
   /**
@@ -39,17 +39,8 @@ export class KnownRules {
           );
     const without = new Set(facts.map(({ serviceId }) => serviceId));
     for (const { serviceId } of wanted) without.delete(serviceId);
-    for (const serviceId of without) this.#drop(serviceId);
-    for (const source of sources) {
-      this.#drop(source.serviceId);
-      this.#known.set(source.serviceId, this.#compiled(source));
-    }
-  }
-
-  /** Forgets the rules of a service, and the clients that these rules counted, which frees room for other rules. */
-  #drop(serviceId: string): void {
-    for (const guard of this.#known.get(serviceId)?.guards ?? []) if (guard.type === 'rateLimit') guard.counts.close();
-    this.#known.delete(serviceId);
+    for (const serviceId of without) this.#known.delete(serviceId);
+    for (const source of sources) this.#known.set(source.serviceId, this.#compiled(source));
   }
 
   /** Compiles rules. If that fails, returns rules that refuse every request, because a rule may require a password. */

@@ -7,12 +7,12 @@ interface Window {
   left: number;
 }
 
-/** How many clients the rule with the most of them forgets when the edge counts too many. */
-const FORGOTTEN_AT_ONCE = 1_000;
+/** After this many new clients, the clients of all rules are counted. */
+const COUNT_AFTER = 1_000;
 
-/** The rules that count any client, and the number of clients that all of them count. */
-const rules = new Set<RateCounts>();
-let counted = 0;
+/** All rules that count clients. The garbage collector removes those that were replaced. */
+const rules = new Set<WeakRef<RateCounts>>();
+let added = 0;
 
 /**
  * Counts the requests of each client in time windows of a fixed length, in memory. A rule with too many clients forgets
@@ -21,7 +21,10 @@ let counted = 0;
  */
 export class RateCounts {
   readonly #windows = new Map<string, Window>();
-  #closed = false;
+
+  constructor() {
+    rules.add(new WeakRef(this));
+  }
 
   get size(): number {
     return this.#windows.size;
@@ -29,53 +32,55 @@ export class RateCounts {
 
   /** Counts a request. Returns 0 if it is admitted, otherwise the milliseconds until the client's next window. */
   take(client: string, requests: number, perMs: number, now: number): number {
-    if (this.#closed) return 0;
     const known = this.#windows.get(client);
     if (known !== undefined && known.endsAt > now) {
       if (known.left === 0) return known.endsAt - now;
       known.left -= 1;
       return 0;
     }
-    this.#forget(client);
+    this.#windows.delete(client);
     this.#forgetEnded(now);
-    if (this.size >= MAX_CLIENTS) this.#forgetFirst(1);
-    if (counted >= MAX_OF_EDGE) largest().#forgetFirst(FORGOTTEN_AT_ONCE);
+    if (this.size >= MAX_CLIENTS) this.forgetFirst(1);
     this.#windows.set(client, { endsAt: now + perMs, left: requests - 1 });
-    rules.add(this);
-    counted += 1;
+    added += 1;
+    if (added % COUNT_AFTER === 0) boundAll();
     return 0;
   }
 
-  /** Forgets all clients of a rule that was replaced, and admits the requests that still find it. */
-  close(): void {
-    this.#closed = true;
-    this.#forgetFirst(this.size);
+  clear(): void {
+    this.#windows.clear();
+  }
+
+  /** Forgets this many clients, those whose windows began first. */
+  forgetFirst(count: number): void {
+    let left = count;
+    for (const client of this.#windows.keys()) {
+      if (left <= 0) return;
+      left -= 1;
+      this.#windows.delete(client);
+    }
   }
 
   /** Ended windows come first in the map, because all windows of a rule have the same length. */
   #forgetEnded(now: number): void {
     for (const [client, { endsAt }] of this.#windows) {
       if (endsAt > now) return;
-      this.#forget(client);
+      this.#windows.delete(client);
     }
-  }
-
-  #forgetFirst(count: number): void {
-    let left = count;
-    for (const client of this.#windows.keys()) {
-      if (left === 0) return;
-      left -= 1;
-      this.#forget(client);
-    }
-  }
-
-  #forget(client: string): void {
-    if (!this.#windows.delete(client)) return;
-    counted -= 1;
-    if (this.size === 0) rules.delete(this);
   }
 }
 
-function largest(): RateCounts {
-  return [...rules].reduce((most, rule) => (rule.size > most.size ? rule : most));
+/** Lets the rule with the most clients forget some if all rules together have too many. */
+function boundAll(): void {
+  let all = 0;
+  let largest: RateCounts | null = null;
+  for (const reference of rules) {
+    const rule = reference.deref();
+    if (rule === undefined) rules.delete(reference);
+    else {
+      all += rule.size;
+      if (largest === null || rule.size > largest.size) largest = rule;
+    }
+  }
+  largest?.forgetFirst(all - MAX_OF_EDGE);
 }

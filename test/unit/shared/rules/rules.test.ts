@@ -53,7 +53,7 @@ describe('rules of the edge', () => {
     expect(counts.size).to.equal(50_000);
     expect(counts.take('c59999', 1, 1_000, 1_000)).to.equal(1_000);
     expect(counts.take('c0', 1, 1_000, 1_000)).to.equal(0);
-    counts.close();
+    counts.clear();
     expect(counts.size).to.equal(0);
   });
 
@@ -63,7 +63,7 @@ describe('rules of the edge', () => {
     const counts = new RateCounts();
     for (const client of ['a', 'b', 'c']) expect(counts.take(client, 1, 60_000, 1)).to.equal(0);
     for (const client of ['a', 'b', 'c']) expect(counts.take(client, 1, 60_000, 2), client).to.equal(59_999);
-    for (const one of [...flooded, counts]) one.close();
+    for (const one of [...flooded, counts]) one.clear();
   });
 
   it('refuse more checks of passwords than can wait', async () => {

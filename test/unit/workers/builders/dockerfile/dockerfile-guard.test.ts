@@ -52,6 +52,8 @@ describe('A Dockerfile', () => {
     const allowed = [
       `ARG V=22\nARG BASE=node:$V\nFROM $BASE AS made\nFROM \${R:-docker.io/}library/nginx:\${N:-1}`,
       `ARG V=\${V:-22}\nFROM node:$V\n${'ENV PATH=/x:$PATH LD=$LD:$PATH\n'.repeat(40)}`,
+      `FROM a\nRUN x --from=$(date) && y --from=\${V%.*}`,
+      `# ranvier/${SERVICE}:tag\nFROM a`,
       'FROM a\nRUN echo "\\\\n" \\\n  && ls\nCOPY --from=0 / /',
     ];
     for (const text of allowed) expect(() => guard(text), text).not.to.throw();
