@@ -53,7 +53,8 @@ class Counter {
   /** The first value on a connection shows what the server has kept. */
   #found(value: number): void {
     this.connections += 1;
-    const before = Date.now() - LATE_MS[this.#kind];
+    // The time of the kill is not known. The last acknowledgement shows that the server ran until then.
+    const before = (this.#acknowledged.at(-1)?.at ?? 0) - LATE_MS[this.#kind];
     const kept = this.#acknowledged.findLast(({ at }) => at <= before);
     if (kept !== undefined && value < kept.value) {
       this.wrong.push(`${this.service.name} had acknowledged ${kept.value} and has ${value}`);

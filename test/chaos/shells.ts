@@ -10,10 +10,15 @@ const SHELLS = 2;
 const PAUSE_MS = 500;
 /** A shell is closed by the client after this time, in milliseconds. */
 const OPEN_MS = 8_000;
-/** A shell prints a line more often than this. If it is silent for longer, its worker has died. */
-const SILENT_MS = 5_000;
+/**
+ * A shell prints three lines a second. If it is silent for longer than this, its worker has died. The limit is high,
+ * because a busy machine delays lines by many seconds.
+ */
+const SILENT_MS = 30_000;
 /** How long the end of a silent shell is waited for, in milliseconds. */
-const MAX_SILENT_MS = 30_000;
+const MAX_SILENT_MS = 45_000;
+/** A shell loses its connection within this time after the API has died, in milliseconds. */
+const LOST_MS = 5_000;
 /** A stopped worker continues within this time, in milliseconds. */
 const STOPPED_MS = 20_000;
 /** Faults after which a shell may be silent: one that opens waits for a notification of PostgreSQL. */
@@ -57,8 +62,10 @@ export class Shells {
   async books(faults: FaultInjector): Promise<Entry[]> {
     const explains = (kind: RegExp, { at }: End, withinMs: number) =>
       faults.strikes.some((strike) => kind.test(strike.kind) && strike.at >= at - withinMs && strike.at <= at);
-    const silent = this.#ends.filter((end) => end.silentMs > SILENT_MS && !explains(SILENCES, end, STOPPED_MS));
-    const mute = this.#ends.filter((end) => !end.closed && end.code === 1006 && !explains(/the api/, end, SILENT_MS));
+    const silent = this.#ends.filter(
+      (end) => end.silentMs > SILENT_MS && !explains(SILENCES, end, STOPPED_MS + end.silentMs),
+    );
+    const mute = this.#ends.filter((end) => !end.closed && end.code === 1006 && !explains(/the api/, end, LOST_MS));
     const cut = this.#ends.filter(({ closed }) => !closed).length;
     const shown = (ends: readonly End[]) => ends.map((end) => JSON.stringify(end));
     return [

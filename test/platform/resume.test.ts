@@ -1,4 +1,5 @@
 import { mkdtemp, rename, rm } from 'node:fs/promises';
+import type { ServerResponse } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
@@ -21,6 +22,14 @@ const APP = {
   Procfile: 'web: node server.js\n',
 };
 
+/** Sends git progress messages and nothing else: git gives up a server that is silent for half a minute. */
+function sendProgress(response: ServerResponse, type: 'advertisement' | 'result'): void {
+  response.writeHead(200, { 'Content-Type': `application/x-git-upload-pack-${type}` });
+  response.write('000dpackfile\n');
+  const timer = setInterval(() => response.write(`03e8\u0002${'waiting '.repeat(125).slice(5)}`), 500);
+  response.on('close', () => clearInterval(timer));
+}
+
 // On one engine: the records say where a worker goes on, and faults.test.ts kills workers on both.
 describe('Killed at several points of each step', function () {
   this.timeout(240_000);
@@ -41,14 +50,17 @@ describe('Killed at several points of each step', function () {
     }
     // The first look at one repository, and what is asked second of the other, the commits, are never answered.
     const asked = new Map<string, number>();
-    git = await startGitServer(root, (_, __, url) => {
+    git = await startGitServer(root, (_, response, url) => {
       const number = (asked.get(url.pathname) ?? 0) + 1;
       asked.set(url.pathname, number);
       const held =
         url.pathname === '/resolve/info/refs'
           ? number === 1
           : url.pathname === '/fetch/git-upload-pack' && number === 2;
-      if (held) gate.visits.set(url.pathname.split('/')[1] ?? '', 1);
+      if (held) {
+        gate.visits.set(url.pathname.split('/')[1] ?? '', 1);
+        sendProgress(response, url.pathname.endsWith('/refs') ? 'advertisement' : 'result');
+      }
       return held;
     });
     platform = await startPlatform({
