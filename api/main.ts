@@ -1,5 +1,6 @@
 import '../shared/core/node-version.js';
 import { ConfigError, loadConfig } from '../shared/core/config.js';
+import { assertSessions } from '../shared/core/database/assert-sessions.js';
 import { createDatabase } from '../shared/core/database/database-client.js';
 import { assertMigrated } from '../shared/core/database/migrate.js';
 import { errorMessage } from '../shared/core/error-registry.js';
@@ -28,8 +29,10 @@ async function main(log: Logger, lifecycle: Lifecycle): Promise<void> {
   const config = loadConfig();
   log.level = config.logLevel;
   const keyring = new Keyring(config.secretsKey, ...config.previousSecretsKeys);
+  const url = config.databaseUrl.reveal();
+  await assertSessions(url);
   const db = createDatabase({
-    url: config.databaseUrl.reveal(),
+    url,
     name: 'ranvier-api',
     poolSize: POOL_SIZE,
     statementTimeoutMs: STATEMENT_TIMEOUT_MS,

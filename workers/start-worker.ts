@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Config } from '../shared/core/config.js';
+import { assertSessions } from '../shared/core/database/assert-sessions.js';
 import { createDatabase, type Db, installationId } from '../shared/core/database/database-client.js';
 import { CHANNELS, Listener } from '../shared/core/database/listener.js';
 import { assertMigrated } from '../shared/core/database/migrate.js';
@@ -78,6 +79,7 @@ export async function startWorker(
   openHost: (core: WorkerCore) => Promise<WorkerHost>,
 ): Promise<{ workerId: string; backend: string; running: () => number }> {
   const url = config.databaseUrl.reveal();
+  await assertSessions(url);
   const db = createDatabase({ url, name: 'ranvier-worker', poolSize: config.workerConcurrency * 2 + 10, log });
   lifecycle.onEnd('database', () => db.destroy());
   await assertMigrated(db);

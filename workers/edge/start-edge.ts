@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import type { Config } from '../../shared/core/config.js';
+import { assertSessions } from '../../shared/core/database/assert-sessions.js';
 import { createDatabase } from '../../shared/core/database/database-client.js';
 import { CHANNELS, Listener } from '../../shared/core/database/listener.js';
 import { assertMigrated } from '../../shared/core/database/migrate.js';
@@ -23,6 +24,7 @@ const CANARY_REPORT_MS = 1_000;
 /** Composes an edge: loads the routes, serves them, and follows every change. Registers closers with the lifecycle. */
 export async function startEdge(config: Config, log: Logger, lifecycle: Lifecycle): Promise<void> {
   const url = config.databaseUrl.reveal();
+  await assertSessions(url);
   const db = createDatabase({ url, name: 'ranvier-edge', poolSize: 4, log });
   lifecycle.onEnd('database', () => db.destroy());
   await assertMigrated(db);
