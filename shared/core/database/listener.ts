@@ -21,7 +21,7 @@ export type Channel = (typeof CHANNELS)[keyof typeof CHANNELS];
 const RECONNECT_MS = 500;
 
 /**
- * A connection that listens for notifications. When it is lost, every handler is called with `null`: notifications may
+ * A connection that listens for notifications on the channels that have handlers. When it is lost, every handler is called with `null`: notifications may
  * have been missed, so the handler must reconcile everything.
  */
 export class Listener {
@@ -41,7 +41,11 @@ export class Listener {
   on(channel: Channel, handler: (payload: string | null) => void): () => void {
     const handlers = this.#handlers.get(channel) ?? new Set();
     handlers.add(handler);
-    this.#handlers.set(channel, handlers);
+    if (!this.#handlers.has(channel)) {
+      this.#handlers.set(channel, handlers);
+      // If the connection is lost, the next one listens to all channels.
+      this.#client?.query(`listen ${channel}`).catch(() => undefined);
+    }
     return () => void handlers.delete(handler);
   }
 
@@ -57,7 +61,7 @@ export class Listener {
     client.on('notification', ({ channel, payload }) => this.#ring(channel as Channel, payload ?? ''));
     try {
       await client.connect();
-      for (const channel of Object.values(CHANNELS)) await client.query(`listen ${channel}`);
+      for (const channel of this.#handlers.keys()) await client.query(`listen ${channel}`);
     } catch (error) {
       // A standby accepts connections but refuses LISTEN, so each attempt would leave a connection open.
       await client.end().catch(() => undefined);
