@@ -105,12 +105,12 @@ export async function loadAllRouteFacts(
   take: (facts: RouteFacts[], trx: Transaction) => Promise<void>,
 ): Promise<void> {
   const read = async (trx: Transaction) => {
-    for (let after = NO_ID; ; ) {
-      const facts = await routeFacts(trx, 'and s.id > :after order by s.id limit :page', { after, page: PAGE });
-      await take(facts, trx);
-      const last = facts.at(-1);
-      if (last === undefined || facts.length < PAGE) return;
-      after = last.serviceId;
+    const page = (after: string) =>
+      routeFacts(trx, 'and s.id > :after order by s.id limit :page', { after, page: PAGE });
+    for (let facts = await page(NO_ID); facts.length > 0; ) {
+      const last = facts.length < PAGE ? undefined : facts.at(-1);
+      // PostgreSQL reads the next page while this process takes the current one.
+      [facts] = await Promise.all([last === undefined ? [] : page(last.serviceId), take(facts, trx)]);
     }
   };
   await db.transaction(read, { isolationLevel: 'repeatable read', readOnly: true });
