@@ -36,20 +36,22 @@ export function storeLines(db: Db, batch: NewLogBatch): Promise<boolean> {
 }
 
 /**
- * Stores consecutive batches of one deployment and one run, like `storeLines`. Merges small batches into one
- * statement.
+ * Stores consecutive batches of one deployment and one run, like `storeLines`: all of them, or none if it throws.
  */
 export async function storeBatches(db: Db, batches: readonly NewLogBatch[]): Promise<boolean> {
   const [first] = batches;
   if (first === undefined) return true;
   const lines = batches.flatMap(({ source, lines }) => lines.map((line) => ({ ...line, source })));
   const parts = [...partsOf(lines)];
-  for (const [index, part] of parts.entries()) {
-    if (await storePart(db, first, part)) continue;
-    await insertLogBatches(db, batchesOf(first, parts.slice(index).flat()));
-    return false;
-  }
-  return true;
+  const store = async (on: Db) => {
+    for (const [index, part] of parts.entries()) {
+      if (await storePart(on, first, part)) continue;
+      await insertLogBatches(on, batchesOf(first, parts.slice(index).flat()));
+      return false;
+    }
+    return true;
+  };
+  return parts.length > 1 ? db.transaction(store) : store(db);
 }
 
 type SourcedLine = LogLine & { source: LogSource };

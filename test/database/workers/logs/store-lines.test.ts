@@ -6,6 +6,7 @@ import { insertLogBatches } from '../../../../workers/logs/batch-store.js';
 import { ingestLogs } from '../../../../workers/logs/ingest-batches.js';
 import { storeLines } from '../../../../workers/logs/store-lines.js';
 import { makeService } from '../../../support/factories.js';
+import { failureOf } from '../../../support/outcomes.js';
 import { useTestDatabase } from '../../../support/postgres.js';
 
 describe('Lines that are stored at once', () => {
@@ -57,6 +58,13 @@ describe('Lines that are stored at once', () => {
       [1, 'first'],
       [2, 'second'],
     ]);
+  });
+
+  it('are all stored or none, also if they need several statements', async () => {
+    const many = batchOf(Array.from({ length: 1001 }, (_, number) => `${number}`));
+    for (const line of many.lines.slice(-1)) line.timestamp = 'no time';
+    expect((await failureOf(storeLines(database.db, many))).message).to.include('no time');
+    expect(await stored()).to.deep.equal([]);
   });
 
   it('of several writers have each id once and no gap, keep each writer’s order, and a reader misses none', async () => {
