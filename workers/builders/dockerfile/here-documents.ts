@@ -72,10 +72,14 @@ function copyOf(lines: readonly string[], index: number, ends: Ends): PlainInstr
  */
 function runOf(lines: readonly string[], index: number, ends: Ends, shell: readonly string[]): PlainInstruction | null {
   const [, flags = '', command = ''] = RUN.exec(lines[index] ?? '') ?? [];
-  const [found, dash = '', , mark] = HERE_DOCUMENT.exec(command) ?? [];
-  if (mark === undefined || lines[index + 1]?.startsWith('#!')) return null;
-  const end = endOf(ends, dash, index, mark);
-  if (end === null) return null;
+  if (lines[index + 1]?.startsWith('#!')) return null;
+  let end = index;
+  for (const [, dash = '', , mark = ''] of command.matchAll(new RegExp(HERE_DOCUMENT, 'g'))) {
+    // A mark without an end is text of the command, such as a quoted one.
+    end = endOf(ends, dash, end, mark) ?? end;
+  }
+  if (end === index) return null;
+  const [found, dash = ''] = HERE_DOCUMENT.exec(command) ?? [];
   const script =
     found === command.trim() ? bodyOf(lines, dash, index, end) : [command, ...lines.slice(index + 1, end + 1)];
   return { text: `RUN ${flags}${JSON.stringify([...shell, `${script.join('\n')}\n`])}`, files: {}, end };

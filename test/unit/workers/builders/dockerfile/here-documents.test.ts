@@ -25,6 +25,19 @@ describe('A Dockerfile with here-documents', () => {
     );
   });
 
+  it('may have several in one RUN, and a mark without an end is text', () => {
+    expect(plain(lines('RUN cat <<A >a && cat <<-B >b && echo "<<C"', 'one', 'A', 'two', '\tB', 'CMD c'))).to.equal(
+      lines(
+        'RUN ["/bin/sh","-c","cat <<A >a && cat <<-B >b && echo \\"<<C\\"\\none\\nA\\ntwo\\n\\tB\\n"]',
+        '',
+        '',
+        '',
+        '',
+        'CMD c',
+      ),
+    );
+  });
+
   it('has the files of a COPY in a context of their own', () => {
     const text = lines('FROM x', 'COPY --chown=1:1 <<A <<-"B" /etc/', 'a', 'A', '\t$b', '\tB', 'CMD c');
     expect(withoutHereDocuments(text)).to.deep.equal({
