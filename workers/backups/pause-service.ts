@@ -70,17 +70,17 @@ async function pause<T>(
     either.throwIfAborted();
     return await work(either);
   } finally {
-    await Promise.all(paused.map((one) => (one.status === 'fulfilled' ? one.value.resume() : undefined)));
     clearInterval(renewal);
-    await markPaused(db, ids, 0);
+    await Promise.allSettled(paused.map((one) => (one.status === 'fulfilled' ? one.value.resume() : undefined)));
+    await markPaused(db, ids, null);
   }
 }
 
-/** Marks replicas as paused for this many seconds. Returns how many of them should still be running. */
-function markPaused(db: Db, ids: readonly string[], seconds: number): Promise<number> {
+/** Marks replicas as paused for this many seconds, or as no longer paused. Returns how many of them should still run. */
+function markPaused(db: Db, ids: readonly string[], seconds: number | null): Promise<number> {
   return rowCountOf(
     db,
-    `update replicas set paused_until = now() + :seconds * interval '1 second' where id = any(:ids) and desired = 'running'`,
+    `update replicas set paused_until = now() + cast(:seconds as integer) * interval '1 second' where id = any(:ids) and desired = 'running'`,
     { ids, seconds },
   );
 }

@@ -25,16 +25,20 @@ export function spawnOwn(
 
 /**
  * Starts a guard: a program that does its work when its standard input is closed. The input is closed when `end` is
- * called or this process dies. With `untilReady`, waits for the line that the guard prints when it is ready.
+ * called or this process dies. With `untilReady`, waits for the line that the guard prints when it is ready. `isReady` is
+ * false if the guard ended without it.
  */
 export async function startGuard(argv: readonly string[], untilReady: boolean) {
   const child = spawnOwn(argv, '', ['pipe', 'pipe', 'ignore']);
   const ended = once(child, 'exit');
   ended.catch(() => undefined);
   child.stdin?.on('error', () => undefined);
-  if (untilReady) await Promise.race([once(child.stdout as Readable, 'data'), ended]);
+  const isReady =
+    untilReady &&
+    (await Promise.race([once(child.stdout as Readable, 'data').then(() => true), ended.then(() => false)]));
   return {
     pid: child.pid,
+    isReady,
     async end() {
       child.stdin?.end();
       await ended;

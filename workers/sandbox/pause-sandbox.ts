@@ -29,7 +29,13 @@ pids() {
 tries=0
 if [ -n "$2" ]; then
   echo "$3" > "$2"
-  while [ "$tries" -lt 500 ] && ! grep -qx "$6" "$5"; do tries=$((tries + 1)); sleep 0.02; done
+  # A process that forks meanwhile can keep a freezer of version 1 in its state FREEZING, so freeze anew.
+  while [ "$tries" -lt 500 ] && ! grep -qx "$6" "$5"; do
+    tries=$((tries + 1))
+    [ $((tries % 10)) -ne 0 ] || echo "$4" > "$2"
+    echo "$3" > "$2"
+    sleep 0.02
+  done
 else
   seen=
   while [ "$tries" -lt 50 ]; do
@@ -39,16 +45,19 @@ else
     seen=$now tries=$((tries + 1))
   done
 fi
-echo paused
-read -r _
+if [ -n "$2" ]; then grep -qx "$6" "$5"; else [ "$tries" -lt 50 ]; fi && echo paused && read -r _
 if [ -n "$2" ]; then echo "$4" > "$2"; else kill -s CONT $(pids "$1") 2>/dev/null; fi
 `;
 
-/** Pauses all processes of a sandbox. `mark` is the environment entry that each of them has. */
+/**
+ * Pauses all processes of a sandbox. `mark` is the environment entry that each of them has. Throws if a process still
+ * runs after 10 s.
+ */
 export async function pauseSandbox(cgroups: CgroupRoots | null, id: string, mark: string): Promise<PausedSandbox> {
   const group = cgroups === null ? null : await freezerOf(cgroups, id);
   const words = group === null ? [''] : [group.file, group.pause, group.resume, group.state, group.line];
-  const { end } = await startGuard(['/bin/sh', '-c', GUARD, 'guard', mark, ...words], true);
+  const { end, isReady } = await startGuard(['/bin/sh', '-c', GUARD, 'guard', mark, ...words], true);
+  if (!isReady) throw new Error('some of its processes could not be paused; try again');
   return { resume: end };
 }
 
