@@ -221,9 +221,10 @@ export class HostNetwork {
   }
 
   /**
-   * Writes each scope's hosts file. The file lists the replicas that get requests, whose addresses are in `ready`.
+   * Writes each scope's hosts file. The file lists the replicas that get requests, whose addresses are in `ready`. With
+   * `anew`, writes files that have not changed too.
    */
-  async publish(ready: readonly string[]): Promise<void> {
+  async publish(ready: readonly string[], anew: boolean): Promise<void> {
     const neighbours = new Map<string, Neighbour[]>();
     for (const outside of ready) {
       const slot = await this.#slotAt(outside);
@@ -231,7 +232,7 @@ export class HostNetwork {
       const { scope, hostName, alias = '' } = slot;
       neighbours.set(scope, [...(neighbours.get(scope) ?? []), { hostName, alias, address: this.#addressOf(slot) }]);
     }
-    await this.#names.publish(neighbours);
+    await this.#names.publish(neighbours, anew);
   }
 
   /** Sets the rules again, and removes unused namespaces, links, slots and files. */

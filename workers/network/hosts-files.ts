@@ -20,8 +20,12 @@ export class HostsFiles {
     this.#hostFile = await readFile('/etc/hosts', 'utf8').catch(() => '');
   }
 
-  /** Writes each scope's hosts file with these neighbours. A scope that is not in the map has no neighbours. */
-  async publish(neighbours: ReadonlyMap<string, readonly Neighbour[]>): Promise<void> {
+  /**
+   * Writes each scope's hosts file with these neighbours. A scope that is not in the map has no neighbours. Only files
+   * that change are written; with `anew` all, because another worker may have written them in the meantime.
+   */
+  async publish(neighbours: ReadonlyMap<string, readonly Neighbour[]>, anew: boolean): Promise<void> {
+    if (anew) for (const scope of await readdir(this.#folder)) this.#published.set(scope, '');
     for (const scope of new Set([...neighbours.keys(), ...this.#published.keys()])) {
       const text = hostsText(neighbours.get(scope) ?? [], this.#hostFile);
       if (this.#published.get(scope) === text) continue;

@@ -24,6 +24,8 @@ export interface SupervisedHost {
   controller(id: string, wake: () => void): ReplicaController;
   /** Refreshes the observed state once per pass, before replicas are reconciled. */
   observe?(rows: readonly ReplicaRow[]): Promise<void>;
+  /** Drops what this worker remembers of the host, because another worker may have led the host in the meantime. */
+  forget?(): void;
   /**
    * Kills everything on the host that belongs to no replica in the database. Implementations must list what runs on
    * the host before they call `rows`. Otherwise a replica that starts in between would be missing from the rows, and

@@ -75,6 +75,7 @@ export class Supervisor {
    */
   #onLeadership(): void {
     this.#drop([...this.#controllers.keys()]);
+    this.#host.forget?.();
     this.#sweptAt = 0;
     this.#wake();
   }

@@ -35,7 +35,7 @@ class ProcessHost implements ReplicaHost {
   readonly isMeasuredByAll = false;
   readonly #deps: ProcessRuntimeDeps & { firewall: Firewall; volumes: ServiceVolumes };
   readonly #logShare = new HostAllowance();
-  /** The addresses of the ready replicas when host names were last written; null before the first time. */
+  /** The addresses of the ready replicas when host names were last written; null if another worker may have since. */
   #ready: string | null = null;
 
   constructor(deps: ProcessRuntimeDeps) {
@@ -52,6 +52,10 @@ class ProcessHost implements ReplicaHost {
     return planOf(configuration.plan).memoryMb * MEGABYTE <= freemem();
   }
 
+  forget(): void {
+    this.#ready = null;
+  }
+
   /** Rewrites the host names in private networks if the set of ready replicas has changed. */
   async observe(rows: readonly ReplicaRow[]): Promise<void> {
     const network = this.#deps.sandbox.allNetworks;
@@ -60,7 +64,7 @@ class ProcessHost implements ReplicaHost {
     const addresses = ready.map(({ address }) => address).sort();
     if (addresses.join() === this.#ready) return;
     try {
-      await network.publish(addresses);
+      await network.publish(addresses, this.#ready === null);
       this.#ready = addresses.join();
     } catch (error) {
       // Do not reject, so that the replicas are reconciled anyway. The next pass retries.
