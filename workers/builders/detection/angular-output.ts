@@ -7,10 +7,7 @@ export interface AngularOutput {
   isServer: boolean;
 }
 
-/**
- * Returns the folders to which `ng build` writes applications, the default project first.
- * Returns `dist` if angular.json names no folder.
- */
+/** Returns the folders to which `ng build` writes, the default project's first, or only `dist`. */
 export function angularFolders(text: string | undefined): AngularOutput[] {
   const { projects, defaultProject } = recordIn(text) ?? {};
   if (!isRecord(projects)) return [{ folder: 'dist', isServer: false }];

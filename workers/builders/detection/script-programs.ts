@@ -3,10 +3,7 @@ interface FirstArguments {
   preview?: readonly string[];
 }
 
-/**
- * Programs whose first argument decides what they do. `''` stands for a missing first argument or an option. `'*'`
- * stands for every first argument, and for a missing one.
- */
+/** Programs whose first argument decides what they do. `''` is no argument or an option, `'*'` any or no argument. */
 export const PROGRAMS: Readonly<Record<string, FirstArguments>> = {
   ...each('vite rolldown-vite', { development: ['', 'dev', 'serve'], preview: ['preview'] }),
   ...each('vinxi blitz vuepress quasar react-router qwik waku solid-start snowpack max', { development: ['dev'] }),
