@@ -20,7 +20,7 @@ export class DependencyCopy {
     this.#path = path;
   }
 
-  /** Returns the folder of the copy; null if it was kept for another `key`, which stands for the packages. */
+  /** Returns the folder of the copy; null if there is none for this `key`, which stands for the packages. */
   async find(key: string): Promise<string | null> {
     const kept = await readFile(join(this.#path, KEY), 'utf8').catch(() => null);
     return kept === key ? join(this.#path, CONTENT) : null;

@@ -10,7 +10,7 @@ const LOCKS = ['npm-shrinkwrap.json', 'package-lock.json'];
 const FOLDER = 'node_modules/';
 /** The file in which `npm ci` records the packages that it installed. */
 const INSTALLED = 'node_modules/.package-lock.json';
-/** An installation that runs one of these scripts is never skipped. For `postinstall` etc., `manifests` is null. */
+/** npm runs these scripts during an installation, which is therefore never skipped. Others make `manifests` null. */
 const SCRIPTS = ['dependencies', 'preprepare', 'postprepare'];
 
 type Packages = Readonly<Record<string, unknown>>;

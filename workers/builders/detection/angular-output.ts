@@ -7,7 +7,7 @@ export interface AngularOutput {
   isServer: boolean;
 }
 
-/** Returns the folders to which `ng build` writes, the default project's first, or only `dist`. */
+/** Returns the folders that `ng build` writes, the default project's first; `dist` if none is named. */
 export function angularFolders(text: string | undefined): AngularOutput[] {
   const { projects, defaultProject } = recordIn(text) ?? {};
   if (!isRecord(projects)) return [{ folder: 'dist', isServer: false }];

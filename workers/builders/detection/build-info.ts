@@ -54,7 +54,7 @@ class TreeFileSystem extends FileSystem {
   }
 }
 
-/** Returns the frameworks in a folder's own package.json: build-info takes any config.json for Hugo. */
+/** Returns the frameworks in a folder's own package.json: build-info takes any config.json for Hugo's. */
 export async function findFrameworks(
   tree: RepositoryTree,
   text: (path: string) => Promise<string | undefined>,

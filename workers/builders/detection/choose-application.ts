@@ -77,7 +77,7 @@ function namesFor(kind: ServiceKind): readonly string[] {
   return MAIN_NAMES;
 }
 
-/** Returns the application whose folder has the first of these names; null if several folders have it. */
+/** Returns the application whose folder has one of these names, the first name first; null if several match. */
 function byName(applications: readonly FoundApplication[], names: readonly string[]): FoundApplication | null {
   for (const name of names) {
     const named = applications.filter(({ rootDirectory }) => rootDirectory.split('/').at(-1) === name);

@@ -26,7 +26,7 @@ interface EntryInput {
   run: string;
 }
 
-/** Returns ways to start by `main`, by a file with a usual name, or by its compiled form. Skips scripts of pages. */
+/** Returns ways to start: `main` of package.json, a usual file, or its compiled form. Skips scripts of pages. */
 export function entriesOf(app: Application, { builds, compiles, buildsPages, run }: EntryInput): Start[] {
   const { files, manifest } = app;
   const { main } = manifest;
@@ -54,7 +54,7 @@ function sourceEntry(app: Application, run: string): Start[] {
   return file == null ? [] : [{ command: `bun ${file}`, needs: file }];
 }
 
-/** Returns how to start a TypeScript file that no build compiles: by `tsx` or `ts-node`, or compiled. */
+/** Returns how to start a TypeScript file without a build: by `tsx` or `ts-node`, or its compiled file. */
 export function unbuiltEntries(app: Application): Start[] {
   const runner = ['tsx', 'ts-node'].find((name) => dependsOn(app, name));
   const source = sourceOf(app);

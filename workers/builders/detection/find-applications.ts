@@ -55,7 +55,7 @@ function makesOf(app: Application): FoundApplication['makes'] {
   return onlyPages(app, row) && !hasServer(app) ? 'files' : 'pages';
 }
 
-/** Configuration files that applications have and libraries do not. With Nx, no script may name the framework. */
+/** Configuration files that applications have and libraries do not. With Nx, often no script names the framework. */
 const CONFIGURATION = /^(next|nuxt|astro|svelte|react-router|docusaurus|gatsby)[.-]config\.[cm]?[jt]s$/;
 
 /** Frameworks on which a library may depend, too. Only an application has a page or starts a server. */

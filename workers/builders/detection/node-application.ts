@@ -60,7 +60,7 @@ export function decideNode(input: NodeInput): NodeDecision {
   const likely = buildOf(known, row, run);
   const starts = input.kind === 'static' ? [] : startsOf({ ...input, app: known }, row, likely !== null, notes);
   const isSite = starts.length === 0;
-  // A server that can be started without a build may have a bundler among its packages, which is not run.
+  // A server that can be started without a build may have a bundler among its packages; the bundler is not run.
   const [first] = starts;
   const startsAnyway = row?.starts === undefined || (first?.needs != null && exists(known, first.needs));
   const unused = !isSite && app.nx === null && startsAnyway && likely !== null && !likely.startsWith(`${run} `);
@@ -157,7 +157,7 @@ function startsOf(input: NodeInput, row: FrameworkRow | undefined, builds: boole
   const isLoose = row?.starts === undefined && app.nx === null;
   if (!own && !isPage && !isForeign)
     starts.push(...entriesOf(app, { builds, compiles: builds && isLoose, buildsPages, run }));
-  // Every start needs a file that the build may not write, so `serve`, `server` and `dev` are considered too.
+  // True if every start needs a file that the build perhaps does not write; `serve`, `server` and `dev` are then tried.
   const isExpected = !own && isLoose && !starts.some(({ needs }) => needs === null || exists(app, needs));
   if ((starts.length === 0 || isExpected) && !isPage && !isForeign)
     starts.push(...developmentEntry(app, run, starts.length === 0 ? notes : []));

@@ -3,7 +3,9 @@ interface FirstArguments {
   preview?: readonly string[];
 }
 
-/** Programs whose first argument decides what they do. `''` is no argument or an option, `'*'` any or no argument. */
+/**
+ * Programs whose first argument decides what they do. `''` stands for no argument or an option, `'*'` for any or none.
+ */
 export const PROGRAMS: Readonly<Record<string, FirstArguments>> = {
   ...each('vite rolldown-vite', { development: ['', 'dev', 'serve'], preview: ['preview'] }),
   ...each('vinxi blitz vuepress quasar react-router qwik waku solid-start snowpack max', { development: ['dev'] }),

@@ -28,8 +28,8 @@ export function guardedHeader(lines: readonly string[]): number {
 
 /**
  * Returns the Dockerfile for the engine. A comment at its top makes engines ignore the `syntax` directive, because only
- * their own frontend surely keeps the caches of services apart. Throws `BuildError` if the Dockerfile requests another
- * frontend, or names an image that the platform has built.
+ * their own frontend is sure to keep the caches of services apart. Throws `BuildError` if the Dockerfile requests
+ * another frontend, or names an image that the platform has built.
  */
 export function guardDockerfile(text: string, options: GuardOptions): { text: string; notes: string[] } {
   const parsed = parseDockerfile(text);

@@ -6,7 +6,7 @@ import type { BuildRequest } from '../builder.js';
 /** Finds the credentials of a workspace's registry; null if there is no such registry. */
 export type FindAccount = (workspaceId: string, registryId: string) => Promise<RegistryAccount | null>;
 
-/** Returns the credentials of the configured registry by its host. Throws `BuildError` if there is no such registry. */
+/** Returns the credentials of the configured registry, keyed by its host. Throws `BuildError` if it does not exist. */
 export async function accountsOf(
   { workspaceId, configuration }: BuildRequest,
   findAccount: FindAccount,

@@ -71,7 +71,7 @@ export async function buildInEngine(engine: Engine, build: EngineBuild, context:
   }
 }
 
-/** Returns the namespace of a service's caches, derived from a key so that no other tenant can name it. */
+/** Returns the namespace of a service's caches. It is derived from a secret, so that no tenant can guess it. */
 export function cacheNamespace(secretsKey: Sensitive, serviceId: string): string {
   return createHmac('sha256', secretsKey.reveal()).update(`build caches of ${serviceId}`).digest('hex').slice(0, 40);
 }

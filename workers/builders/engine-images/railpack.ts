@@ -73,8 +73,8 @@ async function findProgram(searchPath: string): Promise<string | null> {
 
 /**
  * Builds a project and returns the path of its image's archive. Throws `BuildError`. A repository can make Railpack run
- * commands, so Railpack runs in the sandbox. It passes the image to `docker load`; a script named `docker` writes the
- * image to a file.
+ * commands, so Railpack runs in the sandbox. It passes the image to `docker load`; a script named `docker` in its PATH
+ * writes the image to a file instead.
  */
 export async function buildByRailpack({ program, buildkitHost }: Railpack, build: RailpackBuild): Promise<string> {
   const { sandbox, request, context, deadline, app, project, cache, buildEnvironment } = build;

@@ -30,7 +30,7 @@ export const java: Language = {
     ...['.java-version', '.sdkmanrc', 'system.properties', 'gradle/libs.versions.toml'],
   ],
   matches: (files) => ['pom.xml', ...GRADLE_FILES, ...ENTRY_FILES].some(files.has),
-  // Counts as Java even with a package.json, because plugins of Maven or Gradle build the assets.
+  // Such a project is Java even if it has a package.json: plugins of Maven or Gradle build its assets.
   leads: (files) => ['pom.xml', ...GRADLE_FILES].some(files.has),
   plan(files): LanguagePlan {
     const { wish, ...steps } = stepsOf(files);

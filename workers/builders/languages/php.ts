@@ -11,7 +11,7 @@ import { phpServer } from './php-server.js';
 
 /** Folders that a web server publishes if they contain an index.php, in order of preference. */
 const ROOTS = ['public', 'web', 'webroot', 'html', 'htdocs', 'public_html', 'www', '.'];
-/** An installation with other Composer plugins is not reused, because these may change any file. */
+/** With other Composer plugins, an installation is not reused, because they may change any file. */
 const HARMLESS_PLUGINS = ['symfony/runtime', 'symfony/flex', 'php-http/discovery', 'pestphp/pest-plugin'];
 const INSTALL = 'install --no-dev --prefer-dist --no-interaction';
 const COMPOSER = program('composer', 'install Composer (Debian: apt-get install composer)');

@@ -1,7 +1,7 @@
 import { EMPTY_PLAN, type Language } from './language.js';
 
 const SCRIPTS = ['start.sh', 'run.sh'];
-/** A project with such files is a site or a Node.js program, which its shell script does not start. */
+/** A project with such files is a site or a Node.js program; its shell script is not used to start it. */
 const OTHERS = /\.(html?|[cm]?[jt]s)$/;
 
 /** Projects that a shell script starts and that are not recognised otherwise. */

@@ -5,7 +5,7 @@ import { BuildError } from '../../failures/explained-errors.js';
 import type { Input, OperationName, Output, StreamInput, StreamName } from './reader-operations.js';
 import { endReader, giveBack, MEMORY_MB, type Reader, startReader, takeReader } from './reader-pool.js';
 
-/** In milliseconds. `UNBOUNDED` operations work on all files, and have only the build's own time limit. */
+/** Timeout in milliseconds. `UNBOUNDED` operations work on all files, and have only the build's time limit. */
 const DECIDE_MS = 60_000;
 const UNBOUNDED: readonly string[] = ['sealTree', 'filterPaths'];
 const MAX_ANSWER_BYTES = 64 * 1024 ** 2;

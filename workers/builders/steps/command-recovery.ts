@@ -65,7 +65,7 @@ const INSTALLATIONS: readonly Known[] = [
   },
 ];
 
-/** Matches errors about packages for this platform, which a lock file lacks if npm wrote it on another one. */
+/** Matches errors about packages for this platform, which a lock file lacks if npm wrote it on another platform. */
 const LEFT_OUT =
   /npm has a bug related to optional dependencies|Cannot find native binding|Cannot find module.{0,100}[-.]linux-|(?:lightningcss|tailwindcss-oxide|swc|esbuild)\S{0,40}linux\S{0,40}.{0,60}(?:not found|Cannot find)|The package "@esbuild\/linux/i;
 
