@@ -21,10 +21,7 @@ export function buildsFolder(dataDir: string): string {
   return join(dataDir, 'builds');
 }
 
-/**
- * Matches the name of a build folder that is being created. The name contains the pid and start time (in hex) of the
- * owning process, because the `owner` file is not written yet.
- */
+/** Matches a build folder whose file `owner` is not written yet. Its name identifies the owning process instead. */
 const NEW = /^new-(\d+)-([0-9a-f]*)-/;
 
 /** Returns the name that a build folder has until its `owner` file is written. */
@@ -32,10 +29,7 @@ export function unfinishedName({ pid, startedAt }: ProcessIdentity, id: string):
   return `new-${pid}-${Buffer.from(startedAt).toString('hex')}-${id}`;
 }
 
-/**
- * Creates the folder of a build. From the start, its name or its file `owner` identifies the worker process, so that
- * sweeps of other workers do not remove it.
- */
+/** Creates the folder of a build. Its name or its file `owner` always identifies the worker, so no sweep removes it. */
 export async function openBuildFolder(dataDir: string, id: string): Promise<BuildFolder> {
   if (!/^[A-Za-z0-9][A-Za-z0-9._-]*$/.test(id)) throw new Error(`"${id}" cannot name a build`);
   const path = join(buildsFolder(dataDir), id);
@@ -92,12 +86,10 @@ export function cachesFolder(dataDir: string): string {
   return join(dataDir, 'caches');
 }
 
-/** Returns the folder in which builds of a service keep files for the next build. */
 export function cacheFolder(dataDir: string, serviceId: string): string {
   return join(cachesFolder(dataDir), serviceId);
 }
 
-/** Groups the entries of a folder by the service id with which their names begin. */
 async function byService(folder: string): Promise<Map<string, string[]>> {
   const found = new Map<string, string[]>();
   for (const name of await readdir(folder).catch(() => [])) {
@@ -107,10 +99,7 @@ async function byService(folder: string): Promise<Map<string, string[]>> {
   return found;
 }
 
-/**
- * Removes caches and kept dependencies of deleted services. Returns the number of services.
- * `gone` returns which of the given ids are deleted.
- */
+/** Removes caches and kept dependencies of the services that `gone` returns. Returns the number of services. */
 export async function removeCaches(
   dataDir: string,
   gone: (ids: readonly string[]) => Promise<ReadonlySet<string>>,
@@ -123,22 +112,16 @@ export async function removeCaches(
   return found.size;
 }
 
-/**
- * Maximum size of a service's build cache, in MB, unless the service's plan includes more storage. The storage of the
- * plan is then the maximum.
- */
+/** Every service may have a build cache of this size, even if its plan includes less storage. */
 const MIN_CACHE_MB = 2048;
 
-/**
- * Creates the folder in which tools keep files for the service's next build. Empties it if `clearCache` is set, or if
- * it is larger than the plan allows.
- */
+/** Opens the build cache of a service. Empties it first if `clearCache` is set, or if it is too large. */
 export function openCache(deps: DiscardDeps, request: CacheOwner, context: Pick<BuildContext, 'log'>): Promise<string> {
   const own = (path: string) => ownDirectory(path, request.userNumber);
   return openFolder(deps, cacheFolder(deps.dataDir, request.serviceId), request, context, own);
 }
 
-/** Creates the folder for cached layers of the service's Dockerfile builds. Empties it as `openCache` does. */
+/** Opens the cache for layers of a service's Dockerfile builds. Empties it as `openCache` does. */
 export function openImageCache(
   deps: DiscardDeps,
   request: CacheOwner,

@@ -24,10 +24,7 @@ export interface Builders {
   origins: OriginResolver;
 }
 
-/**
- * Creates the builder, the image store and the origin resolver for the configured runtime. Without an engine, images
- * are folders on this host. With one, services are images in the engine, and static sites are folders.
- */
+/** Creates the builder, the image store and the origin resolver for the configured runtime. */
 export async function createBuilders(options: BuildersOptions): Promise<Builders> {
   const { config, log, sandbox, source, engine, installationId, findAccount, toolchains } = options;
   const folders = new FolderImageStore({ dataDir: config.dataDir, log });
@@ -58,9 +55,6 @@ export async function createBuilders(options: BuildersOptions): Promise<Builders
   };
 }
 
-/**
- * Returns a function that asks the engine for an image's digest. The engine's large client is loaded on the first call.
- */
 function inEngine(engine: Engine): DigestResolver {
   return async (name, account) => {
     const { resolveDigest } = await import('../docker/pull-image.js');
@@ -68,7 +62,7 @@ function inEngine(engine: Engine): DigestResolver {
   };
 }
 
-/** Combines the two image stores. An image whose manifest has a `reference` is in the engine's store. */
+/** An image whose manifest has a `reference` is in the engine's store. */
 function joined(folders: FolderImageStore, images: ImageStore): ImageStore {
   return {
     has: (image) => (image.manifest.reference === undefined ? folders : images).has(image),

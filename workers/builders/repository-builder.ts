@@ -52,10 +52,7 @@ export interface RepositoryBuilderOptions {
   imageBuilds?: ImageBuilderOptions | null;
 }
 
-/**
- * Creates a builder that builds repositories on this host without a container engine. It detects the project, runs
- * commands in the sandbox, and stores the result as a folder.
- */
+/** Creates a builder that builds repositories on this host without a container engine. */
 export function createRepositoryBuilder(options: RepositoryBuilderOptions): Builder {
   const deps = { dataDir: options.config.dataDir, log: options.log };
   const leftovers = leftoversOf(options);
@@ -83,7 +80,6 @@ export function createRepositoryBuilder(options: RepositoryBuilderOptions): Buil
   };
 }
 
-/** One build of a repository, or of an image that a service names. */
 interface Build extends Omit<ImageTask, 'options'> {
   options: RepositoryBuilderOptions;
 }
@@ -94,10 +90,7 @@ function imageTask(build: Build): ImageTask {
   return { ...build, options: imageBuilds };
 }
 
-/**
- * Minimum interval, in milliseconds, between two removals of what killed builds have left behind. Each build starts
- * such a removal unless the last one is more recent.
- */
+/** Minimum interval, in milliseconds, between two removals of what killed builds have left behind. */
 const LEFTOVERS_MS = 15_000;
 
 /** Returns functions that remove folders, processes and control groups of builds whose worker was killed. */
@@ -115,7 +108,6 @@ function leftoversOf({ config: { dataDir }, sandbox, log }: RepositoryBuilderOpt
   };
   const removeSoon = () => {
     if (performance.now() - removedAt < LEFTOVERS_MS) return;
-    // Builds do not wait for the removal.
     remove().catch((error: unknown) =>
       log.error({ err: error }, `the leftovers of other builds could not be removed: ${errorMessage(error)}`),
     );
@@ -128,8 +120,7 @@ async function buildRepository(build: Build): Promise<BuiltImage> {
   const { sandbox, config, images, log, source } = options;
   const deps = { dataDir: config.dataDir, log };
   const cacheOpened = openCache(deps, request, build.context);
-  // The cache is measured during the checkout, which takes about as long. If the checkout fails, nothing awaits the
-  // measurement, so its failure is ignored.
+  // If the checkout fails, nothing awaits this promise, and its rejection would be unhandled.
   cacheOpened.catch(() => undefined);
   const context = await checkOut(source, folder.app, request, build.context, limit);
   const kept = new KeptDependencies({ ...deps, images }, request.serviceId);
@@ -174,10 +165,7 @@ async function buildCheckout(build: Build, kept: KeptDependencies, cacheOpened: 
   return image;
 }
 
-/**
- * Returns the project's folder if its Dockerfile is to be built; otherwise null. For most repositories, this is decided
- * without a separate process.
- */
+/** Returns the project's folder if its Dockerfile is to be built; otherwise null. */
 async function dockerfileProjectOf({ options, request, limit }: Build, about: DetectInput): Promise<string | null> {
   const isAsked = asksForDockerfile(request.configuration);
   if (!isAsked && !options.imageBuilds) return null;
@@ -185,10 +173,7 @@ async function dockerfileProjectOf({ options, request, limit }: Build, about: De
   return readFiles('dockerfileProject', about, { signal: limit.signal });
 }
 
-/**
- * Builds the Dockerfile. Returns the error if an image that the Dockerfile names is unavailable and the settings do not
- * require the Dockerfile. The caller then ignores the Dockerfile.
- */
+/** Builds the Dockerfile. If it is optional and an image in it is unavailable, returns the error. */
 async function builtDockerfile(
   build: Build,
   project: string,
@@ -267,10 +252,7 @@ async function installsSomething(app: string, kept: KeptDependencies): Promise<b
   return INSTALLED_FROM.some((name) => names.includes(name)) && !(await kept.isNoted());
 }
 
-/**
- * Returns the command that is actually run for `startCommand`, the command that users see. It is the `direct` form of
- * that start, or `startCommand` itself if there is no such form.
- */
+/** Returns the command that is run in place of `startCommand`, which is the command that users see. */
 function directly({ starts }: BuildPlan, startCommand: string): string {
   return starts.find(({ command }) => command === startCommand)?.direct ?? startCommand;
 }

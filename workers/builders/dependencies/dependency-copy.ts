@@ -12,10 +12,7 @@ const KEY = 'key';
 /** Maximum size of copied dependencies, in MB. Larger ones are installed anew in each build. */
 const MAX_SIZE_MB = 1024;
 
-/**
- * A copy of a service's installed dependencies for its next build. It is created before the build step, which may
- * change them. It belongs to the platform, and tenants' commands cannot access its folder.
- */
+/** A copy of a service's installed dependencies for its next build. Commands of tenants cannot access the copy. */
 export class DependencyCopy {
   readonly #path: string;
 
@@ -23,10 +20,7 @@ export class DependencyCopy {
     this.#path = path;
   }
 
-  /**
-   * Returns the folder of the copied dependencies; null if none were kept for this key, which stands for the packages
-   * to install.
-   */
+  /** Returns the folder of the copy; null if there is none for this `key`, which stands for the packages. */
   async find(key: string): Promise<string | null> {
     const kept = await readFile(join(this.#path, KEY), 'utf8').catch(() => null);
     return kept === key ? join(this.#path, CONTENT) : null;
@@ -37,17 +31,15 @@ export class DependencyCopy {
   }
 
   /**
-   * Replaces the copy with the dependencies at `path`, which is relative to the real path `app`. No command may run in
-   * `app` during the call. Changes the owner of `app` and of the dependencies to root: replicas of the service run as
-   * the same user as its builds, and could otherwise put links there.
+   * Replaces the copy with the dependencies at `path` below the real path `app`, in which no command may run. Root
+   * becomes the owner of both: replicas run as the same user as builds, and could put links there.
    */
   async keep(key: string, app: string, path: string, signal: AbortSignal): Promise<void> {
     const source = join(app, path);
     const place = dirname(source);
     await this.#removeUnfinished();
     if (isRoot()) await chown(app, 0, 0);
-    // From here on, only root can change anything below `app`. An earlier command may have put a link on the path, so
-    // the path is checked now.
+    // From here on, only root can change `app`. A command may have put a link on the path before.
     if ((await realpath(place)) !== place || !(await lstat(source)).isDirectory()) return this.forget();
     if (isRoot()) await runLimited('chown', ['-hR', '--', '0:0', source], { signal });
     const size = await usedMb(source);

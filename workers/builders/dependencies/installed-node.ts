@@ -20,10 +20,7 @@ interface InstalledNode {
   framework: VersionWish | null;
 }
 
-/**
- * Finds the versions of Node.js that the installed packages and the most demanding framework need. Reads only the
- * packages that package.json lists, not their dependencies.
- */
+/** Finds which versions of Node.js the packages in package.json and the most demanding framework need. */
 export async function installedNode({ app, folders }: InstalledInput): Promise<InstalledNode> {
   const dependencies: Record<string, unknown> = {};
   const engines: Record<string, string> = {};

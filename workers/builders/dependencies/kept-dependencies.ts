@@ -12,18 +12,14 @@ interface Deps extends DiscardDeps {
   images: Pick<FolderImageStore, 'pathOf'>;
 }
 
-/**
- * Returns the folder that records where each service's dependencies are: in an image, or in a copy. The names of its
- * entries begin with the service's id.
- */
+/** Returns the folder that records where dependencies are. Names in it begin with the id of a service. */
 export function dependenciesFolder(dataDir: string): string {
   return join(dataDir, 'dependencies');
 }
 
 /**
- * The dependencies that a service's last build installed. The next build copies them if it would install the same
- * packages (same `key`). If an application has no build step, they are copied from its image, which no tenant can
- * change; otherwise a separate copy is kept. They are not linked, because the next image must be independent.
+ * The dependencies of a service's last build, which the next build copies if it would install the same packages (same
+ * `key`). They are not linked, because the next image must be independent.
  */
 export class KeptDependencies {
   readonly #deps: Deps;
@@ -36,11 +32,7 @@ export class KeptDependencies {
     this.#copy = new DependencyCopy(`${this.#file}.copy`);
   }
 
-  /**
-   * Copies the dependencies into a checkout, in which no command may run during the call. `path` is the folder of the
-   * dependencies, relative to `app` and to the image. Returns false if there are none for this key, or if they cannot
-   * be copied.
-   */
+  /** Copies the dependencies to `path` in `app`, where no command may run. Returns false if none can be copied. */
   async restore(key: string, app: string, path: string, signal: AbortSignal): Promise<boolean> {
     const source = (await this.#copy.find(key)) ?? (await this.#inImage(key, path));
     if (source === null) return false;
@@ -52,8 +44,7 @@ export class KeptDependencies {
       // The repository may contain a folder at this path. An installation would replace it too.
       await removeTree(target, { signal });
       await runLimited('cp', ['-a', '--reflink=auto', '--', source, target], { signal });
-      // A removal of the source begins with a rename. If the path still has the same inode number after the copy, the
-      // copy is complete.
+      // Every removal of the source begins with a rename. If the inode number is unchanged, the copy is complete.
       if ((await numberOf(source)) === before) {
         await touch(this.#file);
         await this.#copy.use();
@@ -67,10 +58,7 @@ export class KeptDependencies {
     return false;
   }
 
-  /**
-   * Keeps a copy of the dependencies that were installed for this key. Changes the owner of `app` to root. Rejects only
-   * with the signal's reason. If copying fails, the next build installs again.
-   */
+  /** Copies the installed dependencies, and makes root the owner of `app`. Rejects only with the signal's reason. */
   async keep(key: string, app: string, path: string, signal: AbortSignal): Promise<void> {
     try {
       await this.#copy.keep(key, app, path, signal);
@@ -84,10 +72,7 @@ export class KeptDependencies {
     await this.#copy.forget();
   }
 
-  /**
-   * Records that the image with this digest has the dependencies for this key. Never rejects: without the record, the
-   * next build installs again.
-   */
+  /** Records that the image has the dependencies for this key. Never rejects: the next build can install again. */
   async remember(key: string, digest: string): Promise<void> {
     try {
       await mkdir(dependenciesFolder(this.#deps.dataDir), { recursive: true, mode: 0o700 });
@@ -97,10 +82,7 @@ export class KeptDependencies {
     }
   }
 
-  /**
-   * Returns true if an image with the service's dependencies is recorded. The next build may then copy them instead of
-   * installing.
-   */
+  /** Returns true if an image with the service's dependencies is recorded. */
   isNoted(): Promise<boolean> {
     return exists(this.#file);
   }

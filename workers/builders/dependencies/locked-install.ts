@@ -10,19 +10,12 @@ const LOCKS = ['npm-shrinkwrap.json', 'package-lock.json'];
 const FOLDER = 'node_modules/';
 /** The file in which `npm ci` records the packages that it installed. */
 const INSTALLED = 'node_modules/.package-lock.json';
-/**
- * Scripts that npm runs during an installation. If package.json has one of them, no build skips the installation,
- * because a script can have any effect. Scripts such as `postinstall` are not listed: for a package.json with one of
- * these, `BuildPlan.manifests` is null, and then no build skips the installation either.
- */
+/** npm runs these scripts during an installation, which is therefore never skipped. Others make `manifests` null. */
 const SCRIPTS = ['dependencies', 'preprepare', 'postprepare'];
 
 type Packages = Readonly<Record<string, unknown>>;
 
-/**
- * Returns a digest of the files that determine which packages an installation adds. Returns null if other things affect
- * the result too, because a script runs or a package has no checksum.
- */
+/** Returns a digest of the files that determine an installation. Returns null if other things affect it too. */
 export async function lockedInstall(
   app: string,
   { install, manifests, dependencies, folders }: Pick<BuildPlan, 'install' | 'manifests' | 'dependencies' | 'folders'>,
@@ -49,20 +42,15 @@ function runsScripts(project: Record<string, unknown> | null): boolean {
   return SCRIPTS.some((name) => scripts[name] !== undefined);
 }
 
-/**
- * Returns true if package.json and the lock file list no packages, and no script would run. The build then skips npm,
- * which would take half a second to find out that it has nothing to do.
- */
+/** Returns true if an installation would add nothing and run no script. `npm` needs half a second to find that out. */
 export async function hasNothingToInstall(
   app: string,
   { install, manifests, folders }: Pick<BuildPlan, 'install' | 'manifests' | 'folders'>,
 ): Promise<boolean> {
-  // If `manifests` is null, the installation also reads other files of the project or runs its scripts, so npm must
-  // run.
+  // If `manifests` is null, the installation may depend on any file of the project.
   if (!/^npm (ci|install)$/.test(install.join()) || manifests === null) return false;
   const read = (name: string) => wholeInside(app, posix.join(folders.install, name));
   const project = recordIn(await read('package.json'));
-  // npm installs packages from these fields of package.json.
   const fields = [...DEPENDENCY_FIELDS, 'workspaces'];
   if (project === null || fields.some((name) => !isEmpty(project[name])) || runsScripts(project)) return false;
   for (const name of LOCKS.filter((lock) => manifests.includes(lock))) {
@@ -89,11 +77,7 @@ interface InstallationInput {
   dependencies: string;
 }
 
-/**
- * Returns true if an installation added every package that this platform needs. The success of `npm ci` does not show
- * this, because it succeeds even if an optional package cannot be installed. If `dependencies` is not `node_modules`,
- * returns true if that folder exists.
- */
+/** Returns true if all needed packages are installed. `npm ci` also succeeds if an optional package fails. */
 export async function isInstalled({ app, folder, dependencies }: InstallationInput): Promise<boolean> {
   if (dependencies !== 'node_modules') return isFolder(app, posix.join(folder, dependencies));
   const read = (name: string) => wholeInside(app, posix.join(folder, name));
@@ -113,7 +97,6 @@ async function isFolder(app: string, path: string): Promise<boolean> {
   return found === join(app, path) && (await lstat(found)).isDirectory();
 }
 
-/** Fields of package.json, and of a package in a lock file, that list dependencies. */
 const DEPENDENCY_FIELDS = ['dependencies', 'devDependencies', 'optionalDependencies', 'peerDependencies'];
 
 function neededBy(entries: readonly unknown[]): ReadonlySet<string> {
@@ -132,8 +115,7 @@ export function isExact(packages: Packages | null): boolean {
   return Object.entries(packages).every(([path, entry]) => {
     if (path === '') return true;
     if (!path.startsWith('node_modules/') || !isRecord(entry)) return false;
-    // npm skips optional packages for other platforms, so their scripts do not matter. Many build tools list such
-    // packages.
+    // npm skips optional packages for other platforms, so their scripts do not matter.
     if (entry.optional === true && isForOthers({ os: entry.os, cpu: entry.cpu })) return true;
     if (entry.link !== undefined || entry.hasInstallScript !== undefined) return false;
     return entry.inBundle === true || (isText(entry.integrity) && /^sha(256|384|512)-/.test(entry.integrity));

@@ -7,10 +7,7 @@ export interface AngularOutput {
   isServer: boolean;
 }
 
-/**
- * Returns the folders to which `ng build` writes applications, the default project first.
- * Returns `dist` if angular.json names no folder.
- */
+/** Returns the folders that `ng build` writes, the default project's first; `dist` if none is named. */
 export function angularFolders(text: string | undefined): AngularOutput[] {
   const { projects, defaultProject } = recordIn(text) ?? {};
   if (!isRecord(projects)) return [{ folder: 'dist', isServer: false }];

@@ -25,15 +25,11 @@ export interface NxProject {
   output: string | null;
 }
 
-/** One way to start an application. */
 export interface Start {
   command: string;
   /** The file that `command` needs after the build, relative to the project; null if no such file is known. */
   needs: string | null;
-  /**
-   * The command that actually runs, while users see `command`. It starts fewer processes than `command`, or adds what
-   * `command` lacks. Null or absent if `command` itself runs.
-   */
+  /** The command that runs in place of `command`, which users see. Null or absent if `command` itself runs. */
   direct?: string | null;
   /** True if the command only serves the output of a build. */
   isPreview?: boolean;
@@ -43,10 +39,7 @@ export function dependsOn({ manifest }: Pick<Application, 'manifest'>, ...names:
   return names.some((name) => Object.hasOwn(manifest.dependencies, name));
 }
 
-/**
- * Returns the text, without comments, of the configuration file `stem` with any usual extension. Returns '' if there is
- * none.
- */
+/** Returns the text of a configuration file with any usual extension, without comments; '' if none. */
 export function configText({ files }: Pick<Application, 'files'>, stem: string): string {
   for (const extension of ['ts', 'js', 'mjs', 'cjs', 'mts', 'cts']) {
     const text = files.text(`${stem}.${extension}`);
@@ -55,10 +48,7 @@ export function configText({ files }: Pick<Application, 'files'>, stem: string):
   return '';
 }
 
-/**
- * Removes lines that are comments, because settings that are commented out must not count. Comments at the end of a
- * line remain.
- */
+/** Removes lines that are comments: settings in them must not count. Comments at the end of a line remain. */
 export function withoutComments(text: string): string {
   return text
     .split('\n')

@@ -3,16 +3,10 @@ import { FileSystem, Project } from '@netlify/build-info';
 import type { FoundFramework } from './application.js';
 import { normal, type RepositoryTree } from './repository-tree.js';
 
-/**
- * build-info's accuracy level for a framework that the folder's own package.json lists. At lower levels, only the name
- * of a file suggests the framework.
- */
+/** The accuracy of a framework that package.json lists. At lower levels, only the name of a file suggests it. */
 const NAMED_BY_PACKAGE = 4;
 
-/**
- * The file system that build-info sees: a repository whose root is `/`. Folders are listed from `RepositoryTree`, which
- * has a maximum size. Files are read only through the function `text`.
- */
+/** The file system that build-info sees: a repository whose root is `/`. */
 class TreeFileSystem extends FileSystem {
   readonly #tree: RepositoryTree;
   readonly #text: (path: string) => Promise<string | undefined>;
@@ -60,10 +54,7 @@ class TreeFileSystem extends FileSystem {
   }
 }
 
-/**
- * Returns the frameworks that `@netlify/build-info` finds in a folder, the most significant first. Returns only those
- * whose package is in the folder's own package.json, because build-info takes any config.json as a sign of Hugo.
- */
+/** Returns the frameworks in a folder's own package.json: build-info takes any config.json for Hugo's. */
 export async function findFrameworks(
   tree: RepositoryTree,
   text: (path: string) => Promise<string | undefined>,

@@ -3,7 +3,6 @@ import { recordIn } from '../files/json-values.js';
 import type { DetectedProject } from './detected-project.js';
 import type { FoundApplication } from './find-applications.js';
 
-/** The application that was chosen from the applications of a repository, and the reason for the choice. */
 export interface Choice {
   application: FoundApplication;
   /** The reason, as the end of a log line that begins with "Builds apps/web, ". */
@@ -14,7 +13,6 @@ export interface ChoiceInput {
   /** The applications from which to choose. Applications of a workspace are in the order of its packages. */
   applications: readonly FoundApplication[];
   kind: ServiceKind;
-  /** The repository's root. */
   root: Pick<DetectedProject, 'app' | 'files' | 'workspace'>;
 }
 
@@ -22,18 +20,14 @@ export interface ChoiceInput {
 const MAIN_NAMES = ['web', 'www', 'app', 'webapp', 'site', 'website', 'frontend', 'client', 'ui', 'main', 'default'];
 const SERVER_NAMES = ['server', 'api', 'backend'];
 const WORKER_NAMES = ['worker', 'workers', 'jobs', 'queue', 'cron', 'scheduler'];
-/**
- * Matches words in the folder names of secondary applications, such as those for administrators, for developers or for
- * another platform.
- */
+/** Matches words in folder names of secondary applications, for example for administrators or another platform. */
 const BESIDE =
   /^(admin|backoffice|dashboard|studio|cms|docs?|documentation|storybook|design|blog|mobile|native|expo|ios|android|desktop|electron|extension|email|emails|mocks?|e2e|tests?|fixtures?|bench|benchmarks?|examples?|samples?|demos?|templates?|playground|sandbox|starters?|scripts|tools|cloudflare|vercel|netlify|deno)$/;
 
 /**
- * Chooses the application that a service without `rootDirectory` deploys. The first rule that leaves one application
- * decides: the scripts of the root, the folder's name, the kind of service, then the order of the workspace. Returns
- * null if several applications are left and the repository is not a workspace, because no application of such a
- * collection is the main one.
+ * Chooses the application that a service without `rootDirectory` deploys. Returns null if no application is clearly the
+ * main one. The first rule that leaves one application decides: scripts of the root, the folder's name, the kind of
+ * service, the order of the workspace.
  */
 export function chooseMain({ applications: all, kind, root }: ChoiceInput): Choice | null {
   const [only, ...others] = all;
@@ -83,10 +77,7 @@ function namesFor(kind: ServiceKind): readonly string[] {
   return MAIN_NAMES;
 }
 
-/**
- * Returns the application whose folder has one of these names; earlier names take precedence. Returns null if no folder
- * has such a name, or if several have the same one.
- */
+/** Returns the application whose folder has one of these names, the first name first; null if several match. */
 function byName(applications: readonly FoundApplication[], names: readonly string[]): FoundApplication | null {
   for (const name of names) {
     const named = applications.filter(({ rootDirectory }) => rootDirectory.split('/').at(-1) === name);

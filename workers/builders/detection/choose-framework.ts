@@ -3,10 +3,7 @@ import type { FrameworkRow } from './framework-row.js';
 import { FRAMEWORKS } from './frameworks.js';
 import { programsOf } from './script-words.js';
 
-/**
- * Returns the framework of an application. If `FRAMEWORKS` and build-info recognise different ones, returns the one
- * that `FRAMEWORKS` lists first. `FRAMEWORKS` lists each framework before the frameworks that are part of it.
- */
+/** Returns the framework of an application: the first in `FRAMEWORKS` if several are recognised. */
 export function chooseFramework(app: Application): FoundFramework | null {
   const ids = Object.keys(FRAMEWORKS);
   const isOne = ({ applies, packages }: FrameworkRow) => dependsOn(app, ...packages) && applies?.(app) !== false;
@@ -20,10 +17,7 @@ export function chooseFramework(app: Application): FoundFramework | null {
   return { id: own, name: row?.name ?? own, version: /\d+(\.\d+){0,2}/.exec((range ?? '').slice(0, 100))?.[0] ?? null };
 }
 
-/**
- * Returns the framework whose program a script calls. Needed for packages of a workspace, because often only the root's
- * package.json lists the framework's package.
- */
+/** Returns the framework whose program a script calls: often only a workspace's root lists its package. */
 function calledFramework({ framework, manifest }: Application): string | undefined {
   if (framework !== null) return undefined;
   const programs = new Set(Object.values(manifest.scripts).flatMap(programsOf));

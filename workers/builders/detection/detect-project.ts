@@ -35,9 +35,8 @@ export interface Detected {
 }
 
 /**
- * Finds the project that a service deploys, and plans its build. If `rootDirectory` is empty and the repository's own
- * folder is not an application, uses the main application below it. Throws `BuildError`, for example if none of several
- * applications is clearly the main one.
+ * Finds the project that a service deploys, and plans its build. If the root of the repository is no application, the
+ * main application below it is deployed. Throws `BuildError`.
  */
 export async function detectAndPlan(
   input: DetectInput,
@@ -56,10 +55,7 @@ export async function detectAndPlan(
   }
 }
 
-/**
- * Reads the project in `rootDirectory`. If that is the root of the repository or of a workspace, and not an application
- * itself, reads the main application below it.
- */
+/** Reads the project in `rootDirectory`. If that is a root without an application, reads the main one below. */
 export async function detectProject(
   { app, rootDirectory, kind, settings }: DetectInput,
   { containers }: BuildCapabilities,
@@ -81,16 +77,12 @@ export async function detectProject(
   return { project: await chooseApplication(reader, applications, kind, project), applications };
 }
 
-/**
- * Files that show that a folder is itself the project to build, even if its subfolders contain applications. Used only
- * outside of workspaces.
- */
+/** These files make a folder the project to build, even if its subfolders contain applications. */
 const OWN_FILES = ['Procfile', 'index.html'];
 
 function standsAlone({ app, files }: DetectedProject, containers: boolean): boolean {
   if (app !== null && !hasSources(app)) return false;
-  // A package.json alone does not make a folder an application. In a repository of examples, for instance, the root's
-  // package.json may only list tools.
+  // A package.json alone does not make an application: in a repository of examples, it may only list tools.
   if (app !== null && (app.manifest.main !== null || isApplication(app))) return true;
   if (app !== null && ['start', 'build', 'dev', 'serve'].some((name) => app.manifest.scripts[name] !== undefined))
     return true;
@@ -156,7 +148,7 @@ async function readFolder(
 ): Promise<DetectedProject> {
   const files = await reader.files(folder);
   const own = platformSettings(files, kind, '');
-  // Files for other hosting platforms in the repository's root may have settings for this folder, so they are read too.
+  // Files for other hosting platforms in the root may have settings for this folder.
   const above = root === undefined ? [] : platformSettings(root.files, kind, folder);
   const workspace = await reader.workspaceOf(folder);
   return {

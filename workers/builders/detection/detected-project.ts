@@ -27,10 +27,6 @@ export interface DetectedProject {
 }
 
 const SCRIPTS = ['ts', 'js', 'mjs', 'cjs', 'mts'];
-/**
- * Files whose content affects detection. Some are listed with several extensions, because a project may write them in
- * JavaScript or in TypeScript.
- */
 const CONFIGURATIONS = [
   ...['next', 'nuxt', 'astro', 'svelte', 'vite', 'react-router', 'eleventy'].flatMap((name) =>
     SCRIPTS.map((extension) => `${name}.config.${extension}`),
@@ -41,20 +37,14 @@ const CONFIGURATIONS = [
   ...PLATFORM_FILES,
 ];
 
-/**
- * Maximum number of packages of a workspace whose package.json is read. The dependencies in these files determine the
- * order in which the packages are built.
- */
+/** Maximum number of packages of a workspace whose dependencies are read to order the build. */
 const MAX_PACKAGES = 300;
 const MAX_PAGES = 200;
 const EMPTY = readManifest('{}');
 /** Maximum number of files that are read per file name pattern of a language, such as `*.csproj`. */
 const MAX_BY_PATTERN = 20;
 
-/**
- * Returns the names of the files that detection reads: all known names, and those of `names` that match patterns such
- * as `*.csproj`.
- */
+/** Returns all known names, and those of `names` that match patterns such as `*.csproj`. */
 function readFiles(names: Iterable<string>): string[] {
   const ends = READ_FILES.filter((name) => name.startsWith('*')).map((name) => name.slice(1));
   const found = [...names].filter((name) => ends.some((end) => name.endsWith(end)));
@@ -71,10 +61,7 @@ const CONFIGURED: Readonly<Record<string, string>> = {
   'vite.config': 'vite',
 };
 
-/**
- * Removes from `dependencies` all frameworks but the one whose configuration file the application has. Without such a
- * file, removes none. Needed because the root of an Nx workspace installs the frameworks of all its applications.
- */
+/** Removes all frameworks but the configured one: an Nx root installs the frameworks of all its applications. */
 function configuredOnly(dependencies: PackageManifest['dependencies'], files: ProjectFiles): Record<string, string> {
   const stems = Object.keys(CONFIGURED).filter((stem) => SCRIPTS.some((end) => files.has(`${stem}.${end}`)));
   const own = stems.map((stem) => CONFIGURED[stem]);
@@ -83,10 +70,7 @@ function configuredOnly(dependencies: PackageManifest['dependencies'], files: Pr
   return Object.fromEntries(Object.entries(dependencies).filter(([name]) => !others.has(name)));
 }
 
-/**
- * Adds to a package's dependencies each framework that the workspace's root installs and for which the package has a
- * configuration file. Needed because such a package may not list the framework itself.
- */
+/** Adds frameworks of the workspace's root for which the package has a configuration, but no dependency. */
 function withConfigured(manifest: PackageManifest, files: ProjectFiles, workspace: Workspace | null): PackageManifest {
   const above = workspace?.manifest.dependencies ?? {};
   const configured = Object.entries(CONFIGURED).flatMap(([stem, name]) => {
@@ -124,10 +108,7 @@ export class ProjectReader {
     };
   }
 
-  /**
-   * Returns the folder's application. Returns null if the folder has no package.json and is not a project of an Nx
-   * workspace. Nx projects need no package.json, because they use the packages that the workspace's root installs.
-   */
+  /** Returns the folder's application; null if there is none. An Nx project needs no package.json. */
   async application(
     folder: string,
     files: ProjectFiles,
@@ -148,10 +129,7 @@ export class ProjectReader {
     return { files, manifest, framework, nx };
   }
 
-  /**
-   * Returns the workspace to which the folder belongs, as its root or as one of the packages that its root lists.
-   * Returns null if there is none.
-   */
+  /** Returns the workspace of which the folder is the root or a package; null if there is none. */
   async workspaceOf(folder: string): Promise<Workspace | null> {
     for (const root of [folder, ...ancestors(folder)]) {
       if (!['package.json', 'pnpm-workspace.yaml'].some((name) => this.tree.kind(inFolder(root, name)) === 'file')) {

@@ -4,10 +4,7 @@ import { plain, startFile } from './framework-row.js';
 import { exists } from './node-build.js';
 import { commandUse, fileOf } from './start-scripts.js';
 
-/**
- * Matches files that `main` of package.json may name although Node.js is not to run them: style sheets, pages,
- * TypeScript sources, and configurations of tools.
- */
+/** Matches files that `main` may name although Node.js is not to run them, such as style sheets and pages. */
 const NO_ENTRY =
   /\.(css|s[ac]ss|less|html?|json|md|vue|svelte|[cm]?tsx?)$|(^|\/)(gulpfile|gruntfile|[\w.-]{1,60}\.conf(ig)?)(\.[cm]?js)?$/i;
 
@@ -26,14 +23,10 @@ interface EntryInput {
   compiles: boolean;
   /** True if the project's framework generates pages and has no server. */
   buildsPages: boolean;
-  /** The command with which the package manager runs a script, such as `npm run`. */
   run: string;
 }
 
-/**
- * Returns ways to start the application by its entry file. This is `main` of package.json, a file with a usual name, or
- * the compiled form of such a file. Leaves out source files of web pages, because they start no server.
- */
+/** Returns ways to start: `main` of package.json, a usual file, or its compiled form. Skips scripts of pages. */
 export function entriesOf(app: Application, { builds, compiles, buildsPages, run }: EntryInput): Start[] {
   const { files, manifest } = app;
   const { main } = manifest;
@@ -52,9 +45,7 @@ export function entriesOf(app: Application, { builds, compiles, buildsPages, run
   return [...starts, ...(compiles ? compiledEntries(app) : []), ...sourceEntry(app, run)];
 }
 
-/**
- * Returns how to start a source file with bun, which runs TypeScript directly. Returns [] for other package managers.
- */
+/** Returns how to start a source file with bun, which runs TypeScript directly; [] for other package managers. */
 function sourceEntry(app: Application, run: string): Start[] {
   if (!run.startsWith('bun')) return [];
   const { main, module } = app.manifest;
@@ -63,10 +54,7 @@ function sourceEntry(app: Application, run: string): Start[] {
   return file == null ? [] : [{ command: `bun ${file}`, needs: file }];
 }
 
-/**
- * Returns how to start a TypeScript entry file that no build compiles. Uses `tsx` or `ts-node` if the project depends
- * on it; otherwise starts the compiled file.
- */
+/** Returns how to start a TypeScript file without a build: by `tsx` or `ts-node`, or its compiled file. */
 export function unbuiltEntries(app: Application): Start[] {
   const runner = ['tsx', 'ts-node'].find((name) => dependsOn(app, name));
   const source = sourceOf(app);
@@ -81,10 +69,7 @@ function sourceOf({ files, manifest: { scripts, main } }: Application): string |
   return [...named.map(normal), ...SOURCE_ENTRIES].find((file) => plain(file) && files.has(file)) ?? null;
 }
 
-/**
- * Returns how to start the files into which TypeScript compiles the entry file, in the output folder of tsconfig.json
- * or in a usual one.
- */
+/** Returns how to start the compiled entry file, in the output folder of tsconfig.json or in a usual one. */
 function compiledEntries(app: Application): Start[] {
   const { files } = app;
   const source = sourceOf(app);
@@ -109,10 +94,7 @@ function normal(path: string): string {
     .replace(/^\.$/, '');
 }
 
-/**
- * Returns how to start the application by its script `serve`, `server` or `dev`, without a watcher. Many small servers
- * have no other script.
- */
+/** Returns how to start by `serve`, `server` or `dev`: many small servers have no other script. */
 export function developmentEntry(app: Application, run: string, notes: string[]): Start[] {
   for (const name of ['serve', 'server', 'dev']) {
     const script = app.manifest.scripts[name];

@@ -1,9 +1,6 @@
 import type { BuildPlan } from '../plan/plan-model.js';
 
-/**
- * Returns the lines about detection for a build's log. The first one says what will be built and started, and which
- * settings change that. The other lines say what was not used, and why.
- */
+/** Returns the lines about detection for a build's log, with the settings that change the result. */
 export function explain(plan: BuildPlan): string[] {
   const { type, runtime, startCommand, framework, build, publish, folders, explanation } = plan;
   const name =

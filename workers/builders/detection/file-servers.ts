@@ -15,14 +15,12 @@ const VALUED = /^(-l|--listen|-p|--port|-c|--config|-H|--host|-a|-P|--proxy|-d|-
 export interface ServedFolder {
   /** The folder that is served, relative to the project; `.` is the project itself. */
   folder: string;
-  /** True if one page is served for every path. */
   singlePage: boolean;
 }
 
 /**
- * Returns the folder that a command serves if it only serves files, such as `npx serve dist`. The platform publishes
- * the folder instead, because a replica cannot fetch the program from a registry. Returns null for other commands, and
- * if the project depends on the program's package.
+ * Returns the folder that a command serves if it only serves files; otherwise null. The platform publishes the folder,
+ * because a replica cannot fetch a program that is not among its packages.
  */
 export function servedFolder(command: string, app: Pick<Application, 'manifest'>): ServedFolder | null {
   const words = withoutPrefixes(commandsOf(command).at(-1) ?? []);

@@ -13,23 +13,19 @@ import type { Workspace } from './workspace.js';
 export interface FoundApplication {
   rootDirectory: string;
   name: string | null;
-  /** The framework's name; null if none is known. */
   framework: string | null;
   /** `files` if the application generates pages and needs no server, `pages` if a server renders them; else null. */
   makes: 'files' | 'pages' | null;
 }
 
-/** Maximum number of folders that are examined. `DEEPEST` is their maximum depth, unless a workspace lists them. */
+/** `DEEPEST` is the maximum depth of folders that no workspace lists. */
 const MAX_FOLDERS = 100;
 const DEEPEST = 3;
 /** Folders of demonstrations, tests, documentation and tools. They are used only if there are no other applications. */
 const SECONDARY =
   /(^|\/)(e2e|tests?|__tests__|spec|fixtures?|__fixtures__|examples?|samples?|demos?|playgrounds?|sandbox|templates?|bench(marks?)?|storybook|docs?|website|scripts|tools|configs?|[^/]+-(e2e|templates?|examples?))(\/|$)/;
 
-/**
- * The name of the framework Storybook, which shows the components of a library. Folders with it are used only if there
- * are no other applications.
- */
+/** Folders with Storybook, which shows a library's components, are used only without other applications. */
 const STORYBOOK = 'Storybook';
 
 /** Finds the applications in the subfolders of a repository. The root folder itself is not considered. */
@@ -59,10 +55,7 @@ function makesOf(app: Application): FoundApplication['makes'] {
   return onlyPages(app, row) && !hasServer(app) ? 'files' : 'pages';
 }
 
-/**
- * Configuration files of frameworks. Applications have them, libraries do not. Nx runs these frameworks itself, so an
- * application's package.json may have no script that names one.
- */
+/** Configuration files that applications have and libraries do not. With Nx, often no script names the framework. */
 const CONFIGURATION = /^(next|nuxt|astro|svelte|react-router|docusaurus|gatsby)[.-]config\.[cm]?[jt]s$/;
 
 /** Frameworks on which a library may depend, too. Only an application has a page or starts a server. */
@@ -77,8 +70,7 @@ export function isApplication(app: Application): boolean {
   if (app.nx !== null) return true;
   if (row !== undefined && row.isLibrary !== true) {
     if (OF_LIBRARIES.includes(framework?.id ?? '')) return PAGES.some(files.has) || startsServer(app);
-    // This framework has no output that can be deployed. The package is an application only if it starts a server of
-    // its own.
+    // A framework without output to deploy: only a server of its own makes the package an application.
     if (row.publish === undefined && row.starts?.(app).length === 0) return startsServer(app);
     const tool = builderOf(row);
     const calls = Object.values(manifest.scripts).some((script) => script.split(/\s+/).some((word) => word === tool));
@@ -109,14 +101,10 @@ function startsServer(app: Application): boolean {
 const PLACED = 'next nuxt angular astro vite gatsby remix vue svelte-kit create-react-app expo'.split(' ');
 const SOURCES = ['src', 'app', 'pages', 'index.html', 'public', 'static', 'content', 'app.vue', 'app.json'];
 
-/**
- * Returns false for a folder that depends on a framework but has no sources to build. The packages that it installs are
- * then meant for its subfolders.
- */
+/** Returns false for a folder that depends on a framework only to install packages for its subfolders. */
 export function hasSources(app: Application): boolean {
   const framework = chooseFramework(app);
-  // The root of an Nx workspace installs the packages of all its applications, so these packages do not prove that the
-  // root is an application itself.
+  // An Nx root installs the packages of all its applications, so a framework does not make it an application.
   if (framework === null || !(PLACED.includes(framework.id) || app.files.has('nx.json'))) return true;
   return SOURCES.some(app.files.has) || app.files.names().some((name) => CONFIGURATION.test(name));
 }
@@ -141,10 +129,7 @@ export function isOwnApplication({ app, files, platforms }: DetectedProject, kin
   return isApplication(app) && !hasServer(app) && hasSources(app) && !handsOver(app);
 }
 
-/**
- * Returns true if the root's build script builds the packages. A framework that the root uses then serves another
- * purpose, such as documentation.
- */
+/** Returns true if the root's build script builds the packages; its framework then serves another purpose. */
 function handsOver(app: Application): boolean {
   const build = (app.manifest.scripts.build ?? '').slice(0, 4096);
   return DELEGATES.test(build) && !programsOf(build).includes(builderOf(rowOf(chooseFramework(app))));

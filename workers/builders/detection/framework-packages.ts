@@ -12,10 +12,7 @@ export const PACKAGES: ReadonlySet<string> = new Set(
   solid-js solid-start svelte vike vite vite-plus vitepress vuepress waku wintersmith wmr`.split(/\s+/),
 );
 
-/**
- * Returns false if build-info cannot find a framework in this package.json. Loading build-info takes a fifth of a
- * second, which this check often saves.
- */
+/** Returns false if build-info, whose loading takes a fifth of a second, would find no framework. */
 export function mayUseFramework(packageJson: string): boolean {
   const value = parsePackage(packageJson);
   const groups = [value.dependencies, value.devDependencies].filter(isRecord);

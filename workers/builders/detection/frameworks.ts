@@ -18,7 +18,6 @@ export const FRAMEWORKS: Readonly<Record<string, FrameworkRow>> = {
     isForeign: true,
     environment: { WRANGLER_SEND_METRICS: 'false' },
   },
-  // Server libraries
   fastify: { name: 'Fastify', packages: ['fastify'], isLibrary: true, environment: { FASTIFY_ADDRESS: '0.0.0.0' } },
   express: { name: 'Express', packages: ['express'], isLibrary: true },
   koa: { name: 'Koa', packages: ['koa'], isLibrary: true },

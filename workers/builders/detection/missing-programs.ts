@@ -16,9 +16,8 @@ const TOOLS: Readonly<Record<string, string>> = {
 };
 
 /**
- * Returns commands that install the tools that a start command calls and `dependencies` do not list. Needed because a
- * replica has no access to a registry from which `npx` could fetch them. A tool that another package installs is not
- * installed again.
+ * Returns commands that install the tools that a start command calls but `dependencies` do not list. A replica has no
+ * access to a registry from which `npx` could fetch them.
  */
 export function missingPrograms(
   command: string,
@@ -40,10 +39,7 @@ export function missingPrograms(
   });
 }
 
-/**
- * Returns the words of a command up to and including its program: `cross-env A=b tsx` for `cross-env A=b tsx app.ts`.
- * Wrappers such as `cross-env` are included, because they may be missing too.
- */
+/** Includes wrappers, which may be missing too: `cross-env A=b tsx` for `cross-env A=b tsx app.ts`. */
 function programs(words: readonly string[]): string[] {
   const rest = withoutPrefixes(words);
   return words.slice(0, words.length - rest.length + 1).map(nameOf);

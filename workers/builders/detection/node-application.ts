@@ -35,15 +35,12 @@ export interface NodeInput {
   node: string | null;
 }
 
-/** How a Node.js project is built, and how the result is started or published. */
 export interface NodeDecision {
   framework: FoundFramework | null;
-  /** Commands that run before the build. */
   prepare: string[];
   build: string | null;
   /** Ways to start, the best first; empty if the result is a static site. */
   starts: Start[];
-  /** Folders to which a site may be built, relative to the project, in order of preference. */
   publish: string[];
   singlePage: boolean;
   environment: Record<string, string>;
@@ -63,8 +60,7 @@ export function decideNode(input: NodeInput): NodeDecision {
   const likely = buildOf(known, row, run);
   const starts = input.kind === 'static' ? [] : startsOf({ ...input, app: known }, row, likely !== null, notes);
   const isSite = starts.length === 0;
-  // A server may have a bundler among its packages. If the server can be started without a build, the bundler is not
-  // run.
+  // A server that can be started without a build may have a bundler among its packages; the bundler is not run.
   const [first] = starts;
   const startsAnyway = row?.starts === undefined || (first?.needs != null && exists(known, first.needs));
   const unused = !isSite && app.nx === null && startsAnyway && likely !== null && !likely.startsWith(`${run} `);
@@ -143,8 +139,7 @@ function startsOf(input: NodeInput, row: FrameworkRow | undefined, builds: boole
   const own = starts.length > 0;
   if (!own && servedFolder(scripts.start ?? '', app) !== null) return [];
   const buildsPages = onlyPages(app, row);
-  // Without a server, the project's result is its pages, so entry files and scripts that serve the pages are not
-  // started.
+  // Without a server, the result is the pages: entry files and scripts that serve the pages are not started.
   const isPage = buildsPages && !hasServer(app);
   const noProgram = app.nx === null || own || (isPage && PAGES.some(app.files.has));
   const programs = noProgram ? [] : [`${app.nx?.output ?? 'dist'}/main.js`, 'dist/main.js'];
@@ -162,8 +157,7 @@ function startsOf(input: NodeInput, row: FrameworkRow | undefined, builds: boole
   const isLoose = row?.starts === undefined && app.nx === null;
   if (!own && !isPage && !isForeign)
     starts.push(...entriesOf(app, { builds, compiles: builds && isLoose, buildsPages, run }));
-  // True if every way to start that was found so far needs a file that does not exist now. It is not certain that the
-  // build writes one of these files, so the scripts `serve`, `server` and `dev` are considered too.
+  // True if every start needs a file that the build perhaps does not write; `serve`, `server` and `dev` are then tried.
   const isExpected = !own && isLoose && !starts.some(({ needs }) => needs === null || exists(app, needs));
   if ((starts.length === 0 || isExpected) && !isPage && !isForeign)
     starts.push(...developmentEntry(app, run, starts.length === 0 ? notes : []));
@@ -174,16 +168,10 @@ function startsOf(input: NodeInput, row: FrameworkRow | undefined, builds: boole
   return last < 0 ? starts : starts.slice(0, last + 1);
 }
 
-/**
- * Matches a `prestart` script that only installs packages. It is not run, because it needs the network and takes longer
- * than a start may.
- */
+/** A `prestart` script that only installs packages needs the network, and takes longer than a start may. */
 const INSTALLS = /^(npm (i|install|ci)|yarn( install)?|pnpm (i|install)|bower install)$/;
 
-/**
- * Packages with development servers for pages. In a project with one of them, a start script that runs a file such as
- * `scripts/start.js` is not used, because it probably starts the development server.
- */
+/** With one of these packages, a start script such as `scripts/start.js` probably starts a development server. */
 const PAGE_SERVERS = ['webpack-dev-server', 'browser-sync', 'live-server', 'react-dev-utils', 'gulp-connect'];
 const PAGE_SCRIPT = /^(\.\/)?(scripts|build|tools|tasks)\/(start|serve|server|dev)(\.[cm]?js)?$/;
 

@@ -11,10 +11,7 @@ const BUILD_SCRIPTS = 'build heroku-postbuild vercel-build build:prod build:prod
 /** Scripts that build pages in a project that has only pages, and start a server in other projects. */
 export const FINAL_SCRIPTS = ['prod', 'production'];
 
-/**
- * Returns the command that builds a project; null if it needs no build. `run` is the command that runs a script, such
- * as `npm run`.
- */
+/** Returns the command that builds a project; null if it needs no build. */
 export function buildOf(app: Application, row: FrameworkRow | undefined, run: string): string | null {
   if (app.nx !== null && app.manifest.scripts.build === undefined) return `nx run ${app.nx.name}:build`;
   const instead = row?.buildInstead?.(app) ?? null;
@@ -33,11 +30,7 @@ const PACKAGERS = new Set(
   ),
 );
 
-/**
- * Returns the script to run instead of `script`; null if `script` itself is to be run. In some projects, `script` only
- * packages a library, and another script builds the pages about the library. The other script is recognised by the
- * framework's build command, `command`.
- */
+/** Returns the script that builds pages with `command` if `script` only packages a library; otherwise null. */
 function pagesScript(app: Application, command: string, script: string): string | null {
   const { scripts } = app.manifest;
   const [tool = '', ...rest] = command.split(' ');
@@ -62,10 +55,7 @@ const WITH_OLD_WEBPACK = {
   '@angular/cli': 12,
 };
 
-/**
- * Returns the variable that lets webpack 4 use its old hash function with OpenSSL 3. Returns no variable for versions
- * of Node.js before 17, because they refuse the option in its value.
- */
+/** Lets webpack 4 use its old hash function with OpenSSL 3. Node.js before 17 would refuse the option. */
 export function legacyOpenssl({ manifest }: Application, node: string | null): Record<string, string> {
   if (node !== null && !semver().intersects(node, '>=17')) return {};
   const isOld = Object.entries(WITH_OLD_WEBPACK).some(([name, fixed]) => {
@@ -87,10 +77,7 @@ export function generatesClient(app: Application): boolean {
   return !names.some((name) => /\bprisma (generate|db push)/.test((scripts[name] ?? '').slice(0, 4096)));
 }
 
-/**
- * Returns the package managers besides `own` that `commands` or always-run scripts call. Does not return npm, which is
- * always installed.
- */
+/** Returns the package managers besides `own` that `commands` or always-run scripts call, except npm. */
 export function otherManagers(app: Application, commands: readonly string[], own: string): ManagerName[] {
   const { scripts } = app.manifest;
   const texts = [...commands, ...reachedFrom(scripts, RUN_ALWAYS).map((name) => scripts[name] ?? '')];
@@ -129,9 +116,7 @@ export function compilation(app: Application, starts: readonly Start[], run: str
   return dependsOn(app, 'typescript') ? 'tsc' : null;
 }
 
-/**
- * Returns true if the project has this JavaScript file. `path` may lack the extension, or name an index file's folder.
- */
+/** Returns true if the project has this JavaScript file. `path` may lack the extension or be an index's folder. */
 export function exists({ files }: Pick<Application, 'files'>, path: string): boolean {
   const name = path.replace(/^\.\//, '').replace(/\/$/, '');
   return ['', '.js', '.cjs', '.mjs', '/index.js', '/index.cjs', '/index.mjs'].some((end) => files.has(name + end));

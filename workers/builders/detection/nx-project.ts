@@ -2,10 +2,7 @@ import { filled, isRecord, recordIn, recordOf } from '../files/json-values.js';
 import type { ProjectFiles } from '../files/project-files.js';
 import type { NxProject } from './application.js';
 
-/**
- * Returns the Nx project of a folder; null if it is not an application. `folder` is relative to the workspace. The
- * project is described in project.json, or in the `nx` field of package.json.
- */
+/** Returns a folder's Nx project, from project.json or package.json; null if it is no application. */
 export function nxProject(files: ProjectFiles, folder: string): NxProject | null {
   const value = recordIn(files.text('project.json')) ?? inPackage(recordIn(files.text('package.json')));
   const name = filled(value?.name) ?? folder.split('/').at(-1) ?? '';

@@ -41,13 +41,9 @@ const READERS: Readonly<Record<string, { forSites: boolean; read: Reader }>> = {
   'vercel.json': { forSites: true, read: readVercel },
 };
 
-/** Names of the other platforms' configuration files that are read. */
 export const PLATFORM_FILES = [...Object.keys(READERS), 'app.json'];
 
-/**
- * Reads a folder's settings for other hosting platforms. `rootDirectory` is the application's folder, relative to that
- * folder. Throws `BuildError` if a file cannot be parsed. Commands in app.json are not used.
- */
+/** Reads a folder's settings for other platforms. `rootDirectory` is relative to the folder. Throws `BuildError`. */
 export function platformSettings(files: ProjectFiles, kind: ServiceKind, rootDirectory = ''): PlatformSettings[] {
   return Object.entries(READERS).flatMap(([file, { forSites, read }]) => {
     const text = files.text(file);
@@ -123,10 +119,7 @@ function readNetlify({ build, redirects }: Record<string, unknown>, { rootDirect
   };
 }
 
-/**
- * Strips the folder `base` from Netlify's setting `publish`. The setting should be relative to `base`, but in many
- * projects it is relative to the repository.
- */
+/** Netlify's setting `publish` should be relative to `base`, but in many projects it is relative to the repository. */
 function withoutBase(path: string | null, base: string): string | null {
   return base !== '' && path?.startsWith(`${base}/`) ? path.slice(base.length + 1) : path;
 }

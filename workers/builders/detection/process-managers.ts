@@ -6,11 +6,7 @@ const PM2 = /(^|[\s;&|])(?:npx )?pm2 (?:start|startOrRestart|startOrReload)\s+([
 /** Matches the start script that Egg.js generators write, which starts the application in the background. */
 const EGG = /^(?:[\w=]+\s)*egg-scripts start\b[^&|;\n]*\s--daemon\b/;
 
-/**
- * Returns a command that runs the application in the foreground, if PM2 or Egg.js starts it. For PM2, this is
- * `pm2-runtime`; if the project does not depend on PM2, Node.js runs the file itself. Returns null for any other
- * command, or if neither way is possible.
- */
+/** Returns a command that runs in the foreground what PM2 or Egg.js starts; null if there is none. */
 export function withoutDaemon(command: string, app: Pick<Application, 'manifest'>): string | null {
   if (EGG.test(command.slice(0, 4096))) return command.replace(/\s--daemon\b/g, '');
   const found = PM2.exec(command.slice(0, 4096));

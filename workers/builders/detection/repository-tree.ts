@@ -2,19 +2,13 @@ import { readdir } from 'node:fs/promises';
 import { join, posix } from 'node:path';
 import { type EntryKind, kindInside, kindOf } from '../files/project-files.js';
 
-/**
- * Maximum number of files and folders in the tree, and maximum depth of its folders. Detection does not see files
- * beyond these limits.
- */
+/** Detection does not see files beyond these limits. */
 const MAX_ENTRIES = 50_000;
 const DEEPEST = 8;
 /** Folders that do not affect how a project is built. */
 const SKIPPED = new Set(['node_modules', '.git', '.hg', '.svn', '.yarn', '.pnpm-store']);
 
-/**
- * The names of a repository's files and folders, up to `MAX_ENTRIES`. Detection reads this tree instead of the disk.
- * Paths are relative to the repository, with `/` as the separator; '' is the repository itself.
- */
+/** The names of a repository's files and folders, up to `MAX_ENTRIES`. '' is the repository itself. */
 export class RepositoryTree {
   readonly #folders: ReadonlyMap<string, ReadonlyMap<string, EntryKind>>;
 
@@ -60,10 +54,7 @@ export class RepositoryTree {
   }
 }
 
-/**
- * Reads the tree breadth first. A symbolic link has the kind of its target if that is inside the repository; a linked
- * folder is not entered.
- */
+/** Reads the tree breadth first. A link has the kind of its target, but a linked folder is not entered. */
 export async function readTree(app: string): Promise<RepositoryTree> {
   const folders = new Map<string, Map<string, EntryKind>>();
   let seen = 0;
@@ -88,10 +79,7 @@ export async function readTree(app: string): Promise<RepositoryTree> {
   return new RepositoryTree(folders);
 }
 
-/**
- * Removes `.`, resolvable `..` and outer slashes. A path that leads out of the repository keeps its `..`, so that it
- * matches nothing.
- */
+/** Removes `.`, resolvable `..` and outer slashes. A path that leads out keeps its `..`, so that it matches nothing. */
 export function normal(path: string): string {
   const clean = posix.normalize(path).replace(/^\/+/, '');
   const end = clean.endsWith('/') ? clean.slice(0, -1) : clean;

@@ -4,8 +4,7 @@ interface FirstArguments {
 }
 
 /**
- * Programs whose first argument decides what they do. `''` stands for a missing first argument or an option. `'*'`
- * stands for every first argument, and for a missing one.
+ * Programs whose first argument decides what they do. `''` stands for no argument or an option, `'*'` for any or none.
  */
 export const PROGRAMS: Readonly<Record<string, FirstArguments>> = {
   ...each('vite rolldown-vite', { development: ['', 'dev', 'serve'], preview: ['preview'] }),

@@ -1,6 +1,4 @@
-/** Maximum number of commands that are read from a line. */
 const MAX_COMMANDS = 50;
-/** Maximum number of characters that are read from a line. */
 export const MAX_LINE_LENGTH = 4096;
 
 const EXECUTORS = new Set(['npx', 'bunx', 'pnpx', 'exec', 'env', 'cross-env', 'cross-env-shell', 'dotenv', 'dotenvx']);
@@ -10,9 +8,7 @@ export function programsOf(script: string): string[] {
   return commandsOf(script).map((words) => nameOf(withoutPrefixes(words)[0] ?? ''));
 }
 
-/**
- * Splits a line into commands, and each command into words. Drops quotes, because only the names of programs are used.
- */
+/** Splits a line into commands, and each command into words. Drops quotes: only the names of programs are used. */
 export function commandsOf(line: string): string[][] {
   return line
     .slice(0, MAX_LINE_LENGTH)

@@ -19,7 +19,6 @@ const NITRO_SITE = ['.output/public', 'dist'];
 
 /** Frameworks that have a server. The order matters: frameworks that contain others come first. */
 export const SERVER_FRAMEWORKS: Readonly<Record<string, FrameworkRow>> = {
-  // Complete applications
   strapi: { name: 'Strapi', packages: ['@strapi/strapi'], build: 'strapi build', ...runs('strapi start') },
   keystone: { name: 'Keystone', packages: ['@keystone-6/core'], build: 'keystone build', ...runs('keystone start') },
   directus: {
@@ -34,7 +33,6 @@ export const SERVER_FRAMEWORKS: Readonly<Record<string, FrameworkRow>> = {
     packages: ['mastra', '@mastra/core'],
     starts: () => [startFile('.mastra/output/index.mjs')],
   },
-  // Frameworks with a server of their own
   next: {
     name: 'Next.js',
     packages: ['next'],
@@ -124,16 +122,14 @@ export const SERVER_FRAMEWORKS: Readonly<Record<string, FrameworkRow>> = {
       return svelteIsStatic(app) ? [] : [server, vitePreview('.svelte-kit/output/server')];
     },
     publish: (app) => [property(configText(app, 'svelte.config'), 'pages') ?? 'build', 'build'],
-    // If adapter-auto finds this variable of Google Cloud, it installs and uses adapter-node. No setting of
-    // adapter-auto selects adapter-node.
+    // With this variable of Google Cloud, adapter-auto installs and uses adapter-node; no setting selects adapter-node.
     buildEnvironment: (app): Record<string, string> =>
       dependsOn(app, '@sveltejs/adapter-auto') ? { GCP_BUILDPACKS: 'node' } : {},
   },
   qwik: {
     name: 'Qwik',
     packages: ['@builder.io/qwik-city', '@builder.io/qwik', '@qwik.dev/router'],
-    // Without a server adapter, Qwik can only be built for its preview server. `npx` starts the program `qwik`, because
-    // `qwik` runs further commands with the package manager that started it.
+    // Without a server adapter, Qwik builds only for its preview server. `qwik` must be started by a package manager.
     buildInstead: (app) => (Object.hasOwn(app.manifest.scripts, 'build.server') ? null : 'npx qwik build preview'),
     starts: () => [
       start('node server/entry.express', 'server/entry.express.js'),
@@ -194,8 +190,7 @@ export const SERVER_FRAMEWORKS: Readonly<Record<string, FrameworkRow>> = {
     packages: ['@adonisjs/core'],
     build: 'node ace build',
     starts: () => [startFile('build/bin/server.js'), startFile('build/server.js')],
-    // AdonisJS's usual start script only works in the folder build/, which contains the compiled application. It is
-    // replaced, because applications are started in the project's folder.
+    // AdonisJS's usual start script works only in build/, and applications start in the project's folder.
     replaces: (_, script) => /^node (bin\/)?server(\.js)?$/.test(script),
     environment: { HOST: '0.0.0.0' },
   },
@@ -215,9 +210,7 @@ function svelteIsStatic(app: Application): boolean {
   return dependsOn(app, '@sveltejs/adapter-static') && !dependsOn(app, '@sveltejs/adapter-node');
 }
 
-/**
- * Returns the files that `nest build` writes, without `.js`. A Nest monorepo writes its applications below dist/apps.
- */
+/** Returns the files that `nest build` writes, without `.js`. A monorepo's applications are below dist/apps. */
 function nestFiles(config: string | undefined): string[] {
   const entry = property(config ?? '', 'entryFile') ?? 'main';
   const root = property(config ?? '', 'sourceRoot') ?? '';

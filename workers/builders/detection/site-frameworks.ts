@@ -5,7 +5,6 @@ const VITE = { publish: (app: Application) => viteFolders(configText(app, 'vite.
 
 /** Frameworks and tools whose builds write files. The order matters: frameworks that contain others come first. */
 export const SITE_FRAMEWORKS: Readonly<Record<string, FrameworkRow>> = {
-  // Site generators
   gatsby: { name: 'Gatsby', packages: ['gatsby'], build: 'gatsby build', ...folder('public') },
   docusaurus: {
     name: 'Docusaurus',
@@ -48,7 +47,6 @@ export const SITE_FRAMEWORKS: Readonly<Record<string, FrameworkRow>> = {
   metalsmith: { name: 'Metalsmith', packages: ['metalsmith'], ...folder('build') },
   assemble: { name: 'Assemble', packages: ['assemble'], ...folder('dist', '_gh_pages') },
   'react-static': { name: 'React Static', packages: ['react-static'], build: 'react-static build', ...folder('dist') },
-  // Single-page applications
   'create-react-app': {
     name: 'Create React App',
     packages: ['react-scripts'],
@@ -76,7 +74,6 @@ export const SITE_FRAMEWORKS: Readonly<Record<string, FrameworkRow>> = {
   umi: { name: 'Umi', packages: ['umi', '@umijs/max'], build: 'umi build', ...page('dist') },
   'solid-js': { name: 'SolidJS', packages: [], ...VITE },
   'tanstack-router': { name: 'TanStack Router', packages: [], ...VITE },
-  // Build tools
   storybook: {
     name: 'Storybook',
     packages: ['storybook', '@storybook/react', '@storybook/vue3', '@storybook/html', '@storybook/web-components'],

@@ -1,10 +1,7 @@
 import { FOREVER_VALUED, OPTION_DECIDES, PROGRAMS, VALUED, WATCHERS, WATCHING } from './script-programs.js';
 import { commandsOf, MAX_LINE_LENGTH, nameOf, withoutPrefixes } from './script-words.js';
 
-/**
- * What a start command is used for. Commands are split into words, and each pattern is matched against one word, so
- * that even a hostile script is read in linear time.
- */
+/** What a start command is used for. Patterns match single words, so that hostile scripts take linear time. */
 export type CommandUse =
   | { use: 'production' }
   /** A watcher that restarts `command`. Production runs `command` without the watcher. */
@@ -16,10 +13,7 @@ export type CommandUse =
 
 type Scripts = Readonly<Record<string, string>>;
 
-/**
- * Limits for scripts that call other scripts: the maximum depth of such calls, and the maximum number of calls that are
- * followed for one command.
- */
+/** Limits for scripts that call other scripts: the depth of calls, and the calls that one command leads to. */
 const DEEPEST = 5;
 const MAX_FOLLOWED = 50;
 
@@ -93,9 +87,7 @@ function useOfWords(all: readonly string[], about: About, depth: number): Comman
   return useOfProgram(program, rest);
 }
 
-/**
- * Decides the use of a `node` command by its file's name. For example, `node build/dev-server.js` is for development.
- */
+/** The file's name decides: `node build/dev-server.js` is for development. */
 function useOfFile(rest: readonly string[]): CommandUse {
   const file = rest.find((word) => !word.startsWith('-')) ?? '';
   const name = (file.split('/').at(-1) ?? '').slice(0, 200).toLowerCase();
@@ -139,10 +131,7 @@ function follow(script: string, about: About, depth: number): CommandUse {
   return useOf(about.scripts[script] ?? '', about, depth + 1);
 }
 
-/**
- * Returns the use of a command that runs several scripts at once, such as `run-p dev:*`. If one of the scripts is for
- * development, the whole command counts as a command for development.
- */
+/** If one of several scripts (`run-p dev:*`) is for development, the whole command is for development. */
 function worst(words: readonly string[], about: About, depth: number): CommandUse {
   if (depth >= DEEPEST) return { use: 'production' };
   const names = words.map((word) => word.replace(/^npm:/, ''));
@@ -173,10 +162,7 @@ function isWatch(word: string): boolean {
   return word === 'watch' || word === '--watch' || /^--watch-(path|preserve-output)/.test(word);
 }
 
-/**
- * Removes the watcher: `nodemon -e js,ts --exec ts-node src/index.ts` → `ts-node src/index.ts`.
- * Likewise `nodemon app.js` → `node app.js`.
- */
+/** Removes the watcher: `nodemon -e js,ts --exec ts-node src/index.ts` → `ts-node src/index.ts`. */
 function withoutWatcher(tool: string, rest: readonly string[], { main }: About): CommandUse {
   const words: string[] = [];
   const valued = tool === 'forever' ? FOREVER_VALUED : VALUED;

@@ -52,10 +52,7 @@ function patternsIn(parse: () => unknown, file: string): string[] | null {
   return Array.isArray(list) ? list.filter((pattern) => typeof pattern === 'string').slice(0, MAX_PATTERNS) : null;
 }
 
-/**
- * Returns the folders below `root` that have a package.json and match the patterns. A pattern that begins with `!`
- * excludes folders.
- */
+/** Returns the folders below `root` with a package.json that match the patterns. `!` excludes folders. */
 export function packageFolders(tree: RepositoryTree, root: string, patterns: readonly string[]): string[] {
   const wanted = matcher(patterns.filter((pattern) => !pattern.startsWith('!')));
   const unwanted = matcher(patterns.filter((pattern) => pattern.startsWith('!')).map((pattern) => pattern.slice(1)));
@@ -66,10 +63,7 @@ export function packageFolders(tree: RepositoryTree, root: string, patterns: rea
     .filter((folder) => wanted(folder.slice(prefix)) && !unwanted(folder.slice(prefix)));
 }
 
-/**
- * Returns a function that matches paths. Tenants write the patterns, so RE2 matches them: it takes linear time for
- * every pattern.
- */
+/** Tenants write the patterns, so RE2 matches them, which takes linear time for every pattern. */
 function matcher(patterns: readonly string[]): (path: string) => boolean {
   const expressions = patterns.filter((pattern) => pattern.length <= MAX_PATTERN_LENGTH).map(expressionOf);
   if (expressions.length === 0) return () => false;
@@ -134,10 +128,7 @@ function neededPackages(packages: readonly WorkspacePackage[], folders: readonly
   return ordered.filter((one) => !folders.includes(one.folder));
 }
 
-/**
- * Returns the folders of packages on which neither the package in `folder` nor the root depends. The paths are relative
- * to the workspace.
- */
+/** Returns the folders of packages that neither `folder` nor the root needs, relative to the workspace. */
 export function unneededPackages({ folder: root, manifest, packages }: Workspace, folder: string): string[] {
   const own = [root, folder];
   const needed = neededPackages([...packages, { folder: root, manifest }], own);
@@ -146,9 +137,8 @@ export function unneededPackages({ folder: root, manifest, packages }: Workspace
 }
 
 /**
- * Returns the commands that build a package and the workspace packages on which it depends. They run in the workspace's
- * root. `own` is the package's build command, which runs in the package's folder; null if it has none. `run` is the
- * command with which the package manager runs a script.
+ * Returns the commands that build a package and its dependencies. They run in the workspace's root. `own` is the
+ * package's build command, which runs in the package's folder; null if it has none.
  */
 export function workspaceBuild(workspace: Workspace, folder: string, own: string | null, run: string): string[] {
   const { tool, packages } = workspace;

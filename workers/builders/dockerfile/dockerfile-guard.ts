@@ -3,7 +3,6 @@ import { BuildError } from '../../failures/explained-errors.js';
 import { type Instruction, type ParsedDockerfile, parseDockerfile } from './dockerfile-instructions.js';
 
 export interface GuardOptions {
-  /** Name of an `ARG` → its value. */
   buildArgs: Readonly<Record<string, string>>;
   /** The prefix of the platform's images in its registry; null if there is no registry. */
   ownPrefix: string | null;
@@ -16,9 +15,8 @@ const OWN_ANYWHERE = /(?:^|[^\w.-])ranvier\/[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-
 /** Matches Docker's own frontend in a `syntax` directive. Every engine contains this frontend. */
 const USUAL_SYNTAX = /^(?:docker\.io\/)?docker\/dockerfile(?::[\w][\w.-]*)?(?:@sha256:[0-9a-f]{64})?$/;
 
-/** The longest text that can be an image's name, with room for what quotes and tags add. */
 const MAX_NAME_LENGTH = 1_000;
-/** Maximum number of values that are tried for the variables of a Dockerfile. */
+/** Bounds the work for a Dockerfile whose variables have many possible values. */
 const MAX_EXPANSIONS = 20_000;
 
 const MARK = '# The engine builds this with its own frontend.';
@@ -29,9 +27,9 @@ export function guardedHeader(lines: readonly string[]): number {
 }
 
 /**
- * Returns the Dockerfile to pass to the engine. It begins with a comment, so that the engine ignores a `syntax`
- * directive. Only the engine's own frontend is sure to keep the build caches of services apart. Throws `BuildError` if
- * the Dockerfile requests another frontend, or names an image that the platform has built.
+ * Returns the Dockerfile for the engine. A comment at its top makes engines ignore the `syntax` directive, because only
+ * their own frontend is sure to keep the caches of services apart. Throws `BuildError` if the Dockerfile requests
+ * another frontend, or names an image that the platform has built.
  */
 export function guardDockerfile(text: string, options: GuardOptions): { text: string; notes: string[] } {
   const parsed = parseDockerfile(text);
@@ -58,7 +56,7 @@ export function declaredArguments(text: string): Set<string> {
   return names;
 }
 
-/** Returns what an `ARG` or `ENV` sets. The text of an `ARG` without a default is null. */
+/** Returns what an `ARG` or `ENV` sets. `text` is null for an `ARG` without a default. */
 function assignmentsOf({ name, rest }: Instruction): { variable: string; text: string | null }[] {
   const words = rest.split(/\s+/);
   const [first = '', ...others] = words;
@@ -80,7 +78,6 @@ function stageOf({ name, rest }: Instruction): string | undefined {
   return name === 'FROM' ? /\sAS\s+(\S+)\s*$/i.exec(rest)?.[1]?.toLowerCase() : undefined;
 }
 
-/** An image that a Dockerfile names. The values of `ARG`s are inserted in its name. */
 interface NamedImage {
   image: string;
   /** True if the name may refer to a stage instead, because it is a plain word in `--from` or in a mount. */
@@ -104,10 +101,7 @@ export function namedImages(text: string, buildArgs: GuardOptions['buildArgs']):
   return [...found.values()];
 }
 
-/**
- * Refuses images of the installation in every way in which an engine may read the Dockerfile. Each variable may have
- * each of the values that any of these ways gives it.
- */
+/** Refuses the platform's own images in every reading of the Dockerfile that an engine may have. */
 function refuseOwnImages({ readings }: ParsedDockerfile, { buildArgs, ownPrefix }: GuardOptions): void {
   const settings = settingsOf(readings.instructions, buildArgs);
   const budget = { left: MAX_EXPANSIONS };
@@ -137,7 +131,6 @@ function refuseOwnImages({ readings }: ParsedDockerfile, { buildArgs, ownPrefix 
 /** Name of a variable → what it may be set to. The texts may use variables themselves. */
 type Settings = ReadonlyMap<string, ReadonlySet<string>>;
 
-/** Collects what `ARG` and `ENV` may set each variable to. */
 function settingsOf(instructions: readonly Instruction[], buildArgs: GuardOptions['buildArgs']): Settings {
   const settings = new Map<string, Set<string>>();
   const add = (name: string, text: string) => {
@@ -153,11 +146,11 @@ function settingsOf(instructions: readonly Instruction[], buildArgs: GuardOption
 /** Matches the first variable whose default has no variables itself. */
 const VARIABLE = /\$\{(\w+)(?::([-+])([^${}]*))?\}|\$(\w+)/;
 
-/** Returns every text that an image's name may become. A variable may also be empty. Throws if there are too many. */
+/** Returns every text that an image's name may become. Throws `BuildError` if there are too many. */
 function expansionsOf(name: string, settings: Settings, budget: { left: number }): string[] {
   const seen = new Set([name]);
   const expanded: string[] = [];
-  // A set yields what is added to it in the meantime.
+  // Iteration over a set also yields the values that are added during the iteration.
   for (const one of seen) {
     const found = VARIABLE.exec(one);
     if (found === null) {
@@ -175,7 +168,7 @@ function expansionsOf(name: string, settings: Settings, budget: { left: number }
   return expanded;
 }
 
-/** Returns what a variable with this value stands for: with `:-` or `:+` perhaps the other text. */
+/** Applies the default (`:-`) or the alternative (`:+`) of a variable. */
 function chosen(value: string, mode: string | undefined, other: string): string {
   if (mode === '-') return value === '' ? other : value;
   return mode === '+' && value !== '' ? other : value;

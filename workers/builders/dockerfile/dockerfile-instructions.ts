@@ -10,19 +10,15 @@ export interface ParsedDockerfile {
   directives: ReadonlyMap<string, string>;
   instructions: Instruction[];
   /**
-   * Everything that an engine may take for an instruction. Engines differ in whether a line with two escape characters
-   * at its end continues. Lines of here-documents never continue. `texts` are the file's texts with continued lines
-   * joined.
+   * Everything that an engine may take for an instruction: engines differ in whether a line that ends with two escape
+   * characters continues. `texts` has the whole file, with continued lines joined.
    */
   readings: { instructions: Instruction[]; texts: string[] };
 }
 
 const DIRECTIVE = /^#[ \t]*([a-zA-Z][a-zA-Z0-9]*)[ \t]*=(.*)$/;
 
-/**
- * Parses a Dockerfile in linear time. Lines of here-documents count as instructions too, so that a search for
- * forbidden instructions misses none.
- */
+/** Parses a Dockerfile in linear time. Lines of here-documents count as instructions, so that a guard misses none. */
 export function parseDockerfile(text: string): ParsedDockerfile {
   const lines = text
     .replace(/^\ufeff/, '')
@@ -56,10 +52,7 @@ function directivesOf(lines: readonly string[]): Map<string, string> {
   return directives;
 }
 
-/**
- * Joins continued lines without a space, because a name can continue on the next line. As in every engine, white space
- * at the beginning of a continuing line stays, and empty lines and comments between them are left out.
- */
+/** Joins continued lines without a space, because a name can continue on the next line. */
 function joinLines(lines: readonly string[], continuation: RegExp): string[] {
   const logical: string[] = [];
   let open: string[] = [];

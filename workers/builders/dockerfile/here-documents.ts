@@ -13,9 +13,8 @@ export interface PlainDockerfile {
 }
 
 /**
- * Rewrites here-documents for buildah before 1.33 (in Debian 12), which does not support them. A RUN gets the exec
- * form, and a COPY becomes a COPY from `HERE_CONTEXT`. The lines keep their numbers. A RUN is left unchanged if its
- * here-document names its own interpreter, and a COPY if its here-document uses variables of the Dockerfile.
+ * Rewrites here-documents for buildah before 1.33 (in Debian 12), which does not support them. Lines keep their
+ * numbers. Leaves a RUN whose here-document names an interpreter, and a COPY whose here-document uses variables.
  */
 export function withoutHereDocuments(dockerfile: string): PlainDockerfile {
   const lines = dockerfile.split('\n');
@@ -45,10 +44,7 @@ interface PlainInstruction extends PlainDockerfile {
   end: number;
 }
 
-/**
- * Rewrites a COPY of here-documents as a COPY from `HERE_CONTEXT`. Returns null if the line is not such a COPY, or if a
- * here-document has no end or uses variables.
- */
+/** Returns null if the line is no COPY of here-documents, or if a document has no end or uses variables. */
 function copyOf(lines: readonly string[], index: number, ends: Ends): PlainInstruction | null {
   const [, flags = '', marks = '', , target] = COPY.exec(lines[index] ?? '') ?? [];
   if (target === undefined) return null;
@@ -66,10 +62,7 @@ function copyOf(lines: readonly string[], index: number, ends: Ends): PlainInstr
   return { text: `COPY ${flags}--from=${HERE_CONTEXT} ${sources.join(' ')} ${target}`, files, end };
 }
 
-/**
- * Rewrites a RUN with a here-document in the exec form. Returns null if the line is not such a RUN, or if the
- * here-document has no end or names its own interpreter.
- */
+/** Returns null if the line is no RUN with a here-document, or if the document has no end or names an interpreter. */
 function runOf(lines: readonly string[], index: number, ends: Ends, shell: readonly string[]): PlainInstruction | null {
   const [, flags = '', command = ''] = RUN.exec(lines[index] ?? '') ?? [];
   if (lines[index + 1]?.startsWith('#!')) return null;
@@ -89,7 +82,6 @@ function endOf(ends: Ends, dash: string, index: number, mark: string): number | 
   return (dash === '-' ? ends.withTabs : ends.exact).after(index, mark);
 }
 
-/** Returns the lines of a here-document, without leading tabs if it is `<<-`. */
 function bodyOf(lines: readonly string[], dash: string, index: number, end: number): string[] {
   return lines.slice(index + 1, end).map((line) => (dash === '-' ? withoutTabs(line) : line));
 }
@@ -98,10 +90,7 @@ function withoutTabs(line: string): string {
   return line.replace(/^\t+/, '');
 }
 
-/**
- * Finds lines by their text. Calls of `after` must be in ascending order of `index`; all calls together take linear
- * time.
- */
+/** Finds lines by their text. Calls of `after` must have ascending `index`; together they take linear time. */
 class Places {
   readonly #places = new Map<string, { at: number[]; next: number }>();
 

@@ -3,10 +3,7 @@ import type { BuildContext, BuildRequest } from '../builder.js';
 import { readFiles } from '../reader/read-files.js';
 import type { DockerfileBuild, DockerfileInput } from './read-dockerfile.js';
 
-/**
- * Reads a repository's Dockerfile in another process, and logs the notes about it. The build's variables become build
- * arguments if the Dockerfile declares them. Throws `BuildError`.
- */
+/** Reads a repository's Dockerfile in another process, and logs the notes about it. Throws `BuildError`. */
 export async function openDockerfile(
   places: Pick<DockerfileInput, 'app' | 'project' | 'ownPrefix'>,
   { buildEnvironment }: Pick<Config, 'buildEnvironment'>,

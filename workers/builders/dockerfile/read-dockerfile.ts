@@ -17,7 +17,6 @@ export interface DockerfileInput {
   dockerfileText: string;
   /** Variables of the build. The Dockerfile gets those that it declares by `ARG`. */
   variables: Record<string, string>;
-  /** The prefix of the platform's own images in its registry; null if there is no registry. */
   ownPrefix: string | null;
 }
 
@@ -30,10 +29,7 @@ export interface DockerfileBuild {
   notes: string[];
 }
 
-/**
- * The name under which a Dockerfile is added to the build context if its file is outside of the context, or if a
- * setting contains its text.
- */
+/** The Dockerfile's name in the build context if its file is outside of the context, or if a setting has its text. */
 const OUTSIDE = '.ranvier.Dockerfile';
 /** BuildKit and buildah accept these build arguments without an `ARG`, and keep them out of an image's history. */
 export const PREDEFINED_ARGUMENT = /^(http|https|ftp|no|all)_proxy$/i;
@@ -42,10 +38,8 @@ const MAX_IGNORE_LENGTH = 1024;
 const MAX_IGNORES_BYTES = 64 * 1024;
 
 /**
- * Reads a build's Dockerfile from the repository, or uses `dockerfileText` if that is not empty. `dockerContext` and
- * `dockerfilePath` are relative to the project's folder. If the Dockerfile is not there, looks for it in the context.
- * Throws `BuildError` if a path does not exist or leads out of the repository, if the Dockerfile has no stage
- * `dockerfileTarget`, or if `guardDockerfile` refuses the Dockerfile.
+ * Reads the Dockerfile of a build. `dockerContext` and `dockerfilePath` are relative to the project's folder. If the
+ * Dockerfile is not there, it is looked for in the context. Throws `BuildError`.
  */
 export async function readDockerfile(input: DockerfileInput): Promise<DockerfileBuild> {
   const { app, project, dockerContext, dockerfilePath, variables, ownPrefix } = input;
@@ -68,10 +62,7 @@ export async function readDockerfile(input: DockerfileInput): Promise<Dockerfile
   };
 }
 
-/**
- * Returns the repository's Dockerfile, its path in the context, and the text of `<Dockerfile>.dockerignore`, if it
- * exists.
- */
+/** `ignored` is the text of `<Dockerfile>.dockerignore`. */
 async function dockerfileOf(app: string, project: string, context: string, dockerfilePath: string) {
   const beside = await textInside(context, dockerfilePath);
   const isBeside = beside !== undefined && (await textInside(project, dockerfilePath)) === undefined;

@@ -6,10 +6,7 @@ import type { BuildRequest } from '../builder.js';
 /** Finds the credentials of a workspace's registry; null if there is no such registry. */
 export type FindAccount = (workspaceId: string, registryId: string) => Promise<RegistryAccount | null>;
 
-/**
- * Returns the credentials for the registry that `registryId` names, keyed by host. Returns an empty map if `registryId`
- * is empty. Throws `BuildError` if the workspace has no such registry.
- */
+/** Returns the credentials of the configured registry, keyed by its host. Throws `BuildError` if it does not exist. */
 export async function accountsOf(
   { workspaceId, configuration }: BuildRequest,
   findAccount: FindAccount,
@@ -21,10 +18,7 @@ export async function accountsOf(
   return new Map([[account.serveraddress, account]]);
 }
 
-/**
- * Returns the image that the configuration names, and `pinned`, its name with the deployment's digest.
- * Throws `BuildError` if the name or the digest is invalid.
- */
+/** Returns the configured image, and `pinned`, its name with the deployment's digest. Throws `BuildError`. */
 export function requestedImage({ configuration, commitSha }: Pick<BuildRequest, 'configuration' | 'commitSha'>): {
   image: ImageReference;
   pinned: string;

@@ -3,9 +3,8 @@ import { streamFiles } from '../reader/read-files.js';
 import { type PackedContent, packFolders } from './pack-folders.js';
 
 /**
- * Packs a build context into a tar stream while the stream is read. A separate process reads the folders. Symbolic
- * links are kept and not followed; owners and times are left out. The folders must not change until the stream has
- * ended. If a file cannot be packed, the stream fails with a `BuildError`.
+ * Packs a build context into a tar stream while the stream is read. The folders must not change until its end. If a
+ * file cannot be packed, the stream fails with a `BuildError`.
  */
 export function packContext(content: PackedContent): Readable {
   return content.folders.length === 0 ? packFolders(content) : streamFiles('packContext', content);

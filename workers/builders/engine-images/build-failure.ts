@@ -21,8 +21,7 @@ const ENTITLEMENT = /\b(?:network\.host|security\.insecure|device) is not allowe
 const MAX_MESSAGE_LENGTH = 8192;
 
 /**
- * Returns an error that explains to the user why a build failed. It contains the command, its exit code, `cause` (the
- * most significant line of output) and `advice` (what to do about a frequent failure), or the engine's message. If the
+ * Returns an error that tells the user why a build failed. `cause` is the most significant line of output. If the
  * engine did not respond, returns the error unchanged: it is a fault of the platform.
  */
 export function explainBuild(
@@ -61,7 +60,7 @@ export function explainBuild(
   return new BuildError(`the build failed: ${reason}`);
 }
 
-/** Returns the beginning and the end of a long message. One of them contains the cause. */
+/** Returns the beginning and the end of a long message, one of which contains the cause. */
 function bounded(message: string): string {
   const half = MAX_MESSAGE_LENGTH / 2;
   return message.length <= MAX_MESSAGE_LENGTH ? message : `${message.slice(0, half)} … ${message.slice(-half)}`;

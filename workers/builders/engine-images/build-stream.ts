@@ -10,10 +10,7 @@ export interface BuildEnd {
   error: string | null;
 }
 
-/**
- * Reads the progress of a build until the build has finished. Calls `onLine` with each line of output and progress, in
- * order; the build waits for its promise.
- */
+/** Follows a build to its end. Calls `onLine` with each line of output, in order; the build waits for its promise. */
 export async function followBuild(
   stream: AsyncIterable<Buffer | string>,
   { onLine, cutter }: { onLine: (line: string) => Promise<void>; cutter?: LineCutter },

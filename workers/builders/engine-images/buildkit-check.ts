@@ -5,13 +5,13 @@ import { packContext } from './build-context.js';
 
 /** The Dockerfile of a test build. BuildKit refuses it as invalid, so the test leaves nothing behind in the engine. */
 const DOCKERFILE = 'FROM scratch\nNOTHING\n';
-/** Number of attempts. An engine that is busy or was just started may not answer the first ones in time. */
+/** An engine that is busy or was just started may not answer the first attempts in time. */
 const TRIES = 4;
 const PATIENCE_MS = 30_000;
 
 /**
- * Verifies that the engine builds with BuildKit. Throws `EngineError`. The legacy builder must not build for tenants:
- * it accepts a few hex digits as an image's id, which may be the id of another tenant's image.
+ * Verifies that the engine builds with BuildKit. Throws `EngineError`. The legacy builder accepts a few hex digits as
+ * an image's id, which may be the id of another tenant's image.
  */
 export async function assertBuildkit(engine: Engine): Promise<void> {
   const { host } = engine;

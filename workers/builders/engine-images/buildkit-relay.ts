@@ -20,8 +20,7 @@ export interface Relay {
 }
 
 /**
- * The gRPC calls that a build needs. All others are refused: `DiskUsage`, `ListenBuildHistory` and the content store
- * list data of other services, and `Prune` and `UpdateBuildHistory` change such data.
+ * The gRPC calls that a build needs. Others, such as `DiskUsage` and `Prune`, list or change data of other services.
  */
 const ALLOWED: ReadonlySet<string> = new Set([
   '/moby.buildkit.v1.Control/Info',
@@ -35,17 +34,13 @@ const PERMISSION_DENIED = 7;
 /** Maximum length of a Unix socket's path on macOS; Linux allows four bytes more. */
 const MAX_SOCKET_PATH_BYTES = 103;
 const MAX_CONNECTIONS = 16;
-/**
- * The HTTP/2 flow-control window of one connection. BuildKit streams sources and images over it, so the usual 64 KiB
- * would slow builds down.
- */
+/** The usual window of 64 KiB would slow builds down: BuildKit streams sources and images over a connection. */
 const WINDOW_BYTES = 1024 * 1024;
 const SETTINGS = { initialWindowSize: WINDOW_BYTES, maxConcurrentStreams: 100 };
 
 /**
- * Listens on a Unix socket at `path` and forwards a build's calls to BuildKit. This lets a build use BuildKit
- * (`unix://…` or `tcp://…`) although its user may not open BuildKit's own socket. Refuses calls that a build does not
- * need with PERMISSION_DENIED. Throws if the path is too long for a socket.
+ * Listens on a Unix socket at `path`, and forwards the calls that a build needs to BuildKit. The user of the build may
+ * not open BuildKit's own socket. Throws if the path is too long for a socket.
  */
 export async function openRelay(path: string, host: string): Promise<Relay> {
   if (Buffer.byteLength(path) > MAX_SOCKET_PATH_BYTES) {

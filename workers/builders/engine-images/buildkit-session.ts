@@ -32,18 +32,15 @@ const HEALTH = '/grpc.health.v1.Health/Check';
 /** The host names under which BuildKit asks for the credentials of Docker Hub. */
 const HUB = /^(registry-1|index|auth)\.docker\.io$/;
 
-/** The registry credentials and secrets that a build may request. */
 export interface SessionOffer {
-  /** Registry credentials, with which base images are pulled. */
   accounts: Accounts;
   /** Secret mounts: id → value. They do not become part of layers, history or cache keys. */
   secrets: Readonly<Record<string, string>>;
 }
 
 /**
- * Opens a session that responds to requests for credentials and secrets, and to health checks. Used in place of the
- * session of the Docker client (dockerode), which sends the same credentials to every registry, does not respond to
- * health checks, and stays open after a build was cancelled.
+ * Opens a session that responds to requests for credentials and secrets, and to health checks. The session of the
+ * Docker client (dockerode) would send the same credentials to every registry, and stay open after a cancelled build.
  */
 export async function openBuildkitSession(
   engine: Engine,

@@ -42,7 +42,6 @@ export interface ContainerBuilderOptions {
   /** Builds static sites, whose images are folders. */
   sites: Builder;
   findAccount: FindAccount;
-  /** Chooses the versions of the tools to install in generated Dockerfiles. */
   toolchains: Pick<ToolchainStore, 'choose'>;
 }
 
@@ -158,7 +157,6 @@ export class ContainerBuild {
     return this.#keep(imageId, 'railpack', '');
   }
 
-  /** Returns the settings of a build in the engine. Those in `build` replace the defaults. */
   async #engineBuild(build: Partial<EngineBuild>): Promise<Omit<EngineBuild, 'context'>> {
     const { config, images } = this.#options;
     if (this.#request.clearCache) await this.#context.log('Builds without any cache, because clearCache is set');

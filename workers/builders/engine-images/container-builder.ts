@@ -5,10 +5,7 @@ import { openBuildFolder, removeDeadBuilds } from '../build-folder.js';
 import type { BuildContext, Builder, BuildRequest } from '../builder.js';
 import { ContainerBuild, type ContainerBuilderOptions } from './container-build.js';
 
-/**
- * Creates a builder of images in a container engine. It uses a repository's Dockerfile, Railpack, a detected build
- * plan, or an existing image. `sites` builds static sites.
- */
+/** Creates a builder of images in a container engine. `sites` builds static sites. */
 export function createContainerBuilder(options: ContainerBuilderOptions): Builder {
   return {
     build: async (request, context) => {

@@ -31,9 +31,9 @@ const CACHES = '/opt/ranvier/caches';
 const USER = 10001;
 
 /**
- * Writes the Dockerfile for a build plan. One stage installs and builds; the final stage contains its result and runs
- * as an unprivileged user. Manifests are copied first, so that the engine reuses the layer of unchanged dependencies.
- * Only the build stage has arguments, so that they do not become part of the image's history. Throws `BuildError`.
+ * Writes the Dockerfile for a build plan. Only the build stage has arguments, so that they are not in the image's
+ * history. Manifests are copied first, so that the engine reuses the layer of unchanged dependencies. Throws
+ * `BuildError`.
  */
 export function writeDockerfile(input: DockerfileInput): string {
   return [...buildStage(input), '', ...finalStage(input), ''].join('\n');
@@ -86,7 +86,6 @@ function finalStage(input: DockerfileInput): string[] {
   const user = [
     `echo 'app:x:${USER}:${USER}::/tmp:/bin/sh' >>/etc/passwd`,
     `echo 'app:x:${USER}:' >>/etc/group`,
-    // The base image may already have the folder.
     `mkdir -p ${APP}`,
     `chown ${USER}:${USER} ${APP}`,
   ];
@@ -103,10 +102,7 @@ function finalStage(input: DockerfileInput): string[] {
   ];
 }
 
-/**
- * Returns a shell script that chooses between several start commands in the container. The choice depends on which
- * files the build wrote, which is not known when the Dockerfile is written.
- */
+/** Returns a shell script that chooses between start commands by the files that the build wrote. */
 export function startInContainer({ starts, startCommand }: Pick<BuildPlan, 'starts' | 'startCommand'>): string {
   const choices = starts.slice(1).some(({ needs }) => needs !== starts[0]?.needs) ? starts : [];
   const tests = choices.flatMap(({ command, needs }) => {
@@ -122,17 +118,15 @@ function inShell(command: string): string {
 }
 
 /**
- * Returns the command that installs tools below TOOLS with the base image's npm. Node.js is installed last, because the
- * base image's npm may not run on the installed version. The binaries are for the processor of the engine's host, which
- * may differ from the worker's.
+ * Installs tools below TOOLS. Node.js comes last, because the base image's npm may not run on it. The binaries are for
+ * the processor of the engine's host, which may differ from the worker's.
  */
 function installTools(tools: readonly ToolVersion<PackagedName>[]): string {
   const npm = 'npm install --ignore-scripts --no-audit --no-fund --no-save --no-package-lock';
   const commands = [...tools.filter(({ name }) => name !== 'node'), ...tools.filter(({ name }) => name === 'node')].map(
     (tool) => {
       const { name, programs } = packageOf(tool, { platform: 'linux', arch: '$ARCH', avx2: true });
-      // An earlier command sets the shell variable BUN to the part of the package's name that depends on the processor.
-      // On x64, this selects bun's baseline build, which needs no AVX2.
+      // The shell variable BUN selects the package for the processor; on x64, the baseline build, which needs no AVX2.
       const wanted = tool.name === 'bun' ? '@oven/bun-linux-$BUN' : name;
       if (programs === null) return `${npm} --global --prefix ${TOOLS} "${wanted}@${tool.version}"`;
       const links = Object.entries(programs).map(
@@ -150,12 +144,10 @@ function run(flags: readonly string[], command: string): string {
   return `RUN ${[...flags, JSON.stringify(['/bin/sh', '-c', command])].join(' ')}`;
 }
 
-/**
- * Returns cache mounts for the folders that frameworks keep between builds, at the paths to which their tools write.
- */
+/** Returns cache mounts for the folders that frameworks keep between builds. */
 function keptMounts({ plan, cacheName }: DockerfileInput): string[] {
   const folder = projectFolder(plan.folders.build);
-  // Some paths cannot be quoted in the options of an instruction. A project in such a folder gets no cache mounts.
+  // Some paths cannot be quoted in the options of an instruction.
   if (cacheName === null || !/^[\w./-]+$/.test(folder)) return [];
   return plan.keptFolders.map(
     (kept) => `--mount=type=cache,id=${cacheName}-${keptName(kept)},target=${folder}/${kept},sharing=locked`,

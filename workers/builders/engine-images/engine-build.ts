@@ -10,10 +10,7 @@ import { explainBuild } from './build-failure.js';
 import { followBuild } from './build-stream.js';
 import { type BuildkitSession, openBuildkitSession } from './buildkit-session.js';
 
-/**
- * A build by the engine's BuildKit. The legacy builder is never used, because it accepts the id of another tenant's
- * image as a name.
- */
+/** A build by the engine's BuildKit; the legacy builder is never used (see `assertBuildkit`). */
 export interface EngineBuild {
   /** The build context as a tar stream. The build reads it completely, or destroys it. */
   context: Readable;
@@ -32,7 +29,6 @@ export interface EngineBuild {
   accounts: Accounts;
   /** The namespace of the caches that commands mount. No build can name a cache of another namespace. */
   cacheNamespace: string;
-  /** The memory that the build may use, in MB. */
   memoryMb: number;
 }
 
@@ -41,15 +37,11 @@ const MAX_ARGUMENT_BYTES = 512 * 1024;
 /** Build arguments that change how BuildKit itself works, such as its frontend. */
 const RESERVED = /^BUILDKIT_/i;
 
-/**
- * Builds one image and returns its id. Writes output to the log. An abort of `context.signal` also stops the build in
- * the engine. Throws a `BuildError` with the failed command and its cause.
- */
+/** Builds one image and returns its id. An abort also stops the build in the engine. Throws `BuildError`. */
 export async function buildInEngine(engine: Engine, build: EngineBuild, context: BuildContext): Promise<string> {
   const output = new CommandOutput(context);
   let session: BuildkitSession | undefined;
-  // Set if a file of the build context cannot be packed. The engine's request then fails too, but only this error names
-  // the cause, so it is the one to report.
+  // Set if a file of the context cannot be packed. The engine's request then fails too, but without the cause.
   let unpackable: unknown;
   build.context.on('error', (error) => {
     unpackable ??= error;
@@ -79,19 +71,14 @@ export async function buildInEngine(engine: Engine, build: EngineBuild, context:
   }
 }
 
-/**
- * Returns the namespace of a service's caches in a BuildKit that all services share.
- * It is derived from the installation's key, so that no tenant can name another one's caches. After a change of the
- * key, the caches start empty.
- */
+/** Returns the namespace of a service's caches. It is derived from a secret, so that no tenant can guess it. */
 export function cacheNamespace(secretsKey: Sensitive, serviceId: string): string {
   return createHmac('sha256', secretsKey.reveal()).update(`build caches of ${serviceId}`).digest('hex').slice(0, 40);
 }
 
 /**
- * Returns a host name that is added to `/etc/hosts` for every command of a build. The cache key of the command's layer
- * then contains the name. Without it, services of different tenants would share layers, because the cache key leaves
- * out what a command reads from secrets and proxies.
+ * Returns a host name that becomes part of the cache key of a build's layers. Otherwise, services of different tenants
+ * would share layers, because the key leaves out what a command reads from secrets and proxies.
  */
 function layerMark(namespace: string): string {
   return `cache-${createHash('sha256').update(namespace).digest('hex').slice(0, 40)}.invalid`;

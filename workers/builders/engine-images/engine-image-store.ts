@@ -44,11 +44,9 @@ export class EngineImageStore implements ImageStore {
   readonly #log: Logger;
   readonly #now: () => number;
   /**
-   * Labels by which a sweep recognises this installation's images (`image`), and the other images that its builds leave
-   * behind (`cache`).
+   * Labels by which a sweep recognises this installation's images, and the other images that its builds leave behind.
    */
   readonly labels: { image: Record<string, string>; cache: Record<string, string> };
-  /** The prefix of the platform's images in the registry; null if there is no registry. */
   readonly ownPrefix: string | null;
 
   constructor({ engine, registry, installationId, log, now = Date.now }: EngineImageStoreOptions) {
@@ -159,7 +157,6 @@ export class EngineImageStore implements ImageStore {
   }
 }
 
-/** What a sweep needs to know about an unwanted image to decide whether to remove it. */
 export interface UnwantedImage {
   id: string;
   names: readonly string[];
@@ -167,10 +164,7 @@ export interface UnwantedImage {
   storedAt: number;
 }
 
-/**
- * Returns the names that a sweep removes from an unwanted image. These are only names that the platform has given.
- * Returns none if the image was stored less than an hour ago. For an image without any name, returns its id.
- */
+/** Returns the platform's names of an unwanted image; none if it is young, its id if it has no names. */
 export function namesToRemove(image: UnwantedImage, ownPrefix: string | null, now: number): string[] {
   if (isYoungImage(image.storedAt, now)) return [];
   const names = image.names.filter((name) => name !== '<none>:<none>');
@@ -184,10 +178,7 @@ function labelFilters(labels: Record<string, string>): string[] {
   return Object.entries(labels).map(([name, value]) => `${name}=${value}`);
 }
 
-/**
- * Returns when an image was last built or named. If an image is built again, the engine keeps its creation time, and
- * only sets a new time on its name.
- */
+/** A repeated build keeps an image's creation time, and only sets a new time on its name. */
 function newestTime({ Created, Metadata }: { Created: string; Metadata?: { LastTagTime?: string } }): number {
   const times = [Created, Metadata?.LastTagTime ?? ''].map((time) => Date.parse(time));
   return Math.max(0, ...times.filter((time) => time > 0));

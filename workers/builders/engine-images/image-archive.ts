@@ -10,10 +10,7 @@ import { unusable } from './rename-archive.js';
 /** Error codes of opening a missing file, a symbolic link or a socket. */
 const NO_FILE = ['ENOENT', 'ELOOP', 'ENXIO'];
 
-/**
- * Loads the image from an archive in the format of `docker save`, with `name` as its only name. The archive is not
- * trusted: the names in it could belong to other images. Throws `BuildError`.
- */
+/** Loads an image with `name` as its only name: names in the archive may belong to others. Throws `BuildError`. */
 export async function loadImage({ streams }: Engine, path: string, name: string, abortSignal: AbortSignal) {
   const file = await openArchive(path);
   try {

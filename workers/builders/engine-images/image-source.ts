@@ -8,11 +8,7 @@ import { requestedImage } from '../dockerfile/requested-image.js';
 import { packContext } from './build-context.js';
 import { buildInEngine, type EngineBuild } from './engine-build.js';
 
-/**
- * Pulls the image with the deployment's digest, and adds the platform's label. Returns the id of the labelled image.
- * Because of the label, the platform keeps, pushes and removes the image like one that it has built. Throws
- * `BuildError`.
- */
+/** Pulls the image with the deployment's digest, labels it, and returns its id. Throws `BuildError`. */
 export async function adoptImage(
   engine: Engine,
   request: BuildRequest,

@@ -45,7 +45,6 @@ interface Folder {
   root: string;
   at: string;
   filter: PathFilter | undefined;
-  /** The paths of generated files in the build context. A file of the folder with the same path is left out. */
   replaced: ReadonlySet<string>;
 }
 
@@ -64,8 +63,7 @@ async function addEntry(archive: Pack, folder: Folder, path: string): Promise<vo
   const stat = await lstatOf(source, path);
   const kept = !folder.replaced.has(name) && (folder.filter?.(path) ?? true);
   if (stat.isDirectory()) {
-    // An excluded folder is read too: a later pattern may include files in it again. The engine creates the folders of
-    // such files.
+    // An excluded folder is read too: a later pattern may include files in it again.
     if (kept) await add(archive, { name: `${name}/`, type: 'directory', mode: 0o755 });
     return addFolder(archive, folder, path);
   }

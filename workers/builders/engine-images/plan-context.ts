@@ -19,15 +19,11 @@ interface PlanContextInput {
   tools: readonly ToolVersion<PackagedName>[];
   request: BuildRequest;
   config: Pick<Config, 'buildEnvironment' | 'baseImages'>;
-  /** The path of the folder with the repository's files. */
   app: string;
   labels: Record<string, string>;
 }
 
-/**
- * Returns the build context and the build arguments for a build plan. `cacheCleaner` is a Dockerfile that empties the
- * caches of this service's builds; null if there are none.
- */
+/** Returns the build context and arguments of a plan. `cacheCleaner` is a Dockerfile that empties the caches. */
 export async function planContext(input: PlanContextInput) {
   const { plan, request, config, app } = input;
   const { variables, certificates } = await platformVariables(config.buildEnvironment);
@@ -59,10 +55,7 @@ export async function planContext(input: PlanContextInput) {
   };
 }
 
-/**
- * Returns the platform's variables for builds. If a value is the path of a file, the file is copied into the build
- * stage. If it is the path of a folder, the variable is left out.
- */
+/** Returns the platform's variables for builds. A file that a value names is copied into the build stage. */
 async function platformVariables(buildEnvironment: Config['buildEnvironment']): Promise<{
   variables: Record<string, string>;
   certificates: Record<string, { base64: string }>;

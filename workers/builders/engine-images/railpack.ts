@@ -16,7 +16,6 @@ import { openRelay } from './buildkit-relay.js';
 export interface Railpack {
   /** The program's real path. */
   program: string;
-  /** The value of `BUILDKIT_HOST`. */
   buildkitHost: string;
 }
 
@@ -34,10 +33,7 @@ export interface RailpackBuild extends Pick<CommandSetting, 'sandbox' | 'request
   buildEnvironment: Config['buildEnvironment'];
 }
 
-/**
- * Returns Railpack if `BUILDKIT_HOST` is set. Returns null if it is not set; the platform then writes Dockerfiles.
- * Throws `ConfigError` if `BUILDKIT_HOST` is set but Railpack is not installed or cannot be used by this worker.
- */
+/** Returns Railpack; null if `BUILDKIT_HOST` is not set. Throws `ConfigError` if this worker cannot use it. */
 export async function findRailpack(
   { railpack: { buildkitHost, searchPath } }: Pick<Config, 'railpack'>,
   { level }: Pick<Sandbox, 'level'>,
@@ -76,9 +72,9 @@ async function findProgram(searchPath: string): Promise<string | null> {
 }
 
 /**
- * Builds a project and returns the path of its image's archive. Throws `BuildError`. The program runs in the sandbox,
- * because a repository can make it run commands. It reaches BuildKit through a relay. Railpack passes its image to
- * `docker load`: a script named `docker` in its PATH writes the image to a file instead.
+ * Builds a project and returns the path of its image's archive. Throws `BuildError`. A repository can make Railpack run
+ * commands, so Railpack runs in the sandbox. It passes the image to `docker load`; a script named `docker` in its PATH
+ * writes the image to a file instead.
  */
 export async function buildByRailpack({ program, buildkitHost }: Railpack, build: RailpackBuild): Promise<string> {
   const { sandbox, request, context, deadline, app, project, cache, buildEnvironment } = build;
@@ -92,8 +88,7 @@ export async function buildByRailpack({ program, buildkitHost }: Railpack, build
   await writeScript(join(tools, 'docker'), `exec cat >${quote(archive)}`);
   await writeScript(
     join(tools, 'railpack'),
-    // Railpack keeps downloaded tools in /tmp/railpack. Every sandbox has its own /tmp, so /tmp/railpack is a link into
-    // the cache.
+    // Every sandbox has its own /tmp, so Railpack's folder for downloaded tools is a link into the cache.
     `mkdir -p ${quote(cache)}/railpack && ln -s ${quote(cache)}/railpack /tmp/railpack`,
     `exec ${quote(program)} "$@" ${railpackArguments(build, names).map(quote).join(' ')}`,
   );
@@ -129,10 +124,7 @@ export async function buildByRailpack({ program, buildkitHost }: Railpack, build
   }
 }
 
-/**
- * Returns Railpack's arguments. Variables are passed by name; their values are in the environment, which is not visible
- * in a list of processes.
- */
+/** Variables are passed by name, because arguments are visible in a list of processes. */
 function railpackArguments({ request, name, startCommand, cacheKey }: RailpackBuild, variables: string[]): string[] {
   const buildCommand = request.configuration.buildCommand.trim();
   return [

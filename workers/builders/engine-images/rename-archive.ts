@@ -11,10 +11,7 @@ const MANIFEST = '/manifest.json';
 const LEFT_OUT = ['/repositories', '/index.json', '/oci-layout'];
 const MAX_MANIFEST_BYTES = 1024 * 1024;
 
-/**
- * Copies an image archive, and makes `name` the only name of its first image. Copies only regular files, so that no
- * link leads out of the archive. If the archive is damaged, the stream fails with a `BuildError`.
- */
+/** Copies an image archive with `name` as its image's only name. Leaves out links: they may lead out of it. */
 export function renameArchive(archive: Readable, name: string): Readable {
   const output = pack();
   const entries = extract();
@@ -24,7 +21,6 @@ export function renameArchive(archive: Readable, name: string): Readable {
   };
   connect(archive, entries, () => {});
   rename().catch((error: unknown) => output.destroy(unusable(errorMessage(error))));
-  // The streams of tar-stream 3 are not Node.js streams, so they are wrapped.
   return Readable.from(output, { objectMode: false });
 }
 

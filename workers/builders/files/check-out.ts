@@ -6,10 +6,7 @@ import type { BuildContext, BuildRequest } from '../builder.js';
 import { readFiles } from '../reader/read-files.js';
 import type { TimeLimit } from '../steps/build-time-limit.js';
 
-/**
- * Checks out the commit's files into an empty folder, and removes those that the path filters exclude. Returns the
- * context with `hasSubmodules`. Throws `SourceError` or `BuildError`.
- */
+/** Checks out the commit's files without those that path filters exclude. Throws `SourceError` or `BuildError`. */
 export function checkOut(
   source: RepositorySource,
   directory: string,

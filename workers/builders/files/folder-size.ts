@@ -1,14 +1,11 @@
 import { CommandFailed, runLimited } from '../../../shared/core/run-limited.js';
 
-/** Time limit for measuring a folder, in milliseconds. After it, the folder counts as having too many files. */
+/** After this time, a folder counts as having too many files. */
 const MEASURE_MS = 20_000;
 
-/** A folder with more files counts as too large to keep. */
 const MAX_FILES = 500_000;
 
-/**
- * Returns the disk space that a folder uses, in MB; null if it has too many files. Rejects if it cannot be measured.
- */
+/** Returns the disk space of a folder in MB; null if it has too many files. Rejects if measuring fails. */
 export async function usedMb(folder: string, maxFiles = MAX_FILES): Promise<number | null> {
   try {
     const files = await runLimited('du', ['-sx', '--inodes', '--', folder], { timeout: MEASURE_MS });

@@ -10,10 +10,7 @@ export const semver = lazily(() => load('semver') as typeof Semver);
 const yaml = lazily(() => load('yaml') as typeof Yaml);
 const toml = lazily(() => load('smol-toml') as typeof Toml);
 
-/**
- * Parses YAML that a tenant has written. Throws if the text is not valid YAML. Limits the number of aliases, because
- * nested aliases can expand to a very large value.
- */
+/** Parses YAML with few aliases, because nested aliases can expand to a very large value. Throws if it is invalid. */
 export function parseYaml(text: string): unknown {
   return yaml().parse(text, { maxAliasCount: 100, logLevel: 'error' }) as unknown;
 }

@@ -3,7 +3,6 @@ import { BuildError } from '../../failures/explained-errors.js';
 import { filled, isRecord, recordOf } from './json-values.js';
 import type { ProjectFiles } from './project-files.js';
 
-/** The parts of a package.json that the platform uses. */
 export interface PackageManifest {
   /** The whole object. Tenants write it, so check the type of each value before use. */
   raw: Readonly<Record<string, unknown>>;
@@ -32,10 +31,7 @@ export function parsePackage(text: string, path = 'package.json'): Record<string
   return value;
 }
 
-/**
- * Reads the package.json of a folder; returns an empty one if there is none. Throws `BuildError` if the file is not a
- * JSON object.
- */
+/** Reads the package.json of a folder; empty if there is none. Throws `BuildError` if it is not a JSON object. */
 export function manifestOf(files: ProjectFiles): PackageManifest {
   return readManifest(files.text('package.json') ?? '{}');
 }
@@ -55,10 +51,7 @@ export function readManifest(text: string, path = 'package.json'): PackageManife
   };
 }
 
-/**
- * Returns the dependencies that npm installs, and the fields that override their versions. Leaves out peer
- * dependencies. Values may be of any type.
- */
+/** Returns the dependencies that npm installs, and the fields that override their versions. */
 export function installedPackages({ raw }: Pick<PackageManifest, 'raw'>): Record<string, unknown> {
   const groups = ['dependencies', 'devDependencies', 'optionalDependencies', 'resolutions', 'overrides', 'pnpm'];
   return Object.assign({}, ...groups.map((group) => recordOf(raw[group])));

@@ -1,28 +1,19 @@
 import { linearPattern } from '../../../shared/core/linear-pattern.js';
 
 /**
- * Returns true if a file is part of the build. The path is relative to the repository.
- * The patterns in `includePaths` and `ignorePaths` resemble those of .gitignore. A pattern with a slash before its end
- * is anchored at the repository's root; any other pattern matches at every depth. A pattern for a folder includes
- * everything below the folder. `*`, `?` and `[…]` match within a name, `**` across names. `!` negates a pattern. The
- * last matching pattern decides.
+ * Returns true if a file is part of the build. Patterns resemble those of .gitignore: a slash before the end anchors a
+ * pattern at the root, a folder includes everything below it, and the last matching pattern decides.
  */
 export type PathFilter = (path: string) => boolean;
 
-/**
- * Creates a filter. It drops files that match `ignorePaths`, and files that match no pattern of `includePaths`. If
- * `includePaths` is empty, every file counts as included.
- */
+/** Creates a filter that drops what `ignorePaths` match or non-empty `includePaths` do not match. */
 export function createPathFilter(includePaths: readonly string[], ignorePaths: readonly string[]): PathFilter {
   const included = selection(includePaths.map(parse));
   const ignored = selection(ignorePaths.map(parse));
   return (path) => (includePaths.length === 0 || included(path)) && !ignored(path);
 }
 
-/**
- * Creates a filter from the lines of a .dockerignore. They work like `ignorePaths`, but every pattern is anchored at
- * the root, and `[^…]` is a negated class.
- */
+/** Creates a filter from the lines of a .dockerignore, whose patterns are all anchored at the root. */
 export function createDockerignore(lines: readonly string[]): PathFilter {
   const ignored = selection(
     lines
@@ -46,10 +37,7 @@ function withoutOuterSlashes(pattern: string): string {
 
 interface Pattern {
   negated: boolean;
-  /**
-   * An RE2 expression that is matched against a path with a slash appended. It needs to match only the beginning of the
-   * path, so that a pattern for a folder includes everything below the folder.
-   */
+  /** An RE2 expression for the beginning of a path with a slash appended, so that a folder includes all below it. */
   expression: string;
 }
 
@@ -67,11 +55,7 @@ function parse(text: string): Pattern {
 const ANY_LEVELS = '(?:[^/]*/)*';
 const NOTHING = '[^\\x{0}-\\x{10FFFF}]';
 
-/**
- * Combines the patterns into one function, which takes linear time. Successive patterns that are all negated, or all
- * not negated, become one RE2 expression. The last expression is tried first, because the last matching pattern
- * decides.
- */
+/** Combines patterns into a function that takes linear time, in which the last matching pattern decides. */
 function selection(patterns: readonly Pattern[]): (path: string) => boolean {
   const runs: { negated: boolean; expressions: string[] }[] = [];
   for (const { negated, expression } of patterns) {

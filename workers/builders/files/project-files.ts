@@ -12,11 +12,9 @@ import { VERSION_FILES } from '../toolchains/version-files.js';
 export interface ProjectFiles {
   /** Returns true if the project has a file or folder of this name or relative path, down to a limited depth. */
   has(name: string): boolean;
-  /** Returns a file's text; undefined if there is none. */
   text(name: string): string | undefined;
   /** Returns the names in the project's folder itself. */
   names(): string[];
-  /** Returns the names in a subfolder; empty for an unknown folder. */
   below(folder: string): string[];
   /** Package → the versions of Node.js that it requires, as the lock file records them (`engines`). */
   engines: LockedEngines;
@@ -29,7 +27,6 @@ export function projectOf(configuration: ServiceConfiguration, kind: ServiceKind
 }
 
 const TOLD = ['package.json', 'Procfile'];
-/** Files that show which tools a project uses, and which versions. */
 const TOOL_FILES = [
   ...['.nvmrc', '.node-version', ...VERSION_FILES],
   ...['.bun-version', '.yarnrc', '.yarnrc.yml', 'pnpm-workspace.yaml'],
@@ -37,7 +34,6 @@ const TOOL_FILES = [
 /** Lock files whose first `LOCK_HEAD` bytes are read, because their beginning states their format. */
 const LOCK_FILES = ['pnpm-lock.yaml', 'yarn.lock'];
 const LOCK_HEAD = 64 * 1024;
-/** Maximum number of bytes of a file whose whole content is needed, such as a list of packages in a lock file. */
 const MAX_LOCK_BYTES = 16 * 1024 * 1024;
 const MAX_TOLD_BYTES = 1024 * 1024;
 
@@ -77,10 +73,7 @@ async function lockedEngines(folder: string): Promise<LockedEngines> {
   return npm === undefined ? {} : npmEngines(npm);
 }
 
-/**
- * Returns a small file's text; undefined if it is missing or if a link leads out of the folder. Throws `BuildError` if
- * it is too large.
- */
+/** Returns a file's text; undefined if it is missing or outside `folder`. Throws `BuildError` if it is too large. */
 export async function textInside(folder: string, name: string): Promise<string | undefined> {
   const found = await fileAt(folder, name);
   if (found === null) return undefined;
@@ -89,9 +82,7 @@ export async function textInside(folder: string, name: string): Promise<string |
   return readFile(found.path, 'utf8');
 }
 
-/**
- * Returns the text of a file. Returns undefined if it is missing or too large, or if a link leads out of the folder.
- */
+/** Returns a file's text; undefined if it is missing, too large, or outside `folder`. */
 export async function wholeInside(
   folder: string,
   name: string,
@@ -123,10 +114,7 @@ export async function fileAt(folder: string, name: string): Promise<{ path: stri
 
 export type EntryKind = 'file' | 'directory';
 
-/**
- * Returns whether a path inside a folder is a file or a folder. Returns undefined if it is neither, or if the path
- * leads out of the folder.
- */
+/** Returns whether a path inside a folder is a file or a folder; undefined for other paths. */
 export async function kindInside(root: string, path: string): Promise<EntryKind | undefined> {
   const real = await resolveInside(root, path);
   return typeof real === 'string' ? kindOf(await lstat(real)) : undefined;
@@ -138,18 +126,12 @@ export function kindOf(entry: { isFile(): boolean; isDirectory(): boolean }): En
   return entry.isDirectory() ? 'directory' : undefined;
 }
 
-/**
- * Returns the real path of a file inside a folder. Throws a `BuildError` that names the setting `what` if there is no
- * such file, or if `path` or a link leads out of the folder.
- */
+/** Returns the real path of a file inside a folder. Throws a `BuildError` that names the setting `what`. */
 export function fileInside(root: string, path: string, what: string): Promise<string> {
   return entryInside(root, path, `${what} "${path}"`, 'file', 'is no file of the repository');
 }
 
-/**
- * Returns the real path of a folder inside another one.
- * Throws a `BuildError` that names the setting `what` if there is no such folder, or if a link leads out.
- */
+/** Returns the real path of a folder inside another. Throws a `BuildError` that names the setting `what`. */
 export function folderInside(root: string, path: string, what: string): Promise<string> {
   return entryInside(root, path, `${what} "${path}"`, 'directory', 'does not exist');
 }
@@ -167,20 +149,16 @@ async function entryInside(
   throw new BuildError(`${setting} ${problem}; ${await contents(root)}`);
 }
 
-/**
- * Result of `resolveInside`: the path, or a link on the path, leads out of the folder. Nothing outside of the folder
- * was read.
- */
+/** Result of `resolveInside`: the path, or a link on it, leads out of the folder. Nothing outside was read. */
 export const OUTSIDE = Symbol('outside');
-/** Result of `resolveInside`: nothing exists at the path, and the path stays inside of the folder. */
+/** Result of `resolveInside`: nothing exists at the path. */
 export const MISSING = Symbol('missing');
 /** Maximum number of links that Linux follows in one path. */
 const MAX_LINKS = 40;
 
 /**
- * Returns the real path of a path below `root`, which must be a real path. Follows links itself, name by name, and
- * reads nothing outside `root`: the result must not reveal which files this host has. The folder must not change during
- * the call.
+ * Returns the real path of a path below `root`, which must be a real path. Follows links itself and reads nothing
+ * outside `root`: the result must not reveal which files this host has. The folder must not change meanwhile.
  */
 export async function resolveInside(root: string, path: string): Promise<string | typeof OUTSIDE | typeof MISSING> {
   if (path.includes('\0')) return MISSING;
@@ -212,9 +190,7 @@ export async function resolveInside(root: string, path: string): Promise<string 
   return at;
 }
 
-/**
- * Returns the result of `lstat` for a path that `readdir` has listed. Throws `BuildError` if the path cannot be used.
- */
+/** Returns the `lstat` of a path that `readdir` has listed. Throws `BuildError` if the path cannot be used. */
 export function lstatOf(path: string, shown: string): Promise<Stats> {
   return lstat(path).catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') throw new BuildError(`the name of the file "${shown}" is not UTF-8; rename it`);

@@ -5,10 +5,7 @@ import { node } from './node.js';
 
 /** Scripts that build assets, the best first. The last two come from Laravel's older templates. */
 const SCRIPTS = ['build', 'heroku-postbuild', 'production', 'prod'];
-/**
- * Each row has a package, the prefix of its configuration file's name, and the build command. The command is used if
- * package.json has no build script.
- */
+/** Package, prefix of its configuration file, and build command, used if package.json has no build script. */
 const BUNDLERS = [
   ['vite', 'vite.config.', 'vite build'],
   ['webpack', 'webpack.config.', 'webpack --mode production'],
@@ -21,11 +18,7 @@ interface AssetsOptions {
   also?: readonly string[];
 }
 
-/**
- * Adds steps to a plan that build assets with Node.js in the same folder. Packages are installed with the package
- * manager of package.json, and assets are built before the language's own build. Returns the plan unchanged if
- * package.json builds nothing. Throws `BuildError` if package.json is invalid.
- */
+/** Adds steps that build assets with Node.js if package.json builds any. Throws `BuildError` if it is invalid. */
 export function withAssets(
   files: ProjectFiles,
   plan: LanguagePlan,
@@ -39,8 +32,7 @@ export function withAssets(
     ...also.filter((name) => manifest.scripts[name] !== undefined).map((name) => `${assets.manager} run ${name}`),
   ];
   if (build.length === 0 && !isNeeded) return plan;
-  // A build can reuse only one installation of the previous build. If the language installs packages too, its own
-  // installation is reused, and each build installs the packages of package.json again.
+  // A build can reuse only one installation of the previous build: the language's own, if it has one.
   const installed =
     plan.install.length > 0
       ? { prepare: [...(plan.prepare ?? []), ...assets.install] }

@@ -71,10 +71,7 @@ function configurationOf(files: ProjectFiles): string {
   return CONFIGURATIONS.map((name) => files.text(name)).find((text) => text !== undefined) ?? '';
 }
 
-/**
- * Returns the command of each task. Returns an empty map if the configuration is invalid, because Deno itself reports
- * the error.
- */
+/** Returns the command of each task; none if the configuration is invalid, because Deno itself reports the error. */
 function tasksOf(files: ProjectFiles): ReadonlyMap<string, string> {
   const plain = configurationOf(files)
     .replace(/("(?:\\.|[^"\\\n])*")|\/\/[^\n]*|\/\*[\s\S]*?\*\//g, '$1')

@@ -39,10 +39,7 @@ export const dotnet: Language = {
   },
 };
 
-/**
- * Returns the project file to build: the folder's own, otherwise one that the solution lists. Returns null if no file
- * or more than one file fits.
- */
+/** Returns the project file to build: the folder's own, otherwise the solution's; null unless exactly one fits. */
 function projectOf(files: ProjectFiles): string | null {
   const own = files.names().filter((name) => PROJECT.test(name));
   if (own.length > 0) return only(own);

@@ -48,8 +48,7 @@ function versionsOf(files: ProjectFiles): (NamedVersion | null)[] {
 }
 
 /**
- * Returns a shell script that generates SECRET_KEY_BASE if it is not set, and then runs `start`. Needed because Phoenix
- * does not start without this secret.
+ * Returns a shell script that generates SECRET_KEY_BASE if it is not set: Phoenix does not start without this secret.
  */
 function withSecret(start: string): string {
   return `if [ -z "$SECRET_KEY_BASE" ]; then

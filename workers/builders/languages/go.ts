@@ -22,8 +22,7 @@ export const go: Language = {
       ...EMPTY_PLAN,
       versions: wishesFor(languageWish(files, 'go', [versionOf(files)])),
       install: isVendored || isAlone ? [] : ['go mod download'],
-      // If a module is replaced by a folder of the repository, the installation also depends on the files in that
-      // folder.
+      // If a module is replaced by a folder of the repository, the installation also depends on that folder's files.
       manifests:
         /=>\s*\./.test(files.text('go.mod') ?? '') || files.has('go.work')
           ? null
@@ -38,10 +37,7 @@ export const go: Language = {
   },
 };
 
-/**
- * Returns the minimum version that go.mod names. If no such version can be installed, the host's own Go is used
- * (`optional`). It may be too old, but Go before version 1.21 tries to build such a module all the same.
- */
+/** Returns the minimum version of go.mod. It is optional: Go before 1.21 tries to build newer modules all the same. */
 function versionOf(files: ProjectFiles): NamedVersion | null {
   const minimum = versionIn(files, 'go.mod', /^go\s+(\d+(?:\.\d+){1,2})/m);
   return minimum && { text: `>=${minimum.text}`, source: minimum.source, optional: true };

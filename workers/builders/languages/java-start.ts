@@ -3,11 +3,7 @@ export const LISTEN = `export SERVER_PORT="\${SERVER_PORT:-$PORT}" QUARKUS_HTTP_
 export QUARKUS_HTTP_HOST="\${QUARKUS_HTTP_HOST:-0.0.0.0}" MICRONAUT_SERVER_PORT="\${MICRONAUT_SERVER_PORT:-$PORT}"
 `;
 
-/**
- * A shell script that starts the jar of a build. Prefers the jar of Quarkus. Otherwise, skips jars that contain only
- * sources, documentation or tests, and jars that are part of another jar. If several are left, starts the first one
- * with a main class.
- */
+/** A shell script that starts the jar of Quarkus, otherwise the only jar, otherwise the first with a main class. */
 export const JAR_PROGRAM = `for jar in target/quarkus-app/quarkus-run.jar build/quarkus-app/quarkus-run.jar */target/quarkus-app/quarkus-run.jar */build/quarkus-app/quarkus-run.jar; do
   [ ! -f "$jar" ] || exec java -jar "$jar"
 done

@@ -13,10 +13,7 @@ const APP_FILES = ['app/build.gradle', 'app/build.gradle.kts'];
 const ENTRY_FILES = ['Main', 'App', 'Application', 'Server'].flatMap((name) => [`${name}.java`, `src/${name}.java`]);
 const CLASSES = '.ranvier/classes';
 const SKIP_TESTS = '-DskipTests -Dmaven.javadoc.skip=true';
-/**
- * Maven's options. They place Maven's repository in a folder that is kept between builds. Options in the project's
- * `.mvn/maven.config` apply too.
- */
+/** Places Maven's repository in a folder that is kept between builds. `.mvn/maven.config` applies too. */
 const MAVEN = `-B -ntp -Dmaven.repo.local="$MAVEN_REPOSITORY" ${SKIP_TESTS}`;
 /** Matches Maven plugins that build a jar with all its dependencies. */
 const WHOLE_JARS =
@@ -33,8 +30,7 @@ export const java: Language = {
     ...['.java-version', '.sdkmanrc', 'system.properties', 'gradle/libs.versions.toml'],
   ],
   matches: (files) => ['pom.xml', ...GRADLE_FILES, ...ENTRY_FILES].some(files.has),
-  // A project with these files counts as Java even if it has a package.json, because plugins of Maven or Gradle build
-  // its assets.
+  // Such a project is Java even if it has a package.json: plugins of Maven or Gradle build its assets.
   leads: (files) => ['pom.xml', ...GRADLE_FILES].some(files.has),
   plan(files): LanguagePlan {
     const { wish, ...steps } = stepsOf(files);
@@ -89,10 +85,7 @@ function gradle(files: ProjectFiles): Steps {
   };
 }
 
-/**
- * Returns the Gradle task whose result can be started. `text` contains all build files of the project, and the version
- * catalog, because the catalog may name the plugins.
- */
+/** Returns the Gradle task whose result can be started. `text` has the version catalog too, which may name plugins. */
 function taskOf(text: string): { task: string; makesScript: boolean } {
   if (/org\.springframework\.boot\b/.test(text)) return { task: 'bootJar', makesScript: false };
   if (/io\.ktor\.plugin\b/.test(text)) return { task: 'buildFatJar', makesScript: false };
@@ -128,10 +121,7 @@ function builtBy(name: 'maven' | 'gradle', command: string, hasWrapper: boolean,
   return { tools: [program(command, advice)], wish: [languageWish(files, name)] };
 }
 
-/**
- * Returns the start command, and a shell script that runs it. The script also sets the port variables of Spring Boot,
- * Quarkus and Micronaut; other programs must read PORT themselves.
- */
+/** Adds a shell script that runs the start command with the port variables of Spring Boot, Quarkus and Micronaut. */
 function started(start: string, choice: string): Pick<Steps, 'start' | 'startProgram'> {
   return { start, startProgram: `${LISTEN}${choice === '' ? `exec ${start}` : choice}` };
 }

@@ -10,10 +10,7 @@ export interface LanguagePlan {
   install: string[];
   /** The files that completely determine what `install` does; null if `install` may need the whole project. */
   manifests: string[] | null;
-  /**
-   * The folder, relative to the project's, that holds everything that `install` adds; null if there is none. The next
-   * build may copy this folder if no manifest has changed.
-   */
+  /** The project's folder that holds all that `install` adds, which the next build may copy; null if there is none. */
   dependencies: string | null;
   /** Commands that complete the installation. Each build runs them, even if it copied `dependencies`. */
   prepare?: string[];
@@ -21,22 +18,16 @@ export interface LanguagePlan {
   build: string[];
   /** The start command; null if nothing in the repository names one. */
   start: string | null;
-  /**
-   * A shell script that runs in place of `start`. Users are shown `start`, because it is simpler. Absent if `start`
-   * itself runs.
-   */
+  /** A shell script that runs in place of `start`, which users see because it is simpler. */
   startProgram?: string;
   /** The package manager that runs the project's scripts; '' if it has none. */
   manager: string;
-  /**
-   * Advice that ends the message "nothing says how to start it: …", such as `keep a Main.java in the root directory`.
-   */
+  /** Ends the message "nothing says how to start it: …", such as `keep a Main.java in the root directory`. */
   startAdvice: string;
   /** Folders, relative to the project's, that come first in the PATH. */
   searchPath: string[];
   /** Variables of the build and of the running application. Paths are relative to the project's folder. */
   environment: Record<string, string>;
-  /** Variables of the build only. */
   buildEnvironment: Record<string, string>;
   /** Environment variable → a folder that is kept between builds. The variable gets the folder's path. */
   caches: Record<string, string>;
@@ -44,7 +35,6 @@ export interface LanguagePlan {
   keptFolders: string[];
 }
 
-/** The defaults of a plan: nothing is installed, built or started. */
 export const EMPTY_PLAN: LanguagePlan = {
   tools: [],
   versions: NO_WISHES,
@@ -62,7 +52,6 @@ export const EMPTY_PLAN: LanguagePlan = {
   keptFolders: [],
 };
 
-/** One programming language: how its projects are recognised, and how to build and start them. */
 export interface Language {
   /** The language's name in detection results. For most languages, it is also the value of the setting `runtime`. */
   runtime: string;
@@ -73,9 +62,6 @@ export interface Language {
   matches(files: ProjectFiles): boolean;
   /** True if the project is in this language although it has a package.json, whose scripts then build its assets. */
   leads?(files: ProjectFiles): boolean;
-  /**
-   * Returns the plan of a project. `files` are the files of the folder in which packages are installed. If the project
-   * is a package of a workspace, `project` are the project's own files. Throws `BuildError` if these files are invalid.
-   */
+  /** Plans a project. In a workspace, `files` are those of the root, `project` the package's. Throws `BuildError`. */
   plan(files: ProjectFiles, project?: ProjectFiles): LanguagePlan;
 }

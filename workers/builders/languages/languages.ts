@@ -12,17 +12,10 @@ import { ruby } from './ruby.js';
 import { rust } from './rust.js';
 import { shell } from './shell.js';
 
-/**
- * All languages in order of precedence, because a project may match several. For example, many Node.js projects contain
- * a Python script, but few Python projects contain a package.json. A shell script counts only if no other language is
- * recognised.
- */
+/** In order of precedence: many Node.js projects contain a Python script, but few Python projects a package.json. */
 export const LANGUAGES: readonly Language[] = [node, deno, go, rust, ruby, php, elixir, java, dotnet, python, shell];
 
-/**
- * Returns the language of a project; null if none is recognised.
- * A package.json means Node.js, unless another language of the project uses Node.js only for its assets.
- */
+/** Returns the language of a project. A package.json means Node.js, unless another language uses it only for assets. */
 export function languageOf(files: ProjectFiles): Language | null {
   const matching = LANGUAGES.filter((language) => language.matches(files));
   return matching.find((language) => language.leads?.(files) === true) ?? matching[0] ?? null;

@@ -9,10 +9,7 @@ import { installManifests, managerTools, packageManagerOf } from '../toolchains/
 import { program } from '../toolchains/required-tool.js';
 import type { Language, LanguagePlan } from './language.js';
 
-/**
- * Node.js projects, recognised by package.json. Development dependencies stay installed: builds need them, and many
- * applications start with one.
- */
+/** Development dependencies stay installed: builds need them, and many applications start with one. */
 export const node: Language = {
   runtime: 'node',
   marks: ['package.json'],
@@ -51,8 +48,7 @@ export const node: Language = {
         ...manager.buildEnvironment,
         // Disables Husky, which sets up git hooks. There is no git repository.
         HUSKY: '0',
-        // Disables Node.js's compile cache, which would cost 0.2 s. It is in /tmp, and each command has its own /tmp,
-        // so no later command could read the cache.
+        // The compile cache costs 0.2 s, and no later command can read it, because each command has its own /tmp.
         NODE_DISABLE_COMPILE_CACHE: '1',
         npm_config_audit: 'false',
         npm_config_fund: 'false',
@@ -74,19 +70,13 @@ const BROWSERS: Readonly<Record<string, readonly [variable: string, value: strin
   chromedriver: ['CHROMEDRIVER_SKIP_DOWNLOAD', 'true'],
 };
 
-/**
- * Returns the variables that skip the download of browsers for tests. A browser is downloaded if its package is in
- * `dependencies`, because the application itself may need it.
- */
+/** Returns variables that skip downloads of browsers, unless the application itself may need one. */
 function withoutBrowsers(dependencies: Readonly<Record<string, unknown>>): Record<string, string> {
   const unused = Object.entries(BROWSERS).filter(([name]) => dependencies[name] === undefined);
   return Object.fromEntries(unused.map(([, variable]) => variable));
 }
 
-/**
- * Returns the command that runs an `npm start` script without npm (`scriptCommand`). Returns null if npm has to run it.
- * `files` has the files of the project, then those of the root of its workspace.
- */
+/** Returns the command that runs an `npm start` script without npm; null if npm has to run it. */
 export function directStart(files: readonly (ProjectFiles | undefined)[], command: string): string | null {
   const [project] = files;
   // An .npmrc may change the shell or the options of scripts, so npm itself must run them.

@@ -1,14 +1,9 @@
-/**
- * Paths that a PHP project's web server refuses: hidden files except `/.well-known/`, and files of Composer. nginx,
- * Caddy and PHP all accept this regular expression.
- */
+/** Paths that a PHP project's web server refuses. nginx, Caddy and PHP all accept this regular expression. */
 const HIDDEN = '/\\.([^w]|w[^e]|w?$)|^/vendor/.*\\.php$|^/(composer\\.(json|lock|phar)|auth\\.json)$';
 
 /**
- * Returns a shell script that serves a PHP project from `root` on PORT. `root` is relative to the current folder. The
- * script runs the php-fpm of the same PHP version behind nginx or Caddy if the host has them, otherwise PHP's built-in
- * server. It exits if one of these servers exits. On SIGTERM, it completes the requests in progress first. It writes
- * only below TMPDIR.
+ * Returns a shell script that serves a PHP project from `root` on PORT. It runs php-fpm behind nginx or Caddy if the
+ * host has them, otherwise PHP's built-in server. On SIGTERM, it completes the requests in progress.
  */
 export function phpServer(root: string): string {
   return `root="$PWD${root === '.' ? '' : `/${root}`}"\n${PROGRAM}`;

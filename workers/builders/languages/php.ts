@@ -11,10 +11,7 @@ import { phpServer } from './php-server.js';
 
 /** Folders that a web server publishes if they contain an index.php, in order of preference. */
 const ROOTS = ['public', 'web', 'webroot', 'html', 'htdocs', 'public_html', 'www', '.'];
-/**
- * Composer plugins that change only the folder of packages. An installation with other plugins is not reused, because
- * they may change any file.
- */
+/** With other Composer plugins, an installation is not reused, because they may change any file. */
 const HARMLESS_PLUGINS = ['symfony/runtime', 'symfony/flex', 'php-http/discovery', 'pestphp/pest-plugin'];
 const INSTALL = 'install --no-dev --prefer-dist --no-interaction';
 const COMPOSER = program('composer', 'install Composer (Debian: apt-get install composer)');
@@ -58,9 +55,8 @@ function rootOf(files: ProjectFiles): string | null {
 }
 
 /**
- * Returns the steps that install Composer's packages. If possible, the result of `install` depends only on the
- * manifests, so that a later build can reuse it. Scripts and the generation of the class list depend on other files
- * too. They are then in `prepare`, which each build runs.
+ * Returns the steps that install Composer's packages. Scripts and the class list depend on more than the manifests;
+ * they are in `prepare`, which each build runs, so that the result of `install` can be reused.
  */
 function installation(
   files: ProjectFiles,
@@ -85,8 +81,7 @@ function installation(
     plugins.some(([name, allowed]) => allowed !== false && !HARMLESS_PLUGINS.includes(name));
   const isExact = files.has('composer.lock') && !reaches;
   return {
-    // With `--no-scripts`, scripts run later, in `prepare`. They need the project's other files, which are absent when
-    // only packages are installed.
+    // With `--no-scripts`, scripts run later, in `prepare`, because they need the project's other files.
     install: [`${composer} ${INSTALL} ${isExact && completion !== '' ? '--no-scripts ' : ''}--optimize-autoloader`],
     manifests: isExact ? ['composer.json', 'composer.lock', 'symfony.lock', 'auth.json'].filter(files.has) : null,
     dependencies: vendor ? null : 'vendor',
@@ -103,8 +98,7 @@ function versionOf(files: ProjectFiles, { require }: Manifest): LanguageWish {
 }
 
 /**
- * Shell commands that run before Laravel starts. They provide defaults for what is not configured: a key, without which
- * Laravel serves no request, and stores for sessions and the cache that need no database.
+ * Defaults for what is not configured: a key, without which Laravel serves no request, and stores without a database.
  */
 const LARAVEL = `mkdir -p storage/logs storage/framework/cache/data storage/framework/sessions storage/framework/views bootstrap/cache
 if [ -z "$APP_KEY" ] && ! grep -q '^APP_KEY=.' .env 2>/dev/null; then

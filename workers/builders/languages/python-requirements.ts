@@ -8,10 +8,7 @@ const PINS = '.python_packages.lock';
 
 /** Programs for Python 3.11 and later. Each is one line, because it is passed as a variable in a Dockerfile. */
 const PROGRAMS = {
-  /**
-   * Prints name==version for each package of a lock file that comes from a package index. Leaves out packages that the
-   * file lists in several versions, so that pip chooses one.
-   */
+  /** Prints name==version for each package of a lock file, except packages with several versions: pip chooses one. */
   LIST_LOCKED: [
     'import sys, tomllib',
     'packages = [p for p in tomllib.load(open(sys.argv[1], "rb")).get("package", []) if "version" in p]',
@@ -41,19 +38,14 @@ const PROGRAMS = {
 
 export interface PythonInstallation {
   commands: string[];
-  /** Variables that the commands need. */
   environment: Record<string, string>;
 }
 
-/**
- * Returns the pip commands that install a project's dependencies, in the versions of its lock file. `pip` is the
- * beginning of each command.
- */
+/** Returns the pip commands that install a project's dependencies, in the versions of its lock file. */
 export function pythonInstallation(files: ProjectFiles, pip: string): PythonInstallation {
   if (files.has('requirements.txt')) return using([`${pip} -r requirements.txt`]);
   const project = files.text('pyproject.toml') ?? '';
-  // Many projects have a pyproject.toml only for settings of their tools, so the file counts only with one of these
-  // tables.
+  // Many projects have a pyproject.toml only for settings of their tools, without one of these tables.
   if (/^[ \t]*\[(project|tool\.poetry)\]/m.test(project)) {
     const isPackage =
       /^[ \t]*\[build-system\]/m.test(project) && !/^[ \t]*package-mode[ \t]*=[ \t]*false/m.test(project);
@@ -61,8 +53,7 @@ export function pythonInstallation(files: ProjectFiles, pip: string): PythonInst
     const pinned = lock === undefined ? pip : `${pip} -c ${PINS}`;
     return using([
       ...(lock === undefined ? [] : [['LIST_LOCKED', ` ${lock} >${PINS}`] as const]),
-      // A project that is not a package cannot be installed. Its dependencies are written to a list and installed from
-      // it.
+      // A project that is not a package cannot be installed, but a list of its dependencies can.
       ...(isPackage ? [`${pinned} .`] : [['LIST_PROJECT', ` >${LIST}`] as const, `${pinned} -r ${LIST}`]),
     ]);
   }

@@ -52,10 +52,7 @@ export const python: Language = {
   },
 };
 
-/**
- * Returns the versions that a project requests, in order of precedence. The host's own Python is used if no version
- * that satisfies `requires-python` can be installed (`optional`), because that field is meant for libraries.
- */
+/** In order of precedence. `requires-python` is optional, because that field is meant for libraries. */
 function versionsOf(files: ProjectFiles): (NamedVersion | null)[] {
   const minimum = versionIn(files, 'pyproject.toml', /^requires-python\s*=\s*["']([^"'\n]{1,80})["']/m);
   const pipenv = versionIn(files, 'Pipfile', /^python_version\s*=\s*"([^"\n]{1,40})"/m);
@@ -67,10 +64,7 @@ function versionsOf(files: ProjectFiles): (NamedVersion | null)[] {
   ];
 }
 
-/**
- * Returns the files that determine an installation; null if it may depend on other files, because requirements refer to
- * them, or because the project itself is installed as a package.
- */
+/** Returns the files that determine an installation; null if it may depend on others. */
 function manifestsOf(files: ProjectFiles): string[] | null {
   const text = files.text('requirements.txt');
   if (text !== undefined) {

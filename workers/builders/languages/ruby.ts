@@ -70,8 +70,8 @@ export const ruby: Language = {
 };
 
 /**
- * Variables of a Rails build. SECRET_KEY_BASE_DUMMY lets Rails build without its secret; older versions need any
- * SECRET_KEY_BASE. The other variables skip steps that the scripts of package.json have already done.
+ * Rails builds without its secret if SECRET_KEY_BASE_DUMMY is set; older versions need any SECRET_KEY_BASE. The other
+ * variables skip steps that the scripts of package.json have already done.
  */
 const RAILS_BUILD = {
   SECRET_KEY_BASE_DUMMY: '1',
@@ -88,8 +88,7 @@ function bundlerEnvironment(files: ProjectFiles): Record<string, string> {
     ...(files.has('Gemfile.lock') ? { BUNDLE_DEPLOYMENT: '1' } : {}),
     // A Bundler configuration in the repository belongs to its author's machine, and would override these variables.
     BUNDLE_APP_CONFIG: GEMS,
-    // Uses the installed Bundler instead of installing the version that wrote the lock file. In Bundler before 2.6, any
-    // value of BUNDLER_VERSION has this effect.
+    // Uses the installed Bundler, not the version that wrote the lock file. BUNDLER_VERSION is for Bundler before 2.6.
     BUNDLE_VERSION: 'system',
     BUNDLER_VERSION: '2',
   };
@@ -102,8 +101,8 @@ function installation(files: ProjectFiles): { install: string[]; isExact: boolea
   if (!/^[ \t]*(gem|gemspec|eval_gemfile|instance_eval|eval|require_relative)\b/m.test(gemfile))
     return { install: [], isExact: false };
   const isVendored = files.has('vendor/cache');
-  // Gems that were vendored on another platform may not cover this platform, so the registry is tried next. The
-  // downloaded .gem files are removed, so that they are not copied to the next build.
+  // Gems that were vendored on another platform may not fit, so the registry is tried next. Downloaded .gem files are
+  // removed, so that the next build does not copy them.
   const install = `${isVendored ? 'bundle install --local || bundle install' : 'bundle install'} && rm -rf ${GEMS}/ruby/*/cache`;
   if (lock !== undefined && !runsHere(lock)) {
     const add = `BUNDLE_DEPLOYMENT=false bundle lock ${isVendored ? '--local ' : ''}--add-platform ${PLATFORM}`;
@@ -121,10 +120,7 @@ function runsHere(lock: string): boolean {
   return platforms.length === 0 || ['ruby', PLATFORM, `${PLATFORM}-gnu`].some((name) => platforms.includes(name));
 }
 
-/**
- * Returns the names of the locked gems or, without a lock file, of the gems in the Gemfile. Adds `rackup` if the locked
- * version of rack contains that program.
- */
+/** Returns the names of the gems in the lock file, otherwise in the Gemfile. rack before 3 contains `rackup`. */
 function gemsOf(files: ProjectFiles): ReadonlySet<string> {
   const lock = files.text('Gemfile.lock') ?? '';
   const locked = [...lock.matchAll(/^ {4}([\w.-]+) \(([^)]*)\)/gm)];
@@ -134,10 +130,7 @@ function gemsOf(files: ProjectFiles): ReadonlySet<string> {
   return names;
 }
 
-/**
- * Returns the version in the Gemfile's `ruby` line. Bundler refuses every other version, even a later one of the same
- * minor version.
- */
+/** Returns the version of the `ruby` line. Bundler refuses every other version, even a later patch. */
 function requiredRuby(files: ProjectFiles): NamedVersion | null {
   const line = /^[ \t]*ruby[ \t(]+(.{1,200})$/m
     .exec(uncommented(files.text('Gemfile') ?? ''))?.[1]
@@ -183,10 +176,7 @@ function startOf(files: ProjectFiles, gems: ReadonlySet<string>, isRails: boolea
   return entry === undefined ? null : `${run}ruby ${entry}`;
 }
 
-/**
- * Returns a shell script that generates SECRET_KEY_BASE if no secret is set, and then runs `start`. Needed because
- * Rails does not start without this secret. The script logs what a generated secret means for users.
- */
+/** Returns a shell script that generates SECRET_KEY_BASE if no secret is set: Rails does not start without one. */
 function withSecret(start: string): string {
   const keys = ['config/master.key', 'config/credentials/production.key'].map((file) => `[ ! -e ${file} ]`);
   const missing =

@@ -14,8 +14,7 @@ export const rust: Language = {
   marks: ['Cargo.toml'],
   reads: ['Cargo.toml', 'rust-toolchain', 'rust-toolchain.toml'],
   matches: (files) => files.has('Cargo.toml'),
-  // If the project also has a package.json, a crate that sets `crate-type` may be a native module, which the build of
-  // the Node.js package compiles. Such a project does not count as Rust.
+  // Beside a package.json, a crate that sets `crate-type` may be a native module of the Node.js package.
   leads: (files) => files.has('src/main.rs') && !/^\s*crate-type\s*=/m.test(files.text('Cargo.toml') ?? ''),
   plan(files): LanguagePlan {
     const isVendored = files.has('vendor') && (files.has('.cargo/config.toml') || files.has('.cargo/config'));
@@ -74,10 +73,7 @@ function binaryOf(files: ProjectFiles): string | null {
   return membersBinary(files, text);
 }
 
-/**
- * Returns the member of a workspace that has a main program. Throws `BuildError` if there is none, or if none of
- * several is clearly the server.
- */
+/** Returns the workspace member with a main program. Throws `BuildError` if none is clearly the server. */
 function membersBinary(files: ProjectFiles, text: string): string | null {
   if (!/^\[workspace\]/m.test(text))
     throw new BuildError('Cargo.toml has no binary: add a src/main.rs, or set buildCommand and startCommand');

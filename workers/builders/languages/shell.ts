@@ -1,10 +1,7 @@
 import { EMPTY_PLAN, type Language } from './language.js';
 
 const SCRIPTS = ['start.sh', 'run.sh'];
-/**
- * Matches names of files that show that a project with a start.sh or run.sh is a site, or a Node.js program without a
- * package.json. Its shell script is then not used to start it.
- */
+/** A project with such files is a site or a Node.js program; its shell script is not used to start it. */
 const OTHERS = /\.(html?|[cm]?[jt]s)$/;
 
 /** Projects that a shell script starts and that are not recognised otherwise. */

@@ -18,8 +18,7 @@ import { type ImageTask, pull, runImageTools, storeImage, UNPACK_LAYOUT } from '
 import { type ImageConfig, writeDockerFormat } from './oci-layout.js';
 
 /**
- * The beginning of the shell scripts `BUILD` and `UNPACK`. Their first argument is the folder with the build's input
- * files. The second one is buildah's storage folder, which is kept for the next build.
+ * The beginning of the shell scripts. `$1` has the input files, `$2` buildah's storage, which the next build gets too.
  */
 const PREPARE = `
 set -e
@@ -31,10 +30,7 @@ mkdir -p "$TMPDIR"
 run() { buildah --root "$storage/images" --runroot /run/buildah --storage-driver overlay "$@"; }
 `;
 
-/**
- * A shell script that builds an image with buildah and writes the image's id into buildah's storage folder. The build's
- * input files include the images that the Dockerfile names. Further arguments are passed to `buildah build`.
- */
+/** Builds an image with buildah, and writes its id to the storage. Further arguments are passed to `buildah build`. */
 const BUILD = `${PREPARE}
 while read -r format folder name; do
   id=$(run pull --quiet --signature-policy "$inputs/policy.json" "$format:$inputs/$folder")
@@ -46,7 +42,6 @@ cp /tmp/image-id "$storage/image-id"
 run inspect --type image localhost/built >"$storage/image"
 `;
 
-/** A shell script that unpacks the image that `BUILD` has built. */
 const UNPACK = `${PREPARE}
 run push --quiet --disable-compression --signature-policy "$inputs/policy.json" localhost/built oci:layout:image
 ${UNPACK_LAYOUT}
@@ -93,8 +88,7 @@ export async function buildDockerfile(task: ImageTask, project: string): Promise
   });
   return limit.within('storing the image', async () => {
     const id = await textInside(storage, 'image-id');
-    // The digest depends on the service's id too, so that no build of another service can refer to this image by its
-    // digest.
+    // The service's id is part of the digest, so that no build of another service can refer to this image.
     const digest = createHash('sha256').update(`${request.serviceId} ${id}`).digest('hex');
     const unpack = async (directory: string) => {
       await runImageTools(task, directory, shellCommand('unpack', storage), {
@@ -139,10 +133,7 @@ async function writeInputs(
   }
 }
 
-/**
- * Pulls the images that the Dockerfile names into the folder of inputs, with the service's registry credentials. Lists
- * their names in the file `bases`.
- */
+/** Pulls the images that the Dockerfile names, with the service's credentials, and lists them in the file `bases`. */
 async function copyBases(
   task: ImageTask,
   inputs: string,

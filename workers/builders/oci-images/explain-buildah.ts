@@ -5,10 +5,7 @@ const AT_STEP = /^Error: (?:building|error building) at STEP "((?:[^"\\]|\\.)*)"
 const INTERNAL = / &imagebuilder\.Step\{.*$/s;
 const ORIGINAL = /Original:("(?:[^"\\]|\\.)*")/;
 
-/**
- * Returns a message about a failed instruction of a Dockerfile, with its line number and text. `dockerfile` is the text
- * that was passed to buildah, `cause` the last line of buildah's output. Returns null if `cause` names no instruction.
- */
+/** Returns a message about a failed instruction; null if `cause`, buildah's last line, names none. */
 export function explainBuildah(dockerfile: string, cause: string): string | null {
   const [, quoted = '', said = ''] = AT_STEP.exec(cause) ?? [];
   if (said === '') return null;

@@ -27,10 +27,7 @@ import type { RegistryClient } from './registry-client.js';
 const IMAGE_FILE = 'image.json';
 const GRACE_MS = 2000;
 const MAX_VOLUMES = 100;
-/**
- * A shell script that unpacks `layout` into `bundle`. It does not use `umoci unpack`, which would read each file again
- * to generate a list of digests that is not needed here.
- */
+/** Does not use `umoci unpack`, which would read each file again for a list of digests. */
 export const UNPACK_LAYOUT = `mkdir bundle
 umoci raw unpack --image layout:image bundle/rootfs
 umoci raw runtime-config --image layout:image --rootfs bundle/rootfs bundle/config.json`;
@@ -75,10 +72,7 @@ export async function adoptImage(task: ImageTask): Promise<BuiltImage> {
   });
 }
 
-/**
- * Copies an image from its registry into a new OCI layout. Throws `ImageUnavailableError`, and `SourceError` if the
- * registry is at a private address and there are no credentials for it.
- */
+/** Copies an image from its registry into a new OCI layout. Throws `ImageUnavailableError` or `SourceError`. */
 export async function pull(
   { options, limit }: Pick<ImageTask, 'limit'> & { options: Pick<ImageBuilderOptions, 'registry' | 'allowLocal'> },
   name: string,
@@ -100,18 +94,14 @@ interface ToolRun extends Pick<Partial<SandboxSpec>, 'writable' | 'tools' | 'env
   explain?: (cause: string) => string | null;
 }
 
-/**
- * Runs a shell command that uses the image tools in a folder, as root of a user namespace. The command gets the network
- * and the limits of the build. Throws `BuildError` if it fails.
- */
+/** Runs a shell command with the image tools, as root of a user namespace. Throws `BuildError` if it fails. */
 export async function runImageTools(
   { options, request, context, limit }: ImageTask,
   directory: string,
   command: string,
   { what, explain, env = {}, ...folders }: ToolRun,
 ): Promise<void> {
-  // Only the owner of the folder itself is changed. The folder may contain hard links to files in the store of layers,
-  // whose owner would change too.
+  // Only the owner of the folder itself changes: hard links in it may lead to the store of layers.
   await chown(directory, firstImageUser(), firstImageUser());
   const output = new CommandOutput(context);
   const spec = { ...buildSandbox(request, directory, 0), ...folders, command, cwd: '', env, imageTools: true as const };
@@ -133,16 +123,12 @@ interface Unpacking {
   digest: string;
   runtime: string;
   /**
-   * Writes the image into an empty folder: its OCI layout to `layout`, its unpacked files to `bundle`. Returns the
-   * image's HEALTHCHECK, which the layout may lack.
+   * Writes the OCI layout to `layout` and the files to `bundle`. Returns the HEALTHCHECK, which the layout may lack.
    */
   unpack: (directory: string) => Promise<Healthcheck | null>;
 }
 
-/**
- * Unpacks and stores an image, unless this host already stores an image with its digest. Throws `BuildError` if the
- * image is too large or cannot be started.
- */
+/** Stores an unpacked image, unless this host has one with its digest. Throws `BuildError` if it is too large. */
 export async function storeImage(task: ImageTask, { digest, runtime, unpack }: Unpacking): Promise<BuiltImage> {
   const { options, folder } = task;
   const known = await options.images.use(digest);
@@ -176,7 +162,6 @@ async function makeVolumes(rootfs: string, volumes: string[]): Promise<void> {
   }
 }
 
-/** Describes an unpacked image. `bundle` contains the output of umoci, and `IMAGE_FILE`. */
 async function describe(
   { request }: ImageTask,
   bundle: string,

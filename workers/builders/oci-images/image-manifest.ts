@@ -2,9 +2,7 @@ import type { ImageHealthCheck, ImageManifest } from '../../../shared/images/mod
 import { BuildError } from '../../failures/explained-errors.js';
 import type { Healthcheck, ImageConfig } from './oci-layout.js';
 
-/**
- * The configuration that umoci writes for an unpacked image. umoci reads the user's numeric ids from the image's files.
- */
+/** The configuration that umoci writes. umoci reads the user's numeric ids from the image's files. */
 export interface UnpackedConfig {
   process: {
     user: { uid: number; gid: number; additionalGids?: number[] };
@@ -26,10 +24,7 @@ const ARCHITECTURES: Readonly<Record<string, string>> = { x64: 'amd64', arm64: '
 const CHECK_MS = 30_000;
 const CHECK_RETRIES = 3;
 
-/**
- * Returns how an unpacked image is started. `startCommand` replaces the image's own command, `startArguments` its CMD.
- * Throws `BuildError` if the image is for another architecture, or if there is no command.
- */
+/** Returns how an unpacked image is started. Throws `BuildError` for another architecture or without a command. */
 export function manifestOf(
   image: ImageConfig,
   { process: unpacked }: UnpackedConfig,

@@ -69,10 +69,8 @@ async function readBlob<T>(layout: string, digest: string): Promise<T> {
 }
 
 /**
- * Writes a layout's image in Docker's format into a new folder. Skopeo and buildah read the folder as `dir:`. `text` is
- * the image's own configuration. Writes nothing and returns false in three cases. (1) `text` has none of HEALTHCHECK,
- * SHELL and ONBUILD, which only Docker's format keeps. (2) The layers in `text` are not those of the layout. (3) A
- * layer is not compressed with gzip.
+ * Writes a layout's image in Docker's format, which alone keeps HEALTHCHECK, SHELL and ONBUILD. Skopeo and buildah read
+ * the folder as `dir:`. Returns false if the image has none of these, or if the layers in `text` do not fit.
  */
 export async function writeDockerFormat(layout: string, folder: string, text: string): Promise<boolean> {
   const { config = {}, rootfs } = JSON.parse(text) as ImageConfig;

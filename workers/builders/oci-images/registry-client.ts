@@ -16,18 +16,15 @@ const COPY_MS = 60 * 60_000;
 const COPY_LIMITS = { memoryBytes: 2 * 1024 ** 3, processorSeconds: 3600 };
 /** How long layers may be unused before they are removed, in milliseconds. */
 const UNUSED_MS = 30 * 24 * 60 * 60_000;
-/** The name that skopeo gives to the folder of blobs. */
 const BLOBS = 'sha256';
 const LOOPBACK = /^(?:localhost|127(?:\.\d+){3}|\[::1\])(?::\d+)?$/;
 
-/**
- * Looks up images in their registries and copies them with skopeo. A layer that several images share is copied once.
- */
+/** Looks up and copies images with skopeo. A layer that several images share is copied once. */
 export class RegistryClient {
   readonly #folder: string;
   readonly #environment: Readonly<Record<string, string>>;
 
-  /** Layers of all images are kept in DATA_DIR. Variables of BUILD_ENV, such as a proxy, apply to registries too. */
+  /** Variables of BUILD_ENV, such as a proxy, apply to registries too. */
   constructor({ dataDir, buildEnvironment }: Pick<Config, 'dataDir' | 'buildEnvironment'>) {
     this.#folder = join(dataDir, 'layers');
     this.#environment = buildEnvironment;
@@ -39,10 +36,7 @@ export class RegistryClient {
     return createHash('sha256').update(manifest).digest('hex');
   }
 
-  /**
-   * Returns an image's own configuration for this machine's architecture. It is read from the registry, because the OCI
-   * copy of an image in Docker's format lacks HEALTHCHECK, SHELL and ONBUILD. Throws `PullError`.
-   */
+  /** Returns an image's own configuration: the OCI copy lacks HEALTHCHECK, SHELL and ONBUILD. Throws `PullError`. */
   config(name: string, account: RegistryAccount | undefined, signal: AbortSignal): Promise<string> {
     return this.#inspect(name, account, signal, '--config');
   }
@@ -57,10 +51,7 @@ export class RegistryClient {
     return this.#skopeo(name, account, signal, (flags) => ['inspect', '--raw', ...options, ...flags(''), place]);
   }
 
-  /**
-   * Copies an image for this machine's architecture into a new OCI layout, under the name `image`. Throws `PullError`;
-   * an abort rejects with the signal's reason.
-   */
+  /** Copies an image into a new OCI layout, under the name `image`. Throws `PullError`. */
   async copy(name: string, layout: string, account: RegistryAccount | undefined, signal: AbortSignal): Promise<void> {
     await this.#skopeo(name, account, signal, (flags) => {
       const to = ['--quiet', '--dest-shared-blob-dir', this.#folder];

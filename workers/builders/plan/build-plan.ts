@@ -16,10 +16,7 @@ import { assertRouted, givenStart, lineOfProcfile, NoApplicationError, noStart, 
  */
 const IMAGED: readonly string[] = ['node', 'python', 'go'];
 
-/**
- * Decides how to build and start a project. Settings take precedence over what the files suggest. If
- * `capabilities.containers` is true, `wantsDockerfile` must have returned false for the project. Throws `BuildError`.
- */
+/** Decides how to build and start a project that is not built from its Dockerfile. Throws `BuildError`. */
 export function planBuild(
   project: DetectedProject,
   kind: ServiceKind,
@@ -51,10 +48,7 @@ function planProject(
   throw language === null ? unknownProject(files, containers) : noStart(plan, kind);
 }
 
-/**
- * Returns true if the project is a static site, because of its settings or because it has only pages. Not used for
- * Node.js projects, for which `planNode` decides.
- */
+/** Returns true if the project is a static site. Not used for Node.js projects, for which `planNode` decides. */
 function isSite(project: DetectedProject, kind: ServiceKind, settings: Settings): boolean {
   const { runtime, buildMethod } = settings;
   const { files } = project;
@@ -63,10 +57,7 @@ function isSite(project: DetectedProject, kind: ServiceKind, settings: Settings)
   return page && givenStart(files, kind, settings) === null && languageOf(files) === null;
 }
 
-/**
- * Returns true if the project is to be built from its Dockerfile. This is so if the settings ask for it. If they leave
- * it open, the project must have neither a Procfile nor a language with a default base image.
- */
+/** Returns true if the settings ask for the Dockerfile or nothing else says how to build the project. */
 export function wantsDockerfile(files: ProjectFiles, kind: ServiceKind, settings: Settings): boolean {
   const { runtime, buildMethod, startCommand } = settings;
   if (asksForDockerfile(settings)) return true;
@@ -76,10 +67,7 @@ export function wantsDockerfile(files: ProjectFiles, kind: ServiceKind, settings
   return language === null || !IMAGED.includes(language.runtime);
 }
 
-/**
- * Decides like `wantsDockerfile`, but for a host without a container engine. Such a host builds a project in a
- * recognised language without the Dockerfile, unless the settings require the Dockerfile.
- */
+/** Decides like `wantsDockerfile`, for a host without an engine: a known language takes precedence. */
 export function decidesHere(files: ProjectFiles, kind: ServiceKind, settings: Settings): boolean {
   if (!wantsDockerfile(files, kind, settings)) return false;
   return asksForDockerfile(settings) || languageOf(files) === null;
@@ -94,10 +82,7 @@ function chooseLanguage(files: ProjectFiles, { runtime }: Settings): Language | 
   return runtime === 'auto' || runtime === 'static' ? languageOf(files) : languageNamed(runtime);
 }
 
-/**
- * Returns true for a server in one file, without a package.json. If the project has HTML pages, only a file named
- * `server` counts, because files such as `app.js` may be scripts of these pages.
- */
+/** Beside HTML pages, only a file named `server` counts: files such as `app.js` may be scripts of the pages. */
 function isScript({ files, pages }: DetectedProject, { runtime, startCommand }: Settings): boolean {
   if (runtime !== 'auto' || startCommand.trim() !== '' || files.has('Procfile')) return false;
   if (LANGUAGES.some((language) => language !== node && language.matches(files))) return false;
@@ -129,10 +114,7 @@ function processPlan(
   };
 }
 
-/**
- * Returns the plan of a static site. If it has no build command, nothing is installed and its files are published as
- * they are.
- */
+/** Without a build command, nothing is installed, and the files are published as they are. */
 function filesPlan(project: DetectedProject, kind: ServiceKind, plan: LanguagePlan, settings: Settings): BuildPlan {
   assertRouted(kind);
   const said = project.platforms.find(({ buildCommand }) => buildCommand !== null)?.buildCommand ?? '';

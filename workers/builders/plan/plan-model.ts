@@ -14,7 +14,7 @@ export interface BuildPlan extends Omit<LanguagePlan, 'start' | 'startProgram' |
   startCommand: string;
   /** Ordered by preference: the first one whose file exists after the build is used. */
   starts: Start[];
-  /** The `release` command of the Procfile, which runs before each release; absent if there is none. */
+  /** The `release` command of the Procfile, which runs before each release. */
   releaseCommand?: string;
   /** What is published if the project is a site, or if no start can be used; null if files are never published. */
   publish: PublishPlan | null;
@@ -37,7 +37,6 @@ export type Settings = Pick<
   'runtime' | 'buildMethod' | 'sourceType' | 'buildCommand' | 'startCommand'
 >;
 
-/** Which images this installation can build, besides images that are folders of files. */
 export interface BuildCapabilities {
   /** True if this installation builds images for a container engine, and therefore any Dockerfile. */
   containers: boolean;

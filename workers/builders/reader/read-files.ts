@@ -5,10 +5,7 @@ import { BuildError } from '../../failures/explained-errors.js';
 import type { Input, OperationName, Output, StreamInput, StreamName } from './reader-operations.js';
 import { endReader, giveBack, MEMORY_MB, type Reader, startReader, takeReader } from './reader-pool.js';
 
-/**
- * Timeout, in milliseconds, of operations that read only the files that determine a build. Operations on all files have
- * the build's own time limit.
- */
+/** Timeout in milliseconds. `UNBOUNDED` operations work on all files, and have only the build's time limit. */
 const DECIDE_MS = 60_000;
 const UNBOUNDED: readonly string[] = ['sealTree', 'filterPaths'];
 const MAX_ANSWER_BYTES = 64 * 1024 ** 2;
@@ -25,14 +22,12 @@ interface Answer {
 export interface ReadOptions {
   /** Aborts the operation and kills its process at once. */
   signal: AbortSignal;
-  /** Time limit for the operation, in milliseconds. */
   timeoutMs?: number;
 }
 
 /**
- * Runs an operation on a tenant's files in another process, to protect the worker from costly files. The process has 1
- * GiB of memory, and a minute unless the operation works on all files. Throws `BuildError` if the files are the cause,
- * for example because a limit was exceeded. An abort rejects with the signal's reason.
+ * Runs an operation on a tenant's files in another process, to protect the worker from costly files. Throws
+ * `BuildError` if the files exceed a limit. An abort rejects with the signal's reason.
  */
 export async function readFiles<N extends OperationName>(
   name: N,
@@ -53,9 +48,8 @@ export async function readFiles<N extends OperationName>(
 }
 
 /**
- * Runs an operation whose result is a stream, in a process of its own. A failure destroys the stream with the error. If
- * the caller destroys the stream, the process is killed. `source` is passed to the operation's standard input. There is
- * no time limit. Everything else is as in `readFiles`.
+ * Runs an operation whose result is a stream, in a process of its own. `source` becomes its standard input. A failure
+ * destroys the stream with the error; if the caller destroys the stream, the process is killed.
  */
 export function streamFiles<N extends StreamName>(
   name: N,
@@ -73,7 +67,7 @@ export function streamFiles<N extends StreamName>(
     try {
       const exit = once(child, 'exit');
       exit.catch(() => undefined);
-      // If the source fails, its error explains more than the exit of the reading process.
+      // A broken pipe is ignored: the process has exited, and its answer explains the failure better.
       const feeding = source ? pipeline(source, child.stdin as Writable).catch(ignoreBrokenPipe) : undefined;
       const passing = pipeline(child.stdout as Readable, output, { end: false });
       await Promise.all([ask(reader, { name, input }, ends, undefined), passing, feeding]);
@@ -129,10 +123,7 @@ async function endOf(child: Reader['child']): Promise<unknown> {
   return child.signalCode ?? child.exitCode;
 }
 
-/**
- * Returns the error for a process that exited without a response. Node.js aborts itself with SIGABRT when its heap is
- * full. The system sends SIGKILL when memory runs out.
- */
+/** Node.js aborts itself with SIGABRT when its heap is full; the kernel sends SIGKILL when memory runs out. */
 function unanswered(late: boolean, timeoutMs: number | undefined, end: unknown): Error {
   if (late)
     return new BuildError(
@@ -144,7 +135,7 @@ function unanswered(late: boolean, timeoutMs: number | undefined, end: unknown):
   return new Error(`the process that reads the files ended with ${end}`);
 }
 
-/** Returns the next line of a stream without its line break; null if the stream ends first. */
+/** Resolves to the next line of a stream; null if the stream ends first. */
 function nextLine(stream: Readable): Promise<string | null> {
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
@@ -163,7 +154,6 @@ function nextLine(stream: Readable): Promise<string | null> {
         settle(() => reject(new BuildError('the files of the repository describe too much; make them smaller')));
     };
     stream.on('data', onData).on('end', onEnd).on('close', onEnd).on('error', onEnd);
-    // Resumes the stream, which was paused after the last response.
     stream.resume();
     // A stream that has already ended emits no further event.
     if (stream.readableEnded || stream.destroyed) onEnd();

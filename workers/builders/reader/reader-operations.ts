@@ -9,14 +9,12 @@ import type { BuildPlan } from '../plan/plan-model.js';
 import { type SealOptions, sealTree } from '../result/seal-tree.js';
 import { settleResult } from '../result/start-or-site.js';
 
-/** How an image for a container engine is built from a project. */
 type ContainerPlan = { project: string } & (
   | { by: 'dockerfile' }
   | { by: 'railpack'; startCommand: string | null }
   | { by: 'plan'; plan: BuildPlan }
 );
 
-/** Loads the code for detection only when an operation needs it, so that other operations start faster. */
 const detection = () => import('../detection/detect-project.js');
 
 /** Returns an operation whose code is loaded when it is needed, so that other operations start faster. */
@@ -26,7 +24,6 @@ function loaded<I, O>(load: () => Promise<(input: I) => O>) {
 
 /** Operations on a repository's files that run in a separate process. Input and output are JSON. */
 export const OPERATIONS = {
-  /** Removes the files that the path filters exclude. Returns their number. */
   filterPaths: async ({ directory, include, ignore }: { directory: string; include: string[]; ignore: string[] }) => {
     const filter = createPathFilter(include, ignore);
     return (await removeBelow(directory, '', (path) => !filter(path))).removed;
@@ -39,10 +36,7 @@ export const OPERATIONS = {
     return decidesHere(await readProject(folder), kind, settings) ? folder : null;
   },
 
-  /**
-   * Plans a build without a container engine. In the result, `project` is the real path of the project's folder, and
-   * `locked` is the result of `lockedInstall`.
-   */
+  /** Plans a build without a container engine. */
   planProcess: async (input: DetectInput) => {
     const { detectAndPlan } = await detection();
     const { project, plan: full, applications } = await detectAndPlan(input, { containers: false });
@@ -61,8 +55,7 @@ export const OPERATIONS = {
     const { detectAndPlan, SeveralApplicationsError } = await detection();
     const usesRailpack = railpack && settings.buildMethod === 'railpack';
     const planned = await detectAndPlan(input, { containers: true }).catch((error: unknown) => {
-      // If detection fails, Railpack is tried, which supports more languages. It cannot choose between several
-      // applications either.
+      // Railpack supports more languages than detection, but cannot choose between several applications either.
       const goesOn = usesRailpack && error instanceof BuildError && !(error instanceof SeveralApplicationsError);
       if (goesOn) return null;
       throw error;
@@ -93,9 +86,7 @@ export const OPERATIONS = {
 
 /** Operations whose result is a stream. */
 export const STREAMS = {
-  /** Returns a build context as tar. */
   packContext: loaded(async () => (await import('../engine-images/pack-folders.js')).packFolders),
-  /** Renames the image in an archive, which is read from standard input. */
   renameArchive: async ({ name }: { name: string }) => {
     const { renameArchive } = await import('../engine-images/rename-archive.js');
     return renameArchive(process.stdin, name);

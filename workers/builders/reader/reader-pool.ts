@@ -7,16 +7,13 @@ import { diesWithWorker, SYSTEM_PATH } from '../../core/command-wrappers.js';
 const MAIN = fileURLToPath(new URL('./reader-process.js', import.meta.url));
 /** Maximum heap size of a reader process, in MiB. */
 export const MEMORY_MB = 1024;
-/**
- * Maximum number of idle reader processes. Each is killed after `IDLE_MS` milliseconds without a request, so that an
- * idle platform has none.
- */
+/** At most this many processes wait for requests, each for `IDLE_MS`, so that an idle platform has none. */
 const MAX_IDLE = 2;
 const IDLE_MS = 10_000;
 /**
- * If as many processes are busy as the host has processors, a request waits for one of them, because a further process
- * would only slow the others down. A further process is started if none has responded for `PATIENCE_MS` milliseconds,
- * about the time that its start takes, or if the request has waited for `MAX_WAIT_MS` milliseconds.
+ * With as many busy processes as processors, a request waits, because a further process would slow the others down. A
+ * further process is started if none has responded for `PATIENCE_MS`, about the time of a start, or after
+ * `MAX_WAIT_MS`.
  */
 const MAX_BUSY = availableParallelism();
 const PATIENCE_MS = 100;
@@ -32,16 +29,12 @@ export interface Reader {
 let wrapper: Promise<string[]> | null = null;
 const idle: { reader: Reader; timer: NodeJS.Timeout }[] = [];
 let warming: Promise<void> | null = null;
-/** The processes that are handling requests, and the requests that wait for a process, in order. */
 const busy = new Set<Reader>();
 const waiters: ((reader: Reader | null) => void)[] = [];
 /** When a process last responded, on the clock of `performance.now()`. */
 let answeredAt = 0;
 
-/**
- * Starts a reader process. `stdin` and `stdout` are pipes for operations with streams. `prepared` names the modules
- * that the process loads before its first request.
- */
+/** Starts a reader process. It loads the modules in `prepared` before its first request. */
 export async function startReader(
   stdin: 'ignore' | 'pipe' = 'ignore',
   stdout = stdin,
@@ -110,10 +103,7 @@ function nextFree(): Promise<Reader | null> {
   });
 }
 
-/**
- * Returns how much longer a request waits for a process, in milliseconds. Returns 0 if a new process is to be started.
- * The request has waited for `waitedMs`, and no process has responded for `quietMs`.
- */
+/** Returns for how many milliseconds a request still waits; 0 if a new process is to be started. */
 export function patienceLeft({ waitedMs, quietMs }: { waitedMs: number; quietMs: number }): number {
   return Math.ceil(Math.max(0, Math.min(PATIENCE_MS - quietMs, MAX_WAIT_MS - waitedMs)));
 }
@@ -148,7 +138,7 @@ export function giveBack(reader: Reader): void {
   idle.push({ reader, timer });
 }
 
-/** Starts a process ahead of its first request, unless one is idle. Starting one takes longer than most requests. */
+/** Starts a process ahead of its first request, because a start takes longer than most requests. */
 export function warmReader(): void {
   if (idle.length > 0 || warming !== null) return;
   warming = startReader('ignore', 'ignore', ['detection'])

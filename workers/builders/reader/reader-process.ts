@@ -7,13 +7,12 @@ import { BuildError } from '../../failures/explained-errors.js';
 import { OPERATIONS, STREAMS } from './reader-operations.js';
 
 /**
- * The reader process, which reads tenants' files. Each line of file descriptor 4 is a request, and each line of file
- * descriptor 3 its response, both in JSON. A stream is written to standard output, and the process exits after it. With
- * the argument `detection`, it loads the code for detection before its first request.
+ * Each line of file descriptor 4 is a request, and each line of descriptor 3 its response, both in JSON. A stream is
+ * written to standard output, and the process exits after it.
  */
 const CHANNEL = 3;
 const REQUESTS = 4;
-/** Maximum memory of a process that is used again, in bytes. A larger process exits after its response. */
+/** A process that uses more memory exits after its response. */
 const MAX_REUSED_BYTES = 256 * 1024 ** 2;
 
 type Operation = (input: unknown) => unknown;
@@ -23,8 +22,7 @@ interface Request {
 }
 
 if (process.argv.includes('detection')) import('../detection/detect-project.js').catch(() => undefined);
-// Requests are read through a socket, because it can be destroyed at the end. A pending read of a file would keep the
-// process alive.
+// A socket can be destroyed at the end; a pending read of a file would keep the process alive.
 const requests = new Socket({ fd: REQUESTS, readable: true, writable: false });
 for await (const line of createInterface({ input: requests })) {
   const request = JSON.parse(line) as Request;

@@ -38,16 +38,14 @@ export class FolderImageStore implements ImageStore {
   }
 
   async has({ digest, manifest }: StoredImage): Promise<boolean> {
-    // The image of a database server has no folder, so it always exists. The server's programs are stored elsewhere,
-    // and every start of the server installs them if they are missing.
+    // The image of a database server has no folder: each start installs the server's programs if they are missing.
     if (isDataImage(manifest)) return true;
     return exists(this.pathOf(digest));
   }
 
   /** Moves a built folder into the store. If the store has the same content already, leaves the folder where it is. */
   async put(folder: string, { signal, ...options }: PutOptions): Promise<SealedTree> {
-    // The owner changes first, so that no other user can change files after the checks. If no command ran, the files
-    // already belong to root.
+    // The owner changes first, so that no other user can change files after the checks.
     if (isRoot() && (await lstat(folder)).uid !== 0)
       await runLimited('chown', ['-hR', '--', '0:0', folder], { signal });
     const sealed = await readFiles('sealTree', { folder, ...options }, { signal });
@@ -61,14 +59,10 @@ export class FolderImageStore implements ImageStore {
     return (await touch(path)) ? path : null;
   }
 
-  /**
-   * Moves a folder into the store under a digest. If the store has that digest already, leaves the folder where it is.
-   */
   async putBundle(folder: string, digest: string): Promise<void> {
     await mkdir(this.#images, { recursive: true, mode: 0o700 });
     const path = this.pathOf(digest);
-    // The new modification time keeps sweeps from removing the image. If another build stores the same content at the
-    // same time, it does not matter which copy is kept.
+    // The new modification time keeps sweeps from removing the image.
     await touch(folder);
     while (!(await touch(path)) && !(await renamed(folder, path)));
   }
@@ -103,10 +97,7 @@ export class FolderImageStore implements ImageStore {
   }
 }
 
-/**
- * Returns what a sweep does with an entry of the image folder. It removes unwanted images that were stored at least an
- * hour ago, and discards folders that an earlier removal has moved aside. Times are in milliseconds since the epoch.
- */
+/** Returns what a sweep does with a folder; `discard` ends a removal that moved the folder aside. */
 export function imageAction(
   name: string,
   isWanted: (digest: string) => boolean,

@@ -9,7 +9,6 @@ import { lstatOf } from '../files/project-files.js';
 import { isFrameworkCache } from '../toolchains/framework-caches.js';
 
 export interface SealOptions {
-  /** Maximum total size of the image's files, in bytes. */
   limitBytes: number;
   /** The path of the folder in the build's sandbox. Absolute symbolic links into it are made relative. */
   seenAs: string;
@@ -21,16 +20,14 @@ export interface SealedTree {
   sizeBytes: number;
 }
 
-/** Number of entries that are processed at the same time. Limited, because a folder can have very many. */
+/** Bounds the work at one time, because a folder can have very many entries. */
 const BATCH = 32;
 const READ_WHOLE = 1024 * 1024;
-/** Maximum number of files, folders and links in an image. */
 const MAX_ENTRIES = 1_000_000;
 
 /**
- * Turns a folder with the result of a tenant's commands into an image, and returns its digest. Removes `.git` and build
- * caches, sets modes to 0755 or 0644, and breaks hard links. Throws `BuildError` for symbolic links that lead out of
- * the folder, for sockets, pipes and devices, and for content beyond the limit. No process may still use the folder.
+ * Turns a folder into an image and returns its digest. Removes `.git` and build caches, sets modes, and breaks hard
+ * links. Throws `BuildError` for content that no image may have. No process may still use the folder.
  */
 export async function sealTree(folder: string, options: SealOptions): Promise<SealedTree> {
   const seal = new Seal(await realpath(folder), options);
@@ -117,10 +114,7 @@ class Seal {
   }
 }
 
-/**
- * Returns the real path of the longest existing part of a path.
- * The path is not normalised: a folder on the way may be a link, and `..` then means the parent of the link's target.
- */
+/** Returns the real path of the longest existing part of a path. After a link, `..` is the parent of its target. */
 async function existingEnd(path: string): Promise<string> {
   for (let prefix = path; prefix !== ''; prefix = prefix.slice(0, prefix.lastIndexOf('/'))) {
     const found = await realpath(prefix).catch(() => null);

@@ -4,10 +4,7 @@ const MAX_FILES = 20;
 const DEEPEST = 3;
 const FILE = /\s(?:src|href)\s{0,5}=\s{0,5}["']?(\/[\w./@+-]{1,300}\.(?:m?js|css))(?=["'?#\s>])/gi;
 
-/**
- * Returns the base path, such as `/shop`, under which a built page expects its site; '' for the root. `exists` tells
- * whether the published folder has a file.
- */
+/** Returns the base path (`/shop`) under which a built page expects its site; '' for the root. */
 export async function baseOfPage(page: string, exists: (path: string) => Promise<boolean>): Promise<string> {
   const paths = [...page.matchAll(FILE)].map(([, path = '']) => path).filter((path) => !path.startsWith('//'));
   const bases = new Set<string>();
@@ -20,10 +17,7 @@ export async function baseOfPage(page: string, exists: (path: string) => Promise
   return bases.size === 1 ? only : '';
 }
 
-/**
- * Returns the leading folders of a path that the published folder lacks. This is `/shop` for the path `/shop/main.js`
- * if the folder contains `main.js`. Returns null if the file is not found.
- */
+/** Returns `/shop` for the path `/shop/main.js` if the folder contains `main.js`; null if the file is not found. */
 async function missingFolders(path: string, exists: (path: string) => Promise<boolean>): Promise<string | null> {
   const parts = path.slice(1).split('/');
   if (parts.some((part) => part === '' || part === '.' || part === '..')) return null;

@@ -6,19 +6,15 @@ import { hashPassword, QUICK } from '../../../shared/secrets/password.js';
 import { fileAt } from '../files/project-files.js';
 
 const MAX_BYTES = 128 * 1024;
-/** Maximum number of users per file whose passwords are hashed. Hashing takes some 50 ms per password. */
+/** Limits the users of a file, because hashing a password takes some 50 ms. */
 const MAX_USERS = 20;
-/** Maximum number of rules per file. */
 const MAX_RULES = 1_000;
 /** HTTP statuses that a rule of `_redirects` may have: for rewrites, redirects and error pages. */
 const STATUSES = [200, 301, 302, 303, 307, 308, 404, 410];
-/** Maximum number of notes in the log, so that a file of another format does not fill it. */
+/** Keeps a file of another format from filling the log. */
 const MAX_NOTES = 10;
 
-/**
- * Reads the files `_redirects` and `_headers` of a published folder as Netlify does. `folder` is a real path. `notes`
- * are about rules that are ignored.
- */
+/** Reads `_redirects` and `_headers` of a published folder as Netlify does. `notes` are about ignored rules. */
 export async function readSiteRules(folder: string): Promise<{ rules: SiteRules | null; notes: string[] }> {
   const notes: string[] = [];
   const moves = await readMoves(folder, notes);
@@ -105,10 +101,7 @@ function isPassword(header: string): boolean {
   return header.toLowerCase() === 'basic-auth';
 }
 
-/**
- * Reads the users in `anna:password bert:password`. Only the first `most` users get a password hash, because hashing
- * takes time. Further users have no hash, so every password is wrong for them.
- */
+/** Reads `anna:password bert:password`. Users after the first `most` get no hash, so that every password is wrong. */
 async function usersOf(value: string, most: number): Promise<RuleUser[]> {
   const users: RuleUser[] = [];
   for (const pair of value.split(/[\s,]+/).filter((text) => text !== '')) {

@@ -41,16 +41,11 @@ export type Settled =
       fallback: string;
       /** The base path under which the pages expect the site (`/shop`); '' for the root. */
       base: string;
-      /** The rules of `_redirects` and `_headers`; null if there are none. */
       rules: SiteRules | null;
       notes: string[];
     };
 
-/**
- * Decides whether a build's output is started or published. Uses the first way to start whose file exists. If there is
- * none, publishes the output as a site. If there is no page to publish either, returns the first way to start
- * nevertheless. Throws `BuildError`.
- */
+/** Decides whether a build's output is started or, if no start's file exists, published. Throws `BuildError`. */
 export async function settleResult(input: SettleInput): Promise<Settled> {
   const { starts, publish } = input;
   for (const [at, start] of starts.entries()) {
@@ -153,11 +148,7 @@ async function findPage({
   return USUAL.find((folder) => pages.includes(folder)) ?? pages.find((page) => page.split('/').length <= 2) ?? null;
 }
 
-/**
- * Returns a folder to publish if `findPage` has found none. This is an output folder that exists. Otherwise, it is a
- * folder that had an index.html before the build or, without a build, the project's folder if it has an HTML file.
- * Returns null if there is no such folder.
- */
+/** Returns the best folder to publish if none has an index page; null if there is none. */
 async function anyFolder({ app, project, publish, publishDirectory, built }: SiteInput): Promise<string | null> {
   for (const folder of [...publish.folders, publishDirectory]) {
     if ((await kindAt({ app, project }, folder)) === 'directory') return folder;
@@ -198,10 +189,7 @@ async function newPage(project: string, before: readonly string[]): Promise<stri
   return null;
 }
 
-/**
- * Returns the entries of a folder; none if its path is too long or not UTF-8. Such a path is not reported here, because
- * the build fails with a clear error when the image is stored.
- */
+/** Ignores a path that is too long or not UTF-8: storing the image then fails with a clear error. */
 async function entriesOf(folder: string): Promise<Dirent[]> {
   return readdir(folder, { withFileTypes: true }).catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT' || error.code === 'ENAMETOOLONG') return [];
@@ -217,10 +205,7 @@ async function baseOf(folder: string): Promise<string> {
   return baseOfPage(page, async (file) => (await kindInside(folder, file)) === 'file');
 }
 
-/**
- * Returns the page that is served for unknown paths with status 200, such as `200.html`; '' if there is none. A site
- * that has only a 404.html for them has no such page: visitors of unknown paths get the 404.html with status 404.
- */
+/** Returns the page that is served for unknown paths with status 200; '' if there is none, as with a 404.html. */
 async function fallbackOf(folder: string, singlePage: boolean): Promise<string> {
   const has = async (name: string) => (await kindInside(folder, name)) === 'file';
   for (const name of ['200.html', '__spa-fallback.html']) if (await has(name)) return name;
@@ -232,9 +217,7 @@ async function fallbackOf(folder: string, singlePage: boolean): Promise<string> 
   return pages.length === 1 ? (pages[0] ?? '') : '';
 }
 
-/**
- * Returns true if `_redirects` has Netlify's rule for single-page applications: a line such as `/* /index.html 200`.
- */
+/** Returns true if `_redirects` has a line such as `/* /index.html 200`, for single-page applications. */
 async function redirectsAll(folder: string): Promise<boolean> {
   const text = (await wholeInside(folder, '_redirects', MAX_RULES_BYTES)) ?? '';
   const lines = text.split('\n').map((line) => line.trim().split(/\s+/));
@@ -250,10 +233,7 @@ async function hasProgram(place: Place, path: string): Promise<boolean> {
 
 type Place = Pick<SettleInput, 'app' | 'project'>;
 
-/**
- * Returns the kind of file at a path, which is relative to the project. The path may lead to another folder of the
- * repository, because Nx builds below the workspace's root.
- */
+/** `path` may lead to another folder of the repository, because Nx builds below the workspace's root. */
 function kindAt({ app, project }: Place, path: string): Promise<EntryKind | undefined> {
   return kindInside(app, posix.join(project.slice(app.length + 1), path));
 }

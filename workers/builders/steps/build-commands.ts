@@ -10,10 +10,7 @@ import type { BuildPlan } from '../plan/plan-model.js';
 import { CommandOutput } from './command-output.js';
 import { checkKey, isKnown, remember } from './tool-checks.js';
 
-/**
- * Minimum memory of a build, in MB. Compilers need more than small plans give a running service, and bundlers of larger
- * applications need more than 2 GB, which small hosts do not have.
- */
+/** Compilers need more than small plans have, and large bundlers more than 2 GB, which small hosts do not have. */
 const MIN_MEMORY_MB = totalmem() >= 7.5 * 1024 ** 3 ? 4096 : 2048;
 const PIDS = 1024;
 const GRACE_MS = 2000;
@@ -56,11 +53,7 @@ export class Commands {
     this.#setting = setting;
   }
 
-  /**
-   * Runs a command and logs it, its output and its duration. `preparation` is a shell command that runs first and is
-   * not logged. `cwd` is the folder in which the command runs, below the repository's files, if it is not the usual
-   * one. Throws `CommandError` if the command fails.
-   */
+  /** Runs and logs a command, after `preparation`, which is not logged. Throws `CommandError` if the command fails. */
   async run(
     command: string,
     environment: Record<string, string> = {},
@@ -84,9 +77,9 @@ export class Commands {
   }
 
   /**
-   * Throws `BuildError` if a tool that the build needs is not installed.
-   * A successful check is valid for other builds of this host too, so it runs outside of the project's folder and
-   * without the service's variables. If a service sets its own PATH, the check is repeated in each build.
+   * Throws `BuildError` if a tool that the build needs is not installed. The check runs outside of the project's folder
+   * and without the service's variables, so that a success counts for other builds. A service with its own PATH is
+   * checked each time.
    */
   async requireTools({ tools, runtime }: Pick<BuildPlan, 'tools' | 'runtime'>): Promise<void> {
     if (tools.length === 0) return;
@@ -132,8 +125,7 @@ export class Commands {
 }
 
 /**
- * Returns the settings of one sandbox of a build. `app` is the folder with the repository's files. The first command
- * has the number 1, so that its sandbox can be prepared before the command is known. Image tools have the number 0.
+ * Returns the settings of one sandbox. The first command has the number 1, so that its sandbox can be prepared early.
  */
 export function buildSandbox(request: BuildRequest, app: string, number: number): SandboxBase {
   return {
@@ -155,10 +147,7 @@ export function storageMb({ configuration }: Pick<BuildRequest, 'configuration'>
   return (planOf(configuration.plan).storageGb ?? 1) * 1024;
 }
 
-/**
- * Puts folders of the project first in the PATH of a command. They are relative to the folder in which the command
- * runs, because an image can be in any folder.
- */
+/** Puts folders of the project first in PATH. They are relative, because an image can be in any folder. */
 export function inSearchPath(folders: readonly string[], command: string): string {
   if (folders.length === 0) return command;
   return `export PATH="${folders.map((folder) => `$PWD/${folder}:`).join('')}$PATH"; ${command}`;
@@ -170,9 +159,8 @@ export function buildMemoryMb({ configuration }: Pick<BuildRequest, 'configurati
 }
 
 /**
- * Returns NODE_OPTIONS of a build. The heap gets three quarters of the build's memory, so that Node.js collects garbage
- * before the kernel kills the process. The options of the build plan follow, then the service's own. If an option
- * occurs several times, its last value takes effect.
+ * Returns NODE_OPTIONS of a build. A limited heap makes Node.js collect garbage before the kernel kills it. The
+ * service's own options are last, because the last value of an option takes effect.
  */
 export function heapOptions(
   request: Pick<BuildRequest, 'configuration' | 'environment'>,

@@ -21,10 +21,7 @@ export class TimeLimit {
     this.signal = AbortSignal.any([context.signal, this.#timeout]);
   }
 
-  /**
-   * Runs a part of the build. Throws a `BuildError` that names the part if the time limit expires. Rejects with the
-   * signal's reason if the build is interrupted.
-   */
+  /** Runs a part of the build. Throws a `BuildError` that names the part if the time limit expires. */
   async within<T>(what: string, work: () => Promise<T>): Promise<T> {
     try {
       return await work();

@@ -7,9 +7,7 @@ import type { BuildContext } from '../builder.js';
 /** After this number of lines, only the last lines of a command's output are logged. */
 const MAX_LINES = 20_000;
 const LAST_LINES = 20;
-/**
- * After this number of characters, only the last lines of the output are logged. A line has at most 16,384 characters.
- */
+/** After this number of characters, only the last lines are logged. */
 const MAX_CHARACTERS = 32 * 1024 * 1024;
 /** Output beyond the limit is read in chunks of this size, with a pause after each, so that other work can run. */
 const STEP = { lines: 1000, characters: 1024 * 1024 };
@@ -105,10 +103,7 @@ export class CommandOutput {
   }
 }
 
-/**
- * Returns true for the command that npm prints below the script's name: "> build", then "> node make.js". The command
- * may contain words that look like a cause, and on a busy host it may arrive after the errors.
- */
+/** Returns true for the command that npm prints below a script's name: its words may look like a cause. */
 function isEcho(line: string, before = ''): boolean {
   return line.startsWith('> ') && before.startsWith('> ');
 }

@@ -4,7 +4,6 @@ import type { VersionWish } from '../toolchains/version-wish.js';
 
 /** A second attempt at an installation, after the first attempt failed for a known reason. */
 export interface Recovery {
-  /** The command of the second attempt. */
   command: string;
   /** True if native modules are to be compiled with the headers of this host's Node.js. */
   ownHeaders: boolean;
@@ -14,7 +13,6 @@ export interface Recovery {
 
 interface Known {
   shows: RegExp;
-  /** Returns the command to try instead; null if there is none. */
   instead: (command: string) => string | null;
   ownHeaders?: true;
   note: string;
@@ -22,10 +20,7 @@ interface Known {
 
 const ADVICE = 'run the installation of your package manager on your machine, and commit the lock file that it writes';
 
-/**
- * Matches errors of a command that uses git, for example to show a version on a page. A build has only the files of its
- * commit, and no history.
- */
+/** Matches errors of commands that use git: a build has only the files of its commit, and no history. */
 const ASKS_GIT = /fatal: not (?:in )?a git (?:repository|directory)/;
 const EMPTY_HISTORY =
   'git init -q && git -c user.name=build -c user.email=build@localhost commit -q --allow-empty -m "without history"';
@@ -70,10 +65,7 @@ const INSTALLATIONS: readonly Known[] = [
   },
 ];
 
-/**
- * Matches errors about missing packages for this platform. npm omits them from a lock file that it writes on another
- * platform.
- */
+/** Matches errors about packages for this platform, which a lock file lacks if npm wrote it on another platform. */
 const LEFT_OUT =
   /npm has a bug related to optional dependencies|Cannot find native binding|Cannot find module.{0,100}[-.]linux-|(?:lightningcss|tailwindcss-oxide|swc|esbuild)\S{0,40}linux\S{0,40}.{0,60}(?:not found|Cannot find)|The package "@esbuild\/linux/i;
 
@@ -89,9 +81,8 @@ export function installRecovery(command: string, output: readonly string[]): Rec
 }
 
 /**
- * Returns a shell command that hides the packages in these folders during an installation. Every package manager skips
- * a folder without a package.json, even if a lock file lists it. The package manager's own filter is not used, because
- * it may have to read all packages first.
+ * Returns a shell command that hides packages in these folders from an installation. Package managers skip a folder
+ * without a package.json; their own filters may have to read all packages first.
  */
 export function hidePackages(folders: readonly string[]): string {
   const aside = '.package.json.aside';
@@ -102,10 +93,7 @@ export function hidePackages(folders: readonly string[]): string {
   return `put_back() { ${move(aside, 'package.json')}; }; trap put_back EXIT; ${move('package.json', aside)}; `;
 }
 
-/**
- * Matches the messages in which package managers and install scripts name the Node.js version that they need. The first
- * capturing group is the range.
- */
+/** Matches messages that name the needed Node.js version, which is the first capturing group. */
 const WANTS_NODE: readonly RegExp[] = [
   /Expected version:? "?([^"]{1,100}?)"?(?:\. Got|$)/,
   /Required: \{"node":"([^"]{1,100})"/,
@@ -139,10 +127,7 @@ export interface BuildRecovery {
   note: string;
 }
 
-/**
- * Returns what may help after a build command failed with this output; null if nothing is known. `install` has the
- * commands of the installation.
- */
+/** Returns what may help after a build command failed with this output; null if nothing is known. */
 export function buildRecovery(install: readonly string[], output: readonly string[]): BuildRecovery | null {
   const shows = (expression: RegExp) => output.some((line) => expression.test(line.slice(0, 400)));
   if (shows(/Treating warnings as errors because process\.env\.CI/)) {

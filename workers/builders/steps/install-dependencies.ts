@@ -15,10 +15,7 @@ export interface Installed {
   asPlanned: boolean;
 }
 
-/**
- * Installs the packages. If the packages need other versions of the tools, installs them again with these versions.
- * `commands` in the result runs the rest of the build with the tools that were used last.
- */
+/** Installs the packages, and again if they need other tools. `commands` in the result uses the last tools. */
 export async function installWithTools(
   setting: StepsSetting,
   plan: BuildPlan,
@@ -45,10 +42,8 @@ export async function installWithTools(
 }
 
 /**
- * Returns the tools to use instead of the given ones; null if the given ones fit. Other tools are needed if an
- * installed package, or the output of a failed installation, requires another version of Node.js. A version that the
- * project itself requests is replaced only if a framework excludes it. Called after the installation, because some lock
- * files do not show which versions the packages need.
+ * Returns other tools if an installed package, or the output of a failed installation, needs another Node.js. Called
+ * after the installation, because some lock files do not show which versions the packages need.
  */
 async function otherTools(
   setting: StepsSetting,
@@ -75,11 +70,7 @@ async function otherTools(
   return other;
 }
 
-/**
- * Installs all packages of a workspace, because its root's scripts and a build may need them. If that fails, installs
- * only the packages that the project needs. Returns true if the commands in `install` succeeded for all packages.
- * Returns false if another command had to replace one of them, or if packages were left out.
- */
+/** Installs all packages, or only the needed ones if that fails. Returns true if `install` succeeded unchanged. */
 export async function installAll(
   { context, toolchains }: StepsSetting,
   { install, unneeded = [] }: Pick<BuildPlan, 'install' | 'unneeded'>,
@@ -115,9 +106,8 @@ interface InstallOptions {
 }
 
 /**
- * Runs an install command, and a replacement if the command fails for a known reason. Returns true if no replacement
- * had to run. Installs development dependencies too, because builds need them, even if NODE_ENV is set differently for
- * the application.
+ * Runs an install command, and a replacement after a known failure. Returns true if no replacement had to run. Builds
+ * need development dependencies, so NODE_ENV is not the application's.
  */
 export async function installOne(commands: Commands, command: string, options: InstallOptions): Promise<boolean> {
   const { context, headers, tried = [], preparation = '' } = options;

@@ -12,10 +12,8 @@ import { commandsWith, environmentOf, type StepsSetting } from './step-commands.
 import { checkKey } from './tool-checks.js';
 
 /**
- * Runs the commands of a plan that install and build, with these tools. If the service's last build had the same
- * dependencies, copies them instead of installing. If the installed packages need other versions of the tools, installs
- * again with these versions. Returns the names of the tools that the application needs, and a digest that identifies
- * the dependencies. The digest is null if later builds cannot copy them from the image. Throws `BuildError`.
+ * Runs the commands of a plan that install and build. Returns the tools that the application needs, and a digest of the
+ * dependencies; null if later builds cannot copy them from the image. Throws `BuildError`.
  */
 export async function runSteps(
   setting: StepsSetting,
@@ -38,8 +36,7 @@ export async function runSteps(
   await setting.cacheOpened;
   await giveToService(setting);
   const done = await withTools(setting, plan, tools, { key, isCopied });
-  // If commands follow the installation, they may have changed the dependencies. Later builds then cannot copy them
-  // from the image.
+  // Commands after the installation may have changed the dependencies, so later builds cannot copy them from the image.
   const isWhole = !goesOn(plan) && done.asPlanned && (await isInstalled(setting, plan));
   return { tools: done.tools, dependencies: isWhole ? key : null };
 }
@@ -49,11 +46,8 @@ function goesOn({ prepare = [], build }: BuildPlan): boolean {
   return prepare.length + build.length > 0;
 }
 
-/** How a build gets its dependencies. */
 interface Installation {
-  /**
-   * A digest that identifies the dependencies. Null if it is unknown what determines them, so that they cannot be kept.
-   */
+  /** Identifies the dependencies; null if it is unknown what determines them. */
   key: string | null;
   /** True if the dependencies were copied from the last build. */
   isCopied: boolean;
@@ -72,10 +66,7 @@ async function keepInstalled(setting: StepsSetting, plan: BuildPlan, key: string
   await giveToService(setting);
 }
 
-/**
- * Returns a digest of everything that determines the result of an installation: files, variables, tools, and when
- * programs were last installed on this host. Returns null if the result may depend on anything else.
- */
+/** Returns a digest of all that determines an installation; null if its result may depend on anything else. */
 async function installKey(setting: StepsSetting, plan: BuildPlan, tools: readonly string[]): Promise<string | null> {
   const { locked, toolchains } = setting;
   if (locked === null) return null;
@@ -98,10 +89,7 @@ async function isInstalled({ app, limit }: StepsSetting, { folders, dependencies
   return readFiles('isInstalled', input, { signal: limit.signal });
 }
 
-/**
- * Runs the commands of a plan. Checks for the required tools only if a command failed or none ran, because a command
- * that succeeded has found them.
- */
+/** Checks for the required tools only if a command failed or none ran: a command that succeeded has found them. */
 async function withTools(
   setting: StepsSetting,
   plan: BuildPlan,

@@ -36,10 +36,7 @@ export function commandsWith(setting: StepsSetting, plan: BuildPlan, tools: read
   });
 }
 
-/**
- * Returns the environment of a build. The service's variables take precedence. Of the platform's variables, only those
- * for builds are passed.
- */
+/** Returns the environment of a build. The service's variables take precedence over the platform's. */
 export function environmentOf(
   { config, request, cache }: StepsSetting,
   plan: BuildPlan,

@@ -2,20 +2,14 @@ import { stat } from 'node:fs/promises';
 import { OWN_PATH } from '../../core/own-programs.js';
 import type { Tool } from '../toolchains/required-tool.js';
 
-/**
- * Maximum time for which a successful check of tools is valid, in milliseconds. If a program is installed or removed
- * earlier, the check becomes invalid at once.
- */
+/** A successful check of tools is valid for this time, unless a program is installed or removed earlier. */
 const VALID_MS = 10 * 60_000;
 const MAX_KNOWN = 200;
 
-/** The successful checks of tools on this host: key → when the check succeeded, in milliseconds since the epoch. */
+/** Key → when a check of tools succeeded, in milliseconds since the epoch. */
 const found = new Map<string, number>();
 
-/**
- * Returns a key for a check of tools. It contains the modification times of the program folders, which change when a
- * program is installed or removed. `provided` are the folders of tools that the platform installed for the build.
- */
+/** Returns a key for a check of tools. The times of program folders in it change with the installed programs. */
 export async function checkKey(tools: readonly Tool[], provided: readonly string[] = []): Promise<string> {
   const times = await Promise.all(
     OWN_PATH.split(':').map((folder) =>

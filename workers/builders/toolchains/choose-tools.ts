@@ -16,12 +16,10 @@ export interface ChosenTool extends ToolVersion<PackagedName> {
   source: string;
 }
 
-/** A function that fetches the versions of a tool that can be installed. They may be in any order. */
+/** Fetches the versions of a tool that can be installed, in any order. */
 export type VersionsOf = (name: PackagedName) => Promise<readonly string[]>;
 
-/**
- * Versions of package managers that run only on certain versions of Node.js. All others run on every version in use.
- */
+/** Versions of package managers that do not run on every Node.js in use, and the Node.js versions that they need. */
 const RUNS_ON: readonly (readonly [ManagerName, string, string])[] = [
   ['pnpm', '11.x', '>=22.13'],
   ['pnpm', '>=9 <11', '>=18.12'],
@@ -29,11 +27,7 @@ const RUNS_ON: readonly (readonly [ManagerName, string, string])[] = [
   ['yarn', '>=4', '>=18.12'],
 ];
 
-/**
- * Chooses the exact versions of the tools that have to be installed. Uses the platform's own Node.js and npm if the
- * project accepts them. Otherwise chooses the newest matching version, for Node.js one with long-term support if
- * possible. Throws `BuildError` if no version matches.
- */
+/** Chooses exact versions of the tools that have to be installed. Throws `BuildError` if no version matches. */
 export async function chooseTools(wishes: ToolWishes, own: OwnTools, versionsOf: VersionsOf): Promise<ChosenTool[]> {
   if (wishes.node === null && wishes.manager === null) return [];
   const manager = wishes.manager === null ? null : await chooseManager(wishes.manager, own, versionsOf);
@@ -43,7 +37,7 @@ export async function chooseTools(wishes: ToolWishes, own: OwnTools, versionsOf:
   return [node, manager, npm, ...also].filter((tool) => tool !== null);
 }
 
-/** The versions of package managers to install for scripts that call one without naming its version. */
+/** Used for package managers that scripts call without naming a version. */
 const USUAL = Object.fromEntries(
   Object.entries({ npm: '10.x', pnpm: '9.x', yarn: '1.x', bun: '1.x' }).map(([name, range]) => [
     name,
@@ -61,11 +55,7 @@ async function chooseNode(
   return choose('node', wish, versionsOf);
 }
 
-/**
- * Returns the requested versions of Node.js on which the project's package manager runs. If no version is requested, or
- * if the request is optional and none of its versions fits, returns all versions on which the package manager runs. Any
- * other request without a fitting version is returned unchanged.
- */
+/** Restricts a request to the versions of Node.js on which the package manager runs, if there are any. */
 function nodeFor(wish: VersionWish | null, manager: ChosenTool | null): VersionWish | null {
   const needed = RUNS_ON.find(
     ([name, versions]) => manager?.name === name && semver.satisfies(manager.version, versions),
@@ -95,10 +85,7 @@ async function chooseManager(
   }
 }
 
-/**
- * Version of Node.js → the npm that was shipped with earlier versions of Node.js. The first row that fits counts. `-0`
- * stands for the first prerelease of a version.
- */
+/** The npm that was shipped with versions of Node.js below `before`. `-0` is the first prerelease of a version. */
 const SHIPPED_NPM: readonly (readonly [before: string, npm: string])[] = [
   ['4.7.0', '3.x'],
   ['6.0.0-0', '5.x'],
@@ -134,8 +121,7 @@ async function choose(name: PackagedName, wish: VersionWish, versionsOf: Version
 export function newestVersion(name: ToolName, versions: readonly string[], wish: VersionWish): string | null {
   const fitting = semver.rsort(versions.filter((version) => semver.satisfies(version, wish.range)));
   if (wish.newest === true) return fitting[0] ?? null;
-  // Odd versions of Node.js get no long-term support, and native modules have no binaries for them, so even ones are
-  // preferred.
+  // Odd versions of Node.js get no long-term support, and native modules have no binaries for them.
   const supported = fitting.filter((version) => name !== 'node' || semver.major(version) % 2 === 0);
   const least = wish.lowest === true ? supported.at(-1) : undefined;
   return (

@@ -12,13 +12,9 @@ const FOLDERS: readonly (readonly [dependency: string, folder: string])[] = [
   ['turbo', '.turbo/cache'],
 ];
 
-/**
- * Folders into which Vite writes whenever it runs. Images are built without them: an application may create folders in
- * node_modules, but Vite's preview server could not write into folders that are part of the image.
- */
+/** Vite writes into these folders whenever it runs, which its preview server could not if an image contained them. */
 const MADE_ANEW = ['node_modules/.vite', 'node_modules/.vite-temp'];
 
-/** The folder in which the Rails pipeline keeps compiled assets. */
 export const RAILS_CACHE = 'tmp/cache/assets';
 
 /** Matches the paths of cache folders at any depth of a project. Images are built without them. */
@@ -37,10 +33,7 @@ export function keptName(folder: string): string {
   return `kept-${folder.replace(/[^A-Za-z]+/g, '-').replace(/^-|-$/g, '')}`;
 }
 
-/**
- * Returns a shell command that links the folders that are kept between builds into the project. The command runs as the
- * build's user. It does not replace an existing folder. The links do not become part of the image.
- */
+/** Returns a shell command that links the kept folders into the project. It replaces no existing folder. */
 export function linkKept(folders: readonly string[], cache: string): string {
   if (folders.length === 0) return '';
   const links = folders.map((folder) => {

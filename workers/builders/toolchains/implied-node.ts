@@ -5,10 +5,8 @@ import type { LockedEngines } from './locked-engines.js';
 import { intersection, type VersionWish } from './version-wish.js';
 
 /**
- * Package → `fixed` and `node`. `fixed` is the package's first major version that runs on every newer Node.js. `node`
- * is the newest major version of Node.js on which older versions of the package reliably run. For example, webpack 4
- * uses a hash function that OpenSSL 3 lacks, and packages of that time import files that other packages no longer
- * export.
+ * Package → `fixed`, its first major version that runs on every newer Node.js, and `node`, the newest major version of
+ * Node.js for older versions of the package. For example, webpack 4 uses a hash function that OpenSSL 3 lacks.
  */
 const OLD: Readonly<Record<string, readonly [fixed: number, node: number]>> = {
   'node-sass': [5, 14],
@@ -21,16 +19,10 @@ const OLD: Readonly<Record<string, readonly [fixed: number, node: number]>> = {
   webpack: [5, 16],
   'parcel-bundler': [2, 16],
 };
-/**
- * The minimum major version of the platform's own Node.js. A package that requires a lower minimum runs on it, so the
- * package does not affect the choice of a version.
- */
+/** A package that requires a lower major version runs on the platform's own Node.js, and so changes no choice. */
 const OWN_MAJOR = 20;
 
-/**
- * Returns the Node.js version that a project's packages need, for a project that requests none. Returns null if any
- * version will do. `dependencies` are the dependencies in package.json, `engines` their requirements in the lock file.
- */
+/** Returns the Node.js version that the packages need; null if any will do. `engines` are from the lock file. */
 export function impliedNode(
   dependencies: Readonly<Record<string, unknown>>,
   engines: LockedEngines,
@@ -63,10 +55,7 @@ export function bothWishes(first: VersionWish | null, second: VersionWish | null
   return range === null ? first : { ...first, range };
 }
 
-/**
- * Returns the versions of Node.js on which the project's most demanding framework runs. Returns null if none is known.
- * Includes versions above the framework's upper bound, because upper bounds are rarely intended.
- */
+/** Returns the Node.js versions of the most demanding framework. Ignores upper bounds, which are rarely intended. */
 export function frameworkNode(
   dependencies: Readonly<Record<string, unknown>>,
   engines: LockedEngines,
@@ -81,12 +70,10 @@ export function frameworkNode(
 }
 
 /**
- * Decides the version of Node.js. `named` is what the project asks for; `implied` and `framework` are what its packages
- * need. `named` takes precedence, because package managers only warn if a package needs another version. There are two
- * exceptions. (1) A range in `engines` is often only a minimum. If `implied` comes from a package in `OLD`, which fails
- * on newer versions, only versions in both ranges are allowed, if there are any. (2) A framework fails on versions that
- * it does not support. Only versions in both ranges are allowed; if there are none, `framework` replaces `named`.
- * Without `named`, returns `implied`.
+ * Decides the version of Node.js. What the project names takes precedence over what its packages need, because package
+ * managers only warn. There are two exceptions. (1) A range in `engines` is often only a minimum, so a package in
+ * `OLD`, which fails on newer versions, restricts the range. (2) A framework fails on versions that it does not
+ * support, so it restricts `named`, or replaces it if no version satisfies both.
  */
 export function wishedNode(
   named: VersionWish | null,
@@ -112,17 +99,14 @@ function oldest(dependencies: Readonly<Record<string, unknown>>): { name: string
   return found.sort((a, b) => a.node - b.node)[0] ?? null;
 }
 
-/**
- * Returns true if a range selects a version below this major version. Returns false for a range without an upper bound,
- * such as `>=4`, because it selects the newest version.
- */
+/** Returns true if a range selects a version below `major`. A range such as `>=4` selects the newest version. */
 function isBelow(range: string, major: number): boolean {
   if (range.length > 200 || !/^\s*[~^=v]?\s*\d/.test(range) || semver().validRange(range) === null) return false;
   const least = semver().minVersion(range);
   return least !== null && least.major < major;
 }
 
-/** Returns the package with the highest minimum version of Node.js. Ignores upper bounds, which are rarely intended. */
+/** Returns the package with the highest minimum version of Node.js. */
 function mostDemanding(names: readonly string[], engines: LockedEngines) {
   const found = names.flatMap((name) => {
     const range = Object.hasOwn(engines, name) ? engines[name] : undefined;

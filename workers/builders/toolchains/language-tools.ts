@@ -4,7 +4,6 @@ interface LanguageTool {
   shown: string;
   /** The command that prints the host's version. */
   probe: readonly [program: string, ...args: string[]];
-  /** Finds the version in the command's output. */
   version: RegExp;
   /** The Debian packages that contain the language; '' if there are none. */
   packages: string;

@@ -6,10 +6,7 @@ import { type LanguageWish, noVersion, type VersionWish } from './version-wish.j
 
 const MAX_LENGTH = 200;
 
-/**
- * Returns the version of a language that a project names. This is the first of `own` that is not null, otherwise the
- * version in `.tool-versions` or `mise.toml`. Throws `BuildError` if the text found there is not a version.
- */
+/** Returns the first version of `own`, otherwise that of `.tool-versions` or `mise.toml`. Throws `BuildError`. */
 export function languageWish(
   files: ProjectFiles,
   name: LanguageName,
@@ -28,10 +25,7 @@ function wishOf({ text, source, optional, lowest }: NamedVersion, shown: string)
   throw noVersion(text, source, shown, '3.1 or 3.1.4');
 }
 
-/**
- * Converts a version range of another language to semver, such as `~> 3.1`, `^8.1|^8.2`, `==3.11.*`. An exact version
- * also allows later patch versions, which only fix bugs. Returns null if the text is not a range.
- */
+/** Converts a range such as `~> 3.1` or `==3.11.*` to semver. An exact version also allows later patches. */
 export function rangeOf(text: string): string | null {
   const plain = text
     .trim()

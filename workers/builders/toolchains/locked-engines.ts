@@ -3,9 +3,7 @@ import { isText, recordIn, recordOf } from '../files/json-values.js';
 /** Package → the versions of Node.js that it requires. */
 export type LockedEngines = Readonly<Record<string, string>>;
 
-/**
- * Returns the Node.js versions that the top-level packages of npm's lock file require. Returns {} if there are none.
- */
+/** Returns the Node.js versions that the top-level packages of npm's lock file require. */
 export function npmEngines(text: string): LockedEngines {
   const found: Record<string, string> = {};
   for (const [path, entry] of Object.entries(recordOf(recordIn(text)?.packages))) {
@@ -16,10 +14,7 @@ export function npmEngines(text: string): LockedEngines {
   return found;
 }
 
-/**
- * Returns the Node.js versions that packages in pnpm's lock file require. If a package has several versions, the last
- * and newest one counts.
- */
+/** Returns the Node.js versions that packages in pnpm's lock file require. The newest of several versions counts. */
 export function pnpmEngines(text: string): LockedEngines {
   const found: Record<string, string> = {};
   let name: string | undefined;

@@ -11,8 +11,7 @@ import { intersection, type ManagerName, type VersionWish, versionWish } from '.
 const FIELD = 'packageManager in package.json';
 
 /**
- * The lock files of each package manager, in order of precedence. npm is last, because a single mistaken `npm install`
- * leaves npm's lock file behind.
+ * Lock files in order of precedence. npm is last, because a single mistaken `npm install` leaves a lock file behind.
  */
 const LOCKS: readonly (readonly [ManagerName, readonly string[]])[] = [
   ['pnpm', ['pnpm-lock.yaml']],
@@ -28,10 +27,7 @@ export function lockOf(files: ProjectFiles, manager: ManagerName): string | null
   return LOCKS.find(([name]) => name === manager)?.[1].find((file) => files.has(file)) ?? null;
 }
 
-/**
- * Returns a folder's package manager. This is the one that package.json names, otherwise the one that wrote the lock
- * file, otherwise one that other files or fields suggest, otherwise npm.
- */
+/** Returns a folder's package manager, which is npm if no field or file suggests another. */
 export function managerName(files: ProjectFiles, manifest: PackageManifest): ManagerName {
   const named = field(manifest)?.name ?? devEngine(manifest, 'packageManager').map((entry) => entry.name)[0];
   if (isManager(named)) return named;
@@ -53,10 +49,7 @@ function onlyEngine(engines: unknown): ManagerName | undefined {
   return (['pnpm', 'yarn', 'bun'] as const).find((name) => isText(engines[name]));
 }
 
-/**
- * Returns the package manager version that a folder requests, or one that can read its lock file. Returns null if
- * unknown. Throws `BuildError` if a requested version is invalid.
- */
+/** Returns the requested version, or one that reads the lock file; null if unknown. Throws `BuildError`. */
 export function managerWish(files: ProjectFiles, manifest: PackageManifest, name: ManagerName): VersionWish | null {
   return pinned(files, manifest, name) ?? bounded(files, manifest, name);
 }
@@ -106,9 +99,8 @@ function pnpmFormat(files: ProjectFiles): VersionWish | null {
 }
 
 /**
- * Returns true if a folder needs pnpm 10 instead of pnpm 9, which writes the same lock file format. Version 9 is the
- * safer choice, because it runs the install scripts of dependencies. Only version 10 reads settings from
- * pnpm-workspace.yaml, and it hashes patches differently.
+ * Decides between pnpm 9 and 10, which write the same lock file format. Only version 10 reads settings from
+ * pnpm-workspace.yaml; otherwise version 9 is safer, because it runs the install scripts of dependencies.
  */
 function usesNewerPnpm(files: ProjectFiles, lock: string): boolean {
   if (/^patchedDependencies:\n(?: {2}.*\n)*? {4}hash: [0-9a-f]{64}$/m.test(lock)) return true;
@@ -154,10 +146,7 @@ function readYaml(text: string | undefined, name: string): Record<string, unknow
   }
 }
 
-/**
- * Splits the field `packageManager` into name and version. Drops Corepack's hash, because the registry's integrity
- * check replaces it.
- */
+/** Splits the field `packageManager`. Drops Corepack's hash, because the registry's integrity check replaces it. */
 function field({ raw }: PackageManifest): { name: ManagerName; version: string } | null {
   const given = isText(raw.packageManager) ? raw.packageManager.trim() : '';
   const at = given.indexOf('@');

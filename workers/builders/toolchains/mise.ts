@@ -11,11 +11,10 @@ const LIST_TIMEOUT_MS = 60_000;
 const INSTALL_TIMEOUT_MS = 30 * 60_000;
 const LIMITS = { memoryBytes: 4 * 1024 ** 3, processorSeconds: 3600 };
 
-/** Thrown if mise could not list or install versions. The message ends with mise's own reason. */
+/** Thrown if mise could not list or install versions. */
 export class MiseError extends Error {}
 
 export interface MiseOptions {
-  /** The path of mise. */
   program: string;
   /** The folder of mise's caches and plugins. */
   folder: string;

@@ -6,10 +6,7 @@ import { exists } from '../../../shared/core/exists.js';
 export const USE_HEADERS =
   'export npm_config_nodedir="$(dirname "$(dirname "$(readlink -f "$(command -v node)")")")"; ';
 
-/**
- * Returns true if the build's Node.js has its headers next to it. `tools` are the folders of the tools that the
- * platform installed for the project.
- */
+/** Returns true if the build's Node.js has its headers beside it. `tools` are the folders of installed tools. */
 export async function hasHeaders(tools: readonly string[], own = process.execPath): Promise<boolean> {
   for (const program of [...tools.map((folder) => join(folder, 'bin/node')), own]) {
     const real = await realpath(program).catch(() => null);

@@ -12,9 +12,8 @@ export interface Folder {
 }
 
 /**
- * Returns the Node.js version that a project requests; null if it requests none. Throws `BuildError` if a requested
- * version is invalid. A pin (volta, .nvmrc, .node-version, .tool-versions, mise.toml) takes precedence over a range
- * (devEngines, engines), and the project over the root of its workspace.
+ * Returns the Node.js version that a project requests; null if none. Throws `BuildError`. A pin (volta, .nvmrc) takes
+ * precedence over a range (engines), and the project over the root of its workspace.
  */
 export function nodeWish(project: Folder, root: Folder | null = null): VersionWish | null {
   const folders = root === null ? [project] : [project, root];
@@ -48,7 +47,7 @@ export function devEngine({ raw }: PackageManifest, kind: 'runtime' | 'packageMa
   return (Array.isArray(given) ? given : [given]).filter(isRecord);
 }
 
-/** Returns the version of the entry with this name. Returns null if the entry or its version is missing. */
+/** Returns the version of the entry with this name; null if there is none. */
 export function namedVersion(entries: readonly Record<string, unknown>[], name: string): string | null {
   const version = entries.find((entry) => entry.name === name)?.version;
   return isText(version) ? version : null;

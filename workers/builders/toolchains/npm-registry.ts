@@ -25,7 +25,6 @@ export class RegistryFault extends Error {
 export interface NpmRegistryOptions {
   /** The variables for proxies, registry and certificates, which builds get too. */
   buildEnvironment: Readonly<Record<string, string>>;
-  /** A folder for npm's own files. */
   folder: string;
 }
 
@@ -35,10 +34,7 @@ interface NpmAnswer {
   stderr: string;
 }
 
-/**
- * Accesses the npm registry through this host's npm, with the worker's ~/.npmrc and the environment of builds. Install
- * scripts never run.
- */
+/** Accesses the npm registry through this host's npm, with the worker's ~/.npmrc. Install scripts never run. */
 export class NpmRegistry {
   readonly #options: NpmRegistryOptions;
 
@@ -59,10 +55,7 @@ export class NpmRegistry {
     return list.filter((version) => typeof version === 'string');
   }
 
-  /**
-   * Installs one version of a package below `<folder>/node_modules`. Resolves to false if the registry does not have
-   * it. Throws `BuildError` if the package is not for this host's platform, and `RegistryFault` if the registry fails.
-   */
+  /** Installs a package into `folder`; false if the registry lacks it. Throws `BuildError` or `RegistryFault`. */
   async install(name: string, version: string, folder: string, signal: AbortSignal): Promise<boolean> {
     const exact = `${checked(name, PACKAGE)}@${checked(version, VERSION)}`;
     const flags = ['--no-save', '--no-package-lock', '--ignore-scripts', '--no-bin-links', '--omit=dev', '--json'];
@@ -114,10 +107,7 @@ function checked(word: string, rule: RegExp): string {
   return word;
 }
 
-/**
- * Returns npm's error code. npm writes its error to standard output as JSON. Older versions may only write text to
- * standard error.
- */
+/** Older versions of npm write the code only as text to standard error. */
 function errorCode(stdout: string, stderr: string): string | null {
   const code = text(field(parsedJson(stdout), 'error'), 'code');
   if (code !== '') return code;

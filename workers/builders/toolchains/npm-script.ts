@@ -16,10 +16,8 @@ const RUNS_SCRIPT = /^npm (?:(start)|run(?:-script)? ([\w:.-]+))$/;
 const MAX_COMMAND_LENGTH = 64 * 1024;
 
 /**
- * Returns the shell command that does what `npm start` or `npm run <script>` does, without npm. An npm process would
- * take half a second at each start of a replica and then stay in memory. The script's `pre` and `post` scripts run too,
- * and all three have npm's variables and search path. Returns null if the command has another form, names no script, or
- * becomes too long.
+ * Returns a shell command for `npm start` or `npm run <script>`; null for any other command. `npm` itself would take
+ * half a second at each start of a replica, and then stay in memory.
  */
 export function scriptCommand(command: string, pkg: NpmPackage): string | null {
   const [, start, name = start] = RUNS_SCRIPT.exec(command.trim()) ?? [];
@@ -49,10 +47,7 @@ export function scriptCommand(command: string, pkg: NpmPackage): string | null {
   return text.length > MAX_COMMAND_LENGTH || text.includes('\0') ? null : text;
 }
 
-/**
- * Returns the `npm_package_*` variables that npm sets for a script. Each is named after the path of its value in
- * package.json: `config.port` becomes `npm_package_config_port`.
- */
+/** Returns the variables that npm sets for a script: `config.port` becomes `npm_package_config_port`. */
 export function packageVariables({ name, version, config, engines, bin }: NpmPackage): Record<string, string> {
   const programs = typeof bin === 'string' && typeof name === 'string' ? { [name.replace(/^@[^/]*\//, '')]: bin } : bin;
   const found: Record<string, string> = {};
@@ -67,20 +62,16 @@ function collect(values: object, prefix: string, found: Record<string, string>):
     if (Array.isArray(value))
       for (const [i, item] of value.entries()) collect({ [`${key}_${i}`]: item }, prefix, found);
     else if (typeof value === 'object' && value !== null) collect(value, `${name}_`, found);
-    // Leaves out names with characters other than letters, digits and `_`, because a shell does not pass such variables
-    // to its children.
+    // A shell does not pass variables with other characters to its children.
     else if (/^\w+$/.test(name)) found[name] = value === null || value === false ? '' : String(value);
   }
 }
 
-/** Matches keywords and builtins of the shell. `exec` cannot precede a command that begins with one. */
+/** Matches keywords and builtins of the shell, before which `exec` cannot stand. */
 const OWN_WORDS =
   /^(\.|:|\[|\{|!|alias|break|case|cd|command|continue|echo|eval|exec|exit|export|false|for|getopts|hash|if|kill|local|printf|pwd|read|readonly|return|set|shift|test|time|times|trap|true|type|ulimit|umask|unset|until|wait|while)$/;
 
-/**
- * Puts `exec` before the program of a script that is one plain command. The program then replaces the shell, which
- * would otherwise stay in memory.
- */
+/** Puts `exec` before a plain command, because the shell would otherwise stay in memory. */
 export function inPlace(script: string): string {
   if (/[;&|<>()`\n\r#]/.test(script)) return script;
   const [, assignments = '', program = ''] =

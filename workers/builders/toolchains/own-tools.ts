@@ -31,10 +31,7 @@ export async function thisMachine(): Promise<Machine> {
   return { platform, arch, avx2: /\bavx2\b/.test(flags) };
 }
 
-/**
- * Returns the tools in a base image of Node.js, as far as the image's tag shows them. For example,
- * `node:22-bookworm-slim` contains some version 22, and the npm that was shipped with it.
- */
+/** Returns the tools in a Node.js base image, as far as its tag (`node:22-bookworm-slim`) shows them. */
 export function toolsOfImage(image: string): OwnTools {
   const version = /:v?(\d+(?:\.\d+){0,2})(?=[-@]|$)/.exec(image)?.[1];
   return { node: version ?? null, npm: null };

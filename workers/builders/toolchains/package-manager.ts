@@ -5,7 +5,6 @@ import { lockOf, managerName, managerWish, yarnPath, yarnSettings } from './mana
 import { program, type Tool } from './required-tool.js';
 import { intersection, type ManagerName, type VersionWish } from './version-wish.js';
 
-/** How a Node.js project's dependencies are installed, and how its scripts run. */
 export interface PackageManager extends Pick<LanguagePlan, 'environment' | 'buildEnvironment' | 'caches'> {
   name: ManagerName;
   /** The version that the project names or needs; null if any will do. */
@@ -30,10 +29,7 @@ const COREPACK = {
   COREPACK_ENABLE_STRICT: '0',
 };
 
-/**
- * Decides which package manager installs a project, in which version, and how. In a workspace, `files` are the root's
- * files. An installation that would change the lock file fails. Throws `BuildError` if a requested version is invalid.
- */
+/** Decides how a project is installed. In a workspace, `files` are those of its root. Throws `BuildError`. */
 export function packageManagerOf(files: ProjectFiles, manifest: PackageManifest): PackageManager {
   const name = managerName(files, manifest);
   const wish = managerWish(files, manifest, name);
@@ -67,10 +63,7 @@ export function packageManagerOf(files: ProjectFiles, manifest: PackageManifest)
 
 const NOTHING_SPECIAL = { environment: {}, buildEnvironment: {} };
 const NPM_CACHES = { npm_config_cache: 'npm' };
-/**
- * Variables that keep pnpm from replacing itself with the version in package.json, and from installing dependencies
- * again when the application starts.
- */
+/** Keeps pnpm from replacing itself with another version, and from installing again when the application starts. */
 const PNPM = Object.fromEntries(
   [
     ['manage_package_manager_versions', 'false'],
@@ -91,15 +84,14 @@ function isModernYarn({ range }: VersionWish): boolean {
 
 function yarn(files: ProjectFiles, wish: VersionWish, locked: boolean): PackageManager {
   const release = yarnPath(files);
-  // A yarn release in the repository is run only if its version is unknown. Otherwise it is ignored, because it would
-  // run in place of the chosen version.
+  // A yarn release in the repository would run in place of the chosen version, so it is ignored if its version is
+  // known.
   const environment = { ...COREPACK, ...(release?.version === null ? {} : { YARN_IGNORE_PATH: '1' }) };
   if (!isModernYarn(wish) && release?.version !== null) {
     return {
       name: 'yarn',
       wish,
-      // Packages declare the Node.js versions that they were tested with. Without `--ignore-engines`, yarn 1 would not
-      // install a package on any other version; pnpm and npm would.
+      // Packages list the Node.js versions that they were tested with; yarn 1 would refuse all others.
       install: `yarn install${locked ? ' --frozen-lockfile' : ''} --ignore-engines`,
       environment,
       buildEnvironment: {},
@@ -117,8 +109,7 @@ function yarn(files: ProjectFiles, wish: VersionWish, locked: boolean): PackageM
       ...environment,
       YARN_ENABLE_TELEMETRY: '0',
       ...(yarnSettings(files).nodeLinker === undefined && !inRepository ? { YARN_NODE_LINKER: 'node-modules' } : {}),
-      // With Plug'n'Play, the application reads its packages from archives. They must be in the image and not in a
-      // cache, because the running application has no access to the caches of builds.
+      // Plug'n'Play reads packages from archives, and the running application has no access to the caches of builds.
       ...(plugnplay ? { YARN_ENABLE_GLOBAL_CACHE: 'false' } : {}),
     },
     buildEnvironment: plugnplay ? {} : { YARN_ENABLE_GLOBAL_CACHE: 'true' },
@@ -126,9 +117,7 @@ function yarn(files: ProjectFiles, wish: VersionWish, locked: boolean): PackageM
   };
 }
 
-/**
- * Returns the programs that a build needs on the host: npm, or none. The platform itself installs pnpm, yarn and bun.
- */
+/** Returns the programs that a build needs on the host. The platform itself installs pnpm, yarn and bun. */
 export function managerTools({ name }: Pick<PackageManager, 'name'>): Tool[] {
   return name === 'npm' ? [program('npm', 'install npm')] : [];
 }

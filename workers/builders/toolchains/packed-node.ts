@@ -2,10 +2,7 @@ import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { runLimited } from '../../../shared/core/run-limited.js';
 
-/**
- * Unpacks Node.js if the npm package in `folder` contains it as an archive. The package's oldest versions do so, and
- * unpack it in an install script, but install scripts never run here. Leaves other packages unchanged.
- */
+/** Unpacks an archive of Node.js in `folder`, because install scripts, which would do so, never run. */
 export async function unpackNode(folder: string, signal: AbortSignal): Promise<void> {
   const archive = (await readdir(folder)).find((name) => /^node-v[\w.-]{1,60}\.tar\.gz$/.test(name));
   if (archive === undefined) return;

@@ -4,10 +4,7 @@ import semver from 'semver';
 import { ownPostgres } from '../../../shared/core/postgres-package.js';
 import { runLimited } from '../../../shared/core/run-limited.js';
 
-/**
- * Copies the platform's own PostgreSQL package to `fresh`, so that no registry is needed. Returns false if the platform
- * has no PostgreSQL, or not in this `version`.
- */
+/** Copies the platform's own PostgreSQL to `fresh`. Returns false if the platform has none in this `version`. */
 export async function copyOwnPostgres(
   version: string,
   fresh: string,
@@ -22,10 +19,7 @@ export async function copyOwnPostgres(
   return true;
 }
 
-/**
- * Returns true if a version belongs to a major version of PostgreSQL. Compares numbers, because to semver all versions
- * of the package are prereleases, which ranges exclude.
- */
+/** Returns true if a version is of a major version. Ranges would exclude it: the package has only prereleases. */
 export function isOfMajor(version: string, major: string): boolean {
   return String(semver.major(version)) === major;
 }

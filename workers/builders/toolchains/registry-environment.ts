@@ -9,10 +9,7 @@ const OTHERS: Readonly<Record<string, readonly string[]>> = {
   https_proxy: ['YARN_HTTPS_PROXY'],
 };
 
-/**
- * Returns the operator's registry, certificates and proxies in variables that pnpm and yarn read. `tools` are the names
- * of the tools that the platform installed for the project.
- */
+/** Returns the operator's registry, certificates and proxies in variables that pnpm and yarn read. */
 export function registryEnvironment(
   platform: Readonly<Record<string, string>>,
   tools: readonly string[] = [],

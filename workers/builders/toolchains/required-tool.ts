@@ -3,7 +3,6 @@ export interface Tool {
   name: string;
   /** A shell command that succeeds if the tool is installed. */
   check: string;
-  /** What to do if the tool is missing. */
   advice: string;
 }
 

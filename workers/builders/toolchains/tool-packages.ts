@@ -8,7 +8,6 @@ import type { ManagerName } from './version-wish.js';
 export type PackagedName = 'node' | 'postgres' | 'mise' | 'deno' | ManagerName;
 export type ToolName = PackagedName | LanguageName;
 
-/** A tool in an exact version. */
 export interface ToolVersion<N extends ToolName = ToolName> {
   name: N;
   version: string;
@@ -22,7 +21,6 @@ export interface Machine {
   avx2: boolean;
 }
 
-/** The npm package that contains a tool. */
 export interface ToolPackage {
   name: string;
   /** Command → file in the package; null if the package's own `bin` lists them. */
@@ -32,9 +30,8 @@ export interface ToolPackage {
 const MODERN_YARN = '@yarnpkg/cli-dist';
 
 /**
- * The package of each tool, and its programs. The packages listed here contain the official binaries of Node.js, bun
- * and pnpm 12. The packages `node`, `bun` and `pnpm` 12 only fetch them in an install script, and install scripts never
- * run here.
+ * The package of each tool, and its programs. The packages `node`, `bun` and `pnpm` 12 are not used: they fetch
+ * binaries in an install script, and install scripts never run here.
  */
 const PACKAGES: Readonly<
   Record<PackagedName, { of: (machine: Machine) => string; programs: ToolPackage['programs'] }>
@@ -105,7 +102,7 @@ export function shownName(name: ToolName): string {
   return name === 'node' ? 'Node.js' : name;
 }
 
-/** Throws a `BuildError` for a version that the registry does not have. `newest` is the newest one that it has. */
+/** Throws a `BuildError` for a version that the registry does not have. */
 export function noSuchVersion({ name, version }: ToolVersion, source: string, newest: string | null): never {
   const known = newest === null ? '' : `; the newest is ${newest}`;
   throw new BuildError(

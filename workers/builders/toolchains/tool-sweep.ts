@@ -5,10 +5,7 @@ const MAX_UNWANTED = 20;
 /** A tool that was used within this time, in milliseconds, may belong to a running build and is not removed. */
 const BUSY_MS = 24 * 60 * 60_000;
 
-/**
- * Returns the installed tools that a sweep removes. Of the tools that no image needs, the 20 that were used last are
- * removed after two weeks without use, and the others after one day. Times are in milliseconds since the epoch.
- */
+/** Returns the installed tools that a sweep removes. Times are in milliseconds since the epoch. */
 export function toolsToRemove(
   tools: readonly { name: string; usedAt: number }[],
   isWanted: (name: string) => boolean,

@@ -40,7 +40,6 @@ import type { LanguageWish, ToolWishes, VersionWish } from './version-wish.js';
 /** How long the list of a package's versions is cached, in milliseconds. */
 const LIST_MS = 60 * 60_000;
 const TRIAL_MS = 30_000;
-/** Age at which folders of unfinished installations are removed, in milliseconds. */
 const UNFINISHED_MS = 60 * 60_000;
 const UNFINISHED = 'new-';
 
@@ -50,10 +49,7 @@ export interface ToolchainStoreOptions {
   dataDir: string;
   log: Logger;
   registry: Pick<NpmRegistry, 'versions' | 'install'>;
-  /**
-   * The machine to install tools for, and the platform's own tools. Both are detected on this host unless a test sets
-   * them.
-   */
+  /** Set by tests; otherwise detected on this host. */
   machine?: Machine;
   own?: OwnTools;
   /** Environment variables for mise, the program that installs languages: proxies, mirrors and certificates. */
@@ -71,8 +67,7 @@ export function createToolchains({
 }
 
 /**
- * The tools that projects request. Each version is installed once into `DATA_DIR/toolchains/<name>-<version>`, with its
- * programs in `bin`. Builds and replicas have read-only access to these folders.
+ * The tools that projects request, in `DATA_DIR/toolchains/<name>-<version>/bin`, read-only for builds and replicas.
  */
 export class ToolchainStore {
   readonly #options: ToolchainStoreOptions;
@@ -96,8 +91,7 @@ export class ToolchainStore {
   }
 
   /**
-   * Chooses the versions that a project requests, installs missing ones, and returns their names, Node.js first. Throws
-   * `BuildError` for a version that does not exist, and `RegistryFault` if the registry cannot be reached.
+   * Installs what a project requests. Returns the tools' names, Node.js first. Throws `BuildError` or `RegistryFault`.
    */
   async provide(wishes: ToolWishes, context: ProvideContext): Promise<string[]> {
     const chosen = await this.choose(wishes, await this.#own(), context.signal);
@@ -108,10 +102,7 @@ export class ToolchainStore {
     return [...chosen, ...languages.filter((tool) => tool !== null)].map(installedName);
   }
 
-  /**
-   * Uses the host's own compiler or interpreter of a language if the project accepts its version, otherwise installs
-   * one. Throws `BuildError` if neither is possible.
-   */
+  /** Uses the host's own version of a language if the project accepts it, otherwise installs one. */
   async #provideLanguage({ name, wish }: LanguageWish, context: ProvideContext): Promise<ToolVersion | null> {
     const { shown, packages } = LANGUAGE_TOOLS[name];
     const own = await this.#host.versionOf(name, context.signal);
@@ -155,7 +146,6 @@ export class ToolchainStore {
     return versions;
   }
 
-  /** Returns mise, which is installed when a project first needs it. */
   async #mise(context: ProvideContext): Promise<Mise> {
     const { versions, fault } = await this.#versionsOf('mise', context.signal);
     const version = newestOf(versions);
@@ -178,17 +168,12 @@ export class ToolchainStore {
       return versions;
     };
     return chooseTools(wishes, own, versionsOf).catch((error: unknown) => {
-      // If the registry did not respond, it is unknown whether a version would match, so the registry's fault is
-      // thrown.
+      // Without an answer of the registry, it is unknown whether a version would match.
       throw error instanceof BuildError && unreachable ? unreachable : error;
     });
   }
 
-  /**
-   * Installs a PostgreSQL server of this major version and returns its name. Throws as `provide` does. Prefers the
-   * platform's own version; otherwise installs the newest one in the registry, or uses the newest one on this host if
-   * the registry cannot be reached.
-   */
+  /** Installs a PostgreSQL server of this major version and returns its name. Throws as `provide` does. */
   async providePostgres(major: string, context: ProvideContext): Promise<string> {
     const own = await ownPostgres();
     const isOwn = own !== null && isOfMajor(own.version, major);
@@ -216,9 +201,7 @@ export class ToolchainStore {
     return names.map((name) => this.pathOf(name));
   }
 
-  /**
-   * Removes the tools that `toolsToRemove` returns, and unfinished installations. Returns the number of removed tools.
-   */
+  /** Removes what `toolsToRemove` returns, and unfinished installations. Returns the number of removed tools. */
   async sweep(isWanted: (name: string) => boolean): Promise<number> {
     const { dataDir, log } = this.#options;
     const now = Date.now();
@@ -268,9 +251,7 @@ export class ToolchainStore {
     return versions;
   }
 
-  /**
-   * Installs a tool unless it exists. Concurrent callers, also in other workers of this host, wait for the first one.
-   */
+  /** Installs a tool unless it exists. Concurrent callers in all workers of this host wait for the first one. */
   async #ensure(tool: ToolVersion, source: string, context: ProvideContext): Promise<void> {
     const name = installedName(tool);
     const folder = this.pathOf(name);
@@ -318,15 +299,12 @@ export class ToolchainStore {
       await chmod(target, 0o755);
       await symlink(relative(join(fresh, 'bin'), target), join(fresh, 'bin', command));
     }
-    // Sets the modes regardless of the worker's umask: the Linux users of hosted services may read and run the tools,
-    // and only the platform may change them.
+    // Independent of the worker's umask: services may read and run the tools, and only the platform may change them.
     await runLimited('chmod', ['-R', 'u=rwX,go=rX', '--', fresh], { signal });
     if (wanted.programs !== null) await this.#tryOut(tool, join(fresh, 'bin'), signal);
   }
 
-  /**
-   * Throws `BuildError` if a program does not run here: official binaries need the C library for which they were built.
-   */
+  /** Throws `BuildError` if a program does not run here: official binaries need a certain C library. */
   async #tryOut(tool: ToolVersion<PackagedName>, folder: string, signal: AbortSignal): Promise<void> {
     const program = join(folder, tool.name);
     const options = { cwd: '/', env: { PATH: dirname(program), HOME: '/nonexistent' }, timeout: TRIAL_MS, signal };

@@ -2,19 +2,12 @@
 export interface NamedVersion {
   text: string;
   source: string;
-  /**
-   * True if `text` only states a preference, such as a minimum that compilers do not enforce. If no such version can be
-   * installed, the host's own version is used.
-   */
+  /** True for a mere preference: the host's own version is used if no matching one can be installed. */
   optional?: boolean;
-  /**
-   * Set for a minimum version. If the host's own version is too old, the lowest major version that matches is
-   * installed.
-   */
+  /** Set for a minimum: if the host's version is too old, the lowest major version that matches is installed. */
   lowest?: boolean;
 }
 
-/** Access to the texts of a project's files by their names; undefined for a missing file. */
 interface Texts {
   text(name: string): string | undefined;
 }
@@ -22,10 +15,7 @@ interface Texts {
 /** Files that name versions of several tools. */
 export const VERSION_FILES = ['.tool-versions', 'mise.toml', '.mise.toml'];
 
-/**
- * Returns the first non-empty line, without comments, of a file that holds only a version (`.nvmrc`). Returns null if
- * there is none.
- */
+/** Returns the version in a file that holds nothing else (`.nvmrc`); null if there is none. */
 export function versionFile(files: Texts, source: string): NamedVersion | null {
   const lines = (files.text(source) ?? '').replace(/^\ufeff/, '').split('\n');
   const text = lines.map((line) => line.replace(/#.*$/, '').trim()).find((line) => line !== '');
@@ -38,10 +28,7 @@ export function versionIn(files: Texts, file: string, pattern: RegExp, source = 
   return text === undefined || text === '' ? null : { text, source };
 }
 
-/**
- * Returns a tool's version from `.tool-versions`, otherwise from `mise.toml`; null if neither has it. The tool may be
- * listed under any of `names`.
- */
+/** Returns a tool's version from `.tool-versions`, otherwise from `mise.toml`; null if neither has it. */
 export function generalVersion(files: Texts, names: readonly string[]): NamedVersion | null {
   const name = `(?:${names.join('|')})`;
   const line = new RegExp(`^[ \\t]*${name}[ \\t]+(?!(?:ref|path):|system\\s*$|#)(\\S+)`, 'm');

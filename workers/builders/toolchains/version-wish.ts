@@ -2,7 +2,6 @@ import { BuildError } from '../../failures/explained-errors.js';
 import { semver } from '../files/lazy-packages.js';
 import type { LanguageName } from './language-tools.js';
 
-/** The program that installs a Node.js project's dependencies. */
 export type ManagerName = 'npm' | 'pnpm' | 'yarn' | 'bun';
 
 /** The version of a tool that a project asks for. */
@@ -17,10 +16,7 @@ export interface VersionWish {
   optional?: boolean;
   /** True if the lowest major version in the range is chosen: for `>=17`, the newest 17.x. By default, the newest. */
   lowest?: boolean;
-  /**
-   * What the project itself asks for, if a framework needs another version: `.nvmrc asks for Node.js 18`. For messages;
-   * absent if the project's own request is used.
-   */
+  /** The project's own request, if a framework needs another version: `.nvmrc asks for Node.js 18`. For messages. */
   overrules?: string;
 }
 
@@ -36,13 +32,11 @@ export interface ToolWishes {
   languages?: readonly LanguageWish[];
 }
 
-/** A language that must be installed, in any version or in the one that the project names. */
 export interface LanguageWish {
   name: LanguageName;
   wish: VersionWish | null;
 }
 
-/** The wanted versions of a project that needs no tools from a registry. */
 export const NO_WISHES: ToolWishes = { node: null, manager: null };
 
 /** Returns the wanted versions of a project that uses these languages and not Node.js. */
@@ -69,10 +63,7 @@ const CODENAMES: Readonly<Record<string, number>> = {
   krypton: 24,
 };
 
-/**
- * Parses a version in a file or field: `22`, `v18.17`, `>=20 <23`, `lts/iron`, `latest`.
- * `tool` is the tool's name in messages. Throws `BuildError` if the text names no version.
- */
+/** Parses a version in a file or field: `22`, `v18.17`, `>=20 <23`, `lts/iron`, `latest`. Throws `BuildError`. */
 export function versionWish(given: string, source: string, tool: string): VersionWish {
   const text = given.trim();
   if (NEWEST.test(text)) return { range: '*', source, newest: true };
