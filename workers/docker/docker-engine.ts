@@ -4,23 +4,22 @@ import type { Config } from '../../shared/core/config.js';
 import { errorMessage } from '../../shared/core/error-registry.js';
 import { closeStreamsOfLostEngine } from './engine-watch.js';
 
-/** Timeout of a call, in milliseconds. Without it, an engine that hangs would block the worker. */
+/** Without this timeout, an engine that hangs would block the worker. */
 const CALL_MS = 30_000;
-/** Timeout of the check whether the engine still responds, in milliseconds. */
 const CHECK_TIMEOUT_MS = 5_000;
-/** The API version of Docker 20.10, the first one with process limits for services. */
+/** The API version of Docker 20.10, which introduced process limits for services. */
 const OLDEST_API = '1.41.0';
 
 export interface Engine {
-  /** A client for calls with a single response. These calls have a timeout. */
+  /** For calls with a single response. These calls have a timeout. */
   calls: Docker;
-  /** A client for streams, which have no timeout: logs, events, builds, pushes. */
+  /** For streams, which have no timeout: logs, events, builds, pushes. */
   streams: Docker;
   /** The value of `DOCKER_HOST`, for messages. */
   host: string;
 }
 
-/** Explains to the operator why the platform cannot use the engine: which variable is wrong, and what to do. */
+/** Tells the operator why the platform cannot use the engine, and what to do. */
 export class EngineError extends Error {
   constructor(message: string) {
     super(message);
@@ -28,7 +27,7 @@ export class EngineError extends Error {
   }
 }
 
-/** Creates a client for the engine at `DOCKER_HOST`. It connects on the first call, so this never fails. */
+/** Creates a client for the engine at `DOCKER_HOST`. The client connects on its first call. */
 export function connectEngine({ docker: { host } }: Pick<Config, 'docker'>, callMs = CALL_MS): Engine {
   const address = addressOf(host);
   const streams = new Docker(address);
@@ -39,10 +38,7 @@ export function connectEngine({ docker: { host } }: Pick<Config, 'docker'>, call
 
 type Dial = Docker['modem']['dial'];
 
-/**
- * Adds a timeout to every call. The client's own timeout does not suffice: a call whose connection breaks during the
- * response never settles.
- */
+/** The client's own timeout does not suffice: a call whose connection breaks during the response never settles. */
 function bounded(docker: Docker, ms: number): Docker {
   const dial: Dial = docker.modem.dial.bind(docker.modem);
   docker.modem.dial = (options, answer) => {
@@ -60,15 +56,11 @@ function bounded(docker: Docker, ms: number): Docker {
   return docker;
 }
 
-/** The address of a listening socket: a Unix socket, or a host and port. */
 export type SocketAddress = { path: string } | { host: string; port: number };
 
 const UNIX = 'unix://';
 
-/**
- * Parses an address in the form of `DOCKER_HOST`, which the configuration has validated.
- * It is `unix:///path` or `tcp://host:port`.
- */
+/** Parses `unix:///path` or `tcp://host:port`. The configuration has validated the address. */
 export function socketAddress(address: string): SocketAddress {
   if (address.startsWith(UNIX)) return { path: address.slice(UNIX.length) };
   const { hostname, port } = new URL(address);
@@ -106,7 +98,6 @@ export async function assertManager({ calls, host }: Engine): Promise<string> {
   throw new EngineError(`RUNTIME=swarm needs a swarm manager, but with DOCKER_HOST=${host} ${remedy}`);
 }
 
-/** Error code of a connection → why the engine cannot be reached. */
 const UNREACHABLE: Readonly<Record<string, string>> = {
   ENOENT: 'there is no such socket; start Docker, or set DOCKER_HOST to where its engine listens',
   EACCES: 'this user may not open the socket; add it to the group "docker", or run the worker as one who may',
@@ -124,7 +115,7 @@ export function engineMessage(error: unknown): string {
   return typeof said === 'string' ? said.trim() : errorMessage(error);
 }
 
-/** Sends a POST for which the engine's client has no suitable function. Returns the stream of the response. */
+/** Sends a POST that the engine's client has no function for. Returns the stream of the response. */
 export function postForStream<S>({ streams }: Pick<Engine, 'streams'>, request: Parameters<Dial>[0]): Promise<S> {
   const options = { ...request, method: 'POST', statusCodes: { 200: true, 500: 'server error' } };
   return new Promise((resolve, reject) => {
@@ -132,7 +123,7 @@ export function postForStream<S>({ streams }: Pick<Engine, 'streams'>, request: 
   });
 }
 
-/** Returns the HTTP status of the engine's response; undefined if the engine did not respond. */
+/** Returns the HTTP status of the engine's response; undefined if there was no response. */
 export function engineStatus(error: unknown): number | undefined {
   const status = (error as { statusCode?: unknown }).statusCode;
   return typeof status === 'number' ? status : undefined;
@@ -147,10 +138,7 @@ export function isRefusal(error: unknown): boolean {
   return status !== undefined && status < 500 && !engineMessage(error).includes('swarm is not active');
 }
 
-/**
- * Returns true if the engine created nothing because the name is already in use. If two calls create the same name at
- * once, the engine may respond with another status, so its message is also checked.
- */
+/** Returns true if the name is already in use. If two calls create it at once, the status may not be 409. */
 export function isConflict(error: unknown): boolean {
   return engineStatus(error) === 409 || engineMessage(error).includes('name conflicts with an existing object');
 }

@@ -1,4 +1,3 @@
-/** A progress event of a container engine. The engine sends each event as one line of JSON. */
 export interface EngineEvent {
   stream?: string;
   status?: string;

@@ -6,18 +6,15 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type Docker from 'dockerode';
 
 const POLL_INTERVAL_MS = 5_000;
-/** Number of consecutive checks without a response after which the engine counts as lost. */
+/** The engine counts as lost after this many checks in a row without a response. */
 const MISSES = 3;
 
-/**
- * Properties that are missing in the client's types. The client sets `protocol` from DOCKER_TLS_VERIFY and
- * DOCKER_CERT_PATH.
- */
+/** Properties that are missing in the client's types. */
 type Connections = Docker['modem'] & { socketPath?: string; protocol?: string; agent?: HttpAgent };
 
 /**
- * Closes the streams of an engine that no longer responds. `ping` rejects if the engine does not respond in time. A
- * host that lost its network closes no connections: without this, a build or a log would wait forever.
+ * Closes the streams of an engine that no longer responds. A host that lost its network closes no connections: without
+ * this function, a build or a log would wait forever.
  */
 export function closeStreamsOfLostEngine(
   streams: Docker,
@@ -25,7 +22,7 @@ export function closeStreamsOfLostEngine(
   intervalMs = POLL_INTERVAL_MS,
 ): void {
   const modem: Connections = streams.modem;
-  // Unix sockets need no watch: the kernel closes their connections when the engine exits.
+  // The kernel closes the connections of a Unix socket when the engine exits.
   if (modem.socketPath !== undefined) return;
   const open = new Set<Duplex>();
   let watching = false;

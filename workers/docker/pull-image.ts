@@ -35,7 +35,7 @@ export async function pullImage(
     const stream = (await streams.createImage(options)) as Readable;
     for await (const event of readEvents(stream)) {
       if (event.error !== undefined) throw explainPull(name, event.error, account);
-      // Events about single layers have `progressDetail`. They are left out, because they would flood the log.
+      // Events about single layers have `progressDetail`. They would flood the log.
       if (event.status !== undefined && event.progressDetail === undefined) await log(event.status);
     }
   } catch (error) {

@@ -3,7 +3,7 @@ import type { Db } from '../../shared/core/database/database-client.js';
 import { openRegistry } from '../../shared/images/registries.js';
 import type { Keyring } from '../../shared/secrets/keyring.js';
 
-/** Credentials for a registry, in the format of Docker's API (`authconfig`). */
+/** Credentials in the format of Docker's API (`authconfig`). */
 export interface RegistryAccount {
   username: string;
   password: string;
@@ -14,7 +14,7 @@ export interface RegistryAccount {
 /** Registry, spelled as in image names → credentials. */
 export type Accounts = ReadonlyMap<string, RegistryAccount>;
 
-/** The registry of the installation: built images are pushed to it, and nodes pull from it. */
+/** The registry to which built images are pushed, and from which nodes pull. */
 export interface Registry {
   /** Prefix of image names: `registry.example.com:5000/prefix`, without a trailing slash. */
   prefix: string;

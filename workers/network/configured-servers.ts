@@ -9,16 +9,12 @@ import type { Endpoint } from './network-rules.js';
 const LOOKUP_MS = 5_000;
 const SCHEME_PORTS: Readonly<Record<string, number>> = { 'http:': 80, 'https:': 443, 'socks5:': 1080, 'socks:': 1080 };
 
-/** A server whose name or address appears in a setting, such as a proxy or a registry. */
 export interface NamedServer {
   host: string;
   port: number;
 }
 
-/**
- * Extracts the servers that settings name, such as proxies and registries. A setting's value contains URLs. The value
- * of a proxy variable may also contain `host:port`.
- */
+/** Extracts servers from URLs in settings. The value of a proxy variable may be `host:port` instead of a URL. */
 export function serversIn(settings: Readonly<Record<string, string>>): NamedServer[] {
   const found: NamedServer[] = [];
   for (const [name, value] of Object.entries(settings)) {
@@ -79,9 +75,8 @@ export function isLoopback(address: string): boolean {
 }
 
 /**
- * Returns the IPv4 DNS servers of this host. `reachable` are those to which sandboxes' network namespaces can connect
- * directly. `loopback` is a server on loopback, if the host has no other server; null otherwise. systemd-resolved
- * listens on loopback only, but a second file (`upstreamConf`) lists its upstream servers.
+ * Returns the IPv4 DNS servers of this host. If all of them listen on loopback, returns the first one as `loopback`.
+ * systemd-resolved listens on loopback only, but lists its upstream servers in a second file (`upstreamConf`).
  */
 export function resolversOf(resolvConf: string, upstreamConf: string) {
   const usual = nameserversOf(resolvConf);
@@ -98,10 +93,7 @@ function nameserversOf(text: string): string[] {
   return [...new Set(found.filter((address) => ipaddr.IPv4.isValidFourPartDecimal(address)))];
 }
 
-/**
- * Returns the text of a resolv.conf with these servers. Its `search`, `domain` and `options` lines are those of the
- * host's file.
- */
+/** Returns a resolv.conf with these servers and the other lines of the host's file. */
 export function resolvText(resolvConf: string, servers: readonly string[]): string {
   const kept = resolvConf.split('\n').filter((line) => /^\s*(search|domain|options)\s/.test(line));
   return [...servers.map((address) => `nameserver ${address}`), ...kept, ''].join('\n');

@@ -2,10 +2,7 @@
 export interface ConnectionBounds {
   atOnce: number;
   perSecond: number;
-  /**
-   * True if the kernel can remove sandboxes' closed connections from the table sooner than after its default of two
-   * minutes.
-   */
+  /** False if closed connections stay in the table for two minutes, the kernel's default. */
   forgets: boolean;
 }
 
@@ -14,9 +11,8 @@ const MAX_CONNECTIONS = 4096;
 /** The connection tracking table is divided among this many sandboxes, so that no single one can fill it. */
 const SHARES = 64;
 /**
- * Maximum number of a sandbox's new connections per second. `forgets` applies if the kernel removes closed
- * connections from the table after `CLOSED_SECONDS`. `keeps` applies if the kernel keeps them for two minutes, its
- * default.
+ * Maximum number of a sandbox's new connections per second. The rate is lower if the kernel keeps closed connections in
+ * the connection tracking table for two minutes.
  */
 const PER_SECOND = { forgets: 500, keeps: 100 };
 const CLOSED_SECONDS = 5;
@@ -28,7 +24,7 @@ export function connectionBounds(tracked: number, forgets: boolean): ConnectionB
   return { atOnce, perSecond: forgets ? PER_SECOND.forgets : PER_SECOND.keeps, forgets };
 }
 
-/** An nft script for a dry run. It fails if the kernel cannot be configured to remove closed connections sooner. */
+/** A script that `nft --check` refuses if the kernel cannot be configured to forget closed connections sooner. */
 export const FORGETS_TRIAL = `add table inet ranvier_trial
 add ct timeout inet ranvier_trial closed ${CLOSED_TIMES}
 add chain inet ranvier_trial c
@@ -41,9 +37,8 @@ export function connectionTable(token: string): string {
 }
 
 /**
- * Returns the nft script that limits the connections of sandboxes. `ours` matches the sandboxes' links. The nftables
- * table is never replaced, because its counts would be lost. Its chains run after the chains that drop packets with a
- * forged address. A refused connection does not occupy the connection tracking table.
+ * Returns the nft script that limits connections from sandboxes' links, which match `ours`. The table is never
+ * replaced, because its counts would be lost. Its chains run after those that drop packets with a forged address.
  */
 export function connectionRules(token: string, ours: string, { atOnce, perSecond, forgets }: ConnectionBounds): string {
   const table = `inet ${connectionTable(token)}`;

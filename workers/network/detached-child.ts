@@ -9,7 +9,7 @@ import { withTimeLimit } from '../../shared/core/time-limit.js';
 const READY_MS = 10_000;
 const KILL_MS = 5_000;
 
-/** Kills a process group, and resolves when the leader of the group has exited. */
+/** Kills a process group, and resolves when its leader has exited. */
 export async function endGroup(leader: ProcessIdentity): Promise<void> {
   for (const deadline = Date.now() + KILL_MS; await isRunning(leader); await sleep(10)) {
     signalGroup(leader.pid, 'SIGKILL');
@@ -24,8 +24,8 @@ export async function groupOf(pid: number): Promise<number> {
 }
 
 /**
- * Resolves when the child has written to descriptor 3, which means that it is ready. Rejects after `READY_MS`. If the
- * child exits first, rejects with the end of its output, which is in the file `log`.
+ * Resolves when the child writes to descriptor 3, which means that it is ready. If the child exits first, rejects with
+ * the end of its output, which is in the file `log`.
  */
 export async function answered(child: ChildProcess, name: string, log: string): Promise<void> {
   const channel = child.stdio[3];

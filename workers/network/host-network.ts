@@ -38,16 +38,11 @@ import { HOST_NAMESPACE, type ParentNamespace, strays } from './parent-namespace
 import { nft, removeTable, runScript } from './run-tool.js';
 import { SlotFiles } from './slot-files.js';
 
-/**
- * Maximum number of times that one call sets the rules. The rules are set again if a sandbox was added or removed
- * meanwhile.
- */
 const APPLY_TRIES = 20;
 
 /**
- * The network namespaces of this host's sandboxes. Each has a link to the host and an address, and nftables rules
- * decide which connections are allowed. Files below DATA_DIR record each sandbox's address, so that all workers on the
- * host agree, even after one has died.
+ * The network namespaces of this host's sandboxes. Files below DATA_DIR record each sandbox's address, so that all
+ * workers on the host agree, even after one of them has died.
  */
 export class HostNetwork {
   readonly #settings: NetworkSettings;
@@ -72,10 +67,6 @@ export class HostNetwork {
     return this.#settings.uplink === null ? 'namespaces' : 'rootless';
   }
 
-  /**
-   * Prepares the folders, writes the sandboxes' resolv.conf, and sets the rules. `sweep` removes what earlier
-   * sandboxes left.
-   */
   async open(): Promise<void> {
     await this.#slots.prepare();
     await this.#names.open();
@@ -86,10 +77,7 @@ export class HostNetwork {
     await this.apply();
   }
 
-  /**
-   * Creates the network namespace of a sandbox. `port` is the port of the sandbox that the host must reach; null for
-   * none. If the host refuses, rejects and leaves nothing behind.
-   */
+  /** Creates the network of a sandbox, whose `port` the host must reach. Leaves nothing behind if it rejects. */
   async attach(id: string, spec: NetworkSpec, port: number | null = null): Promise<Attachment> {
     assertScope(spec.scope);
     const settings = this.#settings;
@@ -108,8 +96,8 @@ export class HostNetwork {
       const claimed = slot;
       const admitted = this.#nft(joinRules(settings, claimed))
         .catch(() => this.#nft(admitRules(settings, claimed)))
-        // If `joinRules` and `admitRules` both fail, another program has flushed the rules. Set all of them again,
-        // including those for this sandbox.
+        // Both scripts fail if another program has flushed the rules. Then set all rules again, including this
+        // sandbox's.
         .catch(() => this.apply());
       for (const outcome of await Promise.allSettled([make, admitted])) {
         if (outcome.status === 'rejected') throw outcome.reason;
@@ -127,10 +115,7 @@ export class HostNetwork {
     };
   }
 
-  /**
-   * Removes the namespace of a sandbox whose processes have exited. Does nothing if the sandbox has no namespace. The
-   * namespace of a build is removed in the background, because the build's next command need not wait for that.
-   */
+  /** The namespace of a build is removed in the background: its next command need not wait for that. */
   async release(id: string): Promise<void> {
     const slot = await this.#slots.find(id);
     if (slot === null) return this.#slots.forget(id);
@@ -163,28 +148,24 @@ export class HostNetwork {
     return this.#slots.ids();
   }
 
-  /** Returns true if this address belongs to one of this host's namespaces. */
   owns(address: string): boolean {
     return slotOf(this.#settings.block, this.#parent.mirror(address)) !== null;
   }
 
-  /** Returns the sandbox's own address. `address` is the one at which the host reaches it. */
+  /** Converts the address at which the host reaches a sandbox to the sandbox's own address. */
   ownAddress(address: string): string {
     return this.#parent.mirror(address);
   }
 
-  /**
-   * Returns the port in the sandbox to which `port` of this address is forwarded. In a rootless network, only one
-   * port of a sandbox can be forwarded at a time.
-   */
+  /** Returns the port in the sandbox to which `port` of this address is forwarded. */
   async portBehind(address: string, port: number | null): Promise<number | null> {
     if (this.level === 'namespaces') return port;
     return (await this.#slotAt(address))?.entry?.to ?? port;
   }
 
   /**
-   * Makes a port of a sandbox reachable from the host, and returns the host's port for it. In a rootless network,
-   * this port replaces the sandbox's port that was reachable before.
+   * Makes a port of a sandbox reachable from the host, and returns the host's port for it. In a rootless network, the
+   * port replaces the one that was reachable before.
    */
   async lead(id: string, port: number): Promise<number> {
     if (this.level === 'namespaces') return port;
@@ -203,7 +184,7 @@ export class HostNetwork {
     await runScript(SET_PORTS, [slot.name], portRules(targets), this.#parent.enter);
   }
 
-  /** Returns arguments to put before a command so that it joins a sandbox's network; null if the sandbox has none. */
+  /** Returns arguments to put before a command so that it joins a sandbox's network. */
   async joining(id: string): Promise<string[] | null> {
     const slot = await this.#slots.find(id);
     return slot && this.#joining(slot.name);
@@ -221,8 +202,8 @@ export class HostNetwork {
   }
 
   /**
-   * Writes each scope's hosts file. The file lists the replicas that get requests, whose addresses are in `ready`. With
-   * `anew`, writes files that have not changed too.
+   * Writes each scope's hosts file, which lists the replicas whose addresses are in `ready`. With `anew`, writes files
+   * that have not changed too.
    */
   async publish(ready: readonly string[], anew: boolean): Promise<void> {
     const neighbours = new Map<string, Neighbour[]>();
@@ -258,7 +239,6 @@ export class HostNetwork {
     await this.apply();
   }
 
-  /** Removes the rules if no sandbox on this host has a namespace. */
   async close(): Promise<void> {
     await Promise.all([this.#applying, ...this.#pending]);
     if ((await this.#slots.all()).length > 0) return;
@@ -275,8 +255,8 @@ export class HostNetwork {
     let set: string | null = null;
     for (let tries = 0; tries < APPLY_TRIES; tries++) {
       const slots = await this.#slots.all();
-      // Repeat until no sandbox was added or removed meanwhile. If a sandbox is added while the rules are replaced,
-      // the new rules may lack it.
+      // If a sandbox is added while the rules are replaced, the new rules may lack it. Repeat until the list is the
+      // same.
       const names = slots.map(({ name, entry }) => `${name} ${entry?.to}`).join();
       if (set === names) break;
       await this.#nft(networkRules(current, slots));

@@ -2,7 +2,6 @@ import { constants, mkdir, open, readdir, readFile, rm, stat, utimes, writeFile 
 import { join } from 'node:path';
 import { hostsText, type Neighbour } from './network-model.js';
 
-/** Minimum age, in milliseconds, before the file of a scope without sandboxes is removed. */
 const YOUNG_MS = 10 * 60_000;
 
 /** The files that are mounted over /etc/hosts in sandboxes: one per scope, below DATA_DIR. */
@@ -34,7 +33,7 @@ export class HostsFiles {
     }
   }
 
-  /** Returns the path of a scope's file, and creates the file if it is missing. */
+  /** Creates a scope's file, or updates its time so that `removeUnused` keeps the file. */
   async fileOf(scope: string): Promise<string> {
     const path = this.#path(scope);
     await writeFile(path, hostsText([], this.#hostFile), { flag: 'wx', mode: 0o644 }).catch(
@@ -46,10 +45,7 @@ export class HostsFiles {
     return path;
   }
 
-  /**
-   * Removes the files of scopes that no sandbox uses. New files stay, because a scope's file is created before the
-   * sandbox that uses it is recorded.
-   */
+  /** New files stay, because a scope's file is created before the sandbox that uses it is recorded. */
   async removeUnused(used: ReadonlySet<string>): Promise<void> {
     for (const scope of await readdir(this.#folder)) {
       const path = this.#path(scope);

@@ -1,6 +1,5 @@
 import ipaddr from 'ipaddr.js';
 
-/** The network that a sandbox joins. */
 export interface NetworkSpec {
   /** Sandboxes with the same scope can reach each other. See `scopeOf`. */
   scope: string;
@@ -8,7 +7,6 @@ export interface NetworkSpec {
   use: 'application' | 'build';
   /** The host name under which the sandboxes of the same scope reach this one; '' for none. */
   hostName: string;
-  /** An additional host name, in this scope only. */
   alias?: string;
 }
 
@@ -30,14 +28,12 @@ export interface Entry {
   to: number;
 }
 
-/** The network of one sandbox. */
 export interface Attachment {
   /** Arguments to put before a command so that it joins the namespace. */
   join: readonly string[];
   address: string;
   /** The port at which the edge reaches the sandbox, if it differs from the sandbox's own. */
   port?: number;
-  /** The files to mount over /etc/hosts and /etc/resolv.conf. */
   hostsFile: string;
   resolvFile: string;
 }
@@ -50,7 +46,7 @@ const BLOCKS = 2 ** (BLOCK_BITS - 10);
 /** The first slot for a sandbox, because the first address is the gateway's. */
 export const FIRST_SLOT = 2;
 export const LAST_SLOT = BLOCK_SIZE - 2;
-/** How long a released address is not reused, in milliseconds: an edge may still have the old route. */
+/** How long a released address is not reused: an edge may still have the old route. */
 export const REST_MS = 120_000;
 
 /** Returns the name prefix of an installation's links and namespaces. `token` is the hash of its DATA_DIR. */
@@ -70,10 +66,7 @@ export interface ScopedService {
   configuration: { privateNetworking: boolean };
 }
 
-/**
- * Returns the scope of a service's private network. It is the service's environment. Services without an environment
- * share one scope per workspace. If private networking is off, the service has a scope of its own.
- */
+/** Returns the scope of a service's private network. Services without an environment share one scope per workspace. */
 export function scopeOf({ serviceId, workspaceId, environmentId, configuration }: ScopedService): string {
   if (!configuration.privateNetworking) return `service-${serviceId}`;
   return environmentId === null ? `workspace-${workspaceId}` : `environment-${environmentId}`;
@@ -113,9 +106,8 @@ export function isBlock(text: string): boolean {
 }
 
 /**
- * Returns the first block that overlaps no range in use; null if there is none. `inUse` contains IPv4 ranges, in CIDR
- * notation or as single addresses. The search starts at a block that depends on the installation, so that two
- * installations seldom choose the same block.
+ * Returns the first block that overlaps no IPv4 range in use; null if there is none. The search starts at a block that
+ * depends on the installation, so that two installations seldom choose the same block.
  */
 export function chooseBlock(token: string, inUse: readonly string[]): string | null {
   const start = Number.parseInt(token.slice(0, 8), 16) % BLOCKS;
@@ -126,7 +118,7 @@ export function chooseBlock(token: string, inUse: readonly string[]): string | n
   return null;
 }
 
-/** Returns true if two IPv4 ranges have an address in common. A default route counts as overlapping no range. */
+/** Returns true if two IPv4 ranges have an address in common. A default route overlaps no range. */
 export function overlaps(a: string, b: string): boolean {
   const [first, second] = [rangeOf(a), rangeOf(b)];
   return first !== null && second !== null && (first[0].match(second) || second[0].match(first));
@@ -150,15 +142,13 @@ function textOf(number: number): string {
   return [24, 16, 8, 0].map((bits) => Math.floor(number / 2 ** bits) % 256).join('.');
 }
 
-/** A replica that its neighbours can reach. */
 export interface Neighbour extends Pick<NetworkSpec, 'hostName' | 'alias'> {
   address: string;
 }
 
 /**
- * Returns the text of /etc/hosts for the sandboxes of a scope. It lists each replica under its service's name and
- * alias. `localhost` has only an IPv4 address, so that an application that listens on `localhost` can be reached. The
- * names of other machines in the host's own file are kept.
+ * Returns the text of /etc/hosts for the sandboxes of a scope. `localhost` has only an IPv4 address, so that an
+ * application that listens on `localhost` can be reached.
  */
 export function hostsText(neighbours: readonly Neighbour[], hostFile: string): string {
   const kept = hostFile.split('\n').filter((line) => {
@@ -167,8 +157,8 @@ export function hostsText(neighbours: readonly Neighbour[], hostFile: string): s
   });
   const sorted = [...neighbours].sort((a, b) => (`${a.hostName} ${a.address}` < `${b.hostName} ${b.address}` ? -1 : 1));
   const lines = ['127.0.0.1 localhost', '::1 ip6-localhost ip6-loopback', ...kept];
-  // If one service's host name is another service's alias, the name leads to the service whose host name it is. If
-  // two services have the same alias, the alias leads to the first of them in alphabetical order.
+  // A host name has priority over another service's alias. If two services have the same alias, the alias leads to the
+  // first service in alphabetical order.
   const owners = new Map([...sorted.toReversed().map(({ hostName, alias }) => [alias ?? '', hostName] as const)]);
   for (const { hostName } of sorted) owners.set(hostName, hostName);
   const namesOf = ({ hostName, alias = '' }: Neighbour) =>

@@ -1,29 +1,26 @@
 import { type ConnectionBounds, connectionRules } from './connection-bounds.js';
 import { addressOf, gatewayOf, type NetworkSlot, namePrefix } from './network-model.js';
 
-/** An address and a port that a rule allows. */
 export interface Endpoint {
   address: string;
   port: number;
 }
 
-/** Everything that this host's rules depend on, except the sandboxes. */
 export interface NetworkSettings {
   token: string;
   dataDir: string;
   block: string;
-  /** DNS servers. Sandboxes may connect to their port 53. */
+  /** DNS servers, to which sandboxes may connect. */
   resolvers: readonly string[];
   /** A DNS server on loopback, to which the gateway's port 53 is forwarded; null if there is none. */
   loopbackResolver: string | null;
   egressAllow: readonly string[];
   /** Registries and proxies that the platform's settings name. Builds may connect to them. */
   sources: readonly Endpoint[];
-  /** Ports of registries and proxies on the host's loopback. Builds reach them at their own loopback. */
+  /** Ports of registries and proxies on the host's loopback. Builds reach them on their own loopback. */
   loopbackPorts: readonly number[];
   /** True if EGRESS_ALLOW includes loopback, so that applications can reach `loopbackPorts` too. */
   loopbackForAll: boolean;
-  /** This host's addresses and ports at which the API and the edge are public. */
   publicEndpoints: readonly Endpoint[];
   /** IDs of the Linux users on this host whose processes may connect to replicas. */
   edgeUsers: readonly number[];
@@ -41,7 +38,6 @@ interface Uplink {
   hostAddresses: readonly string[];
 }
 
-/** The uplink's port for a sandbox is this number plus the number of the sandbox's slot. */
 const FIRST_ENTRY = 10_000;
 
 /** Returns the uplink's port for connections from the host to a sandbox. */
@@ -51,11 +47,7 @@ export function entryPort(slot: number): number {
 
 export const NETWORK_TABLE = 'ranvier_net_';
 
-/**
- * Address ranges without public servers: private and shared networks, link-local addresses with clouds' metadata
- * services, loopback, benchmarks and multicast. Azure and Alibaba hand out credentials at two addresses that look
- * public.
- */
+/** Address ranges without public servers. Azure's metadata service has an address that looks public (168.63.129.16). */
 const CLOSED = [
   '0.0.0.0/8',
   '10.0.0.0/8',
@@ -85,8 +77,8 @@ export function networkRules(settings: NetworkSettings, slots: readonly NetworkS
   const table = tableName(token);
   const ours = `"${namePrefix(token)}*"`;
   const gateway = gatewayOf(block);
-  // Another installation on this host removes this table if the data folder in the table's comment no longer exists. If
-  // nft cannot quote the folder's name, the table gets no comment, and so no other installation removes it.
+  // Another installation on this host removes this table if the data folder in the table's comment no longer exists. A
+  // table whose folder nft cannot quote gets no comment, and so no other installation removes the table.
   const comment = /^[\w./ -]{1,100}$/.test(dataDir) ? `comment "${block} ${dataDir}"` : '';
   const dns = 'meta l4proto { tcp, udp } th dport 53';
   const allowed = [
@@ -161,10 +153,7 @@ ${unique(slots.map(({ scope }) => scope))
 `;
 }
 
-/**
- * Returns rules for connections through the uplink. The sandboxes that may use loopback (`usesLoopback`) can reach
- * `loopbackPorts`. All sandboxes can reach the public endpoints. The rest of the host is closed.
- */
+/** Returns rules for connections to this host itself. Addresses of the host that no rule accepts are closed. */
 function uplinkRules({ loopbackPorts, publicEndpoints }: NetworkSettings, uplink: Uplink): string[] {
   const ports = loopbackPorts.join(', ');
   const served = publicEndpoints.map(({ address, port }) => `${address} . ${port}`);
@@ -188,10 +177,7 @@ add rule ${table} n_${scope} oifname @m_${scope} accept
 ${joinRules(settings, slot)}`;
 }
 
-/**
- * Returns the nft script that adds a sandbox to the existing network of its scope. Fails if that network does not
- * exist. Takes half the time of `admitRules`.
- */
+/** Returns the nft script that adds a sandbox to an existing scope, faster than `admitRules`. */
 export function joinRules(settings: NetworkSettings, slot: NetworkSlot): string {
   const table = `inet ${tableName(settings.token)}`;
   const { scope, name, use } = slot;
@@ -207,10 +193,7 @@ ${usesLoopback(slot, settings) ? `add element ${table} loopback { "${name}" }` :
 `;
 }
 
-/**
- * Returns the nft script that removes a sandbox from the rules. If the rules lack one of the sandbox's entries, the
- * script fails and changes nothing.
- */
+/** Returns the nft script that removes a sandbox. Fails, and changes nothing, if a rule is missing. */
 export function dismissRules(settings: NetworkSettings, slot: NetworkSlot): string {
   const table = `inet ${tableName(settings.token)}`;
   const { scope, name, use } = slot;
@@ -224,10 +207,7 @@ ${usesLoopback(slot, settings) ? `delete element ${table} loopback { "${name}" }
 `;
 }
 
-/**
- * Returns the nft script that forwards a sandbox's `entryPort` to another port of the sandbox. The script fails if the
- * rules do not forward the `entryPort` yet.
- */
+/** Returns the nft script that forwards a sandbox's `entryPort` to another port of it. */
 export function entryRules(settings: NetworkSettings, slot: NetworkSlot): string {
   const entries = `element inet ${tableName(settings.token)} entries`;
   const [element] = entryElement(settings, slot);
@@ -252,7 +232,7 @@ table ip ranvier_loopback {
 `;
 }
 
-/** A port of a namespace, and the IPv4 address and port in the namespace on which the application listens. */
+/** A port of a namespace, and the address and port in it on which the application listens. */
 export interface PortTarget {
   port: number;
   to: Endpoint;

@@ -1,4 +1,4 @@
-/** The shell programs that create and remove namespaces. Their text is constant, and every value is an argument. */
+/** Shell programs. Their text is constant, and every value is an argument. */
 
 /**
  * Creates a namespace with a link to the host. Arguments: name, gateway, address, kind. The kind is `plain`, `resolver`
@@ -35,7 +35,7 @@ END
 ' namespace "$gateway" "$address" "$kind"
 `;
 
-/** Removes namespaces and links. Arguments: their names. Names that do not exist are ignored. */
+/** Arguments: names of namespaces and links. Names that do not exist are ignored. */
 export const REMOVE = `
 for name; do
   [ ! -e "/proc/sys/net/ipv4/conf/$name" ] || ip link delete "$name" 2>/dev/null
@@ -46,7 +46,7 @@ for name; do
 done
 `;
 
-/** Sets the rules for ports inside a namespace. Argument: its name. Standard input is the nft script. */
+/** Argument: the name of a namespace. Standard input is the nft script. */
 export const SET_PORTS = `
 exec nsenter --net="/run/netns/$1" /bin/sh -ec '
   echo 1 >/proc/sys/net/ipv4/conf/all/route_localnet
@@ -56,8 +56,8 @@ exec nsenter --net="/run/netns/$1" /bin/sh -ec '
 
 /**
  * Keeps the parent namespace of a rootless network open until this program is killed or its folder is removed.
- * Argument: the folder of the network's files. The program writes to descriptor 3 when it is ready. Its exit closes
- * the pipe `alive`, which stops slirp4netns.
+ * Argument: the folder. The program writes to descriptor 3 when it is ready. Its exit closes the pipe `alive`, which
+ * stops slirp4netns.
  */
 export const HOLD = `
 set -e
@@ -73,8 +73,5 @@ exec 3>&- >/dev/null 2>&1
 while [ -p alive ]; do sleep 30; done
 `;
 
-/**
- * Starts slirp4netns with the given arguments. The exit of the process that holds the namespace closes the other end of
- * descriptor 4, which stops slirp4netns.
- */
+/** slirp4netns exits when the holder of the namespace exits, which closes the other end of descriptor 4. */
 export const UPLINK = 'exec 4<alive; exec slirp4netns "$@"';

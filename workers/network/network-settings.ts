@@ -18,7 +18,7 @@ import type { Endpoint, NetworkSettings } from './network-rules.js';
 import { runTool } from './run-tool.js';
 import { SlotFiles } from './slot-files.js';
 
-/** Returns the token that marks everything that belongs to the installation with this data folder. */
+/** Returns the token that marks what belongs to the installation with this data folder. */
 export function tokenOf(dataDir: string): string {
   return createHash('sha256').update(dataDir).digest('hex').slice(0, 16);
 }
@@ -65,7 +65,7 @@ async function hostConnectionBounds(): Promise<ConnectionBounds> {
   return connectionBounds(Number(tracked) || 0, forgets);
 }
 
-/** Returns true if another range contains this one. nft refuses a list with overlapping ranges. */
+/** nft refuses a list with overlapping ranges. */
 function inAnother(range: string, all: readonly string[]): boolean {
   const bits = (text: string) => Number(text.split('/')[1] ?? 32);
   return all.some((other, i) => {
@@ -74,7 +74,6 @@ function inAnother(range: string, all: readonly string[]): boolean {
   });
 }
 
-/** Returns the public endpoints of the API and the edge, if their names resolve to an address of this host. */
 async function publicEndpoints(config: Config): Promise<Endpoint[]> {
   const url = new URL(config.publicUrl);
   const apiPort = url.port === '' ? (url.protocol === 'https:' ? 443 : 80) : Number(url.port);
@@ -94,10 +93,7 @@ export function hostAddresses(): string[] {
 
 type Route = { dst: string; dev?: string };
 
-/**
- * Returns the installation's address block, which is stored in DATA_DIR. If one of the host's routes overlaps the
- * stored block and no sandbox uses the block, chooses another block.
- */
+/** The stored block stays while a sandbox uses it, even if one of the host's routes overlaps it. */
 async function settleBlock(token: string, dataDir: string, alsoUsed: readonly string[]): Promise<string> {
   const folder = join(dataDir, 'network');
   const file = join(folder, 'block');

@@ -10,9 +10,8 @@ const TRIAL = { scope: 'trial', use: 'build', hostName: '' } as const;
 const PORT = 9;
 
 /**
- * Tests two namespaces of one network. Rejects with the reason if the test fails. The first namespace must reach the
- * second, but not the host's loopback at the address `gateway`. The host must reach the first. The host's own
- * firewall may drop forwarded packets: Docker's does, for example, if Docker was started first.
+ * Tests two namespaces of one network. Rejects with the reason if the test fails. A firewall of the host may drop
+ * forwarded packets: Docker's does, for example, if Docker was started first.
  */
 export async function tryOut(network: HostNetwork, gateway: string): Promise<void> {
   await access('/usr/bin/nsenter').catch(() => runTool('nsenter', ['--version']));
@@ -48,8 +47,7 @@ interface Place {
 }
 
 /**
- * Runs a server in a namespace. The server tries to connect to `places` and reports the results to the host. A result
- * is `connected`, `timeout` or an error code.
+ * Runs a server in a namespace that tries to connect to `places`. A result is `connected`, `timeout` or an error code.
  */
 async function lookFrom(
   { join, address, port = PORT }: { join: readonly string[]; address: string; port?: number },
@@ -83,7 +81,6 @@ async function lookFrom(
   }
 }
 
-/** Returns what a server sends before it closes the connection; '' if it does not respond. */
 async function textFrom(host: string, port: number): Promise<string> {
   const socket = connect({ host, port });
   socket.setTimeout(TRIAL_MS, () => socket.destroy());

@@ -32,17 +32,12 @@ export interface HostNetworks {
 const FORWARDING = '/proc/sys/net/ipv4/ip_forward';
 const BLOCK_TRIES = 4;
 
-/** The requirements of each kind of network, for the log. */
 const NEEDS = {
   namespaces: 'root, ip, nft, nsenter and net.ipv4.ip_forward',
   rootless: 'slirp4netns, ip, nft, nsenter, user namespaces and a /dev/net/tun that every user may open',
 } as const;
 
-/**
- * Opens the networks of this host according to NETWORK, and logs the choice and its reason. Rejects if NETWORK is
- * `namespaces` or `rootless` and the host does not support it. `level` is the isolation level of sandboxes on this
- * host.
- */
+/** Opens the networks of this host. Rejects if the host does not support the kind that NETWORK demands. */
 export async function openNetwork(deps: Deps, level: SandboxLevel): Promise<HostNetworks> {
   const { config, log } = deps;
   if (config.network === 'shared') {
@@ -61,7 +56,6 @@ export async function openNetwork(deps: Deps, level: SandboxLevel): Promise<Host
   }
 }
 
-/** Opens a network in which each sandbox has a namespace. Rejects with the reason if the host does not support it. */
 async function openIsolated(deps: Deps, level: SandboxLevel): Promise<HostNetwork> {
   const { config, log } = deps;
   if (process.platform !== 'linux' || !isRoot()) throw new Error('the platform is not root on Linux');
@@ -92,11 +86,7 @@ async function openIsolated(deps: Deps, level: SandboxLevel): Promise<HostNetwor
   }
 }
 
-/**
- * Opens the network of older sandboxes that have namespaces, although new sandboxes share the host's network. The
- * network's rules stay, and each namespace is removed with its sandbox. Returns null if no sandbox has a namespace,
- * or if this worker cannot manage the network.
- */
+/** Older sandboxes keep their namespaces, although new sandboxes share the host's network. */
 async function openRemaining(deps: Deps, level: SandboxLevel): Promise<HostNetwork | null> {
   const { config, log } = deps;
   if (process.platform !== 'linux' || level === 'none') return null;
@@ -118,8 +108,8 @@ async function openRemaining(deps: Deps, level: SandboxLevel): Promise<HostNetwo
 }
 
 /**
- * Sets the rules with an address block that no other installation on the host uses. If two installations start at the
- * same time and choose the same block, each sees the other's rules, and the one with the greater token chooses again.
+ * If two installations start at the same time and choose the same block, each sees the other's rules, and the
+ * installation with the greater token chooses again.
  */
 async function claimBlock({ config, edgeUsers, log }: Deps, dataDir: string) {
   for (let tries = 0; ; tries++) {
@@ -135,7 +125,7 @@ async function claimBlock({ config, edgeUsers, log }: Deps, dataDir: string) {
   }
 }
 
-/** Enables IP forwarding. Returns true if it was off before. */
+/** Returns true if IP forwarding was off before. */
 async function allowForwarding(log: Logger): Promise<boolean> {
   if ((await readFile(FORWARDING, 'utf8')).trim() === '1') return false;
   await writeFile(FORWARDING, '1').catch((error: unknown) => {

@@ -17,14 +17,9 @@ interface Deps {
   log: Logger;
 }
 
-/** Timeout of all trials at the start, in milliseconds. */
 const TRIAL_MS = 30_000;
 
-/**
- * Sets up a network without root privileges, with one network namespace per sandbox. Rejects with the reason if the
- * host does not support it. A user namespace owned by the platform's user takes the place of the host's network
- * namespace; slirp4netns provides its outbound connectivity.
- */
+/** Sets up a network without root, through slirp4netns. Rejects if the host does not support it. */
 export async function openRootless(deps: Deps, level: SandboxLevel): Promise<HostNetwork> {
   if (process.platform !== 'linux' || isRoot()) throw new Error('the platform is root, or not on Linux');
   if (level !== 'rootless') throw new Error('this host gives hosted processes no user namespaces');
@@ -50,10 +45,9 @@ export async function openRootless(deps: Deps, level: SandboxLevel): Promise<Hos
   }
 }
 
-/** Returns a rootless network that is not open yet, and its uplink. Starts no process and sets no rules. */
+/** Returns a rootless network that is not open yet, and its uplink. */
 export async function prepareRootless({ config, log }: Deps, dataDir: string) {
-  // In the parent namespace the platform has user ID 0. No other user may connect to replicas. Connections from
-  // outside arrive through the uplink.
+  // In the parent namespace the platform has user ID 0, and no other user may connect to replicas.
   const settings = await settingsOf(dataDir, config, { edgeUsers: [0], taken: [] });
   const named = [...settings.sources, ...settings.publicEndpoints].map(({ address }) => address);
   const uplink = freeUplink([...settings.egressAllow, ...named, settings.block]);

@@ -5,10 +5,7 @@ import { NETWORK_TABLE, tableName } from './network-rules.js';
 import { HOST_NAMESPACE, removeStrays } from './parent-namespace.js';
 import { nft, removeTable } from './run-tool.js';
 
-/**
- * Returns the nftables tables of this host's other installations that have this prefix and a comment. The comment
- * contains the installation's data folder and, for a network, its address block.
- */
+/** Returns other installations' nftables tables. A comment in a table names the installation's data folder. */
 export async function foreignTables(prefix: string, token: string) {
   // List all tables at once: an installation that stops meanwhile would remove its table between two calls.
   const listed = (await nft('list ruleset inet\n')).matchAll(

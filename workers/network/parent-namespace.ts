@@ -3,42 +3,36 @@ import type { Entry, NetworkSlot } from './network-model.js';
 import { REMOVE } from './network-scripts.js';
 import { runScript } from './run-tool.js';
 
-/**
- * The network namespace in which the links of all sandboxes end: the host's own, or its substitute in a rootless
- * network.
- */
+/** The network namespace in which the links of all sandboxes end: the host's own, or a rootless network's. */
 export interface ParentNamespace {
   /**
-   * Arguments to put before a tool (`ip`, `nft`) so that it works in this namespace. They change if the namespace is
+   * Arguments to put before `ip` or `nft` so that it works in this namespace. They change if the namespace is
    * recreated.
    */
   readonly enter: readonly string[];
   /** Arguments to put before `--net=` so that a command joins a sandbox's namespace. */
   readonly join: readonly string[];
-  /** The folder with the files of the sandboxes' namespaces, as this process sees it. */
+  /** The folder with the files of the sandboxes' namespaces. */
   readonly namespaces: string;
-  /** The file that lists this namespace's links, as this process sees it. */
+  /** The file that lists this namespace's links. */
   readonly links: string;
-  /** Creates the namespace if it does not exist. Resolves to true if it was recreated, so that its rules are lost. */
+  /**
+   * Creates the namespace if it does not exist. Resolves to true if the namespace was recreated, which loses its rules.
+   */
   ensure(): Promise<boolean>;
   /** Converts a sandbox's own address to the one at which the host reaches it, and back. */
   mirror(address: string): string;
   /**
-   * Forwards a port on the host's loopback to this sandbox's port. Resolves to null if the host reaches the sandbox
-   * directly.
+   * Forwards a port on the host's loopback to this sandbox's port. Resolves to null if the host needs no forwarding.
    */
   open(slot: Pick<NetworkSlot, 'number'>, address: string, to: number): Promise<Entry | null>;
   shut(slot: Pick<NetworkSlot, 'number' | 'entry'>, address: string): Promise<void>;
-  /**
-   * Forwards the ports of sandboxes that are not forwarded yet, and stops forwarding to sandboxes that no longer
-   * exist.
-   */
+  /** Forwards missing ports of sandboxes, and stops forwarding to sandboxes that no longer exist. */
   settle(slots: () => Promise<NetworkSlot[]>, addressOf: (slot: NetworkSlot) => string): Promise<void>;
-  /** Removes the namespace unless a sandbox needs it. */
+  /** Removes the namespace unless a sandbox uses it. */
   end(): Promise<void>;
 }
 
-/** The host's own network namespace. */
 export const HOST_NAMESPACE: ParentNamespace = {
   enter: [],
   join: ['nsenter'],

@@ -5,7 +5,6 @@ import type { ParentNamespace } from './parent-namespace.js';
 import { RootlessProcesses } from './rootless-processes.js';
 import { SlirpApi } from './slirp-api.js';
 
-/** The addresses of the network between the host and the parent namespace. */
 interface UplinkNetwork {
   /** A /24 in CIDR notation. */
   range: string;
@@ -18,7 +17,7 @@ interface UplinkNetwork {
 
 const ENTRY_TRIES = 20;
 
-/** Returns the first uplink network that contains no address that sandboxes must be able to reach. */
+/** Returns an uplink network that contains none of the addresses that sandboxes must reach. */
 export function freeUplink(wanted: readonly string[]): UplinkNetwork {
   for (const net of ['10.0.2', '10.0.3', '172.31.254', '192.168.254']) {
     const range = `${net}.0/24`;
@@ -34,14 +33,13 @@ interface Options {
   network: UplinkNetwork;
   /** True if slirp4netns allows connections to the host's loopback. The nftables rules decide which ones. */
   reachesLoopback: boolean;
-  /** The range of ports on the host's loopback that are forwarded to sandboxes. */
   ports: { first: number; last: number };
   log: Logger;
 }
 
 /**
- * A namespace that takes the place of the host's network namespace if the platform is not root: the sandboxes' links
- * end in it. The host reaches a sandbox at a loopback address that mirrors the sandbox's address.
+ * Takes the place of the host's network namespace if the platform is not root. The host reaches a sandbox at a loopback
+ * address that mirrors the sandbox's address.
  */
 export class RootlessNamespace implements ParentNamespace {
   readonly #options: Options;
@@ -91,7 +89,7 @@ export class RootlessNamespace implements ParentNamespace {
         await this.#api.add({ address: mirrorOf(address), port }, network.address, guestPort);
         return { port, to };
       } catch (error) {
-        // The random port may be in use by another program that listens on all addresses, so try another one.
+        // The random port may be in use by a program that listens on all addresses.
         if (tries === ENTRY_TRIES) throw error;
       }
     }
@@ -106,8 +104,7 @@ export class RootlessNamespace implements ParentNamespace {
 
   async settle(slots: () => Promise<NetworkSlot[]>, addressOf: (slot: NetworkSlot) => string): Promise<void> {
     await this.#processes.trimLog();
-    // List the open ports before the slots. If a sandbox starts in between, its port would otherwise seem to have no
-    // slot and would be closed.
+    // List the forwarded ports before the slots. Otherwise, a sandbox that starts in between would lose its port.
     const open = await this.#api.list();
     const wanted = new Map((await slots()).map((slot) => [entryPort(slot.number), slot]));
     for (const { id, guestPort } of open) if (!wanted.has(guestPort)) await this.#api.remove(id);

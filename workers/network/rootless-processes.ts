@@ -12,12 +12,10 @@ import { HOLD, UPLINK } from './network-scripts.js';
 import { UPLINK_SOCKET } from './slirp-api.js';
 import { SlotFiles } from './slot-files.js';
 
-/** The name of slirp4netns' link. */
 export const UPLINK_NAME = 'tap0';
 const LOCK_MS = 30_000;
 
 interface State {
-  /** The process that keeps the parent namespace open. */
   holder: ProcessIdentity;
   uplink: (ProcessIdentity & { args: string }) | null;
 }
@@ -25,14 +23,14 @@ interface State {
 interface Options {
   folder: string;
   token: string;
-  /** Arguments of slirp4netns. If they change, it is restarted. */
+  /** Arguments of slirp4netns, which is restarted if they change. */
   uplink: readonly string[];
 }
 
 /**
- * The two processes of a rootless network. One process keeps the parent namespace open: a user namespace and a
- * network namespace, which replaces the host's. The other process, slirp4netns, connects the parent namespace to the
- * host's network. Both outlive the worker, and the next worker adopts them. All workers of one DATA_DIR share them.
+ * Manages the two processes of a rootless network: one keeps the parent namespace open, and slirp4netns connects that
+ * namespace to the host's network. Both outlive the worker, and the next worker adopts them. All workers of one
+ * DATA_DIR share them.
  */
 export class RootlessProcesses {
   readonly #options: Options;
@@ -45,7 +43,7 @@ export class RootlessProcesses {
     this.#slots = new SlotFiles(options.folder);
   }
 
-  /** The pid of the process that keeps the parent namespace open. Throws before `ensure`. */
+  /** Throws before `ensure`. */
   get holder(): number {
     if (this.#state === null) throw new Error('the network of this host is not made yet');
     return this.#state.holder.pid;
@@ -60,10 +58,7 @@ export class RootlessProcesses {
     await truncate(this.#log).catch(() => undefined);
   }
 
-  /**
-   * Starts the processes that are not running. Resolves to true if the processes have changed since the last call.
-   * Concurrent calls share one attempt.
-   */
+  /** Starts what is not running. Resolves to true if a process has changed. Concurrent calls share one attempt. */
   ensure(): Promise<boolean> {
     this.#ensuring ??= this.#ensure().finally(() => {
       this.#ensuring = null;
@@ -71,7 +66,6 @@ export class RootlessProcesses {
     return this.#ensuring;
   }
 
-  /** Stops the processes and removes their files, unless a sandbox needs them. */
   async end(): Promise<void> {
     await this.#locked(async () => {
       if ((await this.#slots.all()).length > 0) return;
@@ -122,13 +116,12 @@ export class RootlessProcesses {
   async #startUplink(holder: number): Promise<ProcessIdentity & { args: string }> {
     const { folder, uplink } = this.#options;
     await rm(join(folder, UPLINK_SOCKET), { force: true });
-    // slirp4netns exits when descriptor 4 is closed by the holder's exit.
     const fixed = ['--ready-fd=3', '--exit-fd=4', `--api-socket=${UPLINK_SOCKET}`, String(holder), UPLINK_NAME];
     const started = await this.#start(['/bin/sh', '-c', UPLINK, 'network', ...uplink, ...fixed], 'slirp4netns');
     return { ...started, args: uplink.join(' ') };
   }
 
-  /** Starts a program that outlives this process. The program writes to descriptor 3 when it is ready. */
+  /** The program outlives this process. It writes to descriptor 3 when it is ready. */
   async #start([file = '', ...args]: readonly string[], name: string): Promise<ProcessIdentity> {
     await rm(this.#log, { force: true });
     const log = await open(this.#log, 'a', 0o600);
@@ -145,7 +138,7 @@ export class RootlessProcesses {
     }
   }
 
-  /** Value of `MARKER` in the environment of both processes. Sweeps of sandboxes spare processes with this value. */
+  /** Sweeps of sandboxes spare processes with this value of `MARKER` in their environment. */
   get #mark(): string {
     return `network:${this.#options.token}`;
   }
@@ -158,20 +151,14 @@ export class RootlessProcesses {
     for (const found of [holder, uplink]) if (found !== null) await endGroup(found);
   }
 
-  /**
-   * Kills processes that are not recorded because a worker was killed just after it started them. Spares the process
-   * group `except`.
-   */
+  /** Kills processes that are not recorded because a worker was killed just after it started them. */
   async #killStrays(except: number | null): Promise<void> {
     for (const pid of (await markedProcesses(this.#mark)).keys()) {
       if (except === null || (await groupOf(pid)) !== except) signalProcess(pid, 'SIGKILL');
     }
   }
 
-  /**
-   * Kills all sandboxes, because they can no longer be reached after the process that held their networks has died.
-   * Deletes the records of their forwarded ports. The supervisor starts the sandboxes again.
-   */
+  /** Nothing can reach the sandboxes after the holder of their networks has died. The supervisor restarts them. */
   async #killSandboxes(): Promise<void> {
     const { token } = this.#options;
     const cutOff = await this.#slots.all();
@@ -194,7 +181,7 @@ export class RootlessProcesses {
     return join(this.#options.folder, 'rootless.json');
   }
 
-  /** Runs `work` under a lock that prevents other workers on this host from starting or stopping the two processes. */
+  /** Prevents other workers on this host from starting or stopping the two processes meanwhile. */
   #locked<T>(work: () => Promise<T>): Promise<T> {
     return withFileLock(join(this.#options.folder, 'rootless.lock'), AbortSignal.timeout(LOCK_MS), work);
   }

@@ -3,7 +3,7 @@ import { SYSTEM_PATH } from '../core/command-wrappers.js';
 
 const TIMEOUT_MS = 20_000;
 
-/** Runs a tool of the host with this standard input. Resolves to its output. Rejects with its error output. */
+/** Runs a tool of the host, and resolves to its output. Rejects with its error output. */
 export function runTool(file: string, args: readonly string[], input = ''): Promise<string> {
   return new Promise((resolve, reject) => {
     const options = { timeout: TIMEOUT_MS, env: { PATH: SYSTEM_PATH, LANG: 'C' }, maxBuffer: 64 * 1024 * 1024 };
@@ -16,7 +16,7 @@ export function runTool(file: string, args: readonly string[], input = ''): Prom
   });
 }
 
-/** Runs a shell program of `network-scripts.ts`. `enter` is a command that runs the program in a namespace. */
+/** Runs a program of `network-scripts.ts`. `enter` is a command that runs it in a namespace. */
 export function runScript(
   script: string,
   args: readonly string[],
@@ -27,7 +27,7 @@ export function runScript(
   return runTool(file, rest, input);
 }
 
-/** Runs an nftables script, which is applied completely or not at all. For `enter`, see `runScript`. */
+/** Runs an nftables script, which is applied completely or not at all. */
 export function nft(script: string, enter: readonly string[] = []): Promise<string> {
   const [file = '', ...rest] = [...enter, 'nft', '-f', '-'];
   return runTool(file, rest, script);

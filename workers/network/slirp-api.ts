@@ -4,16 +4,14 @@ import { text } from 'node:stream/consumers';
 
 const ANSWER_MS = 5_000;
 
-/** File name of slirp4netns' API socket in the network's folder. */
 export const UPLINK_SOCKET = 'uplink.sock';
 
-/** A port of the host that slirp4netns forwards. */
 interface Forward {
   id: number;
   guestPort: number;
 }
 
-/** A client for slirp4netns' API, whose socket is in `folder`. */
+/** A client for the API of slirp4netns, whose socket is in `folder`. */
 export class SlirpApi {
   readonly #folder: string;
 
@@ -39,15 +37,14 @@ export class SlirpApi {
   }
 
   async #ask<T>(execute: string, args: object): Promise<T> {
-    // A socket's path has at most 107 characters, and DATA_DIR may be longer. So the folder is opened, and the path
-    // begins with its descriptor in /proc.
+    // A socket's path has at most 107 characters, and DATA_DIR may be longer.
     const folder = await open(this.#folder);
     try {
       const request = JSON.stringify({ execute, arguments: args });
       const answered = await exchange(`/proc/self/fd/${folder.fd}/${UPLINK_SOCKET}`, request);
       const answer = JSON.parse(answered) as { return?: T; error?: { desc?: string } };
       if (answer.error !== undefined) throw new Error(`slirp4netns: ${answer.error.desc}`);
-      // slirp4netns 1.2 returns the result of `list_hostfwd` at the top level, not in `return`.
+      // slirp4netns 1.2 returns the result of `list_hostfwd` without `return`.
       return answer.return ?? (answer as T);
     } finally {
       await folder.close();

@@ -3,19 +3,16 @@ import { join } from 'node:path';
 import { linked } from '../../shared/core/lock-file.js';
 import { FIRST_SLOT, LAST_SLOT, type NetworkSlot, REST_MS } from './network-model.js';
 
-/** Number of random slots to try. Even if 99 % of a block is in use, one of them is almost certainly free. */
+/** Even if 99 % of a block is in use, one of these random slots is almost certainly free. */
 const TRIES = 2000;
-/**
- * Minimum age of an unfinished slot before it is removed, in milliseconds. A worker takes a slot within milliseconds,
- * so an older unfinished slot was left by a killed worker.
- */
+/** A worker takes a slot within milliseconds. An older unfinished slot was left by a killed worker. */
 const UNFINISHED_MS = 60_000;
 
 type Claim = Omit<NetworkSlot, 'number' | 'releasedAt'>;
 
 /**
- * Records which sandbox has which address on this host, in files below DATA_DIR that all workers of the host share:
- * `slots/<number>` contains the slot's sandbox, `sandboxes/<id>` the sandbox's slot.
+ * Records which sandbox has which address, in files below DATA_DIR that all workers of the host share: `slots/<number>`
+ * contains the slot's sandbox, `sandboxes/<id>` the sandbox's slot.
  */
 export class SlotFiles {
   readonly #slots: string;
@@ -30,7 +27,6 @@ export class SlotFiles {
     for (const folder of [this.#slots, this.#sandboxes]) await mkdir(folder, { recursive: true, mode: 0o700 });
   }
 
-  /** Takes a free slot for a sandbox. Throws if none is free. */
   async claim(claim: Claim): Promise<NetworkSlot> {
     const candidate = join(this.#slots, `.${claim.name}`);
     try {
@@ -48,14 +44,12 @@ export class SlotFiles {
     throw new Error(`No address is free for ${claim.id}: this host runs as many sandboxes as it has addresses`);
   }
 
-  /** Returns the slot of a sandbox; null if it has none. */
   async find(id: string): Promise<NetworkSlot | null> {
     const number = await readFile(join(this.#sandboxes, id), 'utf8').catch(() => '');
     const slot = number === '' ? null : await this.at(Number(number));
     return slot !== null && slot.id === id && slot.releasedAt === null ? slot : null;
   }
 
-  /** Returns the slot with this number; null if it is free. */
   async at(number: number): Promise<NetworkSlot | null> {
     const text = await readFile(this.#path(number), 'utf8').catch(() => '');
     return text === '' ? null : (JSON.parse(text) as NetworkSlot);
@@ -69,11 +63,11 @@ export class SlotFiles {
     return readdir(this.#sandboxes).catch(() => []);
   }
 
-  /** Releases a slot. An application's slot is not reused for `REST_MS`. */
+  /** An application's slot is not reused for `REST_MS`. */
   async release(slot: NetworkSlot, now: number): Promise<void> {
     if (slot.use === 'build') await rm(this.#path(slot.number), { force: true });
     else await this.change({ ...slot, releasedAt: now });
-    // Keep the sandbox's file if the sandbox was created again meanwhile and has another slot.
+    // Keep the sandbox's file if the sandbox has another slot by now.
     const noted = await readFile(join(this.#sandboxes, slot.id), 'utf8').catch(() => '');
     if (noted === String(slot.number)) await this.forget(slot.id);
   }
@@ -92,7 +86,7 @@ export class SlotFiles {
     return found;
   }
 
-  /** Frees the slots whose resting time (`REST_MS`) is over, and removes files that a killed worker did not finish. */
+  /** Frees slots released more than `REST_MS` ago, and removes files that a killed worker did not finish. */
   async expire(now: number): Promise<void> {
     for (const slot of await this.#read()) {
       if (slot.releasedAt !== null && now - slot.releasedAt > REST_MS) {
@@ -109,7 +103,6 @@ export class SlotFiles {
     return found !== null && now - found.mtimeMs > UNFINISHED_MS;
   }
 
-  /** Stores a changed slot, and resolves to it. */
   async change(slot: NetworkSlot): Promise<NetworkSlot> {
     const path = this.#path(slot.number);
     await writeFile(`${path}.new`, JSON.stringify(slot), { mode: 0o600 });

@@ -19,29 +19,22 @@ import type { ReplicaRuntimeDeps } from './replica-runtime-deps.js';
 
 type Deps = Pick<ReplicaRuntimeDeps, 'db' | 'config' | 'logs' | 'log'>;
 
-/**
- * Pause between the end of a failing replica's grace period and the start of the replica that replaces it in place,
- * in milliseconds.
- */
 const STOP_SLACK_MS = 1_000;
 
-/**
- * Applies the decisions of `planReplacements` to a host's replicas. The service's log explains each action. `hasRoom`
- * resolves to true if the host has room for a second replica next to this one.
- */
+/** Applies the decisions of `planReplacements` to a host's replicas. The service's log explains each action. */
 export async function applyReplacements(
   deps: Deps,
   all: readonly ReplicaRow[],
   hasRoom: (row: ReplicaRow) => Promise<boolean>,
 ): Promise<void> {
-  // Leave out data servers: the controller of a hanging server restarts it.
+  // The controller of a hanging database server restarts the server itself.
   const servers = await dataServersAmong(deps.db, all);
   const rows = all.filter((row) => row.volume_id === null || !servers.has(row.volume_id));
   const now = Date.now();
   const cramped = new Set<string>();
   for (const row of rows) {
     const isDue = row.replace_at !== null && row.replace_at.getTime() <= now && row.desired === 'running';
-    // Two replicas never use a volume at once, so there is no room for a second one next to a replica with a volume.
+    // Two replicas never use a volume at once.
     if (isDue && (row.volume_id !== null || !(await fits(deps, row, hasRoom)))) cramped.add(row.id);
   }
   const startMs = deps.config.releaseTimeoutSeconds * 1000;
@@ -55,14 +48,12 @@ export async function applyReplacements(
   }
 }
 
-/** Returns the ids of the databases to which failing replicas belong. */
 async function dataServersAmong(db: Db, rows: readonly ReplicaRow[]): Promise<Set<string>> {
   const ids = rows.flatMap(({ volume_id, replace_at }) => (replace_at === null ? [] : (volume_id ?? [])));
   const known = await Promise.all(ids.map((id) => findDataServer(db, id)));
   return new Set(known.flatMap((server) => server?.id ?? []));
 }
 
-/** Returns true if the host has room for a second replica. Returns false if the replica's release cannot be loaded. */
 async function fits({ log }: Deps, row: ReplicaRow, hasRoom: (row: ReplicaRow) => Promise<boolean>): Promise<boolean> {
   try {
     return await hasRoom(row);

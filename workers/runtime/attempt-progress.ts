@@ -3,13 +3,9 @@ import type { ReplicaRow } from '../replicas/rows.js';
 
 type Attempt = Pick<ReplicaRow, 'state' | 'started_at' | 'created_at' | 'exit_code' | 'exit_detail'>;
 
-/** How an attempt ended, or how many milliseconds to wait before the next check. */
 export type AttemptProgress = AttemptOutcome | { type: 'pending'; nextMs: number };
 
-/**
- * Decides whether an attempt of a run has ended. `startMs` is the timeout of its start and `timeoutMs` the timeout of
- * the attempt, in milliseconds; `now` is in milliseconds since the epoch.
- */
+/** Decides whether an attempt of a run has ended. `now` is in milliseconds since the epoch. */
 export function attemptProgress(
   row: Attempt | null,
   { now, startMs, timeoutMs }: { now: number; startMs: number; timeoutMs: number },

@@ -4,10 +4,10 @@ import type { Logger } from '../../shared/core/log.js';
 import { recordChecks } from '../replicas/check-store.js';
 import type { Attempt } from '../replicas/rows.js';
 
-/** Maximum delay before a health check is recorded, in milliseconds. Checks are collected during this time. */
+/** Checks are collected for this time, and recorded together. */
 const WAIT_MS = 2_000;
 
-/** Records health checks that changed no replica's state, in one statement for all of this worker's replicas. */
+/** Records health checks that changed no replica's state. */
 export class CheckRecorder {
   readonly #db: Db;
   readonly #log: Logger;
@@ -28,7 +28,7 @@ export class CheckRecorder {
     }, WAIT_MS).unref();
   }
 
-  /** Records the waiting checks. If that fails, the error is logged and these checks are dropped. */
+  /** If recording fails, the error is logged and these checks are dropped. */
   async record(): Promise<void> {
     const attempts = [...this.#waiting.values()];
     this.#waiting.clear();

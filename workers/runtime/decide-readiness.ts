@@ -1,15 +1,14 @@
 import type { ReplicaState } from '../replicas/model.js';
 
-/** Time until the next check, in milliseconds, by the state of the replica. */
 const INTERVAL_MS = {
-  /** Before the first passed check: a sixth of the time since the start, but at least 5 ms and at most 250 ms. */
+  /** A sixth of the time since the start, but at least 5 ms and at most 250 ms. */
   starting: { share: 1 / 6, least: 5, most: 250 },
-  /** Between the first passed check and the second one. */
+  /** After the first passed check of a new replica. */
   proving: 50,
   failing: 1_000,
   ready: 5_000,
 };
-/** How long a replica without a port must run before it is ready, in milliseconds. */
+/** How long a replica without a port must run before it is ready. */
 const SETTLED_MS = 1_000;
 /** Consecutive checks that a new replica with a port must pass before it gets requests. */
 const PASSES_TO_START = 2;
@@ -17,27 +16,25 @@ const PASSES_TO_START = 2;
 const PASSES_TO_RECOVER = 1;
 /** Consecutive checks that a ready replica must fail before it gets no more requests. */
 const FAILURES_TO_LEAVE = 2;
-/** Number of a replica's latest check results to keep. No decision depends on older ones. */
+/** No decision depends on older checks. */
 export const CHECKS_KEPT = Math.max(PASSES_TO_START, PASSES_TO_RECOVER, FAILURES_TO_LEAVE);
 
 export interface CheckedReplica {
   state: ReplicaState;
   /** Null if the application listens on no port. */
   port: number | null;
-  /** The results of this attempt's checks, oldest first. True means that the check passed. */
+  /** Oldest first; true if the check passed. */
   checks: readonly boolean[];
-  /** Time since the start of this attempt, in milliseconds. */
   upMs: number;
 }
 
 export interface Readiness {
-  /** `same`: the check does not change the state. If the replica is ready, only the time of the check is recorded. */
+  /** `same`: the check does not change the state. */
   verdict: 'ready' | 'unhealthy' | 'same';
-  /** Time until the next check, in milliseconds. */
   nextCheckMs: number;
 }
 
-/** Decides from the history of checks whether a replica gets requests, and when to check it again. */
+/** Decides whether a replica gets requests, and when to check it again. */
 export function decideReadiness({ state, port, checks, upMs }: CheckedReplica): Readiness {
   const passes = inARow(checks, true);
   const failures = inARow(checks, false);
@@ -53,13 +50,10 @@ export function decideReadiness({ state, port, checks, upMs }: CheckedReplica): 
   return { verdict: 'same', nextCheckMs: passes > 0 ? INTERVAL_MS.proving : startingInterval(upMs) };
 }
 
-/**
- * Checks of ready replicas are due at multiples of this time, in milliseconds, so that one pass of the supervisor
- * starts many of them.
- */
+/** Checks of ready replicas are due at multiples of this time, so that one pass of the supervisor starts many. */
 const TOGETHER_MS = 500;
 
-/** Returns when the next check is due, in milliseconds since the epoch. This is at most `nextCheckMs` after `now`. */
+/** Returns when the next check is due, in milliseconds since the epoch. */
 export function checkTime(now: number, nextCheckMs: number): number {
   const at = now + nextCheckMs;
   return nextCheckMs < INTERVAL_MS.ready ? at : at - (at % TOGETHER_MS);
@@ -70,10 +64,7 @@ function startingInterval(upMs: number): number {
   return Math.min(most, Math.max(least, Math.round(upMs * share)));
 }
 
-/**
- * Returns true if a replica that listens on no port has run long enough to be ready.
- * Times are milliseconds since the epoch.
- */
+/** Returns true if a replica that listens on no port has run long enough to be ready. */
 export function hasSettled(startedAt: number, now: number, settledMs = SETTLED_MS): boolean {
   return now - startedAt >= settledMs;
 }

@@ -23,10 +23,7 @@ export async function explainExit(host: Host, spec: ReleaseSpec, row: ReplicaRow
   return exitMessage(row, output, limitsOf(spec.kind, spec.configuration.plan).memoryMb);
 }
 
-/**
- * Returns why a release is not ready in time although none of its replicas has exited. The reason is found with a
- * health check and from the ports on which the replicas listen.
- */
+/** Returns why a release is not ready in time although none of its replicas has exited. */
 export async function explainSilence(
   host: Host,
   { releaseTimeoutSeconds, edgeDomain }: Pick<Config, 'releaseTimeoutSeconds' | 'edgeDomain'>,

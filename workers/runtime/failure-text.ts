@@ -3,17 +3,13 @@ import type { ReplicaRow } from '../replicas/rows.js';
 
 const QUOTED_LINES = 8;
 /**
- * Matches the lines of a stack trace and the last line of a Node.js crash report. When a failure message quotes the
- * last output, it omits these lines, because they would displace the application's error message.
+ * Matches the lines of a stack trace and the last line of a Node.js crash report. They would displace the application's
+ * error message in a failure message.
  */
 const TELLS_NOTHING = /^\s+at .*(?::\d+|<anonymous>)\)?$|^Node\.js v\d/;
-/** How many of the last lines of output are searched for the cause of a failure. */
 export const SEARCHED_LINES = ADVICE_LINES;
 
-/**
- * Returns how a replica or a command ended, as text to put after its name. `text` is an exit code, "signal <name>" or
- * "out-of-memory"; '' if the end was not observed.
- */
+/** Returns how a command ended. `text` is an exit code, "signal <name>", "out-of-memory" or '' (unknown). */
 export function exitDetail(text: string, memoryMb: number): string {
   if (text === 'out-of-memory') return `was killed: it used more than the ${memoryMb} MB of memory its plan allows`;
   if (text.startsWith('signal ')) return `was ended by ${text.slice('signal '.length)}`;
@@ -37,22 +33,16 @@ export function neverRan(detail: string): boolean {
   return detail.startsWith('could not be started');
 }
 
-/**
- * Returns why a command failed, with its last output and advice. `cause` follows the command in the text, for example
- * "exited with code 1".
- */
+/** Returns why a command failed, with its last output and advice. */
 export function commandMessage(command: string, cause: string, output: readonly string[], memoryMb: number): string {
   const text = `the command "${command}" ${cause}${output.length === 0 ? '' : `; ${quoted(output)}`}`;
   return withAdvice(text, startAdvice(cause, output, memoryMb));
 }
 
-/** Advice for an application that runs but listens on no port. */
 export const LISTENS_NOWHERE =
   'The application must listen on the port in the variable PORT. If it does not answer requests, make it a service of the kind worker.';
-/** Advice for an application that listens on another port or address than the expected one. */
 export const LISTENS_ELSEWHERE =
   'Make the application listen on the port in the variable PORT, on all addresses (0.0.0.0).';
-/** Advice for an application whose health check fails. */
 export const ANSWERS_BADLY =
   'The release is healthy when this path answers with 2xx or 3xx. Correct the application, or set healthCheckPath to another path.';
 

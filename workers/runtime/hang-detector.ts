@@ -1,18 +1,14 @@
 import { connect } from 'node:net';
 
-/** The detector's intervals and timeouts, in milliseconds. */
+/** Times in milliseconds. */
 export interface HangTimes {
-  /** Interval between requests while the application responds. */
   interval: number;
   /** Timeout for the first byte of a response. */
   patience: number;
 }
 
 const TIMES: HangTimes = { interval: 30_000, patience: 10_000 };
-/**
- * Number of consecutive requests without a response after which the application counts as hanging. A single missing
- * response may be due to a slow start or a busy host.
- */
+/** One missing response is no proof: it may be due to a slow start or a busy host. */
 const SILENCES = 2;
 
 export interface HangTarget {
@@ -22,10 +18,8 @@ export interface HangTarget {
 }
 
 /**
- * Detects an application that hangs. Its port accepts connections even then, because the kernel accepts them. Used
- * for services without a `healthCheckPath`. Any response counts, even an error or a closed connection. Requests run
- * in the background, so that nothing waits for a hanging application. Each attempt to run a replica has its own
- * detector.
+ * Detects an application that hangs, although the kernel still accepts connections to its port. Any response counts,
+ * even an error or a closed connection.
  */
 export class HangDetector {
   readonly #times: HangTimes;
@@ -38,7 +32,7 @@ export class HangDetector {
     this.#nextAt = Date.now() + times.interval;
   }
 
-  /** Returns the reason if the last requests got no response, otherwise ''. Sends the next request if it is due. */
+  /** Returns the reason if the last requests got no response, otherwise ''. */
   observe(target: HangTarget): string {
     if (!this.#asking && Date.now() >= this.#nextAt) this.#ask(target);
     const seconds = this.#times.patience / 1000;
@@ -52,13 +46,12 @@ export class HangDetector {
     void isSilent(target, this.#times.patience).then((silent) => {
       this.#asking = false;
       this.#silences = silent ? this.#silences + 1 : 0;
-      // While the application does not respond, the next health check sends another request at once.
       this.#nextAt = silent ? 0 : Date.now() + this.#times.interval;
     });
   }
 }
 
-/** Returns true if the port accepts a connection but sends nothing within the timeout. Never rejects. */
+/** Returns true if the port accepts a connection but sends nothing in time. */
 function isSilent({ address, port, host }: HangTarget, patience: number): Promise<boolean> {
   return new Promise((resolve) => {
     let accepted = false;
@@ -75,7 +68,7 @@ function isSilent({ address, port, host }: HangTarget, patience: number): Promis
     });
     socket.once('data', () => end(false));
     socket.once('end', () => end(false));
-    // A refused connection is no hang: the health check itself detects it.
+    // The health check itself detects a refused connection.
     socket.once('error', () => end(false));
   });
 }

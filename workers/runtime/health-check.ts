@@ -2,7 +2,6 @@ import { request } from 'node:http';
 import { connect } from 'node:net';
 import { isHealthyStatus } from './decide-readiness.js';
 
-/** Timeout for a response, in milliseconds. */
 const ANSWER_MS = 2_000;
 
 export interface Target {
@@ -10,17 +9,14 @@ export interface Target {
   port: number;
   /** The path to request; '' to only open a connection. */
   path: string;
-  /** The Host header. An application may refuse any name except its service's own. */
+  /** The Host header. An application may refuse all other names. */
   host: string;
 }
 
-/** The result of one health check. `answer` explains a failure to the user who deployed. */
+/** `answer` explains a failure to the user who deployed. */
 export type Health = { healthy: true } | { healthy: false; kind: 'no-answer' | 'bad-answer'; answer: string };
 
-/**
- * Runs one health check. Never rejects. The check passes if the path responds with 2xx or 3xx within 2 s or, without a
- * path, if the port accepts a connection.
- */
+/** Runs one health check. Never rejects. Without a path, it passes if the port accepts a connection. */
 export function checkHealth(target: Target): Promise<Health> {
   return target.path === '' ? checkPort(target) : checkPath(target);
 }
@@ -45,10 +41,7 @@ async function checkPath(target: Target): Promise<Health> {
   return { healthy: false, kind: 'bad-answer', answer: `GET ${target.path} answered ${status}, expected 2xx or 3xx` };
 }
 
-/**
- * Sends a GET on a new connection. Resolves to the status, or to the reason if there was none within `ms`. Never
- * rejects.
- */
+/** Sends a GET, and resolves to the status, or to the reason if there was none. Never rejects. */
 export function statusOf({ address, port, path, host }: Target, ms: number): Promise<number | string> {
   return new Promise((resolve) => {
     const headers = { host, 'user-agent': 'ranvier-health', connection: 'close' };

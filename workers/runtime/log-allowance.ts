@@ -3,20 +3,14 @@ interface Amount {
   lines: number;
 }
 
-/** The limit of one replica's output: `rate` per second, and up to `burst` at once after little output. */
+/** One replica may print `rate` per second, and up to `burst` at once after little output. */
 const REPLICA = { rate: { bytes: 256 * 1024, lines: 1000 }, burst: { bytes: 32 * 1024 * 1024, lines: 40_000 } };
-/** The limit for the output of all busy replicas of a host together, so that the database has time for other work. */
+/** The limit for all busy replicas of a host together, so that the database has time for other work. */
 const HOST = { rate: { bytes: 4 * 1024 * 1024, lines: 5000 }, burst: { bytes: 64 * 1024 * 1024, lines: 60_000 } };
-/**
- * A replica that has exceeded its rate by at most this amount is not busy: its output does not count towards the host's
- * limit.
- */
+/** A replica that has exceeded its rate by less is not busy: its output does not count towards the host's limit. */
 const ORDINARY: Amount = { bytes: 1024 * 1024, lines: 5000 };
 
-/**
- * After a replica has used up its allowance, its output is stored again once this many lines are allowed. Storing
- * fewer lines would not be worth a transaction.
- */
+/** Storing fewer lines at once would not be worth a transaction. */
 const MIN_LINES = 200;
 
 /** A token bucket of bytes and lines. */
@@ -32,7 +26,7 @@ class Bucket {
     this.#left = { ...burst };
   }
 
-  /** Returns what is left now; negative if more was taken than was available. */
+  /** Returns what is left; negative if more was taken than was available. */
   left(): Amount {
     const now = Date.now();
     const seconds = Math.max(0, now - this.#grantedAt) / 1000;
@@ -51,7 +45,7 @@ class Bucket {
     this.#left = { bytes: this.#left.bytes - bytes, lines: this.#left.lines - lines };
   }
 
-  /** Returns the time until the bucket has bytes again and at least `MIN_LINES` lines, in milliseconds. */
+  /** Returns the time until there are bytes again and at least `MIN_LINES` lines. */
   waitMs(): number {
     const { bytes, lines } = this.left();
     const seconds = Math.max(-bytes / this.#rate.bytes, (MIN_LINES - lines) / this.#rate.lines);
@@ -59,14 +53,14 @@ class Bucket {
   }
 }
 
-/** The bucket that all busy replicas of one host share. */
+/** All busy replicas of one host share this bucket. */
 export class HostAllowance extends Bucket {
   constructor() {
     super(HOST);
   }
 }
 
-/** How much output one replica may add to the log at the moment, in bytes and in lines. */
+/** Limits how much output one replica may add to the log at the moment. */
 export class LogAllowance {
   readonly #own = new Bucket(REPLICA);
   readonly #host: HostAllowance;
@@ -75,7 +69,6 @@ export class LogAllowance {
     this.#host = host;
   }
 
-  /** False if the replica's output has to wait. */
   get open(): boolean {
     return this.lines() >= MIN_LINES;
   }
@@ -93,7 +86,6 @@ export class LogAllowance {
     this.#own.take({ bytes, lines });
   }
 
-  /** Returns how long the replica's output has to wait, in milliseconds. */
   waitMs(): number {
     return this.#isOrdinary() ? this.#own.waitMs() : Math.max(this.#own.waitMs(), this.#host.waitMs());
   }

@@ -8,16 +8,16 @@ import type { ReplicaRuntimeDeps } from './replica-runtime-deps.js';
 type Deps = Pick<ReplicaRuntimeDeps, 'db' | 'logs'>;
 
 interface OutputStoreOptions<Mark> {
-  /** The position up to which the output is stored in the log. */
+  /** The output is stored in the log up to this position. */
   mark: Mark;
   masker: Masker;
-  /** Moves the mark in the database. Resolves to false if the stored mark is not `from`. */
+  /** Resolves to false if the mark in the database is not `from`. */
   move: (trx: Transaction, from: Mark, to: Mark) => Promise<boolean>;
 }
 
 /**
  * Stores the masked output of one replica in its service's log. Each transaction stores lines and moves the mark past
- * them, so that each line is stored exactly once, and another worker continues right after it.
+ * them, so that each line is stored exactly once.
  */
 export class OutputStore<Mark> {
   readonly #deps: Deps;
@@ -37,8 +37,8 @@ export class OutputStore<Mark> {
   }
 
   /**
-   * Stores lines and moves the mark. If the database refuses lines, a note is stored in their place. Returns false if
-   * another worker has moved the mark; this store must then not be used any more.
+   * If the database refuses lines, stores a note in their place. Returns false if another worker has moved the mark;
+   * this store must then not be used any more.
    */
   async append(texts: readonly string[], mark: Mark, level: LogLevel = 'info'): Promise<boolean> {
     const timestamp = new Date().toISOString();

@@ -1,17 +1,14 @@
 import type { ReplicaRow } from '../replicas/rows.js';
 
-/** The delay before a replacement doubles with each consecutive replacement, but at most this many times. */
+/** Maximum number of times that the delay before a replacement doubles. */
 const MAX_DOUBLINGS = 5;
 
-/**
- * Returns how long a replica must fail before it is replaced, in milliseconds. `replacements` is the number of
- * consecutive earlier replacements.
- */
+/** Returns how long a replica must fail before it is replaced. `replacements` counts earlier replacements in a row. */
 export function replacementDelayMs(firstMs: number, replacements: number): number {
   return firstMs * 2 ** Math.min(replacements, MAX_DOUBLINGS);
 }
 
-/** A supervisor's action on replicas that continue to fail their health check. */
+/** An action on replicas that continue to fail their health check. */
 export type ReplacementAction =
   /** Starts a new replica next to the failing one. */
   | { type: 'begin'; failing: ReplicaRow; allFail: boolean }
@@ -27,15 +24,15 @@ export type ReplacementAction =
 export interface ReplacementOptions {
   /** Milliseconds since the epoch. */
   now: number;
-  /** Timeout for a new replica to become healthy, in milliseconds. */
+  /** Timeout for a new replica to become healthy. */
   startMs: number;
-  /** Returns true if the host has room for a second replica next to this one. */
+  /** False if the host has no room for a second replica next to this one. */
   hasRoom: (replica: ReplicaRow) => boolean;
 }
 
 /**
- * Decides which of a host's failing replicas to replace now. A release's replicas are replaced one after another. Thus
- * an external fault, such as an unreachable database, never stops all of them, and they can recover by themselves.
+ * Decides which of a host's failing replicas to replace now. A release's replicas are replaced one after another, so
+ * that an external fault, such as an unreachable database, never stops all of them.
  */
 export function planReplacements(rows: readonly ReplicaRow[], options: ReplacementOptions): ReplacementAction[] {
   const releases = new Map<string, ReplicaRow[]>();
@@ -51,7 +48,7 @@ export function planReplacements(rows: readonly ReplicaRow[], options: Replaceme
 function planRelease(release: readonly ReplicaRow[], options: ReplacementOptions): ReplacementAction[] {
   const successors = release.filter((row) => row.replaces !== null);
   if (successors.length > 0) return successors.flatMap((row) => planSuccessor(row, release, options));
-  // Two generations mean that a restart is in progress, which replaces all replicas.
+  // A restart is in progress, which replaces all replicas.
   if (release.some((row) => row.generation !== release[0]?.generation)) return [];
   if (release.some((row) => isComingUp(row, options))) return [];
   const [failing] = release
@@ -87,7 +84,7 @@ function isComingUp(row: ReplicaRow, { now, startMs }: Pick<ReplacementOptions, 
   return row.replacements > 0 && !['ready', 'unhealthy'].includes(row.state) && now - begun < startMs;
 }
 
-/** Returns true if a once healthy replica has failed for too long, or did not recover after a restart. */
+/** True if a replica that was healthy before has failed for too long, or did not recover after a restart. */
 function isDue(row: ReplicaRow, { now, startMs }: Pick<ReplacementOptions, 'now' | 'startMs'>): boolean {
   if (row.ready_at === null || time(row.replace_at) > now) return false;
   if (row.state === 'unhealthy') return row.replace_at !== null;
@@ -98,7 +95,7 @@ function time(date: Date | null): number {
   return date?.getTime() ?? 0;
 }
 
-/** Returns the line for the service's log about an action; '' for none. `now` is in milliseconds since the epoch. */
+/** Returns the line for the service's log about an action; '' for none. */
 export function replacementMessage(action: ReplacementAction, now: number, retryMs: number): string {
   switch (action.type) {
     case 'begin':

@@ -11,18 +11,17 @@ import { checkHealth } from './health-check.js';
 import { replacementDelayMs } from './plan-replacements.js';
 import type { ReleaseSpec } from './runtime-driver.js';
 
-/** Minimum interval between database writes for checks that change only a replica's failure reason, in milliseconds. */
+/** Minimum interval between database writes for checks that change only a replica's failure reason. */
 const RECORD_MS = 1_000;
 
 export interface ServerProbe {
   /** Resolves to '' if the server accepts connections, otherwise to the reason. */
   probe(row: ReplicaRow, spec: ReleaseSpec): Promise<string>;
-  /** Returns for how long the server has not responded, in milliseconds. */
   silentMs(replicaId: string): number;
 }
 
 export interface ImageProbe {
-  /** Returns why the check does not pass; '' if it passes, or if the image has none. */
+  /** '' if the check passes, or if the image has none. */
   trouble(row: ReplicaRow, spec: ReleaseSpec): string;
 }
 
@@ -33,15 +32,12 @@ export interface ProbeDeps {
 }
 
 interface ProbeOptions {
-  /** How long a replica without a port must run before it is ready, in milliseconds. */
   settledMs?: number;
-  /** Probes database servers. */
   probe?: ServerProbe | undefined;
-  /** Runs the HEALTHCHECK of images. */
   imageProbe?: ImageProbe;
 }
 
-/** The readiness probe of one attempt of a replica: runs due checks, and records what `decideReadiness` decides. */
+/** Checks one attempt of a replica, and records what `decideReadiness` decides. */
 export class ReadinessProbe {
   readonly #deps: ProbeDeps;
   readonly #options: ProbeOptions;
@@ -56,15 +52,12 @@ export class ReadinessProbe {
     this.#options = options;
   }
 
-  /** When the next check is due, in milliseconds since the epoch. */
+  /** In milliseconds since the epoch. */
   get nextCheckAt(): number {
     return this.#nextCheckAt;
   }
 
-  /**
-   * Returns true if a database server has not responded for so long that it must be restarted. The server is
-   * restarted in place, because only one server at a time may use a volume.
-   */
+  /** Returns true if a database server must be restarted because it does not respond. */
   isServerSilent({ id, ready_at }: ReplicaRow): boolean {
     return (
       ready_at !== null && (this.#options.probe?.silentMs(id) ?? 0) >= this.#deps.config.healthReplaceSeconds * 1000
@@ -72,8 +65,8 @@ export class ReadinessProbe {
   }
 
   /**
-   * Runs a check if one is due. `ownsPort` resolves to false if no process of the replica listens on its port; the
-   * check then fails without a request. `own` is the application's own port, which failure messages name.
+   * Runs a check if one is due. If `ownsPort` resolves to false, the check fails without a request. `own` is the
+   * application's own port, which failure messages name.
    */
   async check(
     row: ReplicaRow,
@@ -114,7 +107,6 @@ export class ReadinessProbe {
     await recordChecked(this.#deps.db, row, answer);
   }
 
-  /** Returns why the replica does not pass the check; '' if it passes. */
   async #trouble(
     row: ReplicaRow,
     spec: ReleaseSpec,
@@ -132,7 +124,7 @@ export class ReadinessProbe {
     const { healthCheckPath: path } = spec.configuration;
     const health = await checkHealth({ address, port, path, host });
     if (!health.healthy) return health.answer;
-    // Only the applications of web services can be expected to speak HTTP.
+    // Other kinds of services may not speak HTTP.
     return path === '' && spec.kind === 'web' ? this.#hangs.observe({ address, port, host }) : '';
   }
 }

@@ -1,32 +1,23 @@
 import type { ReplicaRow } from '../replicas/rows.js';
 
 const SWEEP_MS = 60_000;
-/**
- * Minimum and maximum delay after a failed reconciliation, in milliseconds. The delay doubles with each further
- * failure.
- */
 const FIRST_RETRY_MS = 1_000;
 const LAST_RETRY_MS = 60_000;
 
-/** What a supervisor knows at the start of a pass over its host's replicas. */
 export interface ObservedHost {
-  /** Ids of the host's replicas in the database that are not stopped. */
+  /** The host's replicas in the database that are not stopped. */
   rows: readonly string[];
-  /** Ids of the replicas that have a controller. */
+  /** Replicas that have a controller. */
   controlled: Iterable<string>;
-  /** Ids of the replicas that are being reconciled. */
+  /** Replicas that are being reconciled. */
   busy: ReadonlySet<string>;
-  /** When to retry each replica whose reconciliation failed, in milliseconds since the epoch. */
+  /** When to retry a failed reconciliation, in milliseconds since the epoch. */
   retries: ReadonlyMap<string, { at: number }>;
-  /** When the last sweep started, in milliseconds since the epoch. */
   sweptAt: number;
   sweeping: boolean;
 }
 
-/**
- * Decides what a supervisor does in one pass. It drops the controllers of replicas that are no longer in the database,
- * and reconciles replicas in the order of `rows`. `now` is in milliseconds since the epoch.
- */
+/** Decides what a supervisor does in one pass. `now` is in milliseconds since the epoch. */
 export function planPass({ rows, controlled, busy, retries, sweptAt, sweeping }: ObservedHost, now: number) {
   const present = new Set(rows);
   return {
@@ -36,7 +27,7 @@ export function planPass({ rows, controlled, busy, retries, sweptAt, sweeping }:
   };
 }
 
-/** Polling interval of a host with nothing to do, in milliseconds. Notifications wake its supervisor sooner. */
+/** Polling interval of a host with nothing to do. Notifications wake its supervisor sooner. */
 export const SETTLED_POLL_MS = 10_000;
 
 /** Returns true if only a notification or a health check can change something about a replica. */
@@ -51,7 +42,7 @@ export function isSettled(
   return state === 'ready' && desired === 'running' && !to_freeze && !isUnderWay;
 }
 
-/** Returns the delay before the next reconciliation after consecutive failures, in milliseconds. */
+/** Returns the delay after this many failed reconciliations in a row. */
 export function retryDelayMs(failures: number): number {
   return Math.min(FIRST_RETRY_MS * 2 ** (failures - 1), LAST_RETRY_MS);
 }

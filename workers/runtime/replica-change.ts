@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { CHANNELS, type Listener } from '../../shared/core/database/listener.js';
 
-/** Resolves when any replica has changed, or after `ms` milliseconds. Rejects with the signal's reason. */
+/** Resolves when any replica has changed, or after `ms`. Rejects with the signal's reason. */
 export async function replicaChange(listener: Listener, ms: number, signal?: AbortSignal): Promise<void> {
   signal?.throwIfAborted();
   const news = new AbortController();

@@ -6,33 +6,25 @@ import type { NewLogBatch } from '../logs/batch-store.js';
 import type { CheckRecorder } from './check-recorder.js';
 import type { ReleaseSpec } from './runtime-driver.js';
 
-/** Polling interval when no notification arrives, in milliseconds. */
+/** Polling interval when no notification arrives. */
 export const POLL_MS = 250;
-/**
- * The deadline for stopping replicas is their grace period plus this time, in milliseconds. Edges must drain first,
- * and another worker may have to take over the host.
- */
+/** Added to the grace period: edges must drain first, and another worker may have to take over the host. */
 const STOP_SLACK_MS = 60_000;
 
-/** Returns when a replica must have stopped if it is told to stop now, in milliseconds since the epoch. */
+/** Returns when a replica that is told to stop now must have stopped, in milliseconds since the epoch. */
 export function stopDeadline({ stopGraceSeconds }: Pick<Config, 'stopGraceSeconds'>): number {
   return Date.now() + stopGraceSeconds * 1000 + STOP_SLACK_MS;
 }
 
-/** Dependencies of both runtimes. The table `replicas` holds the desired and the observed state of replicas. */
 export interface ReplicaRuntimeDeps {
   db: Db;
   listener: Listener;
   config: Config;
   log: Logger;
-  /** The host's id in the table `replicas`, and in the name of its supervisor's lock. */
   hostId: string;
-  /**
-   * Loads a release from its deployment's snapshot. If a run's id is given, applies the run's command and plan.
-   * Called when a replica starts.
-   */
+  /** Loads a release from its deployment's snapshot. For a run, applies the run's command and plan. */
   loadRelease: (deploymentId: string, runId: string | null) => Promise<ReleaseSpec>;
-  /** Stores output in a transaction that also records how far it was read, so that each line is stored exactly once. */
+  /** The transaction also records how far output was read, so that each line is stored exactly once. */
   logs: { append(batch: NewLogBatch & { deploymentId: string }, trx: Transaction): Promise<void> };
   checks: Pick<CheckRecorder, 'add'>;
 }

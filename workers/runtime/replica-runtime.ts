@@ -19,13 +19,10 @@ import type { ReleaseSpec, RunAttempt, RuntimeDriver } from './runtime-driver.js
 import { Supervisor } from './supervisor.js';
 import { UsageSampler } from './usage-sampler.js';
 
-/** How long to wait for a backup, a restore or a deployment that uses the volume, in milliseconds. */
+/** How long to wait for a backup, a restore or a deployment that uses the volume. */
 const VOLUME_WAIT_MS = 120_000;
 
-/**
- * Writes the desired state to the table `replicas` and waits until the observed state matches. The supervisor that
- * leads the host, in this or another worker, reconciles the two.
- */
+/** Writes the desired state to the table `replicas`, and waits until the observed state matches. */
 export class ReplicaRuntime implements RuntimeDriver {
   readonly #deps: ReplicaRuntimeDeps;
   readonly #host: ReplicaHost;
@@ -116,9 +113,8 @@ export class ReplicaRuntime implements RuntimeDriver {
   }
 
   /**
-   * Starts the only replica of a service with a volume, after all replicas of other releases have stopped. With
-   * `fresh`, the release's own replica is stopped first too. Waits until no operation or deployment uses the volume.
-   * Throws `ReleaseError`, for example if a replica cannot be stopped because its host is offline.
+   * Starts the only replica of a service with a volume, after all other replicas have stopped. With `fresh`, also stops
+   * the release's own replica. Waits until no operation or deployment uses the volume.
    */
   async #bringUpAlone(spec: ReleaseSpec, fresh: boolean, signal: AbortSignal): Promise<void> {
     const { db } = this.#deps;
@@ -137,9 +133,7 @@ export class ReplicaRuntime implements RuntimeDriver {
     await this.#bringUp(spec, 1, false, signal);
   }
 
-  /**
-   * Returns the host that runs a release: this one, or the host of its volume. Throws `ReleaseError` if there is none.
-   */
+  /** Returns this host or the host of the release's volume. Throws `ReleaseError` if there is none. */
   async #hostOf(spec: ReleaseSpec): Promise<string> {
     const { kind, serviceId } = spec;
     const { db, hostId } = this.#deps;
@@ -154,7 +148,7 @@ export class ReplicaRuntime implements RuntimeDriver {
     return onlineHost(db, await settleHost(db, serviceId, able));
   }
 
-  /** Requests replicas, waits until their generation is ready, and returns it. Throws `ReleaseError` if one fails. */
+  /** Requests replicas, and returns their generation once it is ready. Throws `ReleaseError` if one fails. */
   async #bringUp(spec: ReleaseSpec, count: number, fresh: boolean, signal: AbortSignal): Promise<number> {
     signal.throwIfAborted();
     const { db, config } = this.#deps;
@@ -178,10 +172,7 @@ export class ReplicaRuntime implements RuntimeDriver {
     }
   }
 
-  /**
-   * Stops the given replicas, or all replicas of the deployment, and waits until they are stopped. Throws
-   * `ReleaseError` if that takes too long.
-   */
+  /** Stops the given replicas, or all replicas of the deployment. */
   async #bringDown(deploymentId: string, rows?: readonly ReplicaRow[]): Promise<void> {
     if (rows?.length === 0) return;
     const { db, config } = this.#deps;
@@ -199,28 +190,24 @@ export class ReplicaRuntime implements RuntimeDriver {
     }
   }
 
-  /**
-   * Returns the replicas whose desired state is running. A replacement counts once it has replaced the failing
-   * replica.
-   */
+  /** A replacement counts once it has replaced the failing replica. */
   async #running(deploymentId: string): Promise<ReplicaRow[]> {
     const rows = await replicasOf(this.#deps.db, deploymentId);
     return rows.filter((row) => row.desired === 'running' && row.replaces === null);
   }
 }
 
-/** Returns true for a release that must not have two replicas at once, because it uses a volume. */
+/** Two replicas must not use a volume at once. */
 function isAlone({ kind, hasVolumes = false }: ReleaseSpec): boolean {
   return isDataKind(kind) || hasVolumes;
 }
 
-/** Returns the host if it is online. Throws `ReleaseError` if it is offline. */
 async function onlineHost(db: Db, hostId: string): Promise<string> {
   if (await isHostOnline(db, hostId)) return hostId;
   throw new ReleaseError(`the host ${hostId}, which has its volume, is away; no other host can have its data`);
 }
 
-/** Returns true if a release always has processes. A static site has none, a cron service only during a run. */
+/** A static site has no processes, a cron service only during a run. */
 function isResident({ kind, image }: ReleaseSpec): boolean {
   return image.manifest.type !== 'static' && kind !== 'cron';
 }

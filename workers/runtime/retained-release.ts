@@ -6,10 +6,7 @@ import type { ReplicaRow } from '../replicas/rows.js';
 import type { ReplicaRuntimeDeps } from './replica-runtime-deps.js';
 import type { ReleaseSpec } from './runtime-driver.js';
 
-/**
- * Returns true for an error of the release itself, which a retry does not fix. Other errors are faults of the platform
- * and may be temporary.
- */
+/** Returns true for an error of the release itself, which a retry does not fix. */
 export function isExplained(error: unknown): error is ReleaseError | SealError {
   return error instanceof ReleaseError || error instanceof SealError;
 }
@@ -25,22 +22,19 @@ export class RetainedRelease {
     this.#load = load;
   }
 
-  /** Returns the release, loaded once. Throws `ReleaseError` or `SealError` if it cannot be read. */
+  /** Throws `ReleaseError` or `SealError` if the release cannot be read. */
   async read({ deployment_id, run_id }: ReleaseOf): Promise<ReleaseSpec> {
     this.#spec ??= await this.#load(deployment_id, run_id);
     return this.#spec;
   }
 
-  /** Loads the release again, for a new attempt to run it. Throws as `read` does. */
+  /** Loads the release again, for a new attempt. Throws as `read` does. */
   async readAnew({ deployment_id, run_id }: ReleaseOf): Promise<ReleaseSpec> {
     this.#spec = await this.#load(deployment_id, run_id);
     return this.#spec;
   }
 
-  /**
-   * Returns the release; null if it cannot be read, for example without its key. Its replicas can still be stopped
-   * then.
-   */
+  /** Returns null if the release cannot be read. Its replicas can still be stopped then. */
   async readable(row: ReleaseOf): Promise<ReleaseSpec | null> {
     try {
       return await this.read(row);
@@ -51,10 +45,7 @@ export class RetainedRelease {
   }
 }
 
-/**
- * Returns a masker for the service's own variables and its repository's password. Variables of the image are not
- * secret.
- */
+/** Returns a masker for a release's secrets. Variables of the image are not secret. */
 export function maskerOf(spec: ReleaseSpec): Masker {
   const own = Object.entries(spec.environment).filter(
     ([name, value]) => spec.image.manifest.environment[name] !== value,

@@ -8,15 +8,13 @@ export type RolloutOutcome<T extends Rolled = ReplicaRow> =
   /** This replica exited before it was ever ready. */
   | { type: 'failed'; row: T }
   | { type: 'late' }
-  /** Some replicas were still stopping when they were requested, and must be requested again. */
+  /** Some replicas were still stopping when they were requested. */
   | { type: 'incomplete' }
   | { type: 'pending' };
 
 /**
- * Decides the state of a rollout from the replicas of one generation, without those that are to stop. `count`
- * replicas are wanted now. A replica at a position above `count` remains from an earlier, larger count. Such a
- * replica need not be ready, but if it fails, the rollout fails. `isLate` is true once the release timeout has
- * passed.
+ * Decides the state of a rollout from the replicas of one generation. A replica at a position above `count` remains
+ * from an earlier, larger count. Such a replica need not be ready, but if it fails, the rollout fails.
  */
 export function rolloutOutcome<T extends Rolled>(
   rows: readonly T[],
@@ -32,10 +30,7 @@ export function rolloutOutcome<T extends Rolled>(
   return { type: complete ? 'pending' : 'incomplete' };
 }
 
-/**
- * Returns the oldest generation, which a restart replaces, and how many new replicas to start. The number is that of
- * the oldest generation's replicas, or `wanted` if no replica is running.
- */
+/** Returns the oldest generation, which a restart replaces, and how many new replicas to start. */
 export function generationToReplace(
   rows: readonly Pick<ReplicaRow, 'generation'>[],
   wanted: number,

@@ -8,12 +8,12 @@ import { replicaChange } from './replica-change.js';
 import { POLL_MS, type ReplicaRuntimeDeps, stopDeadline } from './replica-runtime-deps.js';
 import type { ReleaseSpec, RunAttempt } from './runtime-driver.js';
 
-/** Polling interval when no notification arrives, in milliseconds. It is long, because a run may last for hours. */
+/** The interval is long, because a run may last for hours. */
 const RUN_POLL_MS = 2_000;
 
 type Deps = Pick<ReplicaRuntimeDeps, 'db' | 'listener' | 'config' | 'hostId'>;
 
-/** Implements `RuntimeDriver.runAttempt`. Each attempt is one replica that exits by itself. */
+/** Implements `RuntimeDriver.runAttempt`. An attempt is a replica that exits by itself. */
 export async function runAttempt(
   deps: Deps,
   { serviceId, deploymentId, hasVolumes }: ReleaseSpec,
@@ -22,7 +22,7 @@ export async function runAttempt(
 ): Promise<AttemptOutcome> {
   signal.throwIfAborted();
   const { db, listener, hostId, config } = deps;
-  // Wait until no operation holds the service's volumes. A restore holds them, or a backup that pauses the service.
+  // A restore holds the volumes, and so does a backup that pauses the service.
   while (hasVolumes && (await isHeld(db, serviceId))) await replicaChange(listener, POLL_MS, signal);
   const place = hasVolumes ? ((await settleVolumes(db, serviceId, hostId)) ?? hostId) : hostId;
   await wantAttempt(db, { runId, runNumber, attempt, serviceId, deploymentId, hostId: place });

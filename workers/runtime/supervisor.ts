@@ -12,8 +12,7 @@ type Deps = Pick<ReplicaRuntimeDeps, 'db' | 'listener' | 'config' | 'log' | 'hos
 
 /**
  * Reconciles one host's replicas with the table `replicas`. One worker of a host leads: it holds a lock that the
- * database releases if the worker dies. Each notification starts a pass over the replicas, and so does a timer. A
- * write changes nothing if a new attempt to run the replica has started meanwhile.
+ * database releases if the worker dies.
  */
 export class Supervisor {
   readonly #deps: Deps;
@@ -21,7 +20,7 @@ export class Supervisor {
   readonly #leadership: Leadership;
   readonly #controllers = new Map<string, ReplicaController>();
   readonly #busy = new Map<string, Promise<void>>();
-  /** Replicas whose last reconciliation failed: the number of consecutive failures, and the time of the next retry. */
+  /** `failures` counts failed reconciliations in a row. */
   readonly #retries = new Map<string, { failures: number; at: number }>();
   #unlisten: () => void = () => undefined;
   #loop: Promise<void> = Promise.resolve();
@@ -30,7 +29,7 @@ export class Supervisor {
   /** True if the last pass found nothing that has to be polled. */
   #settled = false;
   #sweptAt = 0;
-  /** The running sweep. Reconciliations do not wait for it, because it takes long if a process cannot be killed. */
+  /** Reconciliations do not wait for a sweep, because it takes long if a process cannot be killed. */
   #sweeping: Promise<void> | null = null;
   #pausing: { end: number; resolve: () => void; timer: NodeJS.Timeout } | null = null;
 
@@ -53,26 +52,21 @@ export class Supervisor {
     this.#loop = this.#run();
   }
 
-  /**
-   * Waits for running reconciliations and gives up leadership. Replicas keep running unless the whole platform stops.
-   */
+  /** Replicas keep running unless the whole platform stops. */
   async close(platformEnds: boolean): Promise<void> {
     this.#closed = true;
     this.#unlisten();
     this.#wake();
     await this.#loop;
     await Promise.all([...this.#busy.values(), this.#sweeping]);
-    // Frozen processes cannot exit. Closing their controllers lets the processes run again.
+    // Frozen processes cannot exit. A closed controller lets its processes run again.
     this.#drop([...this.#controllers.keys()]);
     const { db, hostId } = this.#deps;
     if (platformEnds && this.#leadership.leading) await this.#host.end?.(await replicasOfHost(db, hostId));
     await this.#leadership.close();
   }
 
-  /**
-   * Called when this worker becomes or ceases to be the leader. Drops the controllers, because their state may be
-   * outdated after another worker has led.
-   */
+  /** The controllers' state may be outdated after another worker has led. */
   #onLeadership(): void {
     this.#drop([...this.#controllers.keys()]);
     this.#host.forget?.();
@@ -121,7 +115,7 @@ export class Supervisor {
     this.#settled = this.#busy.size === 0 && rows.every((row) => isSettled(row) && isWatched(row));
   }
 
-  /** Starts a sweep in the background. If it fails, the next one is due as usual. */
+  /** If a sweep fails, the next one is due as usual. */
   #sweep(now: number): void {
     const { db, hostId, log } = this.#deps;
     this.#sweptAt = now;
@@ -172,7 +166,7 @@ export class Supervisor {
     this.#wakeAt(0);
   }
 
-  /** Shortens the current pause so that it ends at this time, in milliseconds since the epoch. */
+  /** Ends the current pause at `time`, in milliseconds since the epoch, unless it ends earlier. */
   #wakeAt(time: number): void {
     if (!this.#pausing || time >= this.#pausing.end) return;
     clearTimeout(this.#pausing.timer);
@@ -180,7 +174,6 @@ export class Supervisor {
     this.#pausing.timer = setTimeout(this.#pausing.resolve, Math.max(0, time - Date.now()));
   }
 
-  /** Resolves when a notification arrives, a check is due, or the polling interval has passed. */
   async #pause(): Promise<void> {
     if (this.#notified || this.#closed) return;
     const now = Date.now();

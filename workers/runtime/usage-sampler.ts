@@ -17,7 +17,7 @@ interface Reading extends ResourceUsage {
   at: number;
 }
 
-/** Measures a host's replicas every `METRICS_SECONDS`. CPU usage is available from a replica's second reading on. */
+/** Measures a host's replicas every `METRICS_SECONDS`. */
 export class UsageSampler {
   readonly #deps: Deps;
   readonly #host: Pick<ReplicaHost, 'prepareUsage' | 'usage'>;
@@ -58,7 +58,6 @@ export class UsageSampler {
     }
   }
 
-  /** Measures every replica once and records the results. */
   async #sample(): Promise<void> {
     const { db, hostId } = this.#deps;
     const replicas = await measurableReplicas(db, hostId);
@@ -79,10 +78,7 @@ export class UsageSampler {
   }
 }
 
-/**
- * Returns a replica's usage between two readings, in percent of its plan. Returns null if no time has passed, or if the
- * counter of CPU time was reset.
- */
+/** Returns usage in percent of the plan; null if no time has passed or the counter was reset. */
 export function sampleOf(replica: MeasurableReplica, before: Reading, now: Reading): ReplicaSample | null {
   const seconds = (now.at - before.at) / 1000;
   if (seconds <= 0 || now.cpuSeconds < before.cpuSeconds) return null;

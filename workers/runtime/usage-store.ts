@@ -6,13 +6,13 @@ export interface MeasurableReplica {
   id: string;
   restarts: number;
   service_id: string;
-  /** The id of the replica's Swarm task; null without a swarm. */
+  /** Null without a swarm. */
   task_id: string | null;
   kind: ServiceKind;
   plan: string;
 }
 
-/** Returns a host's replicas with running processes. Leaves out attempts of runs, whose usage is not recorded. */
+/** Returns a host's replicas with running processes, without attempts of runs. */
 export function measurableReplicas(db: Db, hostId: string): Promise<MeasurableReplica[]> {
   return rowsOf(
     db,
@@ -27,12 +27,12 @@ export interface ReplicaSample {
   replicaId: string;
   serviceId: string;
   attempt: number;
-  /** CPU usage in percent of the plan. `memory` has the same unit. */
+  /** CPU and memory are in percent of the plan. */
   cpu: number;
   memory: number;
 }
 
-/** Records the latest measurement of these replicas, in one statement. */
+/** Records the latest measurement of these replicas. */
 export async function recordSamples(db: Db, samples: readonly ReplicaSample[]): Promise<void> {
   if (samples.length === 0) return;
   const sorted = [...samples].sort((a, b) => (a.replicaId < b.replicaId ? -1 : 1));
@@ -48,9 +48,9 @@ export async function recordSamples(db: Db, samples: readonly ReplicaSample[]): 
 }
 
 /**
- * Adds the number of each service's ready replicas and their usage to the current metrics interval. Only replicas of
- * the live release count. Usage that was measured more than `freshSeconds` ago is ignored. Also adds the last measured
- * size of volumes, including those of suspended and cron services.
+ * Adds each service's ready replicas and their usage to the current metrics interval. Usage that was measured more than
+ * `freshSeconds` ago is ignored. Also adds the last measured size of volumes, including those of suspended and cron
+ * services.
  */
 export async function foldUsage(db: Db, freshSeconds: number): Promise<void> {
   await rowsOf(

@@ -1,6 +1,6 @@
 /**
- * The kind of a container. `command`: runs on the host's own file system. `rootless`: like `command`, on a platform
- * without root privileges. `image`: the process of an image. `imageTools`: the tools that unpack and build images.
+ * `command`: runs on the host's own file system. `rootless`: like `command`, on a platform without root privileges.
+ * `image`: the process of an image. `imageTools`: the tools that unpack and build images.
  */
 export type ContainerKind = 'command' | 'rootless' | 'image' | 'imageTools';
 
@@ -10,7 +10,7 @@ const OF_IMAGES = [
   ...['SETFCAP', 'SETGID', 'SETPCAP', 'SETUID', 'SYS_CHROOT'],
 ].map((name) => `CAP_${name}`);
 
-/** Capabilities of a container's processes. Those of image processes are valid in their user namespace only. */
+/** The capabilities of image processes are valid in their user namespace only. */
 export const CAPABILITIES: Readonly<Record<ContainerKind, readonly string[]>> = {
   command: [],
   // The kernel requires this capability to map user 0 to another user. It is dropped before the command starts.

@@ -6,13 +6,12 @@ import { errorMessage } from '../../shared/core/error-registry.js';
 import { exists } from '../../shared/core/exists.js';
 import type { ResourceUsage, SandboxLimits } from './sandbox.js';
 
-/** Where containers' cgroups are created. */
 export interface CgroupRoots {
   version: 1 | 2;
   /** The folder for the memory controller. With cgroup version 2, `cpu` is the same folder. */
   memory: string;
   cpu: string;
-  /** The folder with the CPU accounting; null if the host does not account CPU time. */
+  /** Null if the host does not account CPU time. */
   accounting: string | null;
   /** A cgroup folder for attaching BPF programs for sockets; null if the host has no version 2 hierarchy. */
   sockets: string | null;
@@ -23,39 +22,34 @@ export interface CgroupRoots {
 }
 
 export interface Cgroup {
-  /** A file of the kernel with the line `oom_kill <count>`: how many processes the OOM killer has killed. */
+  /** A file of the kernel with the line `oom_kill <count>`. */
   oomFile: string;
-  /** The cgroup's folder in the version 2 hierarchy; null if the host has no such hierarchy. */
+  /** The folder in the version 2 hierarchy; null if the host has no such hierarchy. */
   sockets: string | null;
 }
 
-/** Name prefix of test cgroups, which are created only to find out whether cgroups work. */
+/** Name prefix of cgroups that are created only to find out whether cgroups work. */
 export const TRIAL = 'trial-';
 export const CPU_PERIOD_US = 100_000;
 /**
- * CPU weight of all hosted code together against the rest of the host. It keeps the platform responsive while
- * applications use every core: with a quarter of the default weight, hosted code gets a fifth of a contested core, and
- * all of an idle one.
+ * CPU weight of all hosted code together. With a quarter of the default weight, hosted code gets a fifth of a core that
+ * the platform also wants, and all of an idle one.
  */
 const CPU_WEIGHT = { 1: ['cpu.shares', '256'], 2: ['cpu.weight', '25'] } as const;
 const MEMORY_LIMIT = { 1: 'memory.limit_in_bytes', 2: 'memory.max' } as const;
 const SWAP_LIMIT = { 1: 'memory.memsw.limit_in_bytes', 2: 'memory.swap.max' } as const;
 const CONTROLLERS = ['memory', 'pids', 'cpu'] as const;
 
-/**
- * Finds the host's cgroup hierarchies and tests them by creating and removing a cgroup. Returns null if none works,
- * after calling `explain` with each reason. If the platform's own cgroup may delegate controllers, containers' cgroups
- * are created below it. The limits of the platform's cgroup then also apply to hosted processes.
- */
+/** Finds a usable cgroup hierarchy. Returns null if none works, after calling `explain` with each reason. */
 export async function detectCgroups(name: string, explain: (why: string) => void): Promise<CgroupRoots | null> {
   return firstUsable(await candidates(name), explain);
 }
 
-/** Returns the first candidate in which a cgroup can be created. Undoes its changes in candidates that fail. */
+/** Returns the first candidate in which a cgroup can be created. */
 export async function firstUsable(places: CgroupRoots[], explain: (why: string) => void): Promise<CgroupRoots | null> {
   const reasons: string[] = [];
   for (const place of places) {
-    // The name is unique, because other workers on this host may start or sweep at the same time.
+    // Other workers on this host may create trial cgroups at the same time.
     const id = `${TRIAL}${randomUUID()}`;
     try {
       const roots = await prepareRoots(place);
@@ -66,7 +60,7 @@ export async function firstUsable(places: CgroupRoots[], explain: (why: string) 
       return roots;
     } catch (error) {
       reasons.push(errorMessage(error));
-      // rmdir keeps a folder that contains other cgroups, because it only removes empty ones.
+      // rmdir only removes empty folders, so a folder with other cgroups stays.
       for (const folder of [join(place.memory, id), ...foldersOf(place)]) await rmdir(folder).catch(() => undefined);
     }
   }
@@ -93,12 +87,12 @@ async function candidates(name: string): Promise<CgroupRoots[]> {
   if (memory && pids && cpu) {
     const all = own.map(folderOf).filter((folder) => folder !== null);
     const sockets = mount === undefined || path === undefined ? null : join(mount, path, name);
-    // `runtimePath` is relative, so the OCI runtime creates the cgroup below its own cgroup in each hierarchy.
+    // A relative `runtimePath` lets the OCI runtime create the cgroup below its own in each hierarchy.
     return [{ version: 1, memory, cpu, accounting, sockets, all, runtimePath: name }];
   }
   if (mount === undefined || path === undefined) return [];
-  // Only the root cgroup can both contain processes and delegate controllers. If the platform runs in another cgroup,
-  // the containers' cgroup cannot be below it, so the parent cgroup and the root are candidates too.
+  // Only the root cgroup can both contain processes and delegate controllers. So if the platform runs in another
+  // cgroup, the containers' cgroups must be in its parent or in the root.
   const parents = new Set([join(mount, path), dirname(join(mount, path)), mount]);
   return [...parents]
     .filter((parent) => !relative(mount, parent).startsWith('..'))
@@ -109,10 +103,6 @@ async function candidates(name: string): Promise<CgroupRoots[]> {
     });
 }
 
-/**
- * Creates the folders and sets the CPU weight. In the result, `accounting` and `sockets` are null if their folders
- * cannot be created.
- */
 async function prepareRoots(place: CgroupRoots): Promise<CgroupRoots> {
   const made = (folder: string) => mkdir(folder, { recursive: true }).then(() => folder);
   const ifPossible = async (folder: string | null) => (folder === null ? null : made(folder).catch(() => null));
@@ -151,7 +141,7 @@ export async function prepareCgroup(roots: CgroupRoots, id: string, { memoryMb }
   return { oomFile: join(roots.memory, id, roots.version === 1 ? 'memory.oom_control' : 'memory.events'), sockets };
 }
 
-/** Changes how many cores a sandbox may use. Does nothing if its cgroup no longer exists. */
+/** Changes how many cores a sandbox may use. Does nothing if the sandbox has ended. */
 export async function limitCpu(roots: CgroupRoots, id: string, cpu: number): Promise<void> {
   const quota = quotaOf(cpu);
   const [file, text] =
@@ -171,7 +161,7 @@ export async function ranOutOfMemory(cgroup: Cgroup): Promise<boolean> {
   return figureOf(await readFile(cgroup.oomFile, 'utf8'), 'oom_kill') > 0;
 }
 
-/** Returns the pids in a sandbox's cgroup and the cgroups below it. Returns none if the sandbox has no cgroup. */
+/** Returns the pids in a sandbox's cgroup and the cgroups below it; none if it has no cgroup. */
 export async function cgroupMembers(roots: CgroupRoots, id: string): Promise<number[]> {
   const own = join(roots.memory, id);
   const texts = await Promise.all(
@@ -188,10 +178,7 @@ async function groupsIn(folder: string): Promise<string[]> {
   return entries.filter((entry) => entry.isDirectory()).map(({ name }) => join(folder, name));
 }
 
-/**
- * Creates a cgroup below a sandbox's cgroup. The sandbox's limits apply to the new cgroup too. Rejects if the sandbox
- * has ended. In the result, `option` is the value for the option `--cgroup` of `runc exec`.
- */
+/** Creates a cgroup below a sandbox's own. `option` is the value for `runc exec --cgroup`. */
 export async function makeInnerCgroup(roots: CgroupRoots, id: string, name: string) {
   const folder = join(roots.memory, id, name);
   await mkdir(folder);
@@ -209,7 +196,7 @@ export async function listCgroups(roots: CgroupRoots): Promise<string[]> {
   return entries.filter((entry) => entry.isDirectory() && !entry.name.startsWith(TRIAL)).map((entry) => entry.name);
 }
 
-/** Removes the cgroup of a sandbox whose processes have exited. Retries until the kernel considers it empty. */
+/** Removes the cgroup of a sandbox. Retries while the kernel still counts exited processes as members. */
 export async function removeCgroup(roots: CgroupRoots, id: string): Promise<void> {
   for (const root of foldersOf(roots)) {
     for (let attempt = 0; ; attempt++) {
@@ -231,10 +218,7 @@ function foldersOf({ memory, cpu, accounting, sockets, all }: CgroupRoots): stri
   return [...new Set([memory, cpu, accounting, sockets, ...all].filter((folder) => folder !== null))];
 }
 
-/**
- * Returns the resources that a sandbox's processes use. Returns null if the sandbox has no cgroup, or if the host does
- * not account CPU time.
- */
+/** Returns the resources that a sandbox uses; null if it has no cgroup or they are not measured. */
 export async function usageOf(roots: CgroupRoots, id: string): Promise<ResourceUsage | null> {
   if (roots.accounting === null) return null;
   const v1 = roots.version === 1;
@@ -249,7 +233,7 @@ export async function usageOf(roots: CgroupRoots, id: string): Promise<ResourceU
     return { cpuSeconds, memoryBytes: Math.max(0, Number(used) - cached) };
   } catch (error) {
     const code = (error as NodeJS.ErrnoException).code;
-    // The cgroup is removed, is being removed, or was created by a version that did not account CPU time.
+    // The cgroup was removed, or its creator did not account CPU time.
     if (code === 'ENOENT' || code === 'ENODEV') return null;
     throw error;
   }

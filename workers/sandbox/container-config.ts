@@ -22,20 +22,16 @@ import {
 } from './sandbox-plan.js';
 import { IMAGE_USERS } from './service-users.js';
 
-/** A high OOM score: if the host's memory runs out, the kernel kills hosted code before the platform. */
+/** If the host's memory runs out, the kernel kills hosted code before the platform. */
 const OOM_SCORE = 500;
 
 /**
- * Variables that some shells refuse to set, so the script `VARIABLES` cannot set them. They are passed under their own
- * names instead. Only shells read them.
+ * The script `VARIABLES` cannot set these variables, because some shells refuse it. Only shells read them, so they are
+ * passed under their own names.
  */
 const OF_SHELLS = ['IFS', 'UID', 'EUID', 'PPID', 'OPTIND', 'SHELLOPTS', 'BASHOPTS', 'BASH_VERSINFO'];
 
-/**
- * Returns the OCI configuration of a container. Throws if a variable's name or value cannot be passed. If `plan.mapped`
- * is null, the container uses the host's own file system, without privileges. Otherwise it uses the root file system
- * and the users that `plan.mapped` describes. It joins the network of the process that starts it.
- */
+/** Returns the OCI configuration of a container. Throws if a variable's name or value cannot be passed. */
 export function containerConfig(host: ContainedHost, plan: Plan, { cwd, env, command }: HostedCommand, id: string) {
   const { oci, cgroups } = host;
   const { mapped } = plan;
@@ -43,9 +39,8 @@ export function containerConfig(host: ContainedHost, plan: Plan, { cwd, env, com
   const users = usersOf(host, plan);
   const ofImage = command === '' ? (mapped?.process?.args ?? []) : [];
   const isRootless = kind === 'rootless';
-  // A rootless container has two user namespaces. The init, process 1, stays in the outer one, which owns the
-  // container's other namespaces: a later `runc exec` can enter only the user namespace of process 1. The command runs
-  // in the inner one.
+  // A rootless container has two user namespaces. Process 1 stays in the outer one, because a later `runc exec` can
+  // enter only the user namespace of process 1. The command runs in the inner one.
   const drop = isRootless ? [...asOrdinaryUser(plan.uid), '/bin/sh', VARIABLES_PATH] : [];
   const init = ['/bin/sh', INIT_PATH, plan.tied ? 'tied' : 'free', cwd, 'here'];
   const byInit = [...init, ...drop, '/bin/sh', '-c', command];
@@ -60,7 +55,7 @@ export function containerConfig(host: ContainedHost, plan: Plan, { cwd, env, com
       args: ofImage.length > 0 ? ofImage : byInit,
       env: isRootless ? deferred(env) : Object.entries(env).map(variable),
       capabilities: capabilitiesOf(kind),
-      // The image tools are excepted: programs that a Dockerfile runs may change their user, within the user namespace.
+      // Programs that a Dockerfile runs may change their user, within the user namespace.
       noNewPrivileges: kind !== 'imageTools',
       oomScoreAdj: OOM_SCORE,
       rlimits: resourceLimits(plan, cgroups !== null, countedOf(kind)).map(({ name, value }) => {
@@ -85,7 +80,7 @@ function kindOf({ level }: Host, { mapped }: Plan): ContainerKind {
   return mapped.process === null ? 'imageTools' : 'image';
 }
 
-/** Returns whose processes the kernel counts for RLIMIT_NPROC if there is no cgroup. */
+/** Since Linux 5.14, the kernel counts processes for RLIMIT_NPROC per user namespace. */
 function countedOf(kind: ContainerKind): 'container' | 'service' | 'all' {
   if (kind !== 'rootless') return 'service';
   const [major = 0, minor = 0] = release().split('.').map(Number);
@@ -111,8 +106,8 @@ export function userOfImage({ uid, gid, groups }: ImageProcess['user']) {
 }
 
 /**
- * Returns a command's variables under other names, for the script `VARIABLES`. The script sets them just before the
- * command starts. If they were set earlier, they could influence the programs that drop privileges.
+ * Returns a command's variables under other names. `VARIABLES` sets them just before the command starts, so that they
+ * cannot influence the programs that drop privileges.
  */
 export function deferred({ [MARKER]: mark = '', ...env }: HostedCommand['env']): string[] {
   const later = Object.keys(env).filter((name) => !OF_SHELLS.includes(name));
@@ -144,12 +139,12 @@ function resourcesOf({ level, oci }: ContainedHost, { limits }: Plan): object {
 
 function hooksOf({ oci }: ContainedHost, { image, uid, volumes }: Plan, kind: ContainerKind) {
   if (kind === 'rootless') {
-    // Limits the container to one user namespace, in which the command runs. The command cannot create another one.
+    // Allows one user namespace, in which the command will run, so that the command cannot create another one.
     const limit = 'echo 1 >"$1/proc/sys/user/max_user_namespaces"';
     return [hook('/bin/sh', ['sh', '-c', limit, 'limit', oci.rootfs])];
   }
   if (kind !== 'command' || image === null) return [];
-  // Makes the service's user the owner of the image's files. The changes go to the writable layer above the image.
+  // The owner changes in the writable layer above the image only.
   const pruned = NOT_OWNED.flatMap((name, index) => [...(index === 0 ? [] : ['-o']), '-name', name]);
   // A run of the service may change a volume at the same time. `-execdir` passes each name relative to its folder, so
   // that chown follows no symlink on the path.

@@ -21,16 +21,11 @@ import { isRoot } from './service-users.js';
 import { ENTER, INIT, PYTHON, RECORD, VARIABLES } from './shell-programs.js';
 import { MOUNT_VOLUMES } from './volume-mounts.js';
 
-/**
- * The host's folders that containers see read-only, unless an image is their root. Nothing else of the host is visible.
- */
+/** Containers see only these folders of the host, read-only, unless an image is their root. */
 const SYSTEM = ['bin', 'etc', 'lib', 'lib32', 'lib64', 'libx32', 'nix', 'opt', 'sbin', 'usr', 'var'];
-/** Folders to create in the root that all containers share: mount points, and folders that containers see empty. */
+/** Mount points and folders that containers see empty, in the root that all containers share. */
 const MADE = ['/dev', '/proc', '/sys', '/tmp', '/media', '/srv', INSIDE, ...HIDE_CANDIDATES];
-/**
- * Mount options of an overlay whose changes are discarded after use, best first. Old kernels do not support all of
- * them.
- */
+/** Options of an overlay whose changes are discarded after use, best first. Old kernels do not support all of them. */
 const OVERLAY_OPTIONS = [['metacopy=on', 'volatile'], ['volatile'], []];
 const OVERLAY_OPTIONS_WITHOUT_ROOT = [['userxattr', 'volatile'], ['userxattr']];
 
@@ -41,7 +36,6 @@ function programsFolder(dataDir: string): string {
   return join(dataDir, 'containers');
 }
 
-/** Writes the init that wraps a hosted command to a file. Returns its path. */
 export async function writeInit(dataDir: string): Promise<string> {
   const path = join(programsFolder(dataDir), 'init');
   await mkdir(programsFolder(dataDir), { recursive: true });
@@ -49,10 +43,7 @@ export async function writeInit(dataDir: string): Promise<string> {
   return path;
 }
 
-/**
- * Finds the container programs and creates the containers' root below DATA_DIR. Returns a `ContainerHost` for each
- * installed runtime; empty if conmon is missing.
- */
+/** Returns a `ContainerHost` for each installed OCI runtime; none if conmon is missing. */
 export async function findContainers(
   dataDir: string,
   cgroups: CgroupRoots | null,
@@ -87,7 +78,6 @@ export async function findContainers(
   return found.map((runtime) => ({ runtime, ...shared }));
 }
 
-/** Returns true if the worker runs as root and this host has the tools for images. */
 async function canRunImages(): Promise<boolean> {
   if (!isRoot()) return false;
   const tools = await Promise.all(['skopeo', 'umoci', 'buildah'].map(programPath));
@@ -105,7 +95,6 @@ async function programPath(name: string): Promise<string | null> {
   return null;
 }
 
-/** Creates the folders and symlinks of the containers' root. Returns the host's folders to mount. */
 async function prepareRoot(rootfs: string): Promise<string[]> {
   const system: string[] = [];
   for (const path of MADE) await mkdir(join(rootfs, path), { recursive: true });

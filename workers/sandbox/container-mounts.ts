@@ -16,9 +16,8 @@ import {
 } from './sandbox-plan.js';
 import { volumeMounts, withVolumePoints } from './volume-mounts.js';
 
-/** The folder of the cgroup file systems, in which programs in a container read their memory limit. */
 const CGROUPS = '/sys/fs/cgroup';
-/** Kernel files and folders with information about the host or other containers. Missing paths are ignored. */
+/** Kernel files with information about the host or other containers. Missing paths are ignored. */
 const MASKED = [
   ...[
     'acpi',
@@ -36,24 +35,19 @@ const MASKED = [
     (name) => `/sys/${name}`,
   ),
 ];
-/** Options of the mount for a container's pseudo-terminals. */
 const TERMINALS = ['newinstance', 'ptmxmode=0666', 'mode=0620', 'max=64'];
 /** Maximum number of files in `/dev/shm`. Their memory counts towards the plan. */
 const SHARED_FILES = 65_536;
 const READ_ONLY = ['rbind', 'ro', 'nosuid', 'nodev', 'rprivate'];
 const WRITABLE = ['rbind', 'rw', 'nosuid', 'nodev', 'rprivate'];
 /**
- * The host's folders that the image tools see. They must not contain a hidden path (`canHideFromImageTools`). The tools
- * run as root of a user namespace, so they could remove the mount that hides the path.
+ * The host's folders that the image tools see. The tools run as root of a user namespace, so they could remove a mount
+ * that hides a path in one of these folders.
  */
 const SEEN_BY_IMAGE_TOOLS = ['/etc', '/usr', '/bin', '/lib', '/lib32', '/lib64', '/libx32', '/sbin'];
-/** Folders in which the image tools keep their own files while they run. */
 const OF_IMAGE_TOOLS = ['/run', '/root', '/var'];
 
-/**
- * Returns the paths to mask in a container. If the container has no cgroup, /sys/fs/cgroup would show the cgroups of
- * the host, so it is masked too.
- */
+/** Returns the paths to mask. Without a cgroup, /sys/fs/cgroup would show the cgroups of the host. */
 export function maskedPaths(hasCgroup: boolean): string[] {
   return hasCgroup ? MASKED : [...MASKED, CGROUPS];
 }
@@ -73,7 +67,7 @@ export function overlayLayers(
   return [`lowerdir=${image}`, `upperdir=${upper}`, `workdir=${work}`, ...overlayOptions];
 }
 
-/** Returns the mounts of a container on the host's own file system, read-only. The command's folder is `/mnt/app`. */
+/** Returns the mounts of a container on the host's own file system, which is read-only. */
 export function hostMounts(host: ContainedHost, plan: Plan): Mount[] {
   const { oci } = host;
   const { scratch, directory, image, writable, tools, mapped } = plan;
@@ -122,8 +116,8 @@ export function imageMounts(host: ContainedHost, plan: Plan): Mount[] {
 }
 
 function kernelMounts({ level, cgroups }: Host, { limits, mapped }: Plan): Mount[] {
-  // The kernel lets a user namespace mount sysfs only if it owns the network namespace. The user namespace of a
-  // container does not own it, so a container with a user namespace gets the host's /sys instead.
+  // The kernel lets a user namespace mount sysfs only if it owns the network namespace, which that of a container does
+  // not. So a container with a user namespace gets the host's /sys.
   const sys: Mount =
     mapped === null && level !== 'rootless'
       ? { destination: '/sys', type: 'sysfs', source: 'sysfs', options: ['nosuid', 'noexec', 'nodev', 'ro'] }

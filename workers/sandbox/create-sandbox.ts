@@ -14,21 +14,18 @@ import { isRoot, protectLinks, settleUsers } from './service-users.js';
 export interface SandboxOptions {
   log: Logger;
   /**
-   * DATA_DIR, which is hidden from every command. A hash of its path is part of the variable that marks this platform's
-   * processes, because another installation may run on the same host.
+   * Hidden from every command. A hash of the path marks this platform's processes, because another installation may run
+   * on the same host.
    */
   dataDir: string;
-  /**
-   * The isolation level to use; by default the strongest that works. `createSandbox` throws if this level does not
-   * work.
-   */
+  /** By default the strongest level that works. `createSandbox` throws if the given level does not work. */
   level?: SandboxLevel;
-  /** The setting ISOLATION. With `required`, only OCI containers are accepted. */
+  /** With `required`, only OCI containers are accepted. */
   isolation?: 'auto' | 'required';
   ociRuntime?: string;
-  /** The setting RUNTIME_PORTS. Only the replica to which a port is assigned may listen on it. */
+  /** Only the replica to which a port of RUNTIME_PORTS is assigned may listen on it. */
   ports?: PortRange;
-  /** Sets up the networks of commands. If absent, commands share the host's network. */
+  /** If absent, commands share the host's network. */
   network?: (level: SandboxLevel) => Promise<HostNetworks>;
 }
 
@@ -41,8 +38,7 @@ export async function createSandbox(options: SandboxOptions): Promise<Sandbox> {
   if (isRoot()) await settleUsers(real);
   const explain = (why: string) => {
     const text = `memory, processes and cpu are not limited by control groups: ${why}`;
-    // Without root, cgroups are seldom available. A later message about the sandbox level says so, and a warning here
-    // would repeat it.
+    // Without root, cgroups are seldom available, and a later message about the sandbox level says so.
     if (isRoot()) log.warn(text);
     else log.debug(text);
   };
@@ -64,9 +60,6 @@ export async function createSandbox(options: SandboxOptions): Promise<Sandbox> {
   return sandbox;
 }
 
-/**
- * Returns the range if this host can keep sandboxes from binding the ports in it. Otherwise logs why, and returns null.
- */
 async function usableGuard(cgroups: CgroupRoots | null, ports: PortRange, log: Logger): Promise<PortRange | null> {
   const root = cgroups?.sockets ?? null;
   const problem =

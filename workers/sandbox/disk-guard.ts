@@ -7,16 +7,12 @@ import { concurrently } from '../core/concurrently.js';
 import { type DiskRoom, isOverBound, mostOfRun, roomState, type Use, type Writer, writerToEnd } from './disk-model.js';
 import { scratchRoot } from './prepare-sandbox.js';
 
-/**
- * A file in a sandbox's folder that lists the folders to which the sandbox writes. Only the platform's user may change
- * it.
- */
+/** This file lists the folders to which a sandbox writes. Only the platform's user may change it. */
 const STORAGE = 'storage';
-/** Interval between checks of the free space, in milliseconds. */
 const WATCH_MS = 1_000;
-/** Timeout of measuring one folder, in milliseconds. A folder that takes longer has too many files. */
+/** A folder that takes longer to measure has too many files. */
 const MEASURE_MS = 20_000;
-/** Interval between measurements of builds and commands while the disk has enough room, in milliseconds. */
+/** Interval between measurements of builds and commands while the disk has enough room. */
 const BOUNDS_MS = 30_000;
 const AT_ONCE = 2;
 
@@ -25,7 +21,7 @@ interface Storage {
   most: Use | null;
 }
 
-/** Records the folders to which a sandbox writes, for the disk guards of all workers on this host. */
+/** Records the folders to which a sandbox writes, for the disk guards of all workers on the host. */
 export async function noteStorage(
   scratch: string,
   folders: readonly string[],
@@ -38,13 +34,12 @@ export async function noteStorage(
   await writeFile(join(scratch, STORAGE), JSON.stringify(storage), { mode: 0o600 });
 }
 
-/** Returns the total and free space and inodes of a folder's file system. */
 export async function diskRoom(folder: string): Promise<DiskRoom> {
   const { bavail, blocks, bsize, ffree, files } = await statfs(folder);
   return { freeBytes: bavail * bsize, totalBytes: blocks * bsize, freeFiles: ffree, totalFiles: files };
 }
 
-/** Returns why this host accepts no new build; null if the disk with DATA_DIR has room. */
+/** Returns why this host accepts no new build; null if its disk has room. */
 export async function diskProblem(dataDir: string): Promise<string | null> {
   const state = roomState(await diskRoom(dataDir));
   if (state === 'enough' || state === 'low') return null;
@@ -59,13 +54,13 @@ export interface DiskGuardDeps {
 }
 
 /**
- * Watches the disk with DATA_DIR, and kills sandboxes that fill it before the platform's database runs out of room.
- * `writerToEnd` chooses the sandbox. A build or command over its own limit is killed even if there is room.
+ * Kills sandboxes that fill the disk of DATA_DIR before the platform's database runs out of room. A build or command
+ * over its own limit is killed even if there is room.
  */
 export class DiskGuard {
   readonly #deps: DiskGuardDeps;
   readonly #closing = new AbortController();
-  /** The size that each folder had when the free space became low. */
+  /** The size of each folder when the free space became low. */
   #before = new Map<string, Use>();
   #writers: Writer[] = [];
   #measuredAt = Number.NEGATIVE_INFINITY;
@@ -76,7 +71,6 @@ export class DiskGuard {
     this.#deps = deps;
   }
 
-  /** Starts checking every `everyMs` milliseconds, in the background. */
   start(everyMs = WATCH_MS): void {
     this.#timer = setTimeout(() => {
       this.#looking = this.look()
@@ -96,7 +90,7 @@ export class DiskGuard {
     await this.#looking;
   }
 
-  /** Checks once. Returns the ids of the sandboxes that it killed. */
+  /** Checks the disk once. Returns the ids of the sandboxes that it killed. */
   async look(): Promise<string[]> {
     const state = roomState(await diskRoom(this.#deps.dataDir));
     const isDue = Date.now() - this.#measuredAt >= BOUNDS_MS;
@@ -106,7 +100,7 @@ export class DiskGuard {
     }
     await this.#measure(state !== 'enough');
     const over = this.#writers.filter(isOverBound).map(({ id }) => id);
-    // Check the free space again: measuring took time, and a sandbox that ended meanwhile may have freed some.
+    // Check the free space again: a sandbox may have ended during the measurement and freed space.
     const filler = writerToEnd(this.#writers, await diskRoom(this.#deps.dataDir));
     const ids = [...new Set([...over, ...(filler === null ? [] : [filler])])];
     for (const id of ids) {
@@ -147,15 +141,14 @@ export class DiskGuard {
   }
 }
 
-/** Returns the size of a folder. A folder that is too large to measure counts as infinitely large. */
+/** A folder that is too large to measure counts as infinitely large. */
 async function useOf(folder: string, signal: AbortSignal): Promise<Use> {
   const options = { timeout: MEASURE_MS, signal };
   const [size, count] = await Promise.all([
     resultOf('du', ['-skx', '--', folder], options),
     resultOf('du', ['-sx', '--inodes', '--', folder], options),
   ]);
-  // Files appear and disappear during the measurement, so an error of `du` is no reason to kill. A removed folder
-  // yields no figure and counts as 0.
+  // Files disappear during the measurement, so an error of `du` is no reason to kill. A removed folder counts as 0.
   const figure = ({ stdout, cut }: typeof size) =>
     cut === null ? Number.parseInt(stdout, 10) || 0 : Number.MAX_SAFE_INTEGER;
   return { bytes: figure(size) * 1024, files: figure(count) };

@@ -1,4 +1,4 @@
-/** Free and total space of the disk with DATA_DIR. `totalFiles` is 0 if the number of inodes is not fixed. */
+/** `totalFiles` is 0 if the number of inodes is not fixed. */
 export interface DiskRoom {
   freeBytes: number;
   totalBytes: number;
@@ -6,13 +6,12 @@ export interface DiskRoom {
   totalFiles: number;
 }
 
-/** An amount of disk space and files. */
 export interface Use {
   bytes: number;
   files: number;
 }
 
-/** A sandbox that writes to the disk. `grown` is its growth since free space became low. */
+/** `grown` is the growth since free space became low. */
 export interface Writer {
   id: string;
   /** True for builds and single commands, false for replicas. */
@@ -22,17 +21,17 @@ export interface Writer {
   most: Use | null;
 }
 
-/** Share of the disk that is reserved for the platform and its database, with upper limits in bytes and files. */
+/** Share of the disk that is reserved for the platform and its database, and the upper limits of the reserve. */
 const RESERVE_SHARE = 0.05;
 const MAX_RESERVE: Use = { bytes: 2 * 1024 ** 3, files: 100_000 };
-/** A replica is not killed if it has grown by less than this share of the reserve, because it did not fill the disk. */
+/** A replica that has grown by less than this share of the reserve did not fill the disk. */
 const MIN_GROWTH = 1 / 16;
-/** Disk space that a build or command may use, in bytes, in addition to three times the maximum size of one file. */
+/** Disk space that a build or command may use in addition to three times the maximum size of one file. */
 const RUN_BYTES = 4 * 1024 ** 3;
 const MAX_RUN_FILES = 2_000_000;
 const FILE_MB = 1024;
 
-/** Returns how much of a disk of this size is reserved for the platform. */
+/** Returns how much of a disk is reserved for the platform. */
 export function reserveOf({ totalBytes, totalFiles }: Pick<DiskRoom, 'totalBytes' | 'totalFiles'>): Use {
   return {
     bytes: Math.min(MAX_RESERVE.bytes, totalBytes * RESERVE_SHARE),
@@ -41,8 +40,8 @@ export function reserveOf({ totalBytes, totalFiles }: Pick<DiskRoom, 'totalBytes
 }
 
 /**
- * Returns how much room the disk has. `low`: less than twice the reserve is free. `bytes` and `files`: less of them
- * than the reserve is free.
+ * Returns how much room the disk has. `low`: less than twice the reserve. `bytes` and `files`: less of them than the
+ * reserve.
  */
 export function roomState(room: DiskRoom): 'enough' | 'low' | 'bytes' | 'files' {
   const reserve = reserveOf(room);
@@ -52,19 +51,19 @@ export function roomState(room: DiskRoom): 'enough' | 'low' | 'bytes' | 'files' 
   return isLow ? 'low' : 'enough';
 }
 
-/** Returns the disk space and number of files that a build or a command may use in all its folders. */
+/** Returns how much a build or a command may use in all its folders. */
 export function mostOfRun(fileSizeMb = FILE_MB): Use {
   return { bytes: RUN_BYTES + 3 * fileSizeMb * 1024 ** 2, files: MAX_RUN_FILES };
 }
 
-/** Returns true if a build or command uses more disk space or files than allowed. Replicas have no maximum. */
+/** Returns true if a build or command uses more than it may. Replicas have no maximum. */
 export function isOverBound({ used, most }: Pick<Writer, 'used' | 'most'>): boolean {
   return most !== null && (used.bytes > most.bytes || used.files > most.files);
 }
 
 /**
- * Returns the writer to kill to make room: the one that has grown most since free space became low. If none has grown
- * much, returns the largest build or command. Returns null if the disk has room, or if there is no such writer.
+ * Returns the writer to kill to make room; null if none. It is the one that has grown most since free space became low
+ * or, if none has grown much, the largest build or command.
  */
 export function writerToEnd(writers: readonly Writer[], room: DiskRoom): string | null {
   const state = roomState(room);

@@ -15,15 +15,12 @@ import { VARIABLES } from './shell-programs.js';
 import { pidFileOf } from './stop-signal.js';
 
 /**
- * Environment variable that marks the processes of an entry: a program, such as a shell, that is started later in the
- * sandbox of a running command. On hosts without cgroups, the processes are found by this variable.
+ * Marks the processes of an entry: a program, such as a shell, that is started in the sandbox of a running command.
+ * Without cgroups, the processes are found by this variable.
  */
 const ENTRY_MARK = 'RANVIER_ENTRY';
 
-/**
- * Opens a file as descriptor 3, deletes it and executes the program in the other arguments. The file contains a
- * command's variables, so it must not stay on disk.
- */
+/** Passes a file as descriptor 3 and deletes it: it contains a command's variables, which must not stay on disk. */
 const OPEN_AND_REMOVE = 'exec 3<"$1" && rm -f -- "$1" && shift && exec "$@"';
 
 interface Entered {
@@ -93,9 +90,8 @@ async function enterContainer(
 }
 
 /**
- * Returns arguments to put before a command in a rootless container so that it runs as the application's user. The
- * command joins the application's user namespace, whose parent is the user namespace of process 1. Throws if the
- * application has ended.
+ * Returns arguments to put before a command so that it runs as the user of a rootless application. The command joins
+ * the application's user namespace, whose parent is that of process 1.
  */
 async function asCommand(init: number): Promise<string[]> {
   const children = await readFile(`/proc/${init}/task/${init}/children`, 'utf8');
@@ -110,7 +106,6 @@ async function asCommand(init: number): Promise<string[]> {
   throw new Error('the application has ended, or an older release of the platform started it: restart the service');
 }
 
-/** The lines of /proc/<pid>/limits that are set for hosted commands, and their names in the OCI specification. */
 const LIMITS: Readonly<Record<string, string>> = {
   'Max core file size': 'CORE',
   'Max file size': 'FSIZE',
@@ -119,7 +114,6 @@ const LIMITS: Readonly<Record<string, string>> = {
   'Max open files': 'NOFILE',
 };
 
-/** Returns the resource limits of a process in the format of the OCI runtime specification. */
 async function limitsOf(pid: number): Promise<{ type: string; soft: number; hard: number }[]> {
   const rows = (await readFile(`/proc/${pid}/limits`, 'latin1')).split('\n');
   return rows.flatMap((row) => {
@@ -129,7 +123,6 @@ async function limitsOf(pid: number): Promise<{ type: string; soft: number; hard
   });
 }
 
-/** Does what `enterSandbox` does at level `none`, where commands are plain processes without isolation. */
 async function enterPlain(host: Host, { process, network }: Entered, command: EntryCommand): Promise<Entry> {
   const { cwd, env } = await commandFacts(process.pid);
   const { uid } = await usersOfProcess(process.pid);
@@ -138,11 +131,11 @@ async function enterPlain(host: Host, { process, network }: Entered, command: En
   const inFolder = ['/bin/sh', '-c', 'cd -- "$0" && exec "$@"', cwd];
   const given = deferred({ ...env, ...command.env }).map((text) => /^([^=]*)=(.*)$/s.exec(text)?.slice(1) ?? []);
   return {
-    // The application's variables, such as PATH and LD_PRELOAD, could influence the programs that run as root. So
-    // `VARIABLES` sets them after these programs.
+    // The application's variables, such as PATH and LD_PRELOAD, could influence programs that run as root. `VARIABLES`
+    // sets them after these programs.
     argv: [...network, ...user, '/bin/sh', '-c', VARIABLES, 'sh', ...inFolder, ...command.args],
     env: { ...Object.fromEntries(given), [ENTRY_MARK]: command.name },
-    // Always true: the program is a child process of the caller, so Node.js already reports its exit to the caller.
+    // The caller already learns of the exit from Node.js, because the program is its child process.
     isRunning: () => Promise.resolve(true),
     end: () => guard.end(),
   };
@@ -152,7 +145,7 @@ function markOf(name: string): string {
   return `${ENTRY_MARK}=${name}`;
 }
 
-/** Returns the Linux user and group IDs of a process. An unprivileged process cannot have changed them. */
+/** An unprivileged process cannot have changed its user and group. */
 async function usersOfProcess(pid: number): Promise<{ uid: number; gid: number }> {
   const status = await readFile(`/proc/${pid}/status`, 'latin1');
   const first = (name: string) => Number(new RegExp(`^${name}:\\s(\\d+)`, 'm').exec(status)?.[1]);
@@ -169,9 +162,8 @@ async function commandFacts(pid: number) {
 const DEFERRED = 'RANVIER_ENV_';
 
 /**
- * Extracts a command's working folder and environment from two /proc files of its init (`INIT`). Each variable in
- * `environ` and each argument in `cmdline` ends with NUL. A process that was started from an image has no such init;
- * its working folder is taken to be the root.
+ * Extracts a command's working folder and environment from two /proc files of its init. A process that was started from
+ * an image has no such init; its working folder is taken to be the root.
  */
 export function factsOf(environ: string, commandLine: string) {
   const words = commandLine.split('\0');

@@ -2,10 +2,10 @@ import { startGuard } from './own-child.js';
 import { MAX_PROCESS_BYTES } from './process-table.js';
 
 /**
- * A shell script that waits until its standard input is closed, which happens at the latest when the worker dies. Then
- * it kills the processes of a cgroup until none is left. Without a cgroup, it kills the processes with a certain
- * environment variable. With `namespace`, it also kills the processes in the script's own UTS namespace. Arguments: the
- * variable (`name=value`); the cgroup's folder, or ''; `marks` or `namespace`.
+ * Waits until its standard input is closed, which happens at the latest when the worker dies. Then kills the processes
+ * of a cgroup or, without one, the processes with a certain environment variable. With `namespace`, also kills the
+ * processes in the script's own UTS namespace. Arguments: the variable (`name=value`); the cgroup's folder, or '';
+ * `marks` or `namespace`.
  */
 const GUARD = `
 trap '' HUP INT TERM
@@ -39,22 +39,18 @@ done
 `;
 
 interface GuardedBy {
-  /** An environment variable (`name=value`) of the processes to kill. They can remove it from their environment. */
+  /** An environment variable (`name=value`) of the processes to kill, which they could remove. */
   mark: string;
-  /** The folder of the processes' cgroup; null if there is none. */
+  /** The folder of the processes' cgroup. */
   cgroup: string | null;
-  /**
-   * Arguments to put before a program so that it joins the network of a rootless container, as root of the network's
-   * user namespace. Empty if the container has no network or is not rootless.
-   */
+  /** Arguments to put before a program so that it joins the network of a rootless container. */
   network: readonly string[];
 }
 
 /**
- * Starts a guard process for a program that is started in a running sandbox. The guard kills the program and everything
- * that it has started when `end` is called or when this process dies. In a rootless container without a cgroup, the
- * guard finds the processes by a UTS namespace, because they could change their environment. In the result, `tie` are
- * the arguments to put before the program.
+ * Starts a process that kills a program in a sandbox when `end` is called or this process dies. In a rootless container
+ * without a cgroup, the guard finds the program's processes by a UTS namespace, because they could change their
+ * environment.
  */
 export async function tieGuard({ mark, cgroup, network }: GuardedBy) {
   const hasNamespace = cgroup === null && network.length > 0;

@@ -55,13 +55,13 @@ import { stopRequest } from './stop-signal.js';
 import { CONTENT } from './volume-mounts.js';
 
 interface Dependencies extends SandboxPlace {
-  /** Distinguishes this platform's processes from those of another instance on the same host. */
+  /** Distinguishes this platform's processes from those of another installation on the host. */
   token: string;
 }
 
 /**
- * How many sandboxes a sweep ends at the same time. There are several, because a sandbox whose processes hang in the
- * kernel takes 15 s. There are few, because ending a sandbox examines every process of the host.
+ * A sweep ends several sandboxes at once: a sandbox whose processes hang in the kernel takes 15 s. There are few,
+ * because the end of a sandbox examines every process of the host.
  */
 const ENDED_AT_ONCE = 4;
 
@@ -70,13 +70,12 @@ export class HostSandbox implements Sandbox {
   readonly #place: SandboxPlace;
   readonly #processes: SandboxProcesses;
   #networks: HostNetworks = { current: null, all: null };
-  /** Ids of the sandboxes that this process runs. Sweeps skip them. */
   readonly #running = new Set<string>();
   /** Ids of sandboxes that were killed because they filled the disk. */
   readonly #filled = new Set<string>();
-  /** Sandboxes that `expect` prepares before their command is known, by id; null if the preparation failed. */
+  /** Sandboxes that are prepared before their command is known; null if the preparation failed. */
   readonly #expected = new Map<string, Promise<Made | null>>();
-  /** Background removals of ended sandboxes' folders, cgroups and networks, by sandbox id. */
+  /** Background removals of ended sandboxes, by sandbox id. */
   readonly #discarding = new Map<string, Promise<void>>();
 
   constructor({ token, ...place }: Dependencies) {
@@ -92,7 +91,7 @@ export class HostSandbox implements Sandbox {
     return this.#networks.all;
   }
 
-  /** Sets the networks that later commands join. If `networks.current` is null, they share the host's network. */
+  /** Sets the networks of later commands. If `networks.current` is null, they share the host's network. */
   useNetworks(networks: HostNetworks): void {
     this.#networks = networks;
   }
@@ -116,8 +115,7 @@ export class HostSandbox implements Sandbox {
   }
 
   expect(base: SandboxBase): void {
-    // Without containers, a sandbox can only be created for a known command, because the command's user then gets
-    // access to the folders of the command's tools.
+    // Without containers, the command must be known first: its user gets access to the folders of its tools.
     if (this.#place.host.oci === null || this.#running.has(base.id)) return;
     this.#running.add(base.id);
     const made = this.#make(base, true).catch((error: unknown) => {
@@ -177,8 +175,8 @@ export class HostSandbox implements Sandbox {
     const entry = await this.enter(id, process, { name: v7(), args, env: {}, image: { cwd, user }, terminal: false });
     try {
       const [program = '', ...rest] = entry.argv;
-      // These limits apply to the OCI runtime, which then gives the command the limits of the image's process. In the
-      // image's user namespace, the runtime can only lower its own limits, so they must be at least as high.
+      // The runtime gives the command the limits of the image's process. In the image's user namespace, it can only
+      // lower its own limits, so these must be at least as high.
       const limits = { openFiles: OPEN_FILES, memoryBytes: Number.MAX_SAFE_INTEGER };
       const { code, stdout, stderr, cut } = await resultOf(program, rest, {
         env: entry.env,
@@ -225,8 +223,8 @@ export class HostSandbox implements Sandbox {
         else signalProcess(request.pid, request.signal);
       });
     }
-    // If the sandbox's init was still running, it has stopped its helper processes, or they are in the cgroup. If it
-    // had exited, a helper may be left outside the cgroup, so all processes of the host are searched by their mark.
+    // An init that was still running has stopped its helpers, or they are in the cgroup. If it had exited, a helper may
+    // be left outside the cgroup, so all processes of the host are searched by their mark.
     await this.#end(id, process, !wasAlive);
   }
 
@@ -287,7 +285,7 @@ export class HostSandbox implements Sandbox {
     const made = (await expected) ?? (await this.#make(spec, tied));
     const { fileSizeMb } = spec.limits;
     const isRun = tied || spec.isRun === true;
-    // Volumes are not recorded for a run: what they already contain would count towards the disk limit of the run.
+    // What a volume already contains must not count towards the disk limit of a run.
     const volumes = isRun ? [] : (spec.volumes ?? []).map(({ folder }) => join(folder, CONTENT));
     try {
       await noteStorage(made.scratch, [made.directory, ...(spec.writable ?? []), ...volumes], {
@@ -304,11 +302,9 @@ export class HostSandbox implements Sandbox {
   async #make(spec: Parameters<typeof makeSandbox>[1], tied: boolean): Promise<Made> {
     if (!isSandboxId(spec.id)) throw new Error(`"${spec.id}" cannot name a sandbox`);
     await this.#discarding.get(spec.id);
-    // A worker that died may have left a sandbox with this id. Its folder is removed last, so without a folder there is
-    // nothing to end.
+    // A worker that died may have left a sandbox with this id. Its folder is removed last.
     if (await exists(this.#scratchOf(spec.id))) await this.#end(spec.id, null);
-    // The network is released even if there is no folder. Both are created at the same time, so a worker that died
-    // while it created them may have left only the network.
+    // The worker may have died while it created the folder and the network at the same time, and left only the network.
     await this.allNetworks?.release(spec.id);
     try {
       return await makeSandbox(this.#place, spec, { tied, network: this.network });
@@ -337,25 +333,18 @@ export class HostSandbox implements Sandbox {
     return { init: this.#place.init, plan, command };
   }
 
-  /**
-   * Kills the processes of the sandbox until none is left. With `byMark`, all processes of the host are searched for
-   * helpers of the sandbox that are outside its cgroup.
-   */
   async #kill(id: string, process: DetachedProcess | null, byMark: boolean): Promise<void> {
     await this.#processes.kill(id, process, byMark);
     const { oci, cgroups } = this.#place.host;
-    // With a cgroup, `kill` has already found all processes, even those of a container whose command has not started.
-    // Without a cgroup, such a container must be deleted.
+    // Without a cgroup, `kill` does not find a container whose command has not started.
     if (oci !== null && cgroups === null) await endUnstarted(oci.runtime, this.#scratchOf(id), id);
   }
 
-  /** Kills all processes as `#kill` does, and removes the sandbox's folders, cgroup and network. */
   async #end(id: string, process: DetachedProcess | null, byMark = true): Promise<void> {
     await this.#kill(id, process, byMark);
     await this.#discard(id);
   }
 
-  /** Removes, in the background, what an ended command left behind. If that fails, the next sweep does it. */
   #discardSoon(id: string, after: Promise<unknown> = Promise.resolve()): void {
     const discarding = after
       .then(() => this.#discard(id))

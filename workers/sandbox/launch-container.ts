@@ -14,7 +14,6 @@ import { type ContainedHost, type HostedCommand, MAPPED_ROOT, type Plan } from '
 import { noteStopSignal, pidFileOf } from './stop-signal.js';
 import { makeVolumePoints, ownRoot, pointArguments, volumeArguments } from './volume-mounts.js';
 
-/** What is needed to create a container. */
 export interface Container {
   id: string;
   host: ContainedHost;
@@ -32,15 +31,14 @@ function pathsOf({ plan: { scratch } }: Container) {
   };
 }
 
-/** Returns the folder in which the OCI runtime keeps the state of its containers. */
 export function stateOf(scratch: string): string {
   return join(scratch, 'state');
 }
 
 /**
- * Arguments to put before the runtime to give it its own mount namespace. While runc starts a command, it mounts its
- * own binary in its state folder: if runc were killed then, that mount would stay on the host, and the folder could not
- * be removed. With `slave`, a mount that the host removes also disappears from the namespace.
+ * While runc starts a command, it mounts its own binary in its state folder. If runc were killed then, that mount would
+ * stay on the host, and the folder could not be removed. So runc gets a mount namespace. With `slave`, a mount that the
+ * host removes also disappears from the namespace.
  */
 export const OWN_MOUNTS: readonly string[] = ['unshare', '--mount', '--propagation', 'slave'];
 
@@ -50,7 +48,7 @@ function mountsOf({ host, plan }: Container): string[] {
   const { mapped, image, directory, network } = plan;
   const volumesOf = volumeArguments(host, plan);
   // A rootless container with a network is created in the network's user namespace. There, the runtime can only mount
-  // in a mount namespace that this user namespace owns, so a new mount namespace is needed.
+  // in a mount namespace that this user namespace owns.
   const needsOwn = level !== 'rootless' || network != null;
   if (!mapped) return needsOwn ? [...OWN_MOUNTS, ...volumesOf, ...pointArguments(host, plan)] : volumesOf;
   const root =
@@ -60,18 +58,12 @@ function mountsOf({ host, plan }: Container): string[] {
   return [...OWN_MOUNTS, ...volumesOf, '/bin/sh', oci.enter, ...root, MAPPED_ROOT];
 }
 
-/**
- * Returns the description of the host with the root folder of this container. A container with volumes has its own copy
- * of the root folder. All other containers share one.
- */
+/** A container with volumes has a root folder of its own. All other containers share one. */
 function hostFor({ host, plan: { volumes, mapped, scratch } }: Container): ContainedHost {
   return volumes.length === 0 || mapped !== null ? host : { ...host, oci: { ...host.oci, rootfs: ownRoot(scratch) } };
 }
 
-/**
- * Writes the container's configuration. It contains the command's variables, so only the platform's user can read it,
- * and it is deleted once the container has started.
- */
+/** Only the platform's user can read the configuration, because it contains the command's variables. */
 async function writeBundle(container: Container): Promise<void> {
   const { plan, command, id } = container;
   const host = hostFor(container);
@@ -94,9 +86,8 @@ async function writeBundle(container: Container): Promise<void> {
 }
 
 /**
- * Starts a container that is killed when this process dies. Its output comes through pipes. Descriptor 3 receives a
- * line when the command starts. The runtime keeps the cgroup after the command has ended, so that it can be checked for
- * an OOM kill.
+ * Starts a container that is killed when this process dies. The runtime keeps the cgroup after the command has ended,
+ * so that it can be checked for an OOM kill.
  */
 export async function spawnContainer(container: Container): Promise<ChildProcess> {
   await writeBundle(container);
@@ -111,12 +102,7 @@ export async function spawnContainer(container: Container): Promise<ChildProcess
   return child;
 }
 
-/**
- * Creates a container that outlives this process and starts its command. Its output goes to `output`. The child is
- * conmon, which forwards SIGTERM to the command. After the command's end, conmon runs the script `RECORD`, which writes
- * the result to `exitFile`. Rejects with the runtime's message if the container cannot be created; parts of it may then
- * be left.
- */
+/** Starts a container that outlives this process. If it rejects, parts of the container may be left. */
 export async function startContainer(
   container: Container,
   { output, exitFile, oomFile }: { output: FileHandle; exitFile: string; oomFile: string | null },
@@ -152,7 +138,7 @@ export async function startContainer(
 
 /**
  * Deletes a container whose runtime was killed before it started the command. The container's first process would wait
- * for the runtime forever, and cannot be found by its environment, which is not set yet.
+ * for the runtime forever, and has no mark in its environment yet.
  */
 export async function endUnstarted(runtime: string, scratch: string, id: string): Promise<void> {
   const state = stateOf(scratch);

@@ -4,7 +4,6 @@ import { type Launched, launched } from './sandbox-child.js';
 import { assertVariable, type HostedCommand, type Plan, resourceLimits } from './sandbox-plan.js';
 import { isRoot } from './service-users.js';
 
-/** A command that runs as a plain process, without isolation: level `none`. */
 export interface PlainProcess {
   init: string;
   plan: Plan;
@@ -12,8 +11,8 @@ export interface PlainProcess {
 }
 
 /**
- * For each limit, the options of the shell's `ulimit` that set it, and the unit of their values: a number of bytes, or
- * 1 for a count. Some shells have the option -p for NPROC, others -u.
+ * The options of the shell's `ulimit` that set a limit, and the unit of their values: a number of bytes, or 1 for a
+ * count. Some shells have the option -p for NPROC, others -u.
  */
 const ULIMITS: Readonly<Record<string, readonly [options: string[], unit: number]>> = {
   CORE: [['-c'], 512],
@@ -23,15 +22,12 @@ const ULIMITS: Readonly<Record<string, readonly [options: string[], unit: number
   NPROC: [['-p', '-u'], 1],
 };
 
-/**
- * Starts a process that is killed when this process dies. Its output comes through pipes; descriptor 3 receives a line
- * when the command starts.
- */
+/** Starts a process that is killed when this one dies. Descriptor 3 receives a line when the command starts. */
 export function spawnPlain(plain: PlainProcess): ChildProcess {
   return start(plain, 'tied', ['ignore', 'pipe', 'pipe', 'pipe']);
 }
 
-/** Starts a process that outlives this one. Its output goes to `output`, and its result is written to `exitFile`. */
+/** Starts a process that outlives this one. Its result is written to `exitFile`. */
 export async function startPlain(
   plain: PlainProcess,
   { output, exitFile }: { output: FileHandle; exitFile: string },

@@ -1,7 +1,7 @@
-/** Maximum number of characters of a line of output. Longer lines are delivered in pieces. */
+/** Longer lines of output are delivered in pieces. */
 export const MAX_LINE_LENGTH = 16 * 1024;
 
-/** Decides where a long line may be split, so that no secret is split in two and escapes masking. */
+/** Decides where a long line may be split, so that no secret is split and escapes masking. */
 export interface LineCutter {
   /** Number of characters after a split position that must be known before the split is decided. */
   readonly lookahead: number;
@@ -12,8 +12,8 @@ export interface LineCutter {
 const ANYWHERE: LineCutter = { lookahead: 0, cut: (_, at) => at };
 
 /**
- * Splits bytes into lines. Invalid UTF-8 and NUL become U+FFFD. Lines longer than `MAX_LINE_LENGTH` are split, so that
- * output without line breaks cannot fill the memory.
+ * Splits bytes into lines. Invalid UTF-8 and NUL become U+FFFD. Long lines are split, so that output without line
+ * breaks cannot fill the memory.
  */
 export class LineSplitter {
   readonly #decoder = new TextDecoder('utf-8', { ignoreBOM: true });
@@ -24,12 +24,12 @@ export class LineSplitter {
     this.#cutter = cutter;
   }
 
-  /** Returns the lines that this chunk completes, without line breaks. */
+  /** Returns the lines that this chunk completes. */
   push(chunk: Uint8Array): string[] {
     return this.#take(this.#decoder.decode(chunk, { stream: true }));
   }
 
-  /** Closes the stream. Returns the last line if it has no line break. */
+  /** Returns the last line if it has no line break. */
   end(): string[] {
     const lines = this.#take(this.#decoder.decode());
     if (this.#pending !== '') lines.push(...this.#pieces(this.#pending, 0).map(clean));
@@ -48,10 +48,7 @@ export class LineSplitter {
     return lines;
   }
 
-  /**
-   * Splits a long line into pieces. The last piece may exceed the maximum length by up to `more` characters: while the
-   * line is incomplete, the cutter must know that many characters after a split position.
-   */
+  /** While the line is incomplete, the last piece may be longer by `more` characters, which the cutter must know. */
   #pieces(line: string, more: number): string[] {
     const found: string[] = [];
     let start = 0;
@@ -67,10 +64,7 @@ export class LineSplitter {
   }
 }
 
-/**
- * Returns the position at which the cutter splits a text. If this would divide a surrogate pair, returns the position
- * before the pair.
- */
+/** Returns the position at which the cutter splits a text. Never divides a surrogate pair. */
 export function cutAt(text: string, at: number, cutter: LineCutter): number {
   const end = cutter.cut(text, at);
   const high = text.charCodeAt(end - 1);

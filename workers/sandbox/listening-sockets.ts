@@ -7,7 +7,6 @@ export interface ListeningSocket {
   port: number;
 }
 
-/** A listening socket as the kernel lists it. */
 export interface ListedSocket extends ListeningSocket {
   /** The user that created the socket. */
   uid: number;
@@ -15,13 +14,10 @@ export interface ListedSocket extends ListeningSocket {
 }
 
 const LISTEN = '0A';
-/**
- * Maximum number of bytes to read of `/proc/<pid>/net/tcp`. Listening sockets are in its first lines; a million lines
- * about connections may follow.
- */
+/** Listening sockets are in the first lines of `/proc/<pid>/net/tcp`; a million lines about connections may follow. */
 const MAX_BYTES = 256 * 1024;
 
-/** Returns the listening sockets in the network namespace of a process; null if it has ended. */
+/** Returns the listening sockets in a process's network namespace; null if the process has ended. */
 export async function socketsOfNamespace(pid: number, maxBytes = MAX_BYTES): Promise<ListedSocket[] | null> {
   const [tcp, tcp6] = await Promise.all(
     ['tcp', 'tcp6'].map((name) => beginningOf(`/proc/${pid}/net/${name}`, maxBytes, 'latin1').catch(() => null)),
@@ -43,7 +39,7 @@ export function parseSockets(text: string): ListedSocket[] {
   return found;
 }
 
-/** Parses a hexadecimal address. The kernel prints each 32-bit word in the machine's byte order, little-endian. */
+/** The kernel prints each 32-bit word in the machine's byte order, little-endian. */
 function addressOf(hex: string): string {
   const bytes = (hex.match(/.{8}/g) ?? []).flatMap((word) => [...Buffer.from(word, 'hex').reverse()]);
   // `process` converts IPv4 addresses that are mapped to IPv6.

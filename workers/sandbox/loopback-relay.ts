@@ -3,8 +3,8 @@ import { once } from 'node:events';
 import { SYSTEM_PATH } from '../core/command-wrappers.js';
 
 /**
- * Accepts connections to an address of a network namespace and forwards them to the namespace's IPv6 loopback, which
- * NAT cannot reach. Arguments: address, port.
+ * Forwards connections to the IPv6 loopback of a network namespace, which NAT cannot reach. Arguments: the address and
+ * the port at which it accepts them.
  */
 const RELAY = `
 const [address, port] = process.argv.slice(1);
@@ -25,7 +25,7 @@ export interface RelayOptions {
   drop: readonly string[];
   address: string;
   port: number;
-  /** The environment that marks a process as the sandbox's, so that it is killed with the sandbox. */
+  /** Marks a process as the sandbox's, so that it is killed with the sandbox. */
   mark: Record<string, string>;
   procsFiles: readonly string[];
 }

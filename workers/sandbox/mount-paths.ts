@@ -4,17 +4,16 @@ import { unlessAbsent } from '../../shared/core/exists.js';
 import { ReleaseError } from '../failures/explained-errors.js';
 import { isBelow, type Mount, type Plan } from './sandbox-plan.js';
 
-/** A mounted part of a container's file system: its path, and the host's folders with its content, topmost first. */
+/** `layers` are the host's folders with the content of the mount, topmost first. */
 interface Part {
   destination: string;
   layers: readonly string[];
 }
 
 /**
- * Checks that the mount path of each volume contains no symlink. Throws `ReleaseError` if one does. The runtime follows
- * symlinks when it mounts, so a tenant could otherwise make a volume cover system files. `mounts` are the container's
- * mounts, and `root` are the host's folders with the content of its root. No process of a tenant may be able to change
- * any of these folders before the container starts.
+ * Throws `ReleaseError` if the mount path of a volume contains a symlink. The runtime follows symlinks when it mounts,
+ * so a tenant could otherwise make a volume cover system files. No process of a tenant may be able to change the
+ * folders in `mounts` and `root` before the container starts.
  */
 export async function assertMountPaths(
   { volumes }: Pick<Plan, 'volumes'>,
@@ -54,16 +53,13 @@ function refused(path: string, why: string): ReleaseError {
   );
 }
 
-/** Returns the part that contains a path: the one with the longest mount path and, of several, the topmost. */
+/** If several parts have the same mount path, the last one is on top. */
 function innermost(parts: readonly Part[], path: string): Part {
   const around = parts.filter(({ destination }) => isBelow(path, destination));
   return around.reduce((best, part) => (part.destination.length >= best.destination.length ? part : best));
 }
 
-/**
- * Returns the host's folders whose content a mount shows. Returns none for a tmpfs, which is empty, and for other
- * kernel file systems such as /proc, in which no volume may be mounted.
- */
+/** Returns nothing for kernel file systems, such as tmpfs and /proc. */
 function layersOf({ type, source, options }: Mount): string[] {
   if (type === 'bind') return [source];
   return options.flatMap((option) => {

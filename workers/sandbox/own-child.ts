@@ -5,12 +5,12 @@ import { MARKER } from './process-table.js';
 import type { Entry } from './sandbox.js';
 import { USUAL_PATH } from './sandbox-plan.js';
 
-/** The environment of an OCI runtime. With a single Go thread, a runtime written in Go takes 10 % less time. */
+/** With a single Go thread, a runtime written in Go takes 10 % less time. */
 export const RUNTIME_ENVIRONMENT = { PATH: USUAL_PATH.join(':'), GOMAXPROCS: '1' };
 
 /**
- * Starts a program that creates a container, in a session of its own. It gets the sandbox's mark and a fixed PATH, but
- * neither the platform's variables nor the command's.
+ * Starts a program that creates a container. The program gets the sandbox's mark and a fixed PATH, but neither the
+ * platform's variables nor the command's.
  */
 export function spawnOwn(
   argv: readonly string[],
@@ -24,9 +24,9 @@ export function spawnOwn(
 }
 
 /**
- * Starts a guard: a program that does its work when its standard input is closed. The input is closed when `end` is
- * called or this process dies. With `untilReady`, waits for the line that the guard prints when it is ready. `isReady` is
- * false if the guard ended without it.
+ * Starts a guard: a program that does its work when `end` is called or this process dies. Both close the guard's
+ * standard input. With `untilReady`, waits for the line that the guard prints when it is ready; `isReady` is false if it
+ * ended without that line.
  */
 export async function startGuard(argv: readonly string[], untilReady: boolean) {
   const child = spawnOwn(argv, '', ['pipe', 'pipe', 'ignore']);
@@ -46,7 +46,7 @@ export async function startGuard(argv: readonly string[], untilReady: boolean) {
   };
 }
 
-/** Starts a program in a running sandbox, with pipes for its standard input and output. */
+/** Starts a program in a running sandbox. */
 export function spawnEntry({ argv, env }: Entry): ChildProcessWithoutNullStreams {
   const [file = '', ...args] = argv;
   return spawn(file, args, { cwd: '/', env: { ...env }, stdio: 'pipe', detached: true });

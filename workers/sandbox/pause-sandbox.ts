@@ -5,10 +5,10 @@ import { startGuard } from './own-child.js';
 import type { PausedSandbox } from './sandbox.js';
 
 /**
- * A shell script that pauses a cgroup, or all processes with a certain variable and their descendants, and prints a
- * line. It waits until its standard input is closed, which happens at the latest when the worker dies. Then it resumes
- * the paused processes. Arguments: the variable; the cgroup's control file, or ''; the words to write to it to pause
- * and to resume; the file with the cgroup's state, and the line in it that means paused.
+ * Pauses a cgroup, or all processes with a certain variable and their descendants, and prints a line. Waits until its
+ * standard input is closed, which happens at the latest when the worker dies. Then resumes them. Arguments: the
+ * variable; the cgroup's control file, or ''; the words to write to it to pause and to resume; the file with the
+ * cgroup's state, and the line in it that means paused.
  */
 const GUARD = `
 trap '' HUP INT TERM
@@ -65,12 +65,10 @@ interface Freezer {
   file: string;
   pause: string;
   resume: string;
-  /** The file that contains the line `line` when every process is paused. */
   state: string;
   line: string;
 }
 
-/** Returns how to freeze a sandbox's cgroup; null if the kernel cannot freeze it. */
 async function freezerOf({ version, memory, all }: CgroupRoots, id: string): Promise<Freezer | null> {
   if (version === 2) {
     const folder = join(memory, id);

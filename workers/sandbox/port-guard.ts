@@ -3,14 +3,7 @@ import { join } from 'node:path';
 import { errorMessage } from '../../shared/core/error-registry.js';
 import { runLimited } from '../../shared/core/run-limited.js';
 
-/**
- * Ports that a sandbox may not bind if sandboxes share the host's network. A small BPF program, attached to the
- * sandbox's cgroup (version 2), decides about each bind(), as systemd does for `SocketBindDeny=`. It needs no process
- * and lasts as long as the cgroup. Nothing else that is commonly installed can do it: nftables filters packets, not
- * bind(), so another sandbox could still bind a port before its owner; OCI runtimes attach programs for devices only;
- * bpftool loads only compiled programs; systemd does not run everywhere. Node.js cannot make system calls, so Perl,
- * which every Debian has, makes them.
- */
+/** Ports that a sandbox may not bind if sandboxes share the host's network. */
 export interface PortRange {
   first: number;
   last: number;
@@ -25,8 +18,8 @@ exit(bind($socket, sockaddr_in($ARGV[0], INADDR_LOOPBACK)) ? 2 : $! + 0 == ${EPE
 `;
 
 /**
- * Attaches the BPF program to a cgroup. Arguments: number of the system call `bpf`, the cgroup's folder, the program in
- * hexadecimal digits.
+ * Attaches a BPF program to a cgroup (version 2). Node.js cannot make system calls, but Perl can, which every Debian
+ * has. Arguments: number of the system call `bpf`, the cgroup's folder, the program in hexadecimal digits.
  */
 const ATTACH = `
 use Fcntl;
@@ -44,7 +37,10 @@ for my $type (8, 9) { # BPF_CGROUP_INET4_BIND, BPF_CGROUP_INET6_BIND
 }
 `;
 
-/** Forbids a cgroup's processes to bind ports of the range, except `own` (0: none). Throws if the kernel refuses. */
+/**
+ * Forbids a cgroup's processes to bind ports of the range, except `own` (0: none). Throws if the kernel refuses.
+ * nftables filters packets, not bind(), so with nftables another sandbox could bind a port before its owner.
+ */
 export async function guardPorts(folder: string, range: PortRange, own: number): Promise<void> {
   const call = BPF_CALL[process.arch];
   if (call === undefined) throw new Error(`not known on ${process.arch}`);
@@ -55,7 +51,7 @@ export async function guardPorts(folder: string, range: PortRange, own: number):
   }
 }
 
-/** Tests the port guard in a new cgroup below `root`. Returns null if it works, otherwise why not. */
+/** Tests the port guard in a new cgroup below `root`. Returns why it does not work, or null. */
 export async function portGuardProblem(root: string, name: string, range: PortRange): Promise<string | null> {
   const group = join(root, name);
   try {
@@ -71,7 +67,7 @@ export async function portGuardProblem(root: string, name: string, range: PortRa
   }
 }
 
-/** Returns the BPF program. Its result 1 allows the bind, 0 refuses it with EPERM. */
+/** The program's result 1 allows the bind, 0 refuses it with EPERM. */
 function portProgram({ first, last }: PortRange, own: number): Buffer {
   const PORT_IN_CONTEXT = 24;
   const [ALLOW, EXIT] = [1, 0x95];

@@ -21,31 +21,24 @@ import {
 import { prepareScratch } from './scratch-folder.js';
 import { firstImageUser, uidOf } from './service-users.js';
 
-/** What is needed to create sandboxes: where their folders are, and what this host supports. */
 export interface SandboxPlace {
   log: Logger;
   dataDir: string;
   host: Host;
-  /** The init that wraps a command at level `none`. */
   init: string;
-  /** The ports that a sandbox must not bind, except the one assigned to it; null if the host cannot prevent it. */
+  /** Null if the host cannot prevent a sandbox from binding another one's port. */
   guardedPorts: PortRange | null;
 }
 
-/** The parts of a sandbox that are created before its command is known. */
 export interface Made extends Place {
   cgroup: Cgroup | null;
 }
 
-/** Returns the parent folder of all sandboxes' private folders. */
 export function scratchRoot(dataDir: string): string {
   return join(dataDir, 'sandboxes');
 }
 
-/**
- * Creates the folders, the cgroup and the network of a sandbox. If it rejects, some of them may be left. `tied` means
- * that the sandbox must not outlive this process. If `network` is null, the sandbox shares the host's network.
- */
+/** Creates the folders, cgroup and network of a sandbox. If it rejects, some of them may be left. */
 export async function makeSandbox(
   place: SandboxPlace,
   spec: SandboxBase & Pick<SandboxSpec, 'image' | 'writable' | 'tools' | 'port' | 'process' | 'imageTools'>,
@@ -63,7 +56,7 @@ export async function makeSandbox(
   return { scratch, uid, ...made.value, network: joined.value };
 }
 
-/** Returns the plan and the command of a sandbox. All its processes will have `marker` in their environment. */
+/** Returns the plan and the command of a sandbox. All its processes get `marker` in their environment. */
 export function prepareCommand(
   { host }: SandboxPlace,
   spec: SandboxSpec,
@@ -87,7 +80,6 @@ export function prepareCommand(
   return { plan, cgroup, command: { cwd, env, command } };
 }
 
-/** A sandbox that is prepared but not started. */
 export type Prepared = ReturnType<typeof prepareCommand>;
 
 function isMapped({ process, imageTools }: Pick<SandboxSpec, 'process' | 'imageTools'>): boolean {
@@ -115,14 +107,13 @@ async function makeFolders(
   const { level, overlay, cgroups } = host;
   const folders = await prepareScratch({ ...spec, ...own, mounted: overlay, dataDir, log, level });
   const cgroup = cgroups === null ? null : await prepareCgroup(cgroups, spec.id, spec.limits);
-  // A sandbox with its own network shares no ports with others.
+  // A sandbox with its own network has ports of its own.
   if (!hasNetwork && guardedPorts !== null && cgroup !== null && cgroup.sockets !== null) {
     await guardPorts(cgroup.sockets, guardedPorts, spec.port ?? 0);
   }
   return { ...folders, cgroup };
 }
 
-/** Returns a separate network for a command that belongs to no service. */
 function aloneIn({ id }: SandboxBase): NetworkSpec {
   const scope = `sandbox-${createHash('sha256').update(id).digest('hex').slice(0, 32)}`;
   return { scope, use: 'build', hostName: '' };

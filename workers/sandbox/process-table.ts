@@ -3,24 +3,21 @@ import { beginningOf } from '../../shared/core/beginning-of.js';
 import { processStart } from '../../shared/core/process-identity.js';
 import { type ListedSocket, socketsOfNamespace } from './listening-sockets.js';
 
-/** The variable that marks every process of a sandbox. */
+/** Marks every process of a sandbox. */
 export const MARKER = 'RANVIER_SANDBOX';
-/**
- * Maximum number of bytes to read of a process's environment or arguments. It is four times the limit of a service's
- * variables (`VARIABLES_BYTES`), because the platform adds to them.
- */
+/** Four times the limit of a service's variables (`VARIABLES_BYTES`), because the platform adds to them. */
 export const MAX_PROCESS_BYTES = 1024 * 1024;
 
 async function processes(): Promise<string[]> {
   return (await readdir('/proc').catch(() => [])).filter((name) => /^\d+$/.test(name));
 }
 
-/** Reads a file in a process's /proc folder. Returns '' if the process has ended or may not be inspected. */
+/** Returns '' if the process has ended or may not be inspected. */
 function textOf(pid: string, name: string): Promise<string> {
   return beginningOf(`/proc/${pid}/${name}`, MAX_PROCESS_BYTES, 'latin1').catch(() => '');
 }
 
-/** Returns the processes on this host whose marker begins with the prefix: pid → marker. Empty without /proc. */
+/** Returns the processes whose marker begins with the prefix: pid → marker. Empty without /proc. */
 export async function markedProcesses(prefix: string): Promise<Map<number, string>> {
   const found = new Map<number, string>();
   const entry = `${MARKER}=${prefix}`;
@@ -36,8 +33,8 @@ export async function markedProcesses(prefix: string): Promise<Map<number, strin
 }
 
 /**
- * Returns the Linux user IDs of all processes on this host. Reads them from the files `status`. The owner of a
- * process's /proc folder is not reliable, because the process can change it.
+ * Returns the Linux user IDs of all processes. The owner of a process's /proc folder is not reliable, because the
+ * process can change it.
  */
 export async function usersOfProcesses(): Promise<Set<number>> {
   const found = new Set<number>();
@@ -61,10 +58,7 @@ export async function socketsOf(pids: Iterable<number>): Promise<Set<string>> {
   return sockets;
 }
 
-/**
- * Returns the TCP ports on which these processes accept connections to 127.0.0.1. The ports are in ascending order.
- * Returns null without /proc.
- */
+/** Returns the ports at which these processes accept connections to 127.0.0.1; null without /proc. */
 export async function listeningPortsOf(pids: Iterable<number>): Promise<number[] | null> {
   const listeners = await hostSockets();
   if (listeners === null) return null;
@@ -74,10 +68,7 @@ export async function listeningPortsOf(pids: Iterable<number>): Promise<number[]
   return [...ports].sort((a, b) => a - b);
 }
 
-/**
- * Returns the listening sockets that a connection to this IPv4 address and port can reach.
- * Returns null without /proc.
- */
+/** Returns the listening sockets that a connection to this address can reach; null without /proc. */
 export async function listenersOf(address: string, port: number): Promise<ListedSocket[] | null> {
   return (await hostSockets())?.filter((socket) => socket.port === port && isReached(socket.address, address)) ?? null;
 }

@@ -11,7 +11,6 @@ import { type LineCutter, LineSplitter } from './line-splitter.js';
 import type { RunOptions, RunOutcome } from './sandbox.js';
 
 const NOT_STARTED = 125;
-/** Number of lines of the child's output that the error quotes if a sandbox cannot be created. */
 const PROBLEM_LINES = 3;
 
 /** Resolves to a child's exit code in the shell's convention: 128 plus the number for a signal. */
@@ -22,31 +21,24 @@ function ended(child: ChildProcess): Promise<number> {
   });
 }
 
-/** Resolves to the pid when the child has started. Rejects if it cannot be started. */
 async function spawned(child: ChildProcess): Promise<number> {
   if (child.pid === undefined) await once(child, 'spawn');
   if (child.pid === undefined) throw new Error('The command could not be started');
   return child.pid;
 }
 
-/** A sandbox's child that outlives this process. */
 export interface Launched {
   child: ChildProcess;
   pid: number;
   startedAt: string;
-  /** The child's exit code in the shell's convention. */
   exited: Promise<number>;
 }
 
-/**
- * Resolves to a new child's pid and start time, which identify it, once it has started. Rejects if the child cannot be
- * started.
- */
+/** Resolves to a child's pid and start time once it has started. Rejects if it cannot be started. */
 export async function launched(child: ChildProcess): Promise<Launched> {
   const exited = ended(child);
   const pid = await spawned(child);
-  // A short command may already have ended, and the kernel may reuse its pid. With the start time `ended`, no other
-  // process is mistaken for it.
+  // A short command may already have ended, and the kernel may reuse its pid. No process has the start time `ended`.
   const startedAt = (await processStart(pid)) ?? 'ended';
   return { child, pid, startedAt, exited };
 }
@@ -57,12 +49,12 @@ function started(child: ChildProcess): Promise<boolean> {
   return new Promise((resolve) => {
     channel.once('data', () => resolve(true));
     channel.once('close', () => resolve(false));
-    // An error of the channel is ignored, because the child's exit code tells the reason.
+    // The child's exit code tells the reason of an error of the channel.
     channel.on('error', () => undefined);
   });
 }
 
-/** Calls `onLine` with each line of a stream. The stream is paused until the promise of `onLine` resolves. */
+/** The stream is paused until the promise of `onLine` resolves. */
 async function deliver(
   stream: Readable | null,
   name: 'stdout' | 'stderr',
@@ -77,7 +69,7 @@ async function deliver(
   await pass(splitter.end());
 }
 
-/** The result of `runChild`: the exit code in the shell's convention, and why the child was stopped, if it was. */
+/** The exit code in the shell's convention, and why the child was stopped, if it was. */
 export interface ChildEnd {
   code: number;
   cut: 'timeout' | 'aborted' | null;
@@ -85,8 +77,7 @@ export interface ChildEnd {
 
 /**
  * Runs a sandbox's child until it exits. Rejects if the sandbox cannot be created, or with an error of `onLine`.
- * Delivers the output, and stops the process group on timeout or abort. `killRest` kills the processes that the command
- * left running, so that the output is closed.
+ * `killRest` kills the processes that the command left running, so that the output is closed.
  */
 export async function runChild(
   child: ChildProcess,
@@ -105,7 +96,7 @@ export async function runChild(
   const stop = (reason: 'timeout' | 'aborted') => {
     if (cut !== null) return;
     cut = reason;
-    // Until the sandbox is created, the command does not run yet, and SIGTERM may be ignored.
+    // Until the sandbox is created, SIGTERM may be ignored.
     if (!made) return signalGroup(pid, 'SIGKILL');
     signalGroup(pid, 'SIGTERM');
     killTimer = setTimeout(() => signalGroup(pid, 'SIGKILL'), options.graceMs);
@@ -138,10 +129,9 @@ export async function runChild(
   }
 }
 
-/** Returns the outcome of a command that was not stopped. */
 export async function outcomeOf(code: number, cgroup: Cgroup | null): Promise<RunOutcome> {
   if (code !== 0 && cgroup !== null && (await ranOutOfMemory(cgroup))) return { reason: 'out-of-memory' };
-  // The shell reports the same code for `exit 143` and for an end by SIGTERM. In such cases, the signal is assumed.
+  // The shell reports the same code for `exit 143` and for an end by SIGTERM. The signal is assumed.
   const signalName = Object.entries(constants.signals).find(([, number]) => number === code - 128)?.[0];
   if (signalName !== undefined) return { reason: 'signalled', signal: signalName as NodeJS.Signals };
   return { reason: 'exited', exitCode: code };

@@ -22,14 +22,12 @@ type Candidate = Pick<Host, 'level' | 'overlay' | 'oci' | 'cgroups'>;
 interface Wanted {
   dataDir: string;
   log: Logger;
-  /** The installed OCI runtimes, best first. */
   oci: readonly ContainerHost[];
   cgroups: CgroupRoots | null;
   onlyContainers: boolean;
   forced: SandboxLevel | undefined;
 }
 
-/** Returns the configurations to test on this host, strongest isolation first. */
 function candidates({ oci, cgroups, onlyContainers, forced }: Wanted): Candidate[] {
   const groups = cgroups === null ? [null] : [cgroups, null];
   const contained = oci.flatMap((runtime) =>
@@ -43,9 +41,7 @@ function candidates({ oci, cgroups, onlyContainers, forced }: Wanted): Candidate
   return [...contained, ...(onlyContainers ? [] : [plain])].filter(({ level }) => (forced ?? level) === level);
 }
 
-/**
- * Describes what this host may support; `probe` tests it later. Throws if a path that must be hidden cannot be hidden.
- */
+/** Throws if a path that must be hidden cannot be hidden. */
 async function describeHost(candidate: Candidate, dataDir: string): Promise<Host> {
   const existing: string[] = [];
   for (const path of HIDE_CANDIDATES) {
@@ -58,8 +54,8 @@ async function describeHost(candidate: Candidate, dataDir: string): Promise<Host
 }
 
 /**
- * Returns the home folder of the platform's own user; empty if it has none. It is hidden because it may contain keys.
- * Throws if it cannot be hidden because it also contains the Node.js that commands need.
+ * The home folder of the platform's own user may contain keys, so it is hidden. Throws if it also contains the Node.js
+ * that commands need.
  */
 async function ownHome(): Promise<string[]> {
   const home = await realpath(homedir()).catch(() => null);
@@ -70,7 +66,7 @@ async function ownHome(): Promise<string[]> {
   return [home];
 }
 
-/** Returns the folder of the platform's own checkout. It is hidden because it may contain a `.env` file. */
+/** The platform's own checkout may contain a `.env` file, so it is hidden. */
 async function platformFolder(): Promise<string> {
   let folder = dirname(fileURLToPath(import.meta.url));
   while (folder !== dirname(folder)) {
@@ -81,8 +77,8 @@ async function platformFolder(): Promise<string> {
 }
 
 /**
- * Tests the candidates with a real command, strongest first. Returns the first one that passes. Logs a warning about
- * the guarantees that it lacks. Throws if none of the candidates that ISOLATION and OCI_RUNTIME allow works.
+ * Tests the candidates with a real command, and returns the one with the strongest isolation. Throws if none of the
+ * candidates that ISOLATION and OCI_RUNTIME allow works.
  */
 export async function strongest<S extends Sandbox>(wanted: Wanted, make: (host: Host) => Promise<S>): Promise<S> {
   const { dataDir, log, oci } = wanted;
@@ -119,9 +115,7 @@ function withoutIsolation(isInstalled: boolean): string {
   return `hosted code runs as plain processes without isolation${users}: ${remedy}`;
 }
 
-/**
- * Runs a command that checks its own isolation. Returns null if all guarantees hold, otherwise how the command ended.
- */
+/** Returns null if all guarantees hold, otherwise how the command that checks them ended. */
 async function probe(sandbox: Sandbox, dataDir: string, overlay: boolean): Promise<string | null> {
   const folder = await mkdtemp(join(dataDir, 'probe-'));
   try {

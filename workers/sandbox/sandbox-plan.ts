@@ -6,26 +6,22 @@ import type { CgroupRoots } from './cgroup.js';
 import type { SandboxLevel, SandboxLimits, SandboxSpec, SandboxVolume } from './sandbox.js';
 import type { Seccomp } from './seccomp.js';
 
-/**
- * Parent of the command's folder. It is the same in every container, so that absolute paths from a build stay valid at
- * run time.
- */
+/** The path is the same in every container, so that absolute paths from a build stay valid at run time. */
 export const INSIDE = '/mnt';
 export const APP_PATH = `${INSIDE}/app`;
 export const HOME_PATH = `${INSIDE}/home`;
 export const TOOLS_PATH = `${INSIDE}/tools`;
-/** The path of the init in a container. */
 export const INIT_PATH = '/.init';
-/** The path of the program that sets a command's variables in a rootless container. */
+/** The program that sets a command's variables in a rootless container. */
 export const VARIABLES_PATH = '/.variables';
-/** The folder with aliases of programs, such as `python`. It is last in a container's PATH. */
+/** Contains aliases of programs, such as `python`. Last in a container's PATH. */
 export const OTHER_NAMES_PATH = '/.bin';
 /**
- * Where the root of a container with mapped users (`MappedRoot`) is mounted before the container starts, in a separate
- * mount namespace. The mapped users must be able to traverse this path of the host.
+ * Where the root of a container with mapped users is mounted, in a separate mount namespace. The mapped users must be
+ * able to traverse this path of the host.
  */
 export const MAPPED_ROOT = '/media';
-/** Returns the name for a folder with the platform's own programs in a container: `node`, `node1`, … */
+/** Returns the name for a folder of the platform's own programs in a container. */
 export function ownName(index: number): string {
   return index === 0 ? 'node' : `node${index}`;
 }
@@ -35,28 +31,24 @@ export const HIDE_CANDIDATES: readonly string[] = [
   ...['/root', '/home', '/run', '/var/run', '/var/log', '/var/backups'],
 ];
 /**
- * Folders of dependencies and of git. Their owner is not changed, so the command cannot write to them. Changing the
- * owner of their thousands of files would delay every start.
+ * The command cannot write to folders of dependencies and of git: changing the owner of their thousands of files would
+ * delay every start.
  */
 export const NOT_OWNED = ['node_modules', '.venv', 'venv', 'vendor', '.git'];
 export const OPEN_FILES = 16_384;
-/** Address space that Node.js 24 and later reserve for code, in MiB. `RLIMIT_DATA` counts it although it is unused. */
+/** Node.js 24 and later reserve this much address space for code. `RLIMIT_DATA` counts it although it is unused. */
 const V8_RESERVED_MB = 512;
-/** The folders of the host's programs. */
 export const USUAL_PATH = ['/usr/local/sbin', '/usr/local/bin', '/usr/sbin', '/usr/bin', '/sbin', '/bin'];
 
-/** What this host has for running OCI containers. */
 export interface ContainerHost {
-  /** Paths of the OCI runtime and of conmon. Conmon outlives the worker and records the exit code. */
+  /** Conmon outlives the worker and records the exit code. */
   runtime: string;
   conmon: string;
   /** The root of containers: an empty folder with mount points. */
   rootfs: string;
-  /** The script that records how a detached container ended. */
   record: string;
-  /** The script that locks and mounts the volumes of a container and then starts it. */
+  /** The paths of the scripts `MOUNT_VOLUMES` and `ENTER`. */
   mountVolumes: string;
-  /** The script that mounts the root file system of a container with a user namespace, and then starts it. */
   enter: string;
   /** The host's folders that containers see, with symlinks resolved. */
   system: readonly string[];
@@ -64,32 +56,28 @@ export interface ContainerHost {
   seccomp: Record<ContainerKind, Seccomp> | null;
   overlayOptions: readonly string[];
   limitsSwap: boolean;
-  /** The file with the host's DNS servers; null if there is none. */
+  /** The file with the host's DNS servers. */
   resolver: string | null;
   /** True if the host has an /etc/hosts, over which a sandbox's own file is mounted. */
   hasHosts: boolean;
 }
 
-/** A host that runs containers. */
 export type ContainedHost = Host & { oci: ContainerHost };
 
-/** What the host supports. Determined once at start. */
 export interface Host {
   level: SandboxLevel;
-  /** True if an image can be mounted below a writable layer; otherwise it is copied. */
+  /** False if images must be copied, because they cannot be mounted below a writable layer. */
   overlay: boolean;
-  /** The folders of the platform's `node` and npm. In the PATH of commands, they follow the folders of tools. */
+  /** The folders of the platform's `node` and npm. */
   ownFolders: readonly string[];
   /** The host's folders that no command may see, with symlinks resolved. */
   hidden: readonly string[];
-  /** The programs that run containers; null at level `none`. */
   oci: ContainerHost | null;
   cgroups: CgroupRoots | null;
 }
 
-/** The folders and the network of a sandbox. Its command may not be known yet. */
 export interface Place {
-  /** The Linux user ID, on the host, that owns the command's files and, except in an image, runs the command. */
+  /** The user of the host that owns the command's files and, except in an image, runs the command. */
   uid: number;
   directory: string;
   image: string | null;
@@ -98,7 +86,6 @@ export interface Place {
   network?: Attachment | null;
 }
 
-/** One sandbox with all its paths. */
 export interface Plan extends Place {
   marker: string;
   writable: string[];
@@ -107,14 +94,13 @@ export interface Plan extends Place {
   limits: SandboxLimits;
   /** True if the sandbox must not outlive the worker. */
   tied: boolean;
-  /** The root and users of the container; null if it uses the host's. */
+  /** Null if the container uses the root and users of the host. */
   mapped: MappedRoot | null;
 }
 
 /**
- * The root file system and user namespace of a container that does not use the host's. The Linux user ID `firstUser` of
- * the host is user 0 in the container. If `process` is null, the container runs the tools that unpack and build images,
- * and the root shows the host's file system.
+ * The host's user `firstUser` is user 0 in the container. If `process` is null, the container runs the tools that
+ * unpack and build images, and the root shows the host's file system.
  */
 interface MappedRoot {
   firstUser: number;
@@ -129,13 +115,9 @@ export interface Mount {
   options: string[];
 }
 
-/** A hosted command: its folder, its environment and its command line. */
 export type HostedCommand = Pick<SandboxSpec, 'cwd' | 'env' | 'command'>;
 
-/**
- * Returns the folders to hide: those of `HIDE_CANDIDATES` that exist, and `own`. Shorter paths come first. No returned
- * folder is inside another one, and the root folder is never returned.
- */
+/** Returns the folders to hide, shorter paths first. No folder in the result is inside another one. */
 export function hiddenFolders(existing: readonly string[], own: readonly string[]): string[] {
   const candidates = HIDE_CANDIDATES.filter((path) => existing.includes(path));
   const wanted = [...new Set([...candidates, ...own])].filter((path) => path !== '/');
@@ -143,10 +125,7 @@ export function hiddenFolders(existing: readonly string[], own: readonly string[
   return wanted.filter((path, i) => !wanted.slice(0, i).some((outer) => isBelow(path, outer)));
 }
 
-/**
- * Returns the parent folders of the platform's `node` and npm that are invisible in a container. They must be mounted
- * there separately.
- */
+/** Returns the parent folders of the platform's `node` and npm that a container does not see otherwise. */
 export function hiddenOwn({ ownFolders, hidden, oci }: Host): string[] {
   if (oci === null) return [];
   const covers = [...hidden, INSIDE, '/tmp', '/var/tmp'];
@@ -169,8 +148,7 @@ export function searchPath(host: Host, tools: readonly string[] = []): string {
 
 /**
  * Returns the resource limits of each process. Without cgroups, the kernel limits memory per process and counts
- * processes per user. `of` says which processes count: those of one container (in a user namespace, since Linux 5.14),
- * those of one service with its replicas and builds, or all of the platform's own user.
+ * processes per user. `of` says whose processes it counts.
  */
 export function resourceLimits(
   { limits }: Pick<Plan, 'limits'>,
@@ -187,24 +165,21 @@ export function resourceLimits(
   return found;
 }
 
-/** Returns arguments to put before a command that run it as this user. The command cannot gain privileges. */
+/** Returns arguments to put before a command so that it runs as this user and cannot gain privileges. */
 export function withoutPrivileges({ level }: Pick<Host, 'level'>, uid: number): string[] {
   if (level === 'rootless') return asOrdinaryUser(uid);
   const user = [`--reuid=${uid}`, `--regid=${uid}`, '--clear-groups'];
   return ['setpriv', ...user, '--no-new-privs', '--bounding-set=-all', '--inh-caps=-all', '--'];
 }
 
-/**
- * Returns arguments to put before a command that run it as this user in a new user namespace. The caller is root
- * outside this namespace, and has the user ID `uid` inside. The arguments also drop all privileges.
- */
+/** Returns arguments to put before a command so that it runs unprivileged in a new user namespace. */
 export function asOrdinaryUser(uid: number): string[] {
   const namespace = ['unshare', '--user', `--map-user=${uid}`, `--map-group=${uid}`, '--keep-caps'];
   const drop = ['--no-new-privs', '--ambient-caps=-all', '--bounding-set=-all', '--inh-caps=-all'];
   return [...namespace, 'setpriv', ...drop, '--'];
 }
 
-/** Throws if a variable has a name or a value that cannot be passed to a program. */
+/** Throws if the variable cannot be passed to a program. */
 export function assertVariable(name: string, value: string): void {
   if (!/^[A-Za-z_][A-Za-z0-9_]*$/.test(name)) throw new Error(`"${name}" is not a name that a variable can have`);
   if (value.includes('\0')) throw new Error(`The variable ${name} contains a NUL character`);

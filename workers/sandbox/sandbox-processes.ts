@@ -7,17 +7,16 @@ import { listenersOf, listeningPortsOf, markedProcesses, socketsOf } from './pro
 import type { DetachedProcess, PortHolder } from './sandbox.js';
 
 const STEP_MS = 20;
-/** How long to retry SIGKILL, in milliseconds. A process that survives longer hangs in the kernel. */
+/** A process that survives SIGKILL for longer hangs in the kernel. */
 const KILL_DEADLINE_MS = 15_000;
 
-/** Returns true for a valid sandbox id. A folder with such a name is always inside its parent folder. */
+/** Returns true for a valid sandbox id, which as a folder name never leads out of the parent folder. */
 export function isSandboxId(text: string): boolean {
   return /^[A-Za-z0-9][A-Za-z0-9._-]{0,200}$/.test(text);
 }
 
 interface Dependencies {
   log: Logger;
-  /** Distinguishes this platform's processes from those of another instance on the same host. */
   token: string;
   cgroups: CgroupRoots | null;
 }
@@ -35,9 +34,8 @@ export class SandboxProcesses {
   }
 
   /**
-   * Returns the pids of a sandbox's processes. The command and its descendants cannot leave their cgroup; only the
-   * platform's own helpers are outside it. With `byMark`, every process of the host is examined, so that helpers are
-   * found too. Without cgroups, this is always done.
+   * The command and its descendants cannot leave their cgroup; only the platform's own helpers are outside it. With
+   * `byMark` or without cgroups, every process of the host is examined, so that helpers are found too.
    */
   async of(id: string, byMark = true): Promise<number[]> {
     const wanted = this.markOf(id);
@@ -53,7 +51,7 @@ export class SandboxProcesses {
     return [...members];
   }
 
-  /** Returns the number of marked processes by sandbox id. Ignores invalid ids: a command can set any mark. */
+  /** A command can set any mark in its environment, so invalid ids are ignored. */
   async countMarked(): Promise<Map<string, number>> {
     const counts = new Map<string, number>();
     for (const marker of (await markedProcesses(this.markOf(''))).values()) {
@@ -63,17 +61,14 @@ export class SandboxProcesses {
     return counts;
   }
 
-  /** Calls `ask`, which requests a process to exit. Resolves when it has exited, or after `graceMs`. */
+  /** `ask` requests the process to exit. */
   async terminate(process: DetachedProcess, graceMs: number, ask: () => void): Promise<void> {
     const deadline = Date.now() + graceMs;
     ask();
     while (Date.now() < deadline && (await isRunning(process))) await sleep(STEP_MS);
   }
 
-  /**
-   * Kills until no process of the sandbox is left. Throws if one survives for 15 s. With `byMark`, all processes of the
-   * host are searched for helpers of the sandbox that are outside its cgroup.
-   */
+  /** Kills until no process of the sandbox is left. Throws if one survives for 15 s. For `byMark`, see `of`. */
   async kill(id: string, process: DetachedProcess | null, byMark: boolean): Promise<void> {
     const deadline = Date.now() + KILL_DEADLINE_MS;
     for (;;) {
@@ -94,16 +89,14 @@ export class SandboxProcesses {
     return listeningPortsOf(await this.of(id));
   }
 
-  /**
-   * Returns who listens on a port. `uid` is the user ID of the service's processes; null if all services share a user.
-   */
+  /** `uid` is the user ID of the service's processes; null if all services share a user. */
   async portHolder(id: string, uid: number | null, address: string, port: number): Promise<PortHolder> {
     const listeners = await listenersOf(address, port);
     if (listeners === null) return 'unknown';
     if (listeners.length === 0) return 'nobody';
     const sockets = uid === null ? await socketsOf(await this.of(id)) : new Set<string>();
-    // The kernel lets only one user listen for IPv4 connections on a port, so an IPv4 socket shows who gets them. A
-    // socket for all IPv6 addresses may or may not get them too, so it counts only if there is no IPv4 socket.
+    // The kernel lets only one user listen for IPv4 connections on a port. A socket for all IPv6 addresses may or may
+    // not get them too, so it counts only if there is no IPv4 socket.
     const sure = listeners.filter((listener) => listener.address !== '::');
     const counted = sure.length > 0 ? sure : listeners;
     const isOwn = counted.some((listener) => (uid === null ? sockets.has(listener.inode) : listener.uid === uid));

@@ -12,9 +12,9 @@ const OWNER = 'owner';
 interface Wanted extends Pick<SandboxSpec, 'directory' | 'image' | 'writable' | 'tools' | 'userNumber'> {
   uid: number;
   scratch: string;
-  /** The worker that the sandbox must not outlive; null for a detached command. */
+  /** Null for a command that may outlive the worker. */
   owner: DetachedProcess | null;
-  /** True if the container mounts the image. Otherwise the image is copied to `directory`. */
+  /** False if the image must be copied to `directory`. */
   mounted: boolean;
   dataDir: string;
   log: Logger;
@@ -26,10 +26,7 @@ export function copiedImage(directory: string): string {
   return join(directory, 'files');
 }
 
-/**
- * Creates a sandbox's private folder (HOME, TMPDIR, a user name for the uid). Copies the image if it cannot be mounted.
- * Returns the folders with symlinks resolved, for the mounts.
- */
+/** Creates a sandbox's private folder, and copies the image if it cannot be mounted. */
 export async function prepareScratch(wanted: Wanted): Promise<{ directory: string; image: string | null }> {
   const { scratch, uid, level } = wanted;
   await discardTree(wanted, scratch);
@@ -57,7 +54,7 @@ export async function prepareScratch(wanted: Wanted): Promise<{ directory: strin
   return found;
 }
 
-/** Returns the worker that this sandbox must not outlive; null for a detached command. */
+/** Returns the worker that this sandbox must not outlive; null if it may outlive every worker. */
 export async function ownerOf(scratch: string): Promise<DetachedProcess | null> {
   const text = await readFile(join(scratch, OWNER), 'utf8').catch(() => '');
   return text === '' ? null : JSON.parse(text);
@@ -70,8 +67,8 @@ async function copyImage(wanted: Wanted, image: string, directory: string): Prom
   const reflink = process.platform === 'linux' ? ['--reflink=auto'] : [];
   await runLimited('cp', ['-a', ...reflink, '--', `${image}/.`, target]);
   await ownDirectory(target, wanted.userNumber);
-  // `cp` has copied the image's mode, which lets all users in. Without mount namespaces, users of other services could
-  // read files whose paths they guess.
+  // `cp` has copied the image's mode, which lets all users in. Without mount namespaces, they could read files whose
+  // paths they guess.
   await chmod(target, 0o700);
   return target;
 }

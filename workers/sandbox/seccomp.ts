@@ -2,26 +2,26 @@ import { readFile } from 'node:fs/promises';
 import { unlessAbsent } from '../../shared/core/exists.js';
 import { CAPABILITIES, type ContainerKind } from './capabilities.js';
 
-/** The seccomp profile for containers that Debian, Ubuntu and Fedora install. */
+/** The profile that Debian, Ubuntu and Fedora install. */
 const PROFILE = '/usr/share/containers/seccomp.json';
 const NAMESPACE_FLAGS = 0x7e020080;
 const CLONE_NEWUSER = 0x10000000;
 const EPERM = 1;
 const ENOSYS = 38;
 const EAFNOSUPPORT = 97;
-/** Families of sockets that bypass network rules (kernel cryptography, virtual machines). The filter refuses them. */
+/** Families of sockets that bypass network rules (kernel cryptography, virtual machines). */
 const AF_ALG = 38;
 const AF_VSOCK = 40;
 
-/** Node.js's name of an architecture → the architectures that a seccomp filter allows. 32-bit programs do not run. */
+/** Only these architectures are allowed: 32-bit programs do not run. */
 const ARCHITECTURES: Readonly<Record<string, { profile: string; names: string[] }>> = {
   x64: { profile: 'amd64', names: ['SCMP_ARCH_X86_64'] },
   arm64: { profile: 'arm64', names: ['SCMP_ARCH_AARCH64'] },
 };
 
 /**
- * System calls that no hosted command needs. The distribution's profile is meant for Podman, which also runs inside
- * containers, and therefore allows namespaces, mounts, kernel keys and asynchronous I/O to all processes.
+ * No hosted command needs these system calls. The distribution's profile allows many of them, because it is meant for
+ * Podman, which also runs inside containers.
  */
 const REFUSED = [
   ...['keyctl', 'add_key', 'request_key', 'bpf', 'perf_event_open', 'userfaultfd', 'fanotify_init'],
@@ -29,24 +29,19 @@ const REFUSED = [
   ...['init_module', 'finit_module', 'delete_module', 'kexec_load', 'kexec_file_load'],
 ];
 
-/** System calls that only the image tools need, in a user namespace. */
+/** Only the image tools need these system calls, in a user namespace. */
 const NAMESPACES = [
   ...['unshare', 'setns', 'pivot_root', 'mount', 'umount', 'umount2', 'mount_setattr', 'move_mount'],
   ...['open_tree', 'fsopen', 'fsmount', 'fsconfig', 'fspick', 'name_to_handle_at'],
 ];
 
 /**
- * System calls that fail with ENOSYS, because programs then use a fallback. With io_setup, one tenant could use up the
- * host's asynchronous I/O contexts. A filter cannot check the flags of clone3, because they are in memory. If clone3
- * fails, the C library uses clone.
+ * These system calls fail with ENOSYS, because programs then use a fallback. With io_setup, one tenant could use up the
+ * host's asynchronous I/O contexts. A filter cannot check the flags of clone3, because they are in memory.
  */
 const ABSENT = ['clone3', 'io_setup', 'io_uring_setup', 'io_uring_enter', 'io_uring_register'];
 
-/**
- * System calls that a rootless container needs. One creates a user namespace for the command. With the other one, a
- * shell next to the command enters this namespace. `index` is the position of the argument with the flags. The kernel
- * allows no further namespace (`container-config.ts`).
- */
+/** A rootless container creates a user namespace for the command. A shell next to the command enters it. */
 const OWN_USER = [
   { call: 'unshare', index: 0 },
   { call: 'setns', index: 1 },
@@ -66,7 +61,6 @@ interface SeccompRule {
   errnoRet?: number;
 }
 
-/** A seccomp filter in the format of the OCI runtime specification. */
 export interface Seccomp {
   defaultAction: string;
   defaultErrnoRet?: number;
@@ -81,9 +75,8 @@ interface ProfileRule extends SeccompRule {
 }
 
 /**
- * Returns the seccomp filters by kind of container; null on an unsupported architecture. A filter is the distribution's
- * profile for the container's capabilities, minus the calls that are refused here. On a host without the profile, all
- * other calls are allowed.
+ * Returns the seccomp filters by kind of container; null on an unsupported architecture. Without the distribution's
+ * profile, all calls are allowed that are not refused here.
  */
 export async function hostSeccomp(): Promise<Record<ContainerKind, Seccomp> | null> {
   const text = await unlessAbsent(readFile(PROFILE, 'utf8'));
@@ -94,7 +87,7 @@ export async function hostSeccomp(): Promise<Record<ContainerKind, Seccomp> | nu
   return command && rootless && image && imageTools ? { command, rootless, image, imageTools } : null;
 }
 
-/** Returns the seccomp filter for one kind of container. Null if the machine's architecture is not listed. */
+/** Returns the seccomp filter for one kind of container; null on an unsupported architecture. */
 export function seccompOf(
   profile: { defaultAction: string; defaultErrnoRet?: number; syscalls: ProfileRule[] } | null,
   machine: string,
@@ -133,8 +126,7 @@ export function seccompOf(
   const noNamespaces = [{ index: 0, value: NAMESPACE_FLAGS, valueTwo: 0, op: 'SCMP_CMP_MASKED_EQ' }];
   if (!makesNamespaces) own.push({ names: ['clone'], action: 'SCMP_ACT_ALLOW', args: noNamespaces });
   if (kind === 'rootless') own.push(...userNamespaceOnly('SCMP_ACT_ALLOW', 'SCMP_CMP_EQ'));
-  // All conditions of one rule must hold; several rules for one call are alternatives. Together they allow all families
-  // except AF_ALG and AF_VSOCK.
+  // Several rules for one call are alternatives. Together, these allow all families except AF_ALG and AF_VSOCK.
   own.push(
     { names: ['socket'], action: 'SCMP_ACT_ALLOW', args: [{ index: 0, value: AF_ALG, op: 'SCMP_CMP_LT' }] },
     { names: ['socket'], action: 'SCMP_ACT_ALLOW', args: [{ index: 0, value: AF_VSOCK, op: 'SCMP_CMP_GT' }] },
@@ -160,10 +152,7 @@ function applies(
   return !excludes.arches?.includes(architecture);
 }
 
-/**
- * Returns rules that perform `action` for the calls of `OWN_USER`. A rule applies to a call if the comparison `op` of
- * the call's flags with CLONE_NEWUSER is true.
- */
+/** The rules apply to a call if the comparison `op` of its flags with CLONE_NEWUSER is true. */
 function userNamespaceOnly(action: string, op: string): SeccompRule[] {
   const refusal = action === 'SCMP_ACT_ERRNO' ? { errnoRet: EPERM } : {};
   return OWN_USER.map(({ call, index }) => {

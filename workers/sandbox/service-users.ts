@@ -4,13 +4,11 @@ import { runLimited } from '../../shared/core/run-limited.js';
 import { ownSmallTree } from '../core/small-tree.js';
 import type { SandboxLevel } from './sandbox.js';
 
-/**
- * Number of Linux user IDs in an installation's range. Each service has its own user ID until the service is deleted.
- */
+/** Number of Linux user IDs of an installation. Each service has its own user ID until the service is deleted. */
 const USERS = 200_000;
 /**
- * The first Linux user IDs of the ranges to choose from. The first range is far above the user IDs that a host usually
- * has. All other ranges are above the user IDs of systemd's containers.
+ * Starts of the ranges to choose from. The first range is far above the user IDs that a host usually has. All other
+ * ranges are above the user IDs of systemd's containers.
  */
 const FIRST_USERS = [300_000, ...Array.from({ length: 100 }, (_, i) => 1_900_000_000 + i * USERS)];
 
@@ -25,15 +23,11 @@ export function isRoot(): boolean {
   return process.getuid?.() === 0;
 }
 
-/** Returns true if each service has its own Linux user at this isolation level. */
 export function hasUsers(level: SandboxLevel): boolean {
   return level !== 'rootless' && isRoot();
 }
 
-/**
- * Number of Linux user IDs that a container with an image can use. All these containers use the same IDs of the host,
- * in separate user namespaces. These are the last IDs of the installation's range.
- */
+/** The last IDs of the installation's range. All containers with an image use them, in separate user namespaces. */
 export const IMAGE_USERS = 65_536;
 
 /** Returns the host's user ID to which user 0 of every image is mapped. */
@@ -46,10 +40,7 @@ export function userRange(): UserRange {
   return { first: firstUser, last: firstUser + USERS - 1 };
 }
 
-/**
- * Returns the Linux user ID with which a service is built and run if the platform runs as root. The group ID is the
- * same number. Throws if the range is used up.
- */
+/** Returns the user and group ID with which a service is built and run as root. Throws if the range is used up. */
 export function uidOf(userNumber: number): number {
   if (userNumber >= USERS - IMAGE_USERS) {
     throw new Error(`Service number ${userNumber} has no user: this host's range ends at ${firstImageUser() - 1}`);
@@ -58,8 +49,8 @@ export function uidOf(userNumber: number): number {
 }
 
 /**
- * Chooses the range of the services' Linux user IDs and stores it in DATA_DIR. Throws if the range overlaps one that
- * the host assigns to another user, because that user's containers would run with the services' user IDs.
+ * Chooses the range of the services' Linux user IDs and stores it in DATA_DIR. Throws if the host assigns one of these
+ * IDs to another user, whose containers would run with the services' user IDs.
  */
 export async function settleUsers(dataDir: string): Promise<void> {
   const files = ['passwd', 'group', 'subuid', 'subgid'];
@@ -82,7 +73,7 @@ export async function settleUsers(dataDir: string): Promise<void> {
   firstUser = first;
 }
 
-/** Stores the range unless another worker has stored one. Returns the stored range. */
+/** Returns the stored range, which another worker may have stored first. */
 async function remember(file: string, first: number): Promise<number> {
   const candidate = `${file}.${process.pid}`;
   await writeFile(candidate, `${first}\n`, { mode: 0o600 });
@@ -93,10 +84,7 @@ async function remember(file: string, first: number): Promise<number> {
   return Number.parseInt(await readFile(file, 'utf8'), 10);
 }
 
-/**
- * Returns the start of the first range of Linux user IDs that overlaps none of the given ranges. Throws if every range
- * overlaps one.
- */
+/** Returns the start of the first range that overlaps none of the given ranges. Throws if there is none. */
 export function freeRange(given: readonly UserRange[]): number {
   const first = FIRST_USERS.find(
     (start) => !given.some((other) => overlap(other, { first: start, last: start + USERS - 1 })),
@@ -138,7 +126,7 @@ export async function protectLinks(setting = '/proc/sys/fs/protected_hardlinks')
   );
 }
 
-/** Makes a service's user the owner of a folder and its content. Follows no symlinks. Does nothing without root. */
+/** Makes a service's user the owner of a folder and its content. Does nothing without root. */
 export async function ownDirectory(path: string, userNumber: number, signal?: AbortSignal): Promise<void> {
   if (isRoot()) await own(path, uidOf(userNumber), signal);
 }

@@ -1,22 +1,16 @@
-/** The shell programs that wrap a hosted command or run next to it. They are files, so `ps` shows only their paths. */
+/** The shell programs are stored as files, so that `ps` shows only their paths. */
 
-/**
- * Size at which an unread log is emptied, in blocks of 512 bytes. A running worker copies the log and frees its blocks
- * much earlier.
- */
+/** An unread log of this size, in blocks of 512 bytes, is emptied. A running worker frees blocks much earlier. */
 const MAX_UNREAD_BLOCKS = 1024 ** 3 / 512;
 
-/**
- * Returns shell lines that describe in the variable `how` how a command ended. They read the command's exit code from
- * the variable `code`. The names of these variables begin with `prefix`.
- */
+/** Returns shell lines that describe in the variable `how` the end of the command with the exit code `code`. */
 function tellEnd(prefix: string): string {
   const [code, how, name] = ['code', 'how', 'name'].map((word) => `${prefix}${word}`);
   return `${how}=$${code}
 if [ "$${code}" -gt 128 ] && ${name}=$(kill -l "$((${code} - 128))" 2>/dev/null); then ${how}="signal SIG$${name}"; fi`;
 }
 
-/** Shell lines that set the variables listed in RANVIER_NAMES to their values, which are in RANVIER_ENV_<name>. */
+/** Sets the variables listed in RANVIER_NAMES to their values, which are in RANVIER_ENV_<name>. */
 const GIVE_VARIABLES =
   'for _name in $_names; do eval "export $_name=\\"\\$RANVIER_ENV_$_name\\"; unset RANVIER_ENV_$_name"; done';
 
@@ -114,10 +108,7 @@ wait "$_guard"
 exit "$_code"
 `;
 
-/**
- * Runs in a rootless container after the programs that drop the command's privileges. Sets the command's variables and
- * executes it. Arguments: the command's argument vector.
- */
+/** Runs in a rootless container after the programs that drop privileges. Arguments: the command's argument vector. */
 export const VARIABLES = `#!/bin/sh
 _names=$RANVIER_NAMES
 unset RANVIER_NAMES
@@ -127,8 +118,8 @@ exec "$@"
 `;
 
 /**
- * Runs on the host after a detached container has ended, and records how it ended. Works even if no worker is running.
- * Arguments: the file with the exit code; a file with the line `oom_kill <count>`, or ''; the file to write.
+ * Runs after a detached container has ended, even if no worker is running. Arguments: the file with the exit code; a
+ * file with the line `oom_kill <count>`, or ''; the file to write.
  */
 export const RECORD = `#!/bin/sh
 code=$(cat "$1") oom_file=$2 exit_file=$3
@@ -142,9 +133,8 @@ printf '%s\\n' "$how" >"$exit_file.new" && mv "$exit_file.new" "$exit_file"
 `;
 
 /**
- * Runs on the host in its own mount namespace. Mounts the root of a container with its own users and executes the
- * program that starts it. Arguments: `overlay` and its options, or `bind` and a folder; where to mount it; the
- * program's argument vector.
+ * Runs in its own mount namespace, and mounts the root of a container with its own users. Arguments: `overlay` and its
+ * options, or `bind` and a folder; where to mount it; the argument vector of the program that starts the container.
  */
 export const ENTER = `#!/bin/sh
 case $1 in
@@ -155,5 +145,5 @@ shift 3
 exec "$@"
 `;
 
-/** Replaces a missing `python`: Debian only has `python3`, and most Procfiles use `python`. */
+/** Debian only has `python3`, and most Procfiles use `python`. */
 export const PYTHON = '#!/bin/sh\nexec python3 "$@"\n';

@@ -3,11 +3,11 @@ import { constants } from 'node:os';
 import { join } from 'node:path';
 import { unlessAbsent } from '../../shared/core/exists.js';
 
-/** The lowest real-time signal that programs can use, and the highest signal number. */
+/** The lowest real-time signal that programs can use, and the highest signal. */
 const RTMIN = 34;
 const RTMAX = 64;
 
-/** Parses an image's STOPSIGNAL: `SIGQUIT`, `QUIT`, `3`, `SIGRTMIN+3`. Returns null if there is no such signal. */
+/** Parses an image's STOPSIGNAL: `SIGQUIT`, `QUIT`, `3`, `SIGRTMIN+3`. Returns null if it is invalid. */
 export function signalNumber(text: string): number | null {
   const name = text.trim().toUpperCase();
   const [, steps] = /^(?:SIG)?RTMIN(?:\+(\d{1,2}))?$/.exec(name) ?? [];
@@ -22,7 +22,7 @@ export function pidFileOf(scratch: string): string {
   return join(scratch, 'pid');
 }
 
-/** Records the stop signal of a container, so that every worker on this host can read it. */
+/** Records the stop signal of a container for every worker on this host. */
 export async function noteStopSignal(scratch: string, signal: string | undefined): Promise<void> {
   const number = signal === undefined ? null : signalNumber(signal);
   if (number !== null) await writeFile(join(scratch, 'stop-signal'), String(number), { mode: 0o600 });

@@ -5,14 +5,11 @@ import { isRoot, userRange } from './service-users.js';
 
 /** Folders outside DATA_DIR in which hosted code may write at level `none`. */
 const SHARED = ['/tmp', '/var/tmp', '/dev/shm'];
-/** Maximum depth of the folders that belong to a service's user: `volumes/<id>/data`, `sandboxes/<id>/home`. */
+/** Folders that belong to a service's user are no deeper: `volumes/<id>/data`, `sandboxes/<id>/home`. */
 const DEPTH = 4;
 const MAX_OUTPUT_BYTES = 32 * 1024 ** 2;
 
-/**
- * Returns the `userNumber` of each service whose Linux user has a process or a file on this host. Throws if that cannot
- * be determined.
- */
+/** Returns the `userNumber` of each service whose Linux user has a process or a file on this host. */
 export async function usersInUse(dataDir: string): Promise<number[]> {
   if (!isRoot()) return [];
   const { first, last } = userRange();
@@ -22,8 +19,7 @@ export async function usersInUse(dataDir: string): Promise<number[]> {
   const wanted = ['-uid', `+${first - 1}`, '-uid', `-${last + 1}`, '-printf', '%U\\n', '-prune'];
   const args = ['-P', ...places, '-ignore_readdir_race', '-xdev', '-maxdepth', String(DEPTH), ...wanted];
   const found = await resultOf('find', args, { maxBuffer: MAX_OUTPUT_BYTES });
-  // In spite of -ignore_readdir_race, `find` reports a folder that is removed before `find` opens it. This error is
-  // ignored.
+  // In spite of -ignore_readdir_race, `find` reports a folder that is removed before `find` opens it.
   const errors = found.stderr
     .split('\n')
     .filter((line) => line !== '' && !line.endsWith(': No such file or directory'));

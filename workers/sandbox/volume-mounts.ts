@@ -4,17 +4,16 @@ import { unlessAbsent } from '../../shared/core/exists.js';
 import { runLimited } from '../../shared/core/run-limited.js';
 import { type ContainedHost, isBelow, type Mount, type Plan } from './sandbox-plan.js';
 
-/** The subfolder of a volume's folder. It contains plain files, or the volume's file system is mounted there. */
+/** This subfolder of a volume contains plain files, or the volume's file system is mounted on it. */
 export const CONTENT = 'data';
-/** The file with the file system of a volume whose size the kernel enforces. */
+/** This file contains the file system of a volume whose size the kernel enforces. */
 export const IMAGE = 'image';
 
 /**
  * Runs on the host, in its own mount namespace if there are images: locks and mounts volumes, then executes the program
- * that starts the container. Mounts, loop devices and locks are released with the last process that has them, so none
- * is left whichever process dies. Arguments: the number of volumes; the user that owns their content; for each volume
- * its folder, `exclusive`, `shared` or `observed` (which does not change the owner), and `grow` or `keep`; the
- * program's argument vector.
+ * that starts the container. Mounts, loop devices and locks are released with the last process that has them.
+ * Arguments: the number of volumes; the user that owns their content; for each volume its folder, `exclusive`, `shared`
+ * or `observed` (which does not change the owner), and `grow` or `keep`; the program's argument vector.
  */
 export const MOUNT_VOLUMES = `#!/bin/sh
 fail() {
@@ -59,10 +58,10 @@ done
 exec "$@"
 `;
 
-/** Returns arguments to put before a container's start program to mount its volumes. Returns none without volumes. */
+/** Returns arguments to put before a container's start program to mount its volumes. */
 export function volumeArguments({ level, oci }: ContainedHost, { volumes, uid }: Plan): string[] {
   if (volumes.length === 0) return [];
-  // In the user namespace of a rootless container, the platform's user, who owns the content, has the user ID 0.
+  // In a rootless container's user namespace, the platform's user, who owns the content, has the ID 0.
   const owner = level === 'rootless' ? 0 : uid;
   const each = volumes.flatMap(({ folder, exclusive, grows }) => [
     folder,
@@ -72,7 +71,6 @@ export function volumeArguments({ level, oci }: ContainedHost, { volumes, uid }:
   return ['/bin/sh', oci.mountVolumes, String(volumes.length), String(owner), ...each];
 }
 
-/** Returns the mounts of the volumes in a container. */
 export function volumeMounts({ volumes }: Pick<Plan, 'volumes'>): Mount[] {
   const options = ['rbind', 'rw', 'nosuid', 'nodev', 'rprivate'];
   return volumes.map(({ folder, path }) => {
@@ -80,37 +78,29 @@ export function volumeMounts({ volumes }: Pick<Plan, 'volumes'>): Mount[] {
   });
 }
 
-/**
- * Returns the root folder of a container that has volumes and uses the host's file system. It is a copy of the root
- * that containers share, because the runtime creates mount points for the volumes in it.
- */
+/** Returns a container's own copy of the root folder. The runtime creates mount points for volumes in it. */
 export function ownRoot(scratch: string): string {
   return join(scratch, 'root');
 }
 
-/** Returns the path of the overlay layer that adds volumes' mount points to one of the host's folders. */
 function layerOf(scratch: string, folder: string): string {
   return join(scratch, 'points', basename(folder));
 }
 
-/**
- * Mounts a tmpfs with a copy of a folder over this folder, then executes a program. Arguments: the folder; the
- * program's argv.
- */
+/** Arguments: a folder, over which a tmpfs with a copy of it is mounted; the argument vector of a program. */
 const TO_MEMORY =
   'mount -n -t tmpfs -o mode=0755 tmpfs "$0.new" && cp -a -- "$0/." "$0.new" && mount -n --move "$0.new" "$0" && exec "$@"';
 
 /**
- * Returns arguments to put before the program that starts a container. They copy the overlay layers with the volumes'
- * mount points to memory. The kernel refuses an overlay if one of its layers is inside the folder that it covers, for
- * example `/var` with DATA_DIR in it. If no layer is inside such a folder, no arguments are returned.
+ * Returns arguments to put before a start program. The kernel refuses an overlay with a layer inside the folder that it
+ * covers, for example `/var` with DATA_DIR in it. So the layers are copied to memory.
  */
 export function pointArguments({ oci }: ContainedHost, { volumes, scratch }: Plan): string[] {
   const covers = (folder: string) => isBelow(scratch, folder) && volumes.some(({ path }) => isBelow(path, folder));
   return oci.system.some(covers) ? ['/bin/sh', '-c', TO_MEMORY, join(scratch, 'points')] : [];
 }
 
-/** Replaces the mount of one of the host's folders by an overlay that adds the mount points of volumes. */
+/** Replaces the mount of a host's folder by an overlay that adds the mount points of volumes. */
 export function withVolumePoints(mount: Mount, { volumes, scratch }: Pick<Plan, 'volumes' | 'scratch'>): Mount {
   const { destination } = mount;
   if (!volumes.some(({ path }) => isBelow(path, destination))) return mount;
@@ -118,7 +108,7 @@ export function withVolumePoints(mount: Mount, { volumes, scratch }: Pick<Plan, 
   return { destination, type: 'overlay', source: 'overlay', options };
 }
 
-/** Creates the root and overlay layers of a container with volumes that uses the host's file system. */
+/** Creates the root and overlay layers for a container with volumes on the host's file system. */
 export async function makeVolumePoints({ level, oci }: ContainedHost, { volumes, scratch }: Plan): Promise<void> {
   if (volumes.length === 0) return;
   await mkdir(ownRoot(scratch), { recursive: true, mode: 0o755 });
@@ -135,7 +125,6 @@ export async function makeVolumePoints({ level, oci }: ContainedHost, { volumes,
   }
 }
 
-/** Creates a folder of an overlay layer. As root, copies the owner and mode of the host's folder that it covers. */
 async function makePoint(point: string, covered: string, asRoot: boolean): Promise<void> {
   await mkdir(point, { recursive: true, mode: 0o755 });
   const found = asRoot ? await unlessAbsent(lstat(covered)) : null;

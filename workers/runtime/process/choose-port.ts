@@ -1,31 +1,27 @@
 import type { ListeningSocket } from '../../sandbox/listening-sockets.js';
 
-/** The ports on which an application listens, and those on which it should. */
 export interface ObservedPorts {
   sockets: readonly ListeningSocket[];
   /** The port in the application's environment variable PORT. */
   wanted: number;
   configured: number;
   exposed?: readonly number[];
-  /** How long the application has listened only on other ports than PORT, in milliseconds. */
+  /** How long the application has listened on ports, but not on PORT, in milliseconds. */
   elsewhereMs: number;
 }
 
 export type PortChoice =
   | { type: 'use'; port: number }
-  /** Use the first of these ports that responds to HTTP. If no port does, use the first one. */
+  /** Use the first of these ports that responds to HTTP; if none does, the first one. */
   | { type: 'ask'; ports: number[] }
   /** The application listens on no port, or may still start to listen on PORT. */
   | { type: 'wait' };
 
-/** Delay before a port other than PORT is used, in milliseconds. Some applications open a debug port first. */
+/** Some applications open a debug port first, so wait before a port other than PORT is used. */
 const SETTLE_MS = 2_000;
 const MAX_PORTS = 16;
 
-/**
- * Decides which of an application's ports gets its requests. The order of preference is PORT, a port that the image
- * exposes, the configured port, the lowest port that responds to HTTP.
- */
+/** Decides which of an application's ports gets its requests. */
 export function choosePort({ sockets, wanted, configured, exposed = [], elsewhereMs }: ObservedPorts): PortChoice {
   const ports = portsOf(sockets);
   if (ports.includes(wanted)) return { type: 'use', port: wanted };
@@ -39,7 +35,6 @@ export function choosePort({ sockets, wanted, configured, exposed = [], elsewher
     : { type: 'ask', ports: ports.slice(0, MAX_PORTS) };
 }
 
-/** Returns the ports in ascending order, each once. */
 export function portsOf(sockets: readonly ListeningSocket[]): number[] {
   return [...new Set(sockets.map(({ port }) => port))].sort((a, b) => a - b);
 }
@@ -48,12 +43,12 @@ export function portsOf(sockets: readonly ListeningSocket[]): number[] {
 export type PortWay =
   /** The application listens on the namespace's own address, or on all addresses. */
   | { type: 'direct' }
-  /** The application listens on an IPv4 loopback address: NAT forwards connections to that address. */
+  /** The application listens on an IPv4 loopback address, to which NAT forwards connections. */
   | { type: 'translate'; address: string }
-  /** The application listens on IPv6 loopback only, or on another address: a relay forwards connections. */
+  /** The application listens on IPv6 loopback only, or on another address. */
   | { type: 'relay' };
 
-/** Decides how connections from outside reach a port of the namespace whose own address is `address`. */
+/** Decides how connections reach a port of the namespace with this address. */
 export function wayTo(sockets: readonly ListeningSocket[], port: number, address: string): PortWay {
   const own = sockets.filter((socket) => socket.port === port).map((socket) => socket.address);
   if (own.some((listening) => ['0.0.0.0', '::', address].includes(listening))) return { type: 'direct' };

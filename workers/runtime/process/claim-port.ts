@@ -18,8 +18,8 @@ export type PortDeps = Pick<ProcessRuntimeDeps, 'db' | 'config' | 'hostId' | 'sa
 };
 
 /**
- * Claims a replica for this host and returns its port; null if it listens on none. Resolves to `lost` if the replica
- * must not be started any more. Throws `ReleaseError` if no port is free.
+ * Claims a replica and returns its port (null: none), or `lost` if it must not be started any more. Throws
+ * `ReleaseError` if no port is free.
  */
 export async function claimWithPort(
   deps: PortDeps,
@@ -28,8 +28,7 @@ export async function claimWithPort(
 ): Promise<number | null | 'lost'> {
   for (let tries = 0; tries < PORT_TRIES; tries++) {
     const port = await portFor(deps, row, spec);
-    // For a replica with its own network, the port is recorded later, together with the address, once the sandbox
-    // exists.
+    // The port of a replica with its own network is recorded later, together with the replica's address.
     const hostPort = deps.sandbox.network ? null : port;
     const claim = await claimReplica(deps.db, row, hostPort);
     if (claim === 'lost') return 'lost';
@@ -40,10 +39,7 @@ export async function claimWithPort(
   throw new ReleaseError('every port that was tried went to another replica');
 }
 
-/**
- * Returns the port for a new attempt; null if the attempt listens on no port, such as the attempt of a run. A
- * database server keeps its port, because applications have the port in their variables.
- */
+/** A database server keeps its port, because applications have the port in their variables. */
 async function portFor(deps: PortDeps, row: ReplicaRow, spec: ReleaseSpec): Promise<number | null> {
   const { sandbox, data, config } = deps;
   if (isDataKind(spec.kind)) return dataServicesOf(deps).claimPort(spec, await usedPorts(deps));
@@ -54,7 +50,7 @@ async function portFor(deps: PortDeps, row: ReplicaRow, spec: ReleaseSpec): Prom
   return freePort(config.runtimePorts, new Set([...inUse, ...resting, ...((await data?.reservedPorts()) ?? [])]));
 }
 
-/** Returns this worker's `DataServices`. Throws `ReleaseError` if this worker runs no databases. */
+/** Returns this worker's `DataServices`. Throws `ReleaseError` if there is none. */
 export function dataServicesOf({ data }: Pick<ProcessRuntimeDeps, 'data'>): DataServices {
   if (!data) throw new ReleaseError('this worker runs no databases');
   return data;

@@ -1,34 +1,31 @@
-/** What the firewall rules depend on. */
 export interface FirewallState {
   table: string;
-  /** Stored in the table's comment. When this folder no longer exists, another installation removes the table. */
+  /** If this folder no longer exists, another installation removes the table. */
   dataDir: string;
   /**
-   * Replicas' ports, each with the user that may listen on it. Null means that no user may listen: the port was
-   * released, but an edge may still send visitors there. Every hosted process may connect to an `open` port, because
-   * the database that listens there requires a password.
+   * Replicas' ports, each with the user that may listen on it. Null: the port was released, but an edge may still send
+   * visitors there. Every hosted process may connect to an `open` port, because the database that listens there
+   * requires a password.
    */
   ports: readonly { port: number; uid: number | null; open?: boolean }[];
-  /** IDs of the Linux users that run edges. They may connect to every hosted port. */
+  /** Linux users that run edges. They may connect to every hosted port. */
   edgeUsers: readonly number[];
-  /** First and last Linux user ID of hosted processes. */
+  /** Linux users of hosted processes. */
   hostedUsers: { first: number; last: number };
 }
 
 export const TABLE_PREFIX = 'ranvier_';
 
 /**
- * The addresses of cloud metadata services, which hand out a machine's credentials. Most are link-local. Azure and
- * Alibaba use other addresses, and AWS and Google also have IPv6 addresses. Some clouds have DNS servers at these
- * addresses, so port 53 stays open.
+ * Cloud metadata services at these addresses hand out a machine's credentials. Some clouds also have DNS servers there,
+ * so port 53 stays open.
  */
 const METADATA_IPV4 = ['169.254.0.0/16', '168.63.129.16', '100.100.100.200'];
 const METADATA_IPV6 = ['fe80::/10', 'fd00:ec2::254', 'fd20:ce::254'];
 
 /**
  * Returns the nft script that replaces the table. Only the edge and the application itself can connect to a replica's
- * port, and only over loopback. Only the application's user can accept connections there: if another process listens on
- * the port of a stopped application, its replies to new connections are dropped.
+ * port. If another process listens on the port of a stopped application, replies of that process are dropped.
  */
 export function rulesOf({ table, dataDir, ports, edgeUsers, hostedUsers }: FirewallState): string {
   const hosted = `meta skuid ${hostedUsers.first}-${hostedUsers.last}`;
@@ -36,8 +33,7 @@ export function rulesOf({ table, dataDir, ports, edgeUsers, hostedUsers }: Firew
   const hostedButNotDns = `${hosted} meta l4proto { tcp, udp } th dport != 53`;
   const elements = (items: string[]) => (items.length === 0 ? '' : `elements = { ${items.join(', ')} }`);
   const sorted = [...ports].sort((a, b) => a.port - b.port);
-  // Other installations remove a table if the data folder in its comment no longer exists. A folder name that nft
-  // cannot quote is left out, so that they never remove the table.
+  // nft cannot quote all names of folders. Without a comment, other installations never remove the table.
   const comment = /^[\w./ -]{1,120}$/.test(dataDir) ? `comment "${dataDir}"` : '';
   return `
 table inet ${table}

@@ -12,16 +12,15 @@ import type { ProcessRuntimeDeps } from './replica-sandbox.js';
 type Deps = Pick<ProcessRuntimeDeps, 'db' | 'config' | 'log' | 'hostId' | 'sandbox'>;
 
 /**
- * An nftables table that decides who may connect to hosted ports, and what hosted processes may not reach. It is always
- * replaced as a whole, so that it is complete even after another program flushed it or a worker was killed. Without
- * root, separate users for services, or `nft`, there are no rules, and the log explains the consequence.
+ * Decides who may connect to hosted ports, and what hosted processes may not reach. The nftables table is always
+ * replaced as a whole, so that it is complete even after another program flushed it.
  */
 export class Firewall {
   readonly #deps: Deps;
   #table = '';
   #users: readonly number[] = [];
   #usable: boolean | null = null;
-  /** The current rules: '' if there are none, null if unknown. */
+  /** '' if there are no rules, null if unknown. */
   #applied: string | null = null;
   #work: Promise<void> = Promise.resolve();
 
@@ -29,10 +28,7 @@ export class Firewall {
     this.#deps = deps;
   }
 
-  /**
-   * Sets the rules that follow from the tables `replicas` and `resting_ports`. With `always`, sets them even if they
-   * have not changed. Never rejects.
-   */
+  /** With `always`, sets the rules even if they have not changed. Never rejects. */
   apply(always = false): Promise<void> {
     this.#work = this.#work
       .then(() => this.#apply(always))
@@ -46,7 +42,7 @@ export class Firewall {
     return this.#work;
   }
 
-  /** Removes the rules if no replica on this host has a port. Never rejects. */
+  /** Removes the rules if no replica on this host has a port. */
   async close(): Promise<void> {
     await this.#work;
     if (!this.#applied) return;
@@ -64,7 +60,7 @@ export class Firewall {
     const taken = rows.map(({ port, user_number, open }) => ({ port, uid: uidOf(user_number), open }));
     const resting = (await restingPorts(db, hostId)).filter((port) => !taken.some((one) => one.port === port));
     const ports = [...taken, ...resting.map((port) => ({ port, uid: null }))];
-    // Replicas with their own networks use no ports of the host, but older replicas may still run without one.
+    // Older replicas may still use ports of the host, although new ones have their own networks.
     if (sandbox.network && ports.length === 0) {
       if (this.#applied !== '') await removeTable(await this.#tableName());
       this.#applied = '';
@@ -89,7 +85,6 @@ export class Firewall {
     return `${TABLE_PREFIX}${tokenOf(await realpath(this.#deps.config.dataDir))}`;
   }
 
-  /** Determines the table's name and the edge's users. Returns false if this host supports no rules. */
   async #prepare(): Promise<boolean> {
     const { config, log, sandbox } = this.#deps;
     const cause = await this.#hindrance();
@@ -121,14 +116,13 @@ export class Firewall {
   }
 }
 
-/** Returns the Linux user IDs of the named users that exist, of root, and of the platform's own user. */
+/** Returns the user IDs of the named users that exist, of root, and of the platform's own user. */
 export async function usersOf(names: readonly string[]): Promise<number[]> {
   const lines = (await readFile('/etc/passwd', 'utf8')).split('\n').map((line) => line.split(':'));
   const named = lines.filter(([name = '', , uid = '']) => names.includes(name) || names.includes(uid));
   return [...new Set([0, process.getuid?.() ?? 0, ...named.map(([, , uid]) => Number(uid))])].sort((a, b) => a - b);
 }
 
-/** Removes the tables of installations whose data folder no longer exists. */
 async function removeAbandonedTables(token: string): Promise<void> {
   for (const { token: other, comment: dataDir } of await foreignTables(TABLE_PREFIX, token)) {
     if (dataDir.startsWith('/') && !(await exists(dataDir))) await removeTable(`${TABLE_PREFIX}${other}`);

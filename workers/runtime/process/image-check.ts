@@ -5,13 +5,12 @@ import type { ImageProbe } from '../readiness-probe.js';
 import type { ReleaseSpec } from '../runtime-driver.js';
 import { processOf, sandboxIdOf } from './replica-sandbox.js';
 
-/** Interval between checks until the first one passes, in milliseconds, unless the image's interval is shorter. */
 const STARTING_MS = 1_000;
 const MAX_SAID = 300;
 
 type Inside = Pick<Sandbox, 'exec'>;
 
-/** Runs the HEALTHCHECK of a replica's image once. Resolves to '' if it passes, otherwise to the reason. */
+/** Runs the HEALTHCHECK of an image once. Resolves to '' if it passes, otherwise to the reason. */
 export async function checkImage(sandbox: Inside, row: ReplicaRow, { image }: ReleaseSpec): Promise<string> {
   const { process, workingDirectory } = image.manifest;
   if (process?.healthCheck === undefined) return '';
@@ -26,10 +25,7 @@ export async function checkImage(sandbox: Inside, row: ReplicaRow, { image }: Re
   return `the image's HEALTHCHECK ${how}${said && `: ${said}`}`;
 }
 
-/**
- * Runs the HEALTHCHECK of an image for one attempt of a replica. It runs in the background, because it may take as long
- * as the image allows.
- */
+/** Runs the HEALTHCHECK of an image in the background, because it may take as long as the image allows. */
 export class ImageCheck implements ImageProbe {
   readonly #sandbox: Inside;
   #isRunning = false;

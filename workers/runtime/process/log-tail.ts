@@ -12,11 +12,11 @@ import { OutputStore } from '../output-store.js';
 import type { ReplicaRuntimeDeps } from '../replica-runtime-deps.js';
 
 const CHUNK_BYTES = 64 * 1024;
-/** Maximum number of chunks that one call of `follow` reads, so that other replicas get their turn. */
+/** One call of `follow` reads at most this many chunks, so that other replicas get their turn. */
 const CHUNKS_AT_ONCE = 32;
 /** Maximum number of bytes of one UTF-16 code unit in UTF-8. */
 const MAX_CHARACTER_BYTES = 3;
-/** If the unread output of an application exceeds this, only its last part is kept, and a line in the log says so. */
+/** If more output is unread, only its last part is kept, and a line in the log says so. */
 const MAX_BACKLOG = { bytes: 64 * 1024 * 1024, lines: 100_000 };
 const KEPT_OF_BACKLOG = { bytes: 1024 * 1024, lines: 2000 };
 /** The disk space of copied output is freed in portions of this size. */
@@ -24,7 +24,7 @@ const RECLAIM_BYTES = 8 * 1024 * 1024;
 const BLOCK = 4096;
 const NEWLINE = 0x0a;
 
-/** Copies one replica's output file to the log, starting at the offset that is stored in the replica's database row. */
+/** Copies one replica's output file to the log. */
 export class LogTail {
   readonly #file: string;
   readonly #masker: Masker;
@@ -45,9 +45,8 @@ export class LogTail {
   }
 
   /**
-   * Copies new output to the log. `final` means that the process has exited: everything is copied, even an incomplete
-   * last line. Returns false if another process has moved the stored offset; this object must then not be used any
-   * more.
+   * If the process has exited (`final`), copies everything, even an incomplete last line. Returns false if another
+   * process has moved the stored offset; this object must then not be used any more.
    */
   async follow(final: boolean): Promise<boolean> {
     const file = await unlessAbsent(open(this.#file, 'r'));
@@ -87,24 +86,21 @@ export class LogTail {
     return this.#store.append([message], target, 'warn');
   }
 
-  /**
-   * Starts again at the beginning of the file, because the file is shorter than the part that was already copied: the
-   * application truncated it, or the platform did because of its size.
-   */
+  /** The application truncated the file, or the platform did because of the file's size. */
   #startOver(): Promise<boolean> {
     this.#reclaimed = 0;
     return this.#store.append(['the output file was truncated: what was not read before is left out here'], 0, 'warn');
   }
 
   /**
-   * Frees the disk space of copied output by punching a hole at the beginning of the file. Truncating the file would
-   * lose what the application writes at the same time.
+   * Frees the disk space of copied output. Truncating the file instead would lose what the application writes at the
+   * same time.
    */
   async #reclaim(): Promise<void> {
     const end = this.#offset - (this.#offset % BLOCK);
     if (process.platform !== 'linux' || end - this.#reclaimed < RECLAIM_BYTES) return;
     const args = ['--punch-hole', '--offset', '0', '--length', String(end), this.#file];
-    // If the tool or the file system does not support this, the space is freed when the replica is stopped.
+    // If `fallocate` fails, the space is freed when the replica is stopped.
     await resultOf('fallocate', args);
     this.#reclaimed = end;
   }
@@ -115,24 +111,21 @@ async function read(file: FileHandle, offset: number, length: number): Promise<B
   return buffer.subarray(0, bytesRead);
 }
 
-/**
- * Returns true if the unread output exceeds the limit of bytes or of lines. The number of unread lines is estimated
- * from the average line length of this chunk.
- */
+/** The number of unread lines is estimated from the average line length of this chunk. */
 function isTooFarAhead(chunk: Buffer, ahead: number): boolean {
   if (ahead > MAX_BACKLOG.bytes) return true;
-  // Each line has at least one byte, so this little output cannot exceed the limit of lines.
+  // Each line has at least one byte.
   if (ahead <= MAX_BACKLOG.lines) return false;
   let lines = 0;
   for (let at = chunk.indexOf(NEWLINE); at >= 0; at = chunk.indexOf(NEWLINE, at + 1)) lines += 1;
   return (lines / chunk.length) * ahead > MAX_BACKLOG.lines;
 }
 
-/** Returns the offset of the last lines of a backlog, which are kept when the lines before them are dropped. */
+/** Returns the offset at which the kept part of a backlog begins. */
 async function keptFrom(file: FileHandle, offset: number, size: number): Promise<number> {
   const start = Math.max(offset, size - KEPT_OF_BACKLOG.bytes);
   const rest = await read(file, start, size - start);
-  // The first line is incomplete and could be half of a secret, so the kept output starts at the next line.
+  // The first line is incomplete and could be half of a secret.
   const first = rest.indexOf(NEWLINE) + 1;
   let at = rest.length;
   for (let lines = 0; lines <= KEPT_OF_BACKLOG.lines && at > first; lines++) at = rest.lastIndexOf(NEWLINE, at - 1);
@@ -150,10 +143,7 @@ function endOfLines(chunk: Buffer, lines: number): number {
   return end;
 }
 
-/**
- * Returns the length of a chunk's complete lines, in bytes. If the chunk has no complete line, but an overlong one,
- * returns the length of the part that can be split off.
- */
+/** Returns the length of the complete lines or, without one, of the part of an overlong line that can be split off. */
 function completeBytes(chunk: Buffer, cutter: LineCutter): number {
   const end = chunk.lastIndexOf(0x0a);
   if (end >= 0) return end + 1;
@@ -162,10 +152,7 @@ function completeBytes(chunk: Buffer, cutter: LineCutter): number {
   return at <= MAX_LINE_LENGTH ? 0 : bytesOf(chunk, cutAt(text, at, cutter));
 }
 
-/**
- * Returns the number of bytes that decode to this many characters. Uses a binary search, because invalid UTF-8
- * sequences vary in length.
- */
+/** Returns how many bytes decode to this many characters. Invalid UTF-8 sequences vary in length. */
 function bytesOf(chunk: Buffer, characters: number): number {
   let [low, high] = [0, chunk.length];
   while (low < high) {

@@ -9,32 +9,26 @@ import { choosePort, portsOf, wayTo } from './choose-port.js';
 import { processOf, sandboxIdOf } from './replica-sandbox.js';
 
 const ANSWER_MS = 1_000;
-/** Polling interval in the host's network, in milliseconds. Each poll searches all sockets of the host. */
+/** Each poll searches all sockets of the host. */
 const POLL_INTERVAL_MS = 500;
-/**
- * Polling interval in a replica's own network, in milliseconds. For each poll the kernel walks its table of all the
- * host's connections, which takes 10 ms of CPU time.
- */
+/** For each poll the kernel walks its table of all the host's connections, which takes 10 ms of CPU time. */
 const INSIDE_POLL_INTERVAL_MS = 100;
-/** How long to wait for a relay to start, in milliseconds. */
 const RELAY_START_MS = 2_000;
 
-/** Finds the port on which an attempt listens. Makes the port reachable if the replica has its own network. */
+/** Finds the port on which an attempt listens, and makes it reachable in the replica's own network. */
 export class PortFinder {
   readonly #sandbox: Sandbox;
   #elsewhereSince: number | null = null;
-  /** Time of the last poll. The first poll waits too, because a newly started application seldom listens yet. */
+  /** The first poll waits too, because a newly started application seldom listens yet. */
   #lookedAt = Date.now();
-  /** The port translations and relays that are set up, as JSON; '' until a port has been chosen. */
+  /** The translations and relays that are set up, as JSON; '' until a port has been chosen. */
   #opened = '';
-  /** The port that the last poll found. */
   #found: number | null = null;
 
   constructor(sandbox: Sandbox) {
     this.#sandbox = sandbox;
   }
 
-  /** Returns the port for the application's requests; null while it is not known. */
   async find(row: ReplicaRow, spec: ReleaseSpec): Promise<number | null> {
     if (row.pid === null) return null;
     const wanted = row.given_port ?? spec.configuration.port;
@@ -46,7 +40,6 @@ export class PortFinder {
     return this.#found;
   }
 
-  /** Chooses one of the ports on which the application listens, and makes it reachable. */
   async #choose(row: ReplicaRow, spec: ReleaseSpec, sockets: readonly ListeningSocket[]): Promise<number | null> {
     const wanted = row.given_port ?? spec.configuration.port;
     const elsewhereMs = this.#elsewhere(portsOf(sockets), wanted);
@@ -59,10 +52,7 @@ export class PortFinder {
     return port;
   }
 
-  /**
-   * Returns the port on which an application in the host's network listens instead of the assigned port. Returns null
-   * while no such port is known.
-   */
+  /** Returns the port on which an application listens instead of its assigned port; null while unknown. */
   async findOnHost(row: ReplicaRow, spec: ReleaseSpec): Promise<number | null> {
     if (row.port === null || Date.now() - this.#lookedAt < POLL_INTERVAL_MS) return null;
     this.#lookedAt = Date.now();
@@ -77,7 +67,6 @@ export class PortFinder {
     return choice.type === 'use' && choice.port !== row.port ? choice.port : null;
   }
 
-  /** Returns true if a port in the application's own network already accepts connections. */
   async #isReachable(address: string, port: number): Promise<boolean> {
     // The forwarded port of a rootless network accepts every connection, even if nothing listens behind it.
     if (this.#opened !== '' || this.#sandbox.allNetworks?.level === 'rootless') return false;
@@ -91,10 +80,7 @@ export class PortFinder {
     return this.#elsewhereSince === null ? 0 : Date.now() - this.#elsewhereSince;
   }
 
-  /**
-   * Returns the first port that responds to HTTP; if no port does, the first port. In a rootless network, ports are
-   * tried one after another, because only one can be forwarded at a time.
-   */
+  /** In a rootless network, ports are tried one after another, because only one can be forwarded at a time. */
   async #answeringInside(row: ReplicaRow, ports: readonly number[]): Promise<number> {
     const network = this.#sandbox.allNetworks;
     if (network?.level !== 'rootless') return this.#answering(row.address, ports);
@@ -104,13 +90,13 @@ export class PortFinder {
     return ports[0] ?? 0;
   }
 
-  /** Returns the first port that responds to HTTP; if no port does, the first port. */
+  /** Returns the first port that responds to HTTP; if none does, the first port. */
   async #answering(address: string, ports: readonly number[]): Promise<number> {
     const answers = await Promise.all(ports.map((port) => answersHttp(address, port)));
     return ports[Math.max(0, answers.indexOf(true))] ?? 0;
   }
 
-  /** Makes ports reachable at the replica's address. A single port is also reachable at the port number in PORT. */
+  /** A single port is also reachable at the port number in PORT. */
   async #open(
     row: ReplicaRow,
     spec: ReleaseSpec,
@@ -140,7 +126,6 @@ export class PortFinder {
   }
 }
 
-/** Waits until sockets listen on all these ports of the address, for at most `RELAY_START_MS`. */
 async function listening(pid: number | null, address: string, ports: readonly number[]): Promise<void> {
   const deadline = Date.now() + RELAY_START_MS;
   while (pid !== null && Date.now() < deadline) {
@@ -150,7 +135,7 @@ async function listening(pid: number | null, address: string, ports: readonly nu
   }
 }
 
-/** Returns true if the port sends any HTTP response. Never rejects. */
+/** Any HTTP status counts. */
 async function answersHttp(address: string, port: number): Promise<boolean> {
   const status = await statusOf({ address, port, path: '/', host: `${address}:${port}` }, ANSWER_MS);
   return typeof status === 'number';

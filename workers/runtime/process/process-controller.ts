@@ -32,43 +32,33 @@ import {
   UNRECORDED,
 } from './replica-sandbox.js';
 
-/** Interval between copies of the output while a replica is being stopped, in milliseconds. */
 const FOLLOW_MS = 250;
-/** Polling interval for a watched replica, in milliseconds, in case a notification was missed. */
+/** Polling interval for a watched replica, in case a notification was missed. */
 const WATCHED_MS = 5_000;
-/** Polling interval for a replica that this worker did not start or cannot watch, in milliseconds. */
+/** Polling interval for a replica that this worker did not start or cannot watch. */
 const UNWATCHED_MS = 400;
 
 type Deps = ProcessRuntimeDeps & PortDeps & { volumes: ServiceVolumes };
 
-/** Reconciles one replica that runs as a process: observes it and applies what `decideProcessReplica` decides. */
+/** Reconciles one replica that runs as a process. */
 export class ProcessController implements ReplicaController {
   readonly #deps: Deps;
   readonly #id: string;
   readonly #files: ReplicaFiles;
   readonly #wake: () => void;
   readonly #release: RetainedRelease;
-  /** The health checks of the current attempt. */
   #health: ReplicaHealth;
   readonly #output: ReplicaOutput;
   #attempt = -1;
   #portLosses = 0;
-  /** Number of the attempt whose CPU has been limited to the plan; -1 for none. */
+  /** The attempt whose CPU has been limited to the plan; -1 for none. */
   #limitedAttempt = -1;
-  /**
-   * Number of the attempt whose process is a child of this worker, so that its exit is noticed at once; -1 for none.
-   */
+  /** The attempt whose process is a child of this worker; -1 for none. */
   #ownAttempt = -1;
-  /**
-   * The database row of the last reconciliation, and when that reconciliation ended. `#reconciledAt` is null during a
-   * reconciliation, and after one that failed.
-   */
+  /** `#reconciledAt` is null during a reconciliation, and after one that failed. */
   #row: ReplicaRow | null = null;
   #reconciledAt: number | null = null;
-  /**
-   * The processes that this worker keeps frozen. If the worker dies, they run until another worker freezes them
-   * again.
-   */
+  /** If this worker dies, the processes run until another worker freezes them again. */
   #frozen: PausedSandbox | null = null;
   /** True if something has changed since the last reconciliation started. */
   #woken = true;
@@ -88,8 +78,7 @@ export class ProcessController implements ReplicaController {
   }
 
   get nextCheckAt(): number {
-    // Attempts of runs and frozen replicas have no health checks. The controller is woken by the end of the attempt, or
-    // by a visitor.
+    // Attempts of runs and frozen replicas have no health checks.
     const { run_id = null, state } = this.#row ?? {};
     return run_id !== null || state === 'frozen' ? Number.POSITIVE_INFINITY : this.#health.nextCheckAt;
   }
@@ -100,8 +89,7 @@ export class ProcessController implements ReplicaController {
     const now = Date.now();
     if (seen.updated_at.getTime() !== row.updated_at.getTime() || now >= this.nextCheckAt) return false;
     if (row.next_start_at !== null && row.next_start_at.getTime() <= now) return false;
-    // A frozen replica that must run again is not idle: it is thawed as soon as no backup pauses it, and no
-    // notification reports when the pause ends.
+    // No notification reports when a backup's pause ends, after which the replica must be thawed.
     if (row.state === 'frozen' && !row.to_freeze) return false;
     return now - at < (this.isWatched(row) ? WATCHED_MS : UNWATCHED_MS);
   }
@@ -149,7 +137,7 @@ export class ProcessController implements ReplicaController {
     await this.#output.follow(row, false);
   }
 
-  /** Starts an attempt. Rejects on a fault of the platform, such as an unreachable database, and is then retried. */
+  /** Rejects on a fault of the platform, such as an unreachable database, and is then retried. */
   async #start(row: ReplicaRow): Promise<void> {
     try {
       const spec = await this.#release.readAnew(row);
@@ -166,8 +154,7 @@ export class ProcessController implements ReplicaController {
       this.#wake();
     } catch (error) {
       if (!isExplained(error)) throw error;
-      // If the attempt is abandoned, this worker is no longer the leader. The new leader kills the processes of the
-      // attempt and starts a new attempt.
+      // This worker is no longer the leader. The new leader kills the attempt's processes.
       if (await isAbandoned(this.#deps.db, row)) return;
       this.#deps.log.error({ replica: this.#id, err: error }, 'a replica could not be started');
       await recordExit(this.#deps.db, row, `could not be started: ${errorMessage(error)}`);
@@ -197,7 +184,7 @@ export class ProcessController implements ReplicaController {
     }
   }
 
-  /** Applies the plan's CPU limit once a new replica may no longer exceed it. */
+  /** A new replica may exceed its plan's CPU limit for some time. */
   async #limitCpu(row: ReplicaRow): Promise<void> {
     if (this.#limitedAttempt === row.restarts || !isCpuLimited(row, Date.now())) return;
     const spec = await this.#release.readable(row);
@@ -208,9 +195,8 @@ export class ProcessController implements ReplicaController {
   }
 
   /**
-   * Abandons an attempt without a recorded process. The worker that claimed the attempt has died or is no longer the
-   * leader. Kills what that worker started, which is found by the attempt's id. If that worker has recorded the
-   * process meanwhile, the next reconciliation adopts it.
+   * The worker that claimed the attempt has died or lost leadership. If it has recorded a process meanwhile, the next
+   * reconciliation adopts that process.
    */
   async #abandonAttempt(row: ReplicaRow): Promise<void> {
     const { db, sandbox } = this.#deps;
@@ -240,7 +226,7 @@ export class ProcessController implements ReplicaController {
   }
 
   async #thaw(row: ReplicaRow): Promise<void> {
-    // Another worker that hangs may still keep the processes frozen. Freeze them here too, because only then can this
+    // A worker that hangs may still keep the processes frozen. They are frozen here too, because only then can this
     // worker resume them.
     this.#frozen ??= await this.#deps.sandbox.pause(sandboxIdOf(row));
     await this.#resume();
@@ -254,10 +240,10 @@ export class ProcessController implements ReplicaController {
     await frozen?.resume();
   }
 
-  /** Stops a database server that does not respond. The next reconciliation starts it again. */
+  /** The next reconciliation starts the database server again. */
   async #endSilent(row: ReplicaRow): Promise<void> {
     const { db, sandbox, config, data } = this.#deps;
-    // A hanging server may ignore SIGTERM; it is then killed. Database servers recover from their own journals.
+    // Database servers recover from their own journals if they are killed.
     await sandbox.stop(sandboxIdOf(row), processOf(row), config.stopGraceSeconds * 1000);
     data?.health.forget(row.id);
     await this.#output.follow(row, true);
@@ -296,7 +282,7 @@ export class ProcessController implements ReplicaController {
     const stopped = sandbox.stop(sandboxIdOf(row), process, graceMs).finally(() => {
       running = false;
     });
-    // If copying the output fails, nothing awaits this promise. Its rejection must not crash the worker.
+    // If copying the output fails, nothing awaits this promise, and its rejection must not crash the worker.
     stopped.catch(() => undefined);
     while (running) {
       await Promise.race([stopped, sleep(FOLLOW_MS)]);

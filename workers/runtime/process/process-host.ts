@@ -29,7 +29,6 @@ export function createProcessRuntime(deps: ProcessRuntimeDeps): RuntimeDriver {
   return new ReplicaRuntime(deps, new ProcessHost(deps));
 }
 
-/** Runs replicas as sandboxed processes of this host. Their folders are below DATA_DIR. */
 class ProcessHost implements ReplicaHost {
   readonly pollMs = 500;
   readonly isMeasuredByAll = false;
@@ -46,7 +45,6 @@ class ProcessHost implements ReplicaHost {
     return new ProcessController(this.#deps, id, wake, this.#logShare);
   }
 
-  /** Returns true if the host has as much free memory as the replica's plan allows. */
   async hasRoom(row: ReplicaRow): Promise<boolean> {
     const { configuration } = await this.#deps.loadRelease(row.deployment_id, row.run_id);
     return planOf(configuration.plan).memoryMb * MEGABYTE <= freemem();
@@ -67,12 +65,11 @@ class ProcessHost implements ReplicaHost {
       await network.publish(addresses, this.#ready === null);
       this.#ready = addresses.join();
     } catch (error) {
-      // Do not reject, so that the replicas are reconciled anyway. The next pass retries.
+      // The replicas are reconciled anyway, and the next pass writes the names.
       this.#deps.log.warn({ err: error }, `the names of neighbours were not written: ${errorMessage(error)}`);
     }
   }
 
-  /** Kills processes and removes folders of replicas without a database row, and sets the firewall rules again. */
   async sweep(rows: () => Promise<readonly ReplicaRow[]>): Promise<void> {
     await this.#deps.firewall.apply(true);
     const ended = await this.#deps.sandbox.sweep(async () => {
@@ -122,7 +119,7 @@ class ProcessHost implements ReplicaHost {
     return new ReplicaFiles({ dataDir: this.#deps.config.dataDir, log: this.#deps.log }, id);
   }
 
-  /** Stops the processes. Their desired state stays `running`, so the next supervisor starts them again. */
+  /** The desired state stays `running`, so the next supervisor starts the replicas again. */
   async end(rows: readonly ReplicaRow[]): Promise<void> {
     const { db, sandbox, config } = this.#deps;
     await Promise.all(
@@ -130,7 +127,7 @@ class ProcessHost implements ReplicaHost {
         .filter((row) => row.pid !== null)
         .map(async (row) => {
           await sandbox.stop(sandboxIdOf(row), processOf(row), graceMsOf(row, config.stopGraceSeconds));
-          // If the exit of this replica were recorded, the replica would count as failed, because it was never ready.
+          // A replica that exits before it was ever ready would count as failed.
           if (row.ready_at === null) await releaseReplica(db, row);
           else await recordExit(db, row, 'ended with the platform');
         }),

@@ -6,7 +6,7 @@ import { exitDetail, SEARCHED_LINES } from '../failure-text.js';
 
 const LAST_BYTES = 16 * 1024;
 
-/** A replica's folder `<dataDir>/replicas/<id>/`: its changes to the image, its output, and how its process ended. */
+/** Manages a replica's folder: its changes to the image, its output, and how its process ended. */
 export class ReplicaFiles {
   readonly folder: string;
   readonly #deps: DiscardDeps;
@@ -16,7 +16,6 @@ export class ReplicaFiles {
     this.folder = join(deps.dataDir, 'replicas', id);
   }
 
-  /** The command's working folder. */
   get work(): string {
     return join(this.folder, 'files');
   }
@@ -29,7 +28,7 @@ export class ReplicaFiles {
     return join(this.folder, 'exit');
   }
 
-  /** Creates an empty working folder for a new attempt. Keeps earlier output. */
+  /** Creates an empty working folder. Keeps earlier output. */
   async prepare(): Promise<void> {
     await mkdir(this.folder, { recursive: true, mode: 0o700 });
     await discardTree(this.#deps, this.work);
@@ -41,16 +40,13 @@ export class ReplicaFiles {
     await discardTree(this.#deps, this.folder);
   }
 
-  /**
-   * Returns how the command ended, as text to put after "replica 1", and its exit code. The code is null if the command
-   * was killed or its end was not observed.
-   */
+  /** The exit code is null if the command was killed or its end was not observed. */
   async howItEnded(memoryMb: number): Promise<{ detail: string; exitCode: number | null }> {
     const text = (await readFile(this.exit, 'utf8').catch(() => '')).trim();
     return { detail: exitDetail(text, memoryMb), exitCode: /^\d+$/.test(text) ? Number(text) : null };
   }
 
-  /** Returns the last non-blank lines of output, unmasked. `cutter` decides where long lines are split. */
+  /** Returns the last lines of output, unmasked. */
   async lastOutput(cutter: LineCutter): Promise<string[]> {
     const file = await open(this.output, 'r').catch(() => null);
     if (file === null) return [];
@@ -60,7 +56,7 @@ export class ReplicaFiles {
       const { buffer, bytesRead } = await file.read(Buffer.alloc(LAST_BYTES), 0, LAST_BYTES, start);
       const splitter = new LineSplitter(cutter);
       const lines = [...splitter.push(buffer.subarray(0, bytesRead)), ...splitter.end()];
-      // The first line may be incomplete, because reading started in the middle of the file.
+      // The first line may be incomplete.
       return lines
         .slice(start > 0 ? 1 : 0)
         .filter((line) => line.trim() !== '')

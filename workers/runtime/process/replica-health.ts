@@ -9,24 +9,20 @@ import { ImageCheck } from './image-check.js';
 import { PortFinder } from './port-finder.js';
 import { sandboxIdOf } from './replica-sandbox.js';
 
-/** A finding on which the replica's controller must act. */
 export type HealthFinding =
   | 'none'
-  /** Another process of this host listens on the replica's port. */
+  /** Another process of the host listens on the replica's port. */
   | 'portLost'
-  /** The database server has not responded for too long. */
+  /** A database server has not responded for too long. */
   | 'silent';
 
-/**
- * Returns true if the application listens on the port. A test connection would not show that: in a rootless network,
- * the forwarded port accepts every connection.
- */
+/** In a rootless network, the forwarded port accepts every connection, so that a test connection shows nothing. */
 async function listensInside({ pid }: ReplicaRow, port: number | null): Promise<boolean> {
   const sockets = pid === null ? null : await socketsOfNamespace(pid);
   return sockets?.some((socket) => socket.port === port) ?? false;
 }
 
-/** Checks the health of one attempt of a replica that runs as a process, and finds the port on which it listens. */
+/** Checks the health of one attempt, and finds the port on which it listens. */
 export class ReplicaHealth {
   readonly #deps: PortDeps;
   readonly #probe: ReadinessProbe;
@@ -38,12 +34,11 @@ export class ReplicaHealth {
     this.#ports = new PortFinder(deps.sandbox);
   }
 
-  /** When the next check is due, in milliseconds since the epoch. */
+  /** In milliseconds since the epoch. */
   get nextCheckAt(): number {
     return this.#probe.nextCheckAt;
   }
 
-  /** Runs a check if one is due, and records its result. */
   async check(row: ReplicaRow, spec: ReleaseSpec): Promise<HealthFinding> {
     if (isDataKind(spec.kind)) {
       await this.#probe.check(row, spec, async () => true);
@@ -68,16 +63,12 @@ export class ReplicaHealth {
     return 'none';
   }
 
-  /**
-   * Checks a replica in its own network. No other process can take its port there, but the application may have chosen
-   * another port.
-   */
+  /** The application may have chosen another port, but no other process can take the replica's port. */
   async #checkOwnNetwork(row: ReplicaRow, spec: ReleaseSpec): Promise<HealthFinding> {
     if (Date.now() < this.#probe.nextCheckAt) return 'none';
     let port = row.port;
     const network = this.#deps.sandbox.allNetworks;
-    // In a rootless network, a check passes only if the search has found the port, because only the search makes the
-    // port reachable.
+    // In a rootless network, only the search makes the port reachable, so no check passes before it.
     let isFound = true;
     if (row.state === 'starting' && port !== null) {
       const found = await this.#ports.find(row, spec);

@@ -6,17 +6,11 @@ import { maskerOf, type RetainedRelease } from '../retained-release.js';
 import { LogTail } from './log-tail.js';
 import type { ProcessRuntimeDeps } from './replica-sandbox.js';
 
-/**
- * Minimum and maximum delay before new lines of a replica's output file are copied to the log, in milliseconds. The
- * delay is the minimum after a pause in the output, and grows during continuous output.
- */
+/** Minimum and maximum delay before new output is copied. The delay grows during continuous output. */
 const FIRST_MS = 8;
 const LAST_MS = 250;
 
-/**
- * Returns the delay before the next copy, in milliseconds. The last copy was `sinceMs` ago, after a delay of
- * `waitMs`.
- */
+/** Returns the delay before the next copy. The last copy was `sinceMs` ago, after a delay of `waitMs`. */
 export function nextWaitMs(sinceMs: number, waitMs: number): number {
   return sinceMs > waitMs * 2 ? FIRST_MS : Math.min(LAST_MS, waitMs * 2);
 }
@@ -24,11 +18,10 @@ export function nextWaitMs(sinceMs: number, waitMs: number): number {
 interface Options {
   release: RetainedRelease;
   share: HostAllowance;
-  /** Returns the database row of the last reconciliation; null if there was none. */
   current: () => ReplicaRow | null;
 }
 
-/** Copies one replica's output to the log: soon after the file has changed, and on each reconciliation. */
+/** Copies one replica's output to the log, soon after the file has changed. */
 export class ReplicaOutput {
   readonly #deps: Pick<ProcessRuntimeDeps, 'db' | 'logs'>;
   readonly #file: string;
@@ -47,12 +40,11 @@ export class ReplicaOutput {
     this.#options = options;
   }
 
-  /** True if the file is watched for changes. Otherwise only reconciliations copy the output. */
+  /** If false, only reconciliations copy the output. */
   get isWatched(): boolean {
     return this.#watcher !== null;
   }
 
-  /** Watches the file unless it is watched already. */
   watch(): void {
     if (this.#watcher !== null) return;
     try {
@@ -62,7 +54,7 @@ export class ReplicaOutput {
       });
       this.#watcher.on('error', () => this.close());
     } catch {
-      // Watching fails if the file does not exist yet, or if the system's limit of watches is reached.
+      // Watching fails if the file does not exist yet, or at the system's limit of watches.
     }
   }
 
@@ -71,19 +63,15 @@ export class ReplicaOutput {
     this.#watcher = null;
   }
 
-  /**
-   * Copies new output to the log. `final` means that the process has exited. Returns false if another supervisor has
-   * advanced the stored offset meanwhile; the caller must read the row again.
-   */
+  /** Returns false if another supervisor has advanced the stored offset; the caller must then read the row again. */
   follow(row: ReplicaRow, final: boolean): Promise<boolean> {
-    // A reconciliation and a change of the file may call this at the same time, so each copy waits for the previous
-    // one.
+    // A reconciliation and a change of the file may call `follow` at the same time.
     const mine = this.#copying.then(() => this.#copy(row, final));
     this.#copying = mine.catch(() => undefined);
     return mine;
   }
 
-  /** Copies until nothing has changed since the last copy. If a copy fails, the next reconciliation retries. */
+  /** If a copy fails, the next reconciliation retries. */
   async #followChanges(): Promise<void> {
     if (this.#following) return;
     this.#following = true;
@@ -92,7 +80,7 @@ export class ReplicaOutput {
       await sleep(this.#waitMs, undefined, { ref: false });
       this.#hasChanged = false;
       const row = this.#options.current();
-      // If the process has exited meanwhile, a reconciliation copies the rest.
+      // If the process has exited, a reconciliation copies the rest.
       const runs = this.isWatched && row !== null && row.pid !== null && row.desired === 'running';
       if (runs) await this.follow(row, false).catch(() => undefined);
       this.#copiedAt = performance.now();
@@ -103,7 +91,7 @@ export class ReplicaOutput {
   async #copy(row: ReplicaRow, final: boolean): Promise<boolean> {
     const { release, share } = this.#options;
     const spec = await release.readable(row);
-    // Without the release, its secrets are unknown and cannot be masked, so the output is not logged.
+    // Without the release, its secrets cannot be masked.
     if (!spec) return true;
     this.#tail ??= new LogTail(this.#deps, row, { file: this.#file, masker: maskerOf(spec), share });
     const ours = await this.#tail.follow(final);

@@ -11,17 +11,14 @@ import type { ReplicaRuntimeDeps } from '../replica-runtime-deps.js';
 import type { ReleaseSpec } from '../runtime-driver.js';
 import { startingCpu } from './decide-process-replica.js';
 
-/** Dependencies of the process runtime. */
 export interface ProcessRuntimeDeps extends ReplicaRuntimeDeps {
   sandbox: Sandbox;
   toolchains: Pick<ToolchainStore, 'restore'>;
-  /** Prepares database servers; absent or null if this worker runs no databases. */
+  /** Absent or null if this worker runs no databases. */
   data?: DataServices | null;
 }
 
-/**
- * Id prefix of replicas' sandboxes. The supervisor kills sandboxes with this prefix that belong to no database row.
- */
+/** The supervisor kills sandboxes with this prefix that belong to no database row. */
 export const REPLICA_SANDBOX = 'replica-';
 
 /** Returns the id of the sandbox of one attempt to run a replica. */
@@ -29,7 +26,7 @@ export function sandboxIdOf({ id, restarts }: Pick<ReplicaRow, 'id' | 'restarts'
   return `${REPLICA_SANDBOX}${id}-${restarts}`;
 }
 
-/** Used for a process that was not recorded. Its sandbox can still be killed: processes carry the sandbox's id. */
+/** Stands for a process that was not recorded. Its sandbox can still be killed by the sandbox's id. */
 export const UNRECORDED: DetachedProcess = { pid: 0, startedAt: '' };
 
 /** Returns the process that is recorded in a replica's database row. */
@@ -37,7 +34,7 @@ export function processOf(row: ReplicaRow): DetachedProcess {
   return { pid: row.pid ?? UNRECORDED.pid, startedAt: row.pid_started ?? UNRECORDED.startedAt };
 }
 
-/** Timeout for reinstalling removed tools, in milliseconds. A starting replica waits for it. */
+/** Timeout for reinstalling removed tools. A starting replica waits for it. */
 const RESTORE_MS = 5 * 60_000;
 
 /** Returns the folders of a release's tools. Reinstalls any that were removed. */
@@ -50,26 +47,19 @@ export function toolsOf(
   return tools.length === 0 ? Promise.resolve([]) : toolchains.restore(tools, signal);
 }
 
-/** Minimum grace period of a replica with a volume, in milliseconds, because it must write its data. */
+/** A replica with a volume must write its data before it ends. */
 const SERVER_GRACE_MS = 30_000;
 
-/** Returns the grace period of a replica, in milliseconds. */
 export function graceMsOf({ volume_id }: Pick<ReplicaRow, 'volume_id'>, stopGraceSeconds: number): number {
   return Math.max(stopGraceSeconds * 1000, volume_id === null ? 0 : SERVER_GRACE_MS);
 }
 
-/**
- * Returns the host's folder with the files of a release's image. If the image has its own root file system, this is the
- * root of that file system.
- */
+/** Returns the host's folder with the files or the root file system of a release's image. */
 export function imageFolder(dataDir: string, { image }: Pick<ReleaseSpec, 'image'>): string {
   return join(dataDir, 'images', image.digest, ...(image.manifest.process === undefined ? [] : ['rootfs']));
 }
 
-/**
- * Returns the process for a sandbox's specification if the image has its own root file system. Returns an empty object
- * for other images. Throws `ReleaseError` if this host cannot run such images.
- */
+/** Returns the image's process, if any. Throws `ReleaseError` if this host cannot run such images. */
 export function processOfImage({ image }: Pick<ReleaseSpec, 'image'>, sandbox: Sandbox): Pick<SandboxSpec, 'process'> {
   const { process } = image.manifest;
   if (process === undefined) return {};
@@ -77,7 +67,7 @@ export function processOfImage({ image }: Pick<ReleaseSpec, 'image'>, sandbox: S
   return { process };
 }
 
-/** Returns the sandbox specification for one attempt of a replica. `directory` is its working folder. */
+/** Returns the sandbox specification for one attempt of a replica. */
 export function replicaSandbox(
   row: ReplicaRow,
   spec: ReleaseSpec,
@@ -86,8 +76,7 @@ export function replicaSandbox(
   const { port, ...files } = place;
   const { manifest } = spec.image;
   const { memoryMb, cpu: cores, pids } = planOf(spec.configuration.plan);
-  // Only a replica that was never ready may use more CPU than its plan allows. Otherwise an application that keeps
-  // crashing would always use more.
+  // An application that keeps crashing must not always use more CPU than its plan allows.
   const isFirst = row.ready_at === null && row.run_id === null;
   const cpu = isFirst ? startingCpu(cores, availableParallelism()) : cores;
   return {
@@ -106,7 +95,7 @@ export function replicaSandbox(
     ...(row.run_id === null ? {} : { isRun: true }),
     limits: { memoryMb, cpu, pids },
     ...(port === null ? {} : { port }),
-    // Only replicas are reachable under the service's name; runs are not.
+    // Runs are not reachable under the service's name.
     network: {
       ...{ scope: scopeOf(spec), use: 'application' },
       ...(row.run_id === null ? { hostName: spec.slug, alias: spec.alias ?? '' } : { hostName: '' }),

@@ -5,9 +5,7 @@ import { pipeline } from 'node:stream/promises';
 import { onAbort } from '../../../shared/core/on-abort.js';
 
 const CONNECT_MS = 5_000;
-/**
- * Maximum size of a command's output, in bytes. If the output is longer, only the chunk that arrived last is kept.
- */
+/** If a command's output is longer, only the chunk that arrived last is kept. */
 const MAX_OUTPUT_BYTES = 1024 * 1024;
 
 export interface AgentAddress {
@@ -16,7 +14,7 @@ export interface AgentAddress {
   token: string;
 }
 
-/** Thrown if a command failed, or if the connection broke before it ended. */
+/** A command failed, or the connection broke before its end. */
 class AgentError extends Error {
   constructor(message: string) {
     super(message);
@@ -24,10 +22,7 @@ class AgentError extends Error {
   }
 }
 
-/**
- * Runs a command in an agent (see `agentScript`), with `input` as its standard input. Returns its output. Throws
- * `AgentError`, or the signal's reason if it is aborted.
- */
+/** Runs a command in an agent (see `agentScript`). Throws `AgentError`, or the signal's reason. */
 export async function callAgent(
   { host, port, token }: AgentAddress,
   command: string,
@@ -49,11 +44,10 @@ export async function callAgent(
     }
     return Buffer.concat(chunks).toString('utf8');
   })();
-  // While the input is still being sent, nothing awaits the result. Its rejection must not crash the worker.
+  // While the input is still being sent, nothing awaits the result, and its rejection must not crash the worker.
   answer.catch(() => undefined);
   try {
-    // Read the input only once the connection is open. If nothing listens yet, the caller retries with the same
-    // input.
+    // If nothing listens yet, the caller retries with the same input, so the input must not have been read.
     await once(socket, 'connect');
     socket.write(`${token}\n${command}\n`);
     if (input === undefined) socket.end();

@@ -1,14 +1,13 @@
 import { quote } from '../../core/quote.js';
 
-/** The port of the agent in its container. */
 export const AGENT_PORT = 7000;
 
-/** Reads a token and a command, runs the command with the connection as input and output, and sends its exit code. */
+/** Runs a command with the connection as input and output, and then sends its exit code. */
 const SERVE = `IFS= read -r token; [ "$token" = "$TOKEN" ] || exit 1; IFS= read -r command; sh -c "$command" 2>&1; printf '\\nexit %s\\n' $?`;
 
 /**
- * A server in Perl, which Debian's base images have, that does the same as `SERVE`. It reads byte by byte, because the
- * rest of the connection is the command's input.
+ * Does the same as `SERVE`, in Perl, which Debian's base images have. It reads byte by byte, because the rest of the
+ * connection is the command's input.
  */
 const perlOf = (port: number) => `
 use IO::Socket::INET;
@@ -35,8 +34,8 @@ while (1) {
 }`;
 
 /**
- * Returns the command of a task that works on a volume's files for the platform. The task runs commands for callers
- * that have `$TOKEN`. Alpine images have no Perl. They have busybox's nc, which handles one connection at a time.
+ * Returns the command of a task that works on a volume's files for the platform. Alpine images have no Perl. They have
+ * busybox's nc, which handles one connection at a time.
  */
 export function agentScript(port = AGENT_PORT): string {
   return [

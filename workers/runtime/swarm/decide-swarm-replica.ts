@@ -15,63 +15,54 @@ import {
 import { freedPlacement, pinnedNode } from './task-placement.js';
 
 /**
- * How long to wait for the published port of a running task, in milliseconds. A node reports the port together with the
- * start of the task, so a task that has no port after this time never gets one.
+ * A node reports the port together with the start of the task. A task that has no port after this time never gets one.
  */
 const PORT_MS = 10_000;
-/**
- * How long to wait between the end of a service's tasks and its removal, in milliseconds. A manager of Docker 20.10
- * panics if a service is removed at the moment when Swarm deletes its tasks.
- */
+/** A manager of Docker 20.10 panics if a service is removed at the moment when Swarm deletes its tasks. */
 const FORGET_MS = 3_000;
 /**
- * How long after its grace period a service is removed even if the end of its task was never reported, in milliseconds.
- * On a busy machine Swarm may not report the end of a starting task, but it stops the tasks of a removed service.
+ * On a busy machine, Swarm may not report the end of a starting task. Then its service is removed this long after the
+ * grace period, which stops the task.
  */
 const UNREPORTED_END_MS = 20_000;
 const REMOVED = 'was removed from the swarm by somebody else';
 
-/** A controller's action on a replica that runs as a Swarm service. */
 export type SwarmAction =
-  /** Claims the replica for a new attempt, then creates its service. */
   | { type: 'claim' }
   | { type: 'createService' }
   | { type: 'recordTask'; place: TaskPlace }
   | { type: 'recordHindrance'; detail: string }
-  /** Allows Swarm to move the service's task to any node of its region. */
+  /** Allows Swarm to move the task to any node of its region. */
   | { type: 'freePlacement'; serviceId: string }
-  /** Records when the controller first saw this task running without a known port. */
+  /** Remembers since when this task has been running without a known port. */
   | { type: 'notePortless'; taskId: string }
-  /** Removes a service whose task cannot be reached. A new one is then created. */
+  /** The task cannot be reached. A new service is then created. */
   | { type: 'replaceService'; serviceId: string; taskId: string }
-  /** Copies the rest of the output to the log, then records the exit. */
+  /** Copies the rest of the output first. */
   | { type: 'recordEnd'; detail: string }
-  /** Records the exit of a task that ended by itself, after asking the engine for the reason. */
+  /** Asks the engine for the reason first. */
   | { type: 'recordTaskEnd'; task: SwarmTask }
-  /** Records that the task was lost with its node. The rest of its output cannot be read. */
+  /** The task was lost with its node. The rest of its output cannot be read. */
   | { type: 'recordLoss'; detail: string }
   | { type: 'followOutput' }
   | { type: 'recordUnhealthy' }
   | { type: 'checkHealth'; taskId: string }
-  /** Waits, up to a timeout, until no edge sends requests to the replica. */
   | { type: 'drain' }
   | { type: 'scaleToZero'; serviceId: string }
-  /** Records when the controller scaled the service of a stopping replica to zero. */
   | { type: 'noteScaled' }
   | { type: 'finishOutput' }
-  /** Records when the controller first saw that no task of the service is running. */
   | { type: 'noteOver' }
   | { type: 'removeService'; serviceId: string }
   | { type: 'recordStopped' }
-  /** The release cannot be read. The action rejects with the reason, so that the supervisor logs it and retries. */
+  /** The action rejects with the reason, so that the supervisor logs it and retries. */
   | { type: 'failUnreadable' };
 
-/** What a controller stores about one replica between two passes. Times are in milliseconds since the epoch. */
+/** What is kept between two passes. Times are in milliseconds since the epoch. */
 export interface SwarmMemory {
   drained: boolean;
-  /** When the service of a stopping replica was scaled to zero; null before that. */
+  /** When the service of a stopping replica was scaled to zero. */
   scaledSince: number | null;
-  /** Since when no task of a stopping service has been running; null if a task is still running. */
+  /** Since when no task of a stopping service has been running. */
   overSince: number | null;
   portless: { taskId: string; since: number } | null;
 }
@@ -79,7 +70,6 @@ export interface SwarmMemory {
 export interface ObservedSwarmReplica {
   row: ReplicaRow;
   view: SwarmView;
-  /** Null if the release cannot be read. */
   spec: Pick<ReleaseSpec, 'kind' | 'configuration'> | null;
   memory: SwarmMemory;
 }
@@ -87,8 +77,8 @@ export interface ObservedSwarmReplica {
 type Observed = ObservedSwarmReplica & { now: number };
 
 /**
- * Returns the actions that a controller applies to a replica, in order. `now` is in milliseconds since the epoch.
- * Swarm itself restarts ended tasks. The replica's row then switches to the new task.
+ * Returns the actions on a replica, in order. `now` is in milliseconds since the epoch. Swarm itself restarts ended
+ * tasks.
  */
 export function decideSwarmReplica(observed: ObservedSwarmReplica, now: number): SwarmAction[] {
   const { row } = observed;
@@ -111,14 +101,12 @@ export function decideSwarmReplica(observed: ObservedSwarmReplica, now: number):
   }
 }
 
-/**
- * Waits for the first task. If there is no Swarm service, the worker died before it created one, so it is created now.
- */
+/** If there is no Swarm service, the worker died before it created one. */
 function firstTask(seen: Observed): SwarmAction[] {
   const { row, view, spec } = seen;
   const service = view.serviceOf(row.id);
   if (!service) return [{ type: 'createService' }];
-  // Skip tasks that were lost with their nodes, because such a loss is no fault of the release.
+  // A task that was lost with its node is no fault of the release.
   const task = view.tasksOf(service.ID).find((candidate) => !view.isLost(candidate) || hasEnded(candidate));
   if (!task) return [{ type: 'recordHindrance', detail: 'the swarm has made no task of it yet' }];
   if (spec === null) return [{ type: 'failUnreadable' }];
@@ -132,7 +120,7 @@ function firstTask(seen: Observed): SwarmAction[] {
   return [...taken, { type: 'recordHindrance', detail }];
 }
 
-/** Records this task as the replica's task, if it can be reached. A task that has ended is recorded at once. */
+/** A task that has ended is recorded at once. */
 function take({ row, view, spec, memory, now }: Observed, task: SwarmTask): SwarmAction[] {
   if (spec === null) return [{ type: 'failUnreadable' }];
   const record = (address: string | undefined, port: number | null): SwarmAction[] => {
@@ -145,13 +133,13 @@ function take({ row, view, spec, memory, now }: Observed, task: SwarmTask): Swar
   if (target === null) return record(view.addressOf(task), null);
   const port = publishedPort(task, target);
   if (port !== undefined) return record(view.addressOf(task), port);
-  // If a task starts while its node is disconnected from the managers, the swarm never learns the task's port.
+  // If a task starts while its node is disconnected from the managers, the swarm never learns its port.
   if (memory.portless?.taskId !== task.ID) return [{ type: 'notePortless', taskId: task.ID }];
   if (now - memory.portless.since < PORT_MS) return [];
   return [{ type: 'replaceService', serviceId: task.ServiceID, taskId: task.ID }];
 }
 
-/** Watches a replica's task. An attempt of a run has one task, which Swarm does not restart, and no health checks. */
+/** An attempt of a run has one task, which Swarm does not restart, and no health checks. */
 function watch(seen: Observed): SwarmAction[] {
   const { row, view, spec } = seen;
   if (spec === null) return [{ type: 'failUnreadable' }];
@@ -163,8 +151,7 @@ function watch(seen: Observed): SwarmAction[] {
   const task = view.tasksOf(service.ID).find((candidate) => candidate.ID === row.task_id);
   if (!task) return isComingUp ? moveOn(seen, service.ID) : [removed];
   const takenAway = isTakenAway(task, view);
-  // If the swarm takes a task away from a starting release, the swarm creates another task. The release has not
-  // failed.
+  // If the swarm takes a task away, it creates another one. The starting release has not failed.
   if (isComingUp && (takenAway || (hasEnded(task) && view.wasDisturbed(task)))) return moveOn(seen, service.ID);
   if (hasEnded(task)) {
     return [takenAway ? { type: 'recordEnd', detail: taskLoss(view, task) } : { type: 'recordTaskEnd', task }];
@@ -177,8 +164,7 @@ function watch(seen: Observed): SwarmAction[] {
   const follow: SwarmAction = { type: 'followOutput' };
   if (isAttempt) return [follow];
   if (task.DesiredState !== 'running') {
-    // The swarm is about to stop the task, for example because its node is being drained. So the replica must get no
-    // more requests.
+    // The swarm is about to stop the task, for example because its node is being drained.
     return [follow, ...(row.state === 'ready' ? [{ type: 'recordUnhealthy' } as const] : [])];
   }
   return [
@@ -188,19 +174,17 @@ function watch(seen: Observed): SwarmAction[] {
   ];
 }
 
-/** Switches to the task that replaced the replica's ended task. */
+/** Switches to the task that replaced the replica's ended one. */
 function revive(seen: Observed): SwarmAction[] {
   const { row, view, now } = seen;
-  // A replica that was never ready has failed. The rollout that waits for the replica decides what to do.
+  // A replica that was never ready has failed. The rollout decides what to do.
   if (row.ready_at === null) return [];
   const service = view.serviceOf(row.id);
   if (service) return moveOn(seen, service.ID);
   return (row.next_start_at?.getTime() ?? 0) <= now ? [{ type: 'claim' }] : [];
 }
 
-/**
- * Switches to the newest running task after the replica's task. If none is running, switches to the newest ended one.
- */
+/** Prefers the newest running task, then the newest ended one. */
 function moveOn(seen: Observed, serviceId: string): SwarmAction[] {
   const { row, view } = seen;
   const tasks = view.tasksOf(serviceId);
@@ -209,10 +193,7 @@ function moveOn(seen: Observed, serviceId: string): SwarmAction[] {
   return task ? take(seen, task) : [];
 }
 
-/**
- * Stops a replica: drains it, scales its service to zero, waits for the tasks to end, copies the output, removes the
- * service. The removal waits until Swarm has deleted the tasks, but at most for `FORGET_MS`.
- */
+/** The removal waits until Swarm has deleted the tasks, but at most for `FORGET_MS`. */
 function stop({ row, view, spec, memory, now }: Observed): SwarmAction[] {
   const drain: SwarmAction[] = row.state === 'ready' && !memory.drained ? [{ type: 'drain' }] : [];
   const service = view.serviceOf(row.id);
@@ -229,8 +210,7 @@ function stop({ row, view, spec, memory, now }: Observed): SwarmAction[] {
   }
   const isOver = tasks.every((task) => view.isOver(task) || neverStarts(task));
   if (!isOver && memory.scaledSince === null) return [...drain, ...follow, { type: 'noteScaled' }];
-  // Two servers must never write to one volume, so a service with a volume stays until all its tasks are known to have
-  // ended.
+  // Two servers must never write to one volume, so the service stays until all its tasks are known to have ended.
   if (!isOver && (row.volume_id !== null || now < overdueAt(service, memory.scaledSince ?? now))) {
     return [...drain, ...follow];
   }
@@ -238,17 +218,13 @@ function stop({ row, view, spec, memory, now }: Observed): SwarmAction[] {
   return [...drain, ...follow, ...finish, { type: 'noteOver' }, ...(tasks.length === 0 ? remove : [])];
 }
 
-/**
- * Returns when to stop waiting for the end of a task whose service was scaled to zero, in milliseconds since the
- * epoch.
- */
+/** After this time, in milliseconds since the epoch, the end of the task is not awaited any more. */
 function overdueAt(service: Service, scaledSince: number): number {
   const { ContainerSpec: container } = (service.Spec?.TaskTemplate ?? {}) as ContainerTaskSpec;
   const graceNs = container?.StopGracePeriod ?? 0;
   return scaledSince + graceNs / 1_000_000 + UNREPORTED_END_MS;
 }
 
-/** Returns why the task of a replica with a volume is not running yet. */
 function volumeHindrance({ view }: Observed, service: Service, task: SwarmTask): string {
   const node = pinnedNode(service, view.nodes);
   if (node === undefined) return 'the node that has its volume is not in the swarm any more';

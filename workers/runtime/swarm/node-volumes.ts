@@ -12,7 +12,6 @@ import { LABELS, NANOSECONDS, type replicaService, type SwarmContext } from './s
 import type { SwarmView } from './swarm-view.js';
 import { leastBusyNode, onNode } from './task-placement.js';
 
-/** The volumes of a service, and the node that stores them. */
 export interface NodeVolumes {
   serviceId: string;
   nodeId: string;
@@ -22,7 +21,6 @@ export interface NodeVolumes {
 /**
  * Returns the volumes that a replica or an attempt mounts; null for none. The first release chooses the node of the
  * volumes, which never changes. Throws `ReleaseError` while an operation, such as a restore, works on the volumes.
- * Throws another error if no node accepts tasks.
  */
 export async function volumesToMount(
   db: Db,
@@ -30,7 +28,7 @@ export async function volumesToMount(
   row: Pick<ReplicaRow, 'service_id' | 'run_id' | 'volume_id'>,
   { kind, configuration, image }: Pick<ReleaseSpec, 'kind' | 'configuration' | 'image'>,
 ): Promise<NodeVolumes | null> {
-  // A release that was made before the service had a volume mounts none.
+  // A release from before the service had a volume mounts none.
   if (isDataKind(kind) || (row.run_id === null && row.volume_id === null)) return null;
   const serviceId = row.service_id;
   const volumes = await listVolumes(db, serviceId);
@@ -43,7 +41,7 @@ export async function volumesToMount(
   return { serviceId, nodeId, volumes };
 }
 
-/** Returns a Swarm service that mounts the volumes, on the node that stores them. */
+/** Returns the Swarm service with mounts for the volumes, on the node that stores them. */
 export function withVolumes(
   service: ReturnType<typeof replicaService>,
   { serviceId, nodeId, volumes }: NodeVolumes,

@@ -7,13 +7,10 @@ interface Deps {
   installation: string;
 }
 
-/** Minimum age before a network is removed, in milliseconds: services that will join it may not exist yet. */
+/** Services that will join a new network may not exist yet. */
 const YOUNG_MS = 10 * 60_000;
 
-/**
- * Returns the scope that determines the network of a release. It is the environment, whose services reach each other
- * by name. Without an environment, or with private networking off, it is the service.
- */
+/** Returns the scope of a release's network: its environment, or else its service. */
 export function networkScope({ serviceId, environmentId, configuration }: ReleaseSpec): string {
   return environmentId !== null && configuration.privateNetworking ? environmentId : serviceId;
 }

@@ -17,22 +17,19 @@ interface Deps {
   registry: Registry | null;
 }
 
-/** Maximum size of a server image, in bytes. No official image is that large. */
+/** No official image is that large. */
 const MAX_IMAGE_BYTES = 8 * 1024 ** 3;
 
 function imageName({ dataImages }: Deps['config'], kind: DataKind, version: string): string {
   return dataImages[kind].replaceAll('{version}', version);
 }
 
-/** Returns the platform's own registry credentials if the image is in the platform's registry. */
+/** Only images in the platform's own registry need its credentials. */
 function accountFor(name: string, registry: Registry | null): RegistryAccount | undefined {
   return registry !== null && name.startsWith(`${registry.prefix}/`) ? registry.auth : undefined;
 }
 
-/**
- * Provides the images of database servers that run in containers. The engine pulls images that it lacks. Other nodes
- * pull from the platform's registry.
- */
+/** Provides the images of database servers that run in containers. */
 export function createSwarmDataBuilder(
   config: Pick<Config, 'dataImages' | 'docker'>,
   engine: Engine,

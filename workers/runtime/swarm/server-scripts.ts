@@ -2,18 +2,17 @@ import { ADMIN_USER, postgresSettings } from '../../../shared/data/model.js';
 import type { DataKind } from '../../../shared/services/model.js';
 import { quote } from '../../core/quote.js';
 
-/** Path of the volume in the containers of database servers, and of tasks that work on the servers' files. */
+/** Path in the containers of database servers, and of tasks that work on the servers' files. */
 export const VOLUME = '/volume';
-/** Exit code of a database server that refuses to start. The server prints the reason first. */
+/** Exit code of a database server that refuses to start. */
 export const REFUSED_CODE = 78;
-/** Prefix of the reason that a database server prints when it refuses to start. */
+/** The server begins the reason for its refusal with this text. */
 export const REFUSED = 'ranvier: the server is not started: ';
-/** A file that allows a database server to initialize its data. Only `volumeScript` creates it, once per service. */
+/** This file allows a database server to initialize its data. Only `volumeScript` creates it, once per service. */
 const FRESH = 'fresh';
-/** How long a database server waits for an earlier server to release the volume, in seconds. */
 const LOCK_SECONDS = 60;
 
-/** The user that runs servers. PostgreSQL's official image defines it; redis does not need a named user. */
+/** PostgreSQL's official image defines its user; redis does not need a named one. */
 export const SERVER_USER: Readonly<Record<DataKind, string>> = { postgres: 'postgres', redis: '999:999' };
 
 /** Returns the content of the marker that names a volume's service. */
@@ -39,7 +38,7 @@ export function volumeScript(kind: DataKind, serviceId: string): string {
 
 /**
  * Returns the script that empties a volume, as root. With `locked`, it first waits for a database server's last process
- * to exit. It does not use `find -delete`, which some versions of busybox lack.
+ * to exit. It does without `find -delete`, which some versions of busybox lack.
  */
 export function emptyScript({ locked }: { locked: boolean }): string {
   const lock = locked ? `exec 9<. && flock -w ${LOCK_SECONDS} 9 && ` : '';
@@ -47,8 +46,8 @@ export function emptyScript({ locked }: { locked: boolean }): string {
 }
 
 /**
- * Returns shell lines that refuse another service's volume, and lock the volume. The kernel holds the lock until the
- * server's last process has exited, even if the swarm starts the next task earlier.
+ * The kernel holds the volume's lock until the server's last process has exited, even if the swarm starts the next task
+ * earlier.
  */
 function lockVolume(serviceId: string): string[] {
   return [
@@ -67,7 +66,7 @@ const HBA = 'host all all all scram-sha-256';
 
 /**
  * Returns the script that runs PostgreSQL. It must be stopped with SIGINT, on which PostgreSQL shuts down without
- * waiting for its clients. `$ADMIN_PASSWORD` is the superuser's password.
+ * waiting for its clients.
  */
 export function postgresScript(serviceId: string, { planId, version }: { planId: string; version: string }): string {
   const settings = { ...postgresSettings(planId), port: '5432', listen_addresses: '*' };
@@ -86,13 +85,13 @@ export function postgresScript(serviceId: string, { planId, version }: { planId:
     `[ -f $D/PG_VERSION ] || ${NO_DATA}`,
     `[ "$(cat $D/PG_VERSION)" = ${version} ] || refuse "its data was written by version $(cat $D/PG_VERSION), and the service is of version ${version}"`,
     `printf '%s\\n' ${quote(HBA)} >$D/pg_hba.conf`,
-    // This script holds the volume's lock, so the server that wrote the pid file has exited.
+    // The server that wrote the pid file has exited, because this script holds the volume's lock.
     'rm -f $D/postmaster.pid',
     `exec postgres -D $D ${options.join(' ')}`,
   ].join('\n');
 }
 
-/** Returns the script that runs redis or valkey, whichever the image has. The configuration is in `$CONFIGURATION`. */
+/** Returns the script that runs redis or valkey, whichever the image has. */
 export function redisScript(serviceId: string): string {
   return [
     ...lockVolume(serviceId),

@@ -9,9 +9,8 @@ import { postgresScript, redisScript, SERVER_USER, VOLUME, volumeScript } from '
 import { describeService, LABELS, MEGABYTE, NANOSECONDS, replicaService, type SwarmContext } from './service-spec.js';
 import { onNode } from './task-placement.js';
 
-/** Minimum grace period of a process with a volume, in seconds. The process needs it to write its data to the disk. */
+/** A process with a volume must write its data to the disk before it ends. */
 export const SERVER_GRACE_SECONDS = 30;
-/** Grace period of a task that works on a volume's files, in nanoseconds. */
 const WORK_GRACE_NS = 2 * 10 ** 9;
 const WORK_MEMORY_MB = 256;
 
@@ -19,7 +18,7 @@ export interface DataRelease extends ReleaseSpec {
   kind: DataKind;
 }
 
-/** Returns the name of the Docker volume with this id. The volume of a database has the id of its service. */
+/** Returns the name of a Docker volume. The volume of a database has the id of its service. */
 export function volumeName(id: string): string {
   return `ranvier-${id}`;
 }
@@ -32,7 +31,6 @@ function volumeMount(serviceId: string, { installation }: SwarmContext) {
 
 type ServerRow = Pick<DataServerRow, 'version' | 'node_id'>;
 
-/** Returns the Swarm service for a database server. It runs only on the node with the volume. */
 export function serverService(
   spec: DataRelease,
   replicaId: string,
@@ -49,7 +47,7 @@ export function serverService(
     ? [`ADMIN_PASSWORD=${passwords.admin}`, 'LC_ALL=C']
     : [`CONFIGURATION=${configurationOf({ planId, evictionPolicy }, passwords)}`];
   const service = replicaService({ ...spec, environment: {} }, replicaId, context);
-  // The size of /dev/shm. For parallel queries, PostgreSQL needs more than Docker's default of 64 MB.
+  // For parallel queries, PostgreSQL needs more than Docker's default of 64 MB.
   const SizeBytes = Math.floor(limitsOf(spec.kind, planId).memoryMb / 4) * MEGABYTE;
   const shared = { Type: 'tmpfs', Source: '', Target: '/dev/shm', TmpfsOptions: { SizeBytes, Mode: 0o1777 } } as const;
   return {
@@ -88,18 +86,12 @@ function configurationOf(
   });
 }
 
-/**
- * Returns the Swarm service for a task that prepares a new volume. The task runs on any node of the region with room
- * for the database server.
- */
+/** Returns the Swarm service for a task that prepares a volume, on a node with room for the server. */
 export function volumeService(spec: DataRelease, name: string, context: SwarmContext) {
   return workService(spec, { name, command: volumeScript(spec.kind, spec.serviceId) }, context);
 }
 
-/**
- * Returns the Swarm service for an agent, which gives a worker access to a volume's files. The agent works as the user
- * of the database server, and serves only callers that send `token`.
- */
+/** Returns the Swarm service for an agent, which gives callers with `token` access to a volume's files. */
 export function agentService(
   spec: DataRelease,
   name: string,
@@ -114,9 +106,9 @@ export function agentService(
 interface VolumeWork {
   name: string;
   command: string;
-  /** The node to run on. If absent, Swarm chooses a node of the region with room for the database server. */
+  /** If absent, Swarm chooses a node of the region with room for the database server. */
   nodeId?: string;
-  /** The user; root if absent. */
+  /** Root if absent. */
   user?: string;
   port?: number;
   environment?: Record<string, string>;
@@ -135,18 +127,17 @@ export function workService(spec: ReleaseSpec, work: VolumeWork, context: SwarmC
         ...service.TaskTemplate.ContainerSpec,
         User: user,
         Mounts: [volumeMount(spec.serviceId, context)],
-        // The grace period is short, because the shell of an agent ignores SIGTERM, and its work can be interrupted
-        // without harm.
+        // The shell of an agent ignores SIGTERM, and its work can be interrupted without harm.
         StopGracePeriod: WORK_GRACE_NS,
       },
       ...(nodeId === undefined
         ? {}
         : {
-            // Reserve nothing: a task next to the server must not need room that the node does not have.
+            // A task next to the server must not need room that the node does not have.
             Resources: { Limits: { MemoryBytes: WORK_MEMORY_MB * MEGABYTE } },
             Placement: { Constraints: [onNode(nodeId)] },
           }),
-      // No alias: only the server is reachable under the service's name.
+      // Only the server is reachable under the service's name.
       Networks: [{ Target: context.network }],
     },
   };

@@ -4,10 +4,7 @@ import { isDataKind, listensOnPort } from '../../../shared/services/model.js';
 import { limitsOf } from '../../../shared/services/plan-catalog.js';
 import type { ReleaseSpec } from '../runtime-driver.js';
 
-/**
- * Labels of the Docker objects that the platform creates. The platform changes only objects with the label of its own
- * installation.
- */
+/** The platform changes only Docker objects with the label of its own installation. */
 export const LABELS = {
   installation: 'ranvier.installation',
   service: 'ranvier.service',
@@ -15,18 +12,13 @@ export const LABELS = {
   replica: 'ranvier.replica',
   command: 'ranvier.command',
   network: 'ranvier.network',
-  /** The service whose volume a task uses. Such a task always runs on the node with the volume. */
   volume: 'ranvier.volume',
 } as const;
 
 export const NANOSECONDS = 1e9;
 export const MEGABYTE = 1024 * 1024;
-/** How long Swarm waits before it replaces an ended task, in milliseconds. */
 export const RESTART_DELAY_MS = 2_000;
-/**
- * The share of a plan's CPU that is reserved on a node. The share is small, because other tasks can use idle CPU time.
- * Memory is reserved in full, because used memory cannot be taken back.
- */
+/** Little CPU is reserved, because other tasks can use idle CPU time. Used memory cannot be taken back. */
 const RESERVED_CPU = 0.25;
 /** With these capabilities a task could forge packets and create devices, which no application needs. */
 const DROPPED_CAPABILITIES = ['CAP_NET_RAW', 'CAP_MKNOD'];
@@ -40,10 +32,8 @@ export interface SwarmContext {
 }
 
 /**
- * Returns the Swarm service for one replica. `constraints` are added to the placement. Each replica is a service of its
- * own. If it were a task of a larger service, Swarm would choose which task to stop on scaling down, even one to which
- * an edge still sends requests. With separate services, a replica drains first and the others are not touched. Swarm
- * keeps each service running even if no worker runs, and moves it to another node if its node is lost.
+ * Returns the Swarm service for one replica. If a replica were a task of a larger service, Swarm would choose which
+ * task to stop on scaling down, even one to which an edge still sends requests.
  */
 export function replicaService(
   spec: ReleaseSpec,
@@ -62,10 +52,7 @@ export function replicaService(
   });
 }
 
-/**
- * Returns the Swarm service for one attempt of a run. Unlike the task of a replica, the task of an attempt is not
- * restarted, publishes no port, and cannot be reached under a name.
- */
+/** Returns the Swarm service for one attempt of a run. It publishes no port, and is not restarted. */
 export function attemptService(spec: ReleaseSpec, replicaId: string, runId: string, context: SwarmContext) {
   const environment = { ...spec.environment, RANVIER_RUN_ID: runId };
   const service = replicaService({ ...spec, kind: 'worker', environment }, replicaId, context);
@@ -73,7 +60,7 @@ export function attemptService(spec: ReleaseSpec, replicaId: string, runId: stri
   return { ...service, TaskTemplate: { ...service.TaskTemplate, Networks, RestartPolicy: RUN_ONCE } };
 }
 
-/** Returns the port on which the container listens; null for none. Applications find it in the variable PORT. */
+/** Returns the port on which the container listens; null for none. */
 export function containerPort({ kind, configuration }: Pick<ReleaseSpec, 'kind' | 'configuration'>): number | null {
   if (isDataKind(kind)) return portOf(kind);
   return listensOnPort(kind) ? configuration.port : null;
@@ -84,9 +71,9 @@ export interface ServiceOptions {
   labels: Record<string, string>;
   /** A shell command line; '' for the image's own command. */
   command: string;
-  /** Arguments that replace the image's CMD, used only if `command` is ''. If empty or absent, the CMD stays. */
+  /** Arguments that replace the image's CMD if `command` is ''. If empty or absent, the CMD stays. */
   args?: readonly string[];
-  /** The container's port to publish on the node; null or absent for none. */
+  /** The container's port to publish on the node. */
   port?: number | null;
   /** True if Swarm replaces an ended task. */
   isRestarted?: boolean;
@@ -116,7 +103,7 @@ export function describeService(spec: ReleaseSpec, context: SwarmContext, option
         ...(image.manifest.workingDirectory === '' ? {} : { Dir: image.manifest.workingDirectory }),
         Env: environmentOf(spec),
         Labels: labels,
-        // The init process reaps orphans and forwards signals. Not every image's own process does.
+        // Not every image's own process reaps orphans and forwards signals.
         Init: true,
         CapabilityDrop: DROPPED_CAPABILITIES,
         StopGracePeriod: context.stopGraceSeconds * NANOSECONDS,
@@ -131,8 +118,7 @@ export function describeService(spec: ReleaseSpec, context: SwarmContext, option
       LogDriver: { Name: 'json-file', Options: LOG_OPTIONS },
     },
     Mode: { Replicated: { Replicas: 1 } },
-    // Virtual IPs and the ingress network need IPVS, which not every kernel has. The edge balances the load itself, so
-    // a port published on the node suffices.
+    // Virtual IPs and the ingress network need IPVS, which not every kernel has. The edge balances the load itself.
     EndpointSpec: {
       Mode: 'dnsrr',
       ...(port === null ? {} : { Ports: [{ Protocol: 'tcp', TargetPort: port, PublishMode: 'host' }] }),
@@ -152,9 +138,8 @@ function environmentOf(spec: ReleaseSpec): string[] {
 }
 
 /**
- * Returns a Go template that evaluates to `text` itself. Swarm evaluates the value of each variable as a Go template,
- * on the managers and on the node. Without this function, a tenant could set a value that keeps the Docker engine busy
- * forever.
+ * Swarm evaluates the value of each variable as a Go template, on the managers and on the node. Without this function,
+ * a tenant could set a value that keeps the Docker engine busy forever.
  */
 function literal(text: string): string {
   return text.replaceAll('{{', '{{"{{"}}');

@@ -14,9 +14,8 @@ import { hasEnded, type SwarmTask } from './swarm-view.js';
 import { taskEnd } from './task-end.js';
 import { followOutput, type Output, readOutput } from './task-output.js';
 
-/** Interval between queries for the state of a task, in milliseconds. */
 const POLL_MS = 250;
-/** How long to wait for a stopped task beyond its grace period, in milliseconds: Swarm itself needs some seconds. */
+/** Swarm itself needs some seconds beyond the grace period. */
 const STOP_SLACK_MS = 10_000;
 
 interface CommandOptions {
@@ -25,7 +24,6 @@ interface CommandOptions {
   onLine: (line: string) => Promise<void>;
 }
 
-/** A service with a single task that runs once. */
 export interface OneTask {
   name: string;
   command: string;
@@ -34,10 +32,7 @@ export interface OneTask {
 
 export type CommandDeps = Pick<SwarmRuntimeDeps, 'engine' | 'registry' | 'installation' | 'config' | 'log'>;
 
-/**
- * Runs a task until it ends, removes its service, and returns the task. Throws `ReleaseError` if the task fails. If
- * `options.signal` is aborted, throws the signal's reason.
- */
+/** Runs a task until it ends. Throws `ReleaseError` if the task fails, or the signal's reason if it is aborted. */
 export async function runTask(
   deps: CommandDeps,
   spec: ReleaseSpec,
@@ -45,7 +40,7 @@ export async function runTask(
   options: CommandOptions,
 ): Promise<SwarmTask> {
   const run = new TaskRun(deps, spec, task, options);
-  // A worker that died may have left a service with this name. `createService` would then create none.
+  // A worker that died may have left a service with this name, and `createService` would then create none.
   await run.remove();
   try {
     return await run.run();
@@ -91,7 +86,7 @@ class TaskRun {
     throw this.#failure(await taskEnd(this.#deps.engine, ended, memoryMb));
   }
 
-  /** Removes the service. Resolves when its task has ended, at the latest some seconds after the grace period. */
+  /** Resolves when the task has ended, at the latest some seconds after the grace period. */
   async remove(): Promise<void> {
     const { engine, config } = this.#deps;
     const service = await unlessGone(engine.calls.getService(this.#task.name).inspect());
@@ -105,7 +100,7 @@ class TaskRun {
     }
   }
 
-  /** Waits until `good` returns true. Throws `ReleaseError` at the deadline, in milliseconds since the epoch. */
+  /** Throws `ReleaseError` at the deadline, in milliseconds since the epoch. */
   async #until(good: (task: SwarmTask) => boolean, deadline: number): Promise<SwarmTask> {
     for (;;) {
       const filters = { service: [this.#task.name] };
@@ -123,10 +118,7 @@ class TaskRun {
     return `was not started within ${this.#deps.config.releaseTimeoutSeconds} s: ${reason}`;
   }
 
-  /**
-   * Passes the task's output on until the task has ended. Polls the task's state to detect the end, because the stream
-   * of the output stays open.
-   */
+  /** The stream of the output stays open after the task's end, so the task's state is polled. */
   async #follow(taskId: string, deadline: number): Promise<void> {
     const over = new AbortController();
     const signal = AbortSignal.any([over.signal, this.#options.signal]);
@@ -143,7 +135,7 @@ class TaskRun {
     try {
       for await (const output of followOutput(this.#deps.engine, taskId, this.#mark, signal)) await this.#take(output);
     } catch (error) {
-      // No output is lost: after the task has ended, `run` reads the part that was not followed.
+      // After the task has ended, `run` reads the part that was not followed.
       if (!signal.aborted) this.#deps.log.debug({ taskId, err: error }, 'the output of a command cannot be followed');
     }
   }

@@ -20,15 +20,14 @@ import { refusalOf, taskEnd } from './task-end.js';
 import { TaskLog } from './task-log.js';
 import { startingPlacement } from './task-placement.js';
 
-/** Polling interval for a replica whose task is about to change, in milliseconds. */
 const CHANGING_MS = 250;
 /**
- * How long a replica without a port must have run before it counts as ready, in milliseconds. A busy swarm reports late
- * that a task has ended, so a replica that crashes at once would otherwise seem ready.
+ * A busy swarm reports late that a task has ended. Without this delay, a replica without a port that crashes at once
+ * would seem ready.
  */
 const SETTLED_MS = 3_000;
 
-/** Reconciles one replica that runs as a Swarm service: applies what `decideSwarmReplica` decides. */
+/** Reconciles one replica that runs as a Swarm service. */
 export class SwarmController implements ReplicaController {
   readonly #deps: SwarmRuntimeDeps;
   readonly #id: string;
@@ -65,7 +64,7 @@ export class SwarmController implements ReplicaController {
     if (row.desired === 'running') {
       this.#memory = { ...this.#memory, drained: false, scaledSince: null, overSince: null };
     }
-    // A pending replica has no Swarm service yet. `#create` loads its release.
+    // `#create` loads the release of a pending replica.
     const spec = row.state === 'pending' ? null : await this.#release.readable(row);
     const observed = { row, view: this.#view(), spec, memory: this.#memory };
     for (const action of decideSwarmReplica(observed, now)) await this.#apply(row, action);
@@ -136,7 +135,7 @@ export class SwarmController implements ReplicaController {
     }
   }
 
-  /** Creates the service. Rejects on a fault of the platform, such as an unreachable engine, and is then retried. */
+  /** Rejects on a fault of the platform, such as an unreachable engine, and is then retried. */
   async #create(row: ReplicaRow): Promise<void> {
     try {
       const spec = await this.#release.readAnew(row);
@@ -182,7 +181,6 @@ export class SwarmController implements ReplicaController {
     return new ReadinessProbe(this.#deps, { settledMs: SETTLED_MS, probe: this.#deps.data.health });
   }
 
-  /** Removes the Swarm service of a database server that does not respond. A later attempt creates a new one. */
   async #endSilent(row: ReplicaRow): Promise<void> {
     const { db, config, data } = this.#deps;
     const service = this.#view().serviceOf(row.id);
@@ -212,8 +210,7 @@ export class SwarmController implements ReplicaController {
   }
 
   /**
-   * Returns the log of the replica's task; null if there is no task. Also returns null if the release cannot be read,
-   * because secrets in the output could then not be masked.
+   * Returns null without a task, or if the release cannot be read: its secrets in the output could then not be masked.
    */
   async #logOf(row: ReplicaRow): Promise<TaskLog | null> {
     const spec = await this.#release.readable(row);
@@ -225,7 +222,7 @@ export class SwarmController implements ReplicaController {
   }
 }
 
-/** Returns the exit code of a task; null if its container never ran. */
+/** Null if the container never ran. */
 function exitCodeOf({ Status: { State: state, ContainerStatus: container } }: SwarmTask): number | null {
   return container?.ExitCode ?? (state === 'complete' ? 0 : null);
 }

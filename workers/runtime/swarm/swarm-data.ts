@@ -40,30 +40,30 @@ import { openRemoteVolume, RESTORES } from './volume-agent.js';
 export interface SwarmDataDeps extends CommandDeps {
   db: Db;
   keyring: Keyring;
-  /** The host id that stands for the whole swarm, which counts as one host. */
+  /** The whole swarm counts as one host. */
   hostId: string;
-  /** The id of the swarm node on which this worker's Docker engine runs. */
+  /** The swarm node on which this worker's Docker engine runs. */
   ownNode: string;
   toolchains: Pick<ToolchainStore, 'providePostgres' | 'restore'>;
-  /** The database servers that this worker's host can run. The worker uses them to check backups. */
+  /** The servers of this worker's host, which uses them to check backups. */
   servers: HostServers;
   loadRelease: (deploymentId: string, runId: null) => Promise<ReleaseSpec>;
   liveRelease: (serviceId: string) => Promise<string | null>;
 }
 
-/** Timeout of a task that prepares or empties a volume, in milliseconds from its start. */
+/** Timeout of a task that works on a volume, from the start of the task. */
 const VOLUME_WORK_MS = 10 * 60_000;
 const TOOLS_MS = 5 * 60_000;
-/** How long to wait for the engine to remove the container that used a volume, in milliseconds. */
+/** The engine removes the container that used a volume a moment after its service. */
 const RELEASED_MS = 20_000;
 const POLL_MS = 500;
 
 type RemovableVolume = Pick<DataServerRow, 'id' | 'node_id' | 'node_name' | 'node_image'>;
 
 /**
- * The databases of a swarm. A volume stays on the node on which the swarm first prepared it, and its server runs only
- * there. Workers reach the data only over the network: through the published port of the database server, or of a
- * helper task that uses the volume on the same node.
+ * Manages the databases of a swarm. A volume stays on the node on which the swarm first prepared it, and its server
+ * runs only there. Workers reach the data only over the network: through the published port of the database server, or
+ * of a helper task on the same node.
  */
 export class SwarmData implements SwarmServers {
   readonly #deps: SwarmDataDeps;
@@ -158,7 +158,7 @@ export class SwarmData implements SwarmServers {
     );
   }
 
-  /** Removes volumes that were deleted, then deletes their records with `forget`. Returns how many were removed. */
+  /** Removes deleted volumes and their records. Returns how many were removed. */
   async #removeEach(
     volumes: readonly RemovableVolume[],
     { locked, forget }: { locked: boolean; forget: (db: Db, id: string) => Promise<void> },
@@ -167,8 +167,8 @@ export class SwarmData implements SwarmServers {
     let removed = 0;
     for (const volume of volumes) {
       try {
-        // Every worker of the swarm runs this loop at the same time. `whileHeld` lets only one of them work on the
-        // volume. Otherwise each worker would stop the tasks with which other workers empty the volume.
+        // Every worker of the swarm runs this loop at the same time. Without `whileHeld`, each worker would stop the
+        // tasks with which other workers empty the volume.
         const held = await whileHeld(db, volume.id, async () => {
           const isGone = await this.#removeVolume(volume, { locked });
           if (isGone) await forget(db, volume.id);
@@ -183,7 +183,7 @@ export class SwarmData implements SwarmServers {
     return removed;
   }
 
-  /** Removes a volume. Returns false if that is not possible yet, for example because its node is offline. */
+  /** Returns false if the volume cannot be removed yet, for example because its node is offline. */
   async #removeVolume(
     { id, node_id: nodeId, node_image: reference }: RemovableVolume,
     { locked }: { locked: boolean },
@@ -211,7 +211,7 @@ export class SwarmData implements SwarmServers {
         return true;
       } catch (error) {
         if (engineStatus(error) === 404) return true;
-        // The volume is still in use: the swarm removes the server's container a moment after its service.
+        // The volume is still in use.
         if (engineStatus(error) !== 409) throw error;
         if (Date.now() >= deadline) return false;
         await sleep(POLL_MS);
@@ -252,7 +252,7 @@ function workOptions() {
   };
 }
 
-/** Returns a minimal release for a task on a deleted service's volume. The kind does not matter. */
+/** Describes a task on a deleted service's volume. The kind does not matter. */
 function specOfDeleted(volumeId: string, reference: string): ReleaseSpec {
   const kind = 'redis';
   return {

@@ -19,14 +19,14 @@ import { SwarmUsage } from './swarm-usage.js';
 import { labelsOf, SwarmView } from './swarm-view.js';
 import { readOutput } from './task-output.js';
 
-/** Age after which a command's Swarm service counts as left by a dead worker, in milliseconds. */
+/** A command's Swarm service of this age was left by a dead worker. */
 const COMMAND_MS = 60 * 60_000;
-/** Age after which a task on a volume counts as left by a dead worker, in milliseconds. Large databases take long. */
+/** Tasks on the volumes of large databases take long. */
 const VOLUME_WORK_MS = 12 * 60 * 60_000;
 
 /**
- * Runs replicas as services of a swarm. The whole swarm counts as one host, whose replicas one worker at a time
- * manages. Every worker that can connect to a swarm manager can take this role.
+ * Runs replicas as services of a swarm. The whole swarm counts as one host. Every worker that can connect to a swarm
+ * manager can lead it.
  */
 export class SwarmHost implements ReplicaHost {
   readonly pollMs = 2_000;
@@ -54,7 +54,6 @@ export class SwarmHost implements ReplicaHost {
     }
   }
 
-  /** Removes this installation's services of unknown replicas and of abandoned commands, and its empty networks. */
   async sweep(rows: () => Promise<readonly ReplicaRow[]>): Promise<void> {
     const { services } = this.#view;
     const wanted = new Set((await rows()).map((row) => row.id));
@@ -88,10 +87,7 @@ export class SwarmHost implements ReplicaHost {
     }
   }
 
-  /**
-   * Returns the host id of the whole swarm. Swarm itself starts the database server on the node with its volume. Throws
-   * `ReleaseError` if the volume is on a host outside the swarm.
-   */
+  /** Throws `ReleaseError` if the volume is on a host outside the swarm. */
   async hostOfData({ serviceId }: ReleaseSpec): Promise<string> {
     const { db, hostId } = this.#deps;
     const settled = await settleHost(db, serviceId, hostId);
@@ -100,10 +96,7 @@ export class SwarmHost implements ReplicaHost {
   }
 }
 
-/**
- * Returns true if a Swarm service must be removed. That is so if its replica is not in `wanted`, or if it runs a
- * command and is so old that its worker must have died. `now` is in milliseconds since the epoch.
- */
+/** Returns true if a Swarm service belongs to no replica in `wanted`, or to a dead worker. */
 export function isForgotten(service: Service, wanted: ReadonlySet<string>, now: number): boolean {
   const { [LABELS.replica]: replica, [LABELS.command]: command, [LABELS.volume]: volume } = labelsOf(service);
   if (replica !== undefined) return !wanted.has(replica);

@@ -11,16 +11,15 @@ import { findSwarmKinds } from './server-images.js';
 import { SwarmData, type SwarmDataDeps } from './swarm-data.js';
 import { SwarmHost } from './swarm-host.js';
 
-/** The dependencies that a worker passes to every runtime. */
 export type SharedDeps = Omit<ReplicaRuntimeDeps, 'hostId'> & Pick<SwarmDataDeps, 'keyring' | 'toolchains' | 'servers'>;
 
-/** UUID namespace of the host id, which all workers of a swarm derive from the swarm's id. */
+/** All workers of a swarm derive the host id from the swarm's id, in this UUID namespace. */
 const SWARM_NAMESPACE = 'a1f4c6de-7f0c-4a3e-9f63-53a3a3a0d7c9';
 
-/** Timeout of an engine call, in milliseconds. While a call hangs, changes of all replicas are delayed. */
+/** While a call of the engine hangs, changes of all replicas are delayed. */
 const CALL_MS = 10_000;
 
-/** Runs releases as services of the Docker Swarm that `DOCKER_HOST` manages. Throws `EngineError` if there is none. */
+/** Runs releases as services of a Docker Swarm. Throws `EngineError` if `DOCKER_HOST` manages none. */
 export async function createSwarmRuntime(
   shared: SharedDeps,
 ): Promise<{ runtime: RuntimeDriver; data: SwarmData; dataKinds: DataKind[] }> {

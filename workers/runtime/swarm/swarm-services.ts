@@ -8,12 +8,8 @@ import { ensureNetwork } from './release-network.js';
 import type { SwarmContext } from './service-spec.js';
 import { freedPlacement } from './task-placement.js';
 
-/** What a `SwarmController` needs to start the database servers of a swarm. */
 export interface SwarmServers extends DataHost {
-  /**
-   * Prepares the volume of a service that never had one, and returns a function that describes the server's Swarm
-   * service. Throws `ReleaseError` with the reason if the server must not start.
-   */
+  /** Prepares the volume, and describes the server's service. Throws `ReleaseError` if it must not start. */
   serverOf(release: ReleaseSpec, replicaId: string): Promise<(context: SwarmContext) => CreateServiceOptions>;
 }
 
@@ -21,7 +17,7 @@ export interface SwarmRuntimeDeps extends ReplicaRuntimeDeps {
   data: SwarmServers;
   engine: Engine;
   registry: Registry | null;
-  /** The value of `LABELS.installation`. It marks this installation's objects, because others may use the swarm too. */
+  /** The value of `LABELS.installation`: other installations may use the swarm too. */
   installation: string;
 }
 
@@ -29,7 +25,7 @@ type Deps = Pick<SwarmRuntimeDeps, 'engine' | 'registry' | 'installation' | 'con
 
 const TRIES = 5;
 
-/** Creates a service in the release's network. Does nothing if one of that name exists. */
+/** Creates a service in the release's network, unless one of that name exists. */
 export async function createService(
   deps: Deps,
   spec: ReleaseSpec,
@@ -51,7 +47,7 @@ export function scaleToZero(deps: Pick<Deps, 'engine'>, id: string): Promise<voi
   return updateService(deps, id, () => ({ Mode: { Replicated: { Replicas: 0 } } }));
 }
 
-/** Allows Swarm to place a service's next tasks on any node of its region. Does not affect a running task. */
+/** Allows Swarm to place a service's next tasks on any node of its region. */
 export function freePlacement(deps: Pick<Deps, 'engine'>, id: string): Promise<void> {
   return updateService(deps, id, (service) => {
     const placement = freedPlacement(service);
@@ -59,7 +55,7 @@ export function freePlacement(deps: Pick<Deps, 'engine'>, id: string): Promise<v
   });
 }
 
-/** Updates a service if it exists and `change` returns a change. Retries if another update came first. */
+/** Does nothing if the service does not exist or `change` returns null. */
 async function updateService(
   { engine }: Pick<Deps, 'engine'>,
   id: string,

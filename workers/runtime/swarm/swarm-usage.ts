@@ -4,16 +4,13 @@ import type { MeasurableReplica } from '../usage-store.js';
 
 const TASK_LABEL = 'com.docker.swarm.task.id';
 
-/** The fields of a container's statistics that are used. The memory counters depend on the host's cgroup version. */
+/** The memory counters depend on the host's cgroup version. */
 export interface ContainerStats {
   cpu_stats: { cpu_usage?: { total_usage?: number } };
   memory_stats: { usage?: number; stats?: { inactive_file?: number; total_inactive_file?: number } };
 }
 
-/**
- * Measures the tasks on this worker's own engine. An engine does not report containers on other nodes; workers on those
- * nodes measure them.
- */
+/** Measures the tasks on this worker's own engine. Workers on other nodes measure the tasks there. */
 export class SwarmUsage {
   readonly #engine: Engine;
   #containers: ReadonlyMap<string, string> = new Map();
@@ -27,7 +24,7 @@ export class SwarmUsage {
     this.#containers = new Map(containers.map(({ Id, Labels }) => [Labels[TASK_LABEL] ?? '', Id]));
   }
 
-  /** Returns what a replica's task uses; null if it does not run on this engine. */
+  /** Null if the replica's task does not run on this engine. */
   async usageOf({ task_id }: MeasurableReplica): Promise<ResourceUsage | null> {
     const container = task_id === null ? undefined : this.#containers.get(task_id);
     if (container === undefined) return null;
@@ -37,7 +34,7 @@ export class SwarmUsage {
   }
 }
 
-/** Extracts the usage from the engine's statistics; null if the container has exited meanwhile. */
+/** Extracts the usage from the engine's statistics; null if the container has exited. */
 export function usageFrom({ cpu_stats, memory_stats }: ContainerStats): ResourceUsage | null {
   const time = cpu_stats.cpu_usage?.total_usage;
   const { usage, stats } = memory_stats;

@@ -2,7 +2,6 @@ import type { Service } from 'dockerode';
 import type { Engine } from '../../docker/docker-engine.js';
 import { LABELS } from './service-spec.js';
 
-/** The fields of a Swarm task that are used. */
 export interface SwarmTask {
   ID: string;
   ServiceID: string;
@@ -36,21 +35,21 @@ export function hasEnded(task: SwarmTask): boolean {
 const NOT_STARTED = new Set(['new', 'pending', 'assigned', 'accepted', 'preparing', 'ready']);
 
 /**
- * Returns true if the swarm wants to stop a task before it has started the container. On a busy machine, a task that
- * waited to replace another one may stay in this state for a minute.
+ * Returns true if the swarm wants to stop a task before it has started the container. On a busy machine, a task may
+ * stay in this state for a minute.
  */
 export function neverStarts({ DesiredState: desired, Status: { State: state } }: SwarmTask): boolean {
   return (desired === 'remove' || desired === 'shutdown') && NOT_STARTED.has(state);
 }
 
-/** The observed state of the swarm at one moment: its nodes, all tasks, and the services of this installation. */
+/** The nodes of a swarm, all its tasks, and the services of this installation at one moment. */
 export class SwarmView {
   readonly services: readonly Service[];
   readonly nodes: readonly SwarmNode[];
   readonly #byReplica: ReadonlyMap<string | undefined, Service>;
   readonly #tasks = new Map<string, SwarmTask[]>();
   readonly #nodesById: ReadonlyMap<string | undefined, SwarmNode>;
-  /** When each node was last seen in a state other than ready, in milliseconds since the epoch. */
+  /** When each node was last not ready, in milliseconds since the epoch. */
   readonly #disturbed: ReadonlyMap<string, number>;
 
   constructor(
@@ -71,7 +70,7 @@ export class SwarmView {
     }
   }
 
-  /** Observes the swarm now. Throws if the manager does not respond. */
+  /** Throws if the manager does not respond. */
   static async observe({ calls }: Engine, installation: string, before: SwarmView): Promise<SwarmView> {
     const [services, tasks, nodes] = await Promise.all([
       calls.listServices({ filters: { label: [`${LABELS.installation}=${installation}`] } }),
@@ -87,12 +86,12 @@ export class SwarmView {
     return this.#byReplica.get(replicaId);
   }
 
-  /** Returns the tasks of a service, oldest first. */
+  /** Oldest first. */
   tasksOf(serviceId: string): readonly SwarmTask[] {
     return this.#tasks.get(serviceId) ?? [];
   }
 
-  /** Returns the view to use after a failed observation: the old state, but all nodes count as unreachable now. */
+  /** After a failed observation, all nodes count as unreachable. */
   unanswered(): SwarmView {
     const now = Date.now();
     const disturbed = new Map(this.nodes.map(({ ID }) => [ID, now]));
@@ -100,20 +99,20 @@ export class SwarmView {
   }
 
   /**
-   * Returns true if the task's node was unreachable after the task was created. The end of the task then proves nothing
+   * Returns true if the task's node was unreachable after the task was created. The task's end then proves nothing
    * about the application.
    */
   wasDisturbed({ NodeID = '', CreatedAt }: SwarmTask): boolean {
     return Date.parse(CreatedAt) < (this.#disturbed.get(NodeID) ?? 0);
   }
 
-  /** Returns the node of a replica's task; undefined if no task of the replica can be running. */
+  /** Undefined if no task of the replica can be running. */
   nodeIdOf(replicaId: string): string | undefined {
     const service = this.serviceOf(replicaId);
     return service && this.tasksOf(service.ID).findLast((task) => !this.isOver(task))?.NodeID;
   }
 
-  /** Returns how many tasks run on a node, including those of other services. */
+  /** Counts tasks of other services too. */
   tasksOn(nodeId: string): number {
     const all = [...this.#tasks.values()].flat();
     return all.filter((task) => task.NodeID === nodeId && !hasEnded(task)).length;
@@ -123,21 +122,20 @@ export class SwarmView {
     return this.#nodesById.get(task.NodeID);
   }
 
-  /** Returns true if the task's node is down. The swarm then keeps reporting the last known state of the task. */
+  /** Returns true if the task's node is down. The swarm then keeps reporting the task's last known state. */
   isLost(task: SwarmTask): boolean {
     return task.NodeID !== undefined && task.NodeID !== '' && this.nodeOf(task)?.Status.State === 'down';
   }
 
-  /** Returns true if the task has ended, or its node is down. */
   isOver(task: SwarmTask): boolean {
     return hasEnded(task) || this.isLost(task);
   }
 
-  /** Returns the address of a task's node, on which the task's ports are published. */
+  /** Returns the address at which the task's ports are published. */
   addressOf(task: SwarmTask): string | undefined {
     const node = this.nodeOf(task);
     const address = node?.Status.Addr;
-    // A manager that listens on all addresses reports 0.0.0.0. Its manager status has the address that other nodes use.
+    // A manager that listens on all addresses reports 0.0.0.0 as its address.
     return address === '0.0.0.0' ? node?.ManagerStatus?.Addr.replace(/:\d+$/, '') : address;
   }
 }
@@ -151,13 +149,10 @@ export function publishedPort(task: SwarmTask, target: number): number | undefin
   return task.Status.PortStatus?.Ports?.find((port) => port.TargetPort === target)?.PublishedPort;
 }
 
-/** The error of a task without network addresses, which a newly started swarm manager sent to a node too early. */
+/** The error of a task that a newly started swarm manager sent to a node too early. */
 const NOT_ATTACHED = 'missing network attachments';
 
-/**
- * Returns true if the swarm stopped the task, failed to start it, or lost it with its node. None of these says anything
- * about the application.
- */
+/** Returns true if the swarm stopped the task, failed to start it, or lost it with its node. */
 export function isTakenAway(task: SwarmTask, view: SwarmView): boolean {
   const { State: state, Err: error = '' } = task.Status;
   return state === 'shutdown' || error.includes(NOT_ATTACHED) || (view.isLost(task) && !hasEnded(task));

@@ -14,10 +14,9 @@ export async function taskEnd(engine: Engine, task: SwarmTask, memoryMb: number)
   const start = /^starting container failed: (.*)/s.exec(error);
   if (start) return `could not be started: ${start[1]}`;
   const id = container?.ContainerID;
-  // If the container is on another node, its state is unknown here, because only that node's engine reports it.
+  // Only the engine of the container's node knows the container's state.
   const found = id ? (await unlessGone(engine.calls.getContainer(id).inspect()))?.State : undefined;
-  // Check the health first: Swarm stops an unhealthy container, and an application that then exits with code 0 leaves
-  // no error.
+  // Swarm stops an unhealthy container, and an application that then exits with code 0 leaves no error.
   if (found?.Health?.Status === 'unhealthy' || error.includes('unhealthy container'))
     return unhealthyMessage(found?.Health?.Log);
   const code = container?.ExitCode ?? 0;
@@ -29,7 +28,7 @@ export async function taskEnd(engine: Engine, task: SwarmTask, memoryMb: number)
   return exitDetail(String(code), memoryMb);
 }
 
-/** Returns why a database server refused to start on its volume; null if it did not refuse. */
+/** Returns why a database server refused to start; null if it did not refuse. */
 export async function refusalOf(engine: Engine, task: SwarmTask): Promise<string | null> {
   if (task.Status.ContainerStatus?.ExitCode !== REFUSED_CODE) return null;
   const output = await readOutput(engine, task.ID, { tail: 5 }).catch(() => []);

@@ -15,13 +15,12 @@ import { followOutput, type Output, readOutput } from './task-output.js';
 type Deps = Pick<SwarmRuntimeDeps, 'engine' | 'db' | 'logs' | 'log'>;
 
 const RETRY_MS = 1_000;
-/** Maximum number of lines that are copied after the end of a task. */
 const MAX_FINAL_LINES = 50_000;
 const NEWLINE = 0x0a;
 
 /**
  * Copies the output of a replica's task to the service's log. Starts at the mark, which is the time of the last copied
- * output. The mark is stored in the replica's database row.
+ * output.
  */
 export class TaskLog {
   readonly taskId: string;
@@ -45,14 +44,12 @@ export class TaskLog {
     this.#splitters = { stdout: new LineSplitter(masker), stderr: new LineSplitter(masker) };
   }
 
-  /** True if another worker now copies the output of this task. This object must then not be used any more. */
+  /** True if another worker copies the output of this task. This object must then not be used any more. */
   get lost(): boolean {
     return this.#lost;
   }
 
-  /**
-   * Starts to follow the output in the background, unless it is followed already. Restarts if the connection breaks.
-   */
+  /** Does nothing if the output is followed already. Must be called again if the connection breaks. */
   follow(): void {
     if (this.#following || this.#closing.signal.aborted || Date.now() < this.#retryAt) return;
     this.#following = this.#follow()
@@ -69,7 +66,7 @@ export class TaskLog {
       });
   }
 
-  /** Copies the rest of an ended task's output, unless the output can no longer be read. */
+  /** Copies the rest of an ended task's output, if the output can still be read. */
   async finish(): Promise<void> {
     await this.close();
     if (this.#lost) return;
@@ -88,7 +85,6 @@ export class TaskLog {
     if (!this.#lost && rest.length > 0) await this.#append(rest);
   }
 
-  /** Stops following the output. Another worker can continue where this one stopped. */
   async close(): Promise<void> {
     this.#closing.abort();
     await this.#following;
@@ -114,8 +110,7 @@ export class TaskLog {
       this.#allowance.take(bytes.length, 1);
       if (bytes.at(-1) === NEWLINE) this.#unfinished.delete(stream);
       else this.#unfinished.add(stream);
-      // `mark` is where copying continues after a restart. It does not move past the start of an incomplete line, so
-      // that the whole line is read again.
+      // Copying continues at `mark` after a restart, and must read an incomplete line again from its start.
       if (this.#unfinished.size === 0) mark = timestamp;
     }
     if (mark !== this.#store.mark || lines.length > 0) await this.#append(lines, mark);

@@ -11,7 +11,7 @@ declare module 'dockerode' {
 /** One write of a container: usually a line, or a part of a very long line. */
 export interface Output {
   stream: 'stdout' | 'stderr';
-  /** RFC 3339 in UTC with nanoseconds. Sorts chronologically as text. */
+  /** RFC 3339 in UTC with nanoseconds, which sorts chronologically as text. */
   timestamp: string;
   bytes: Buffer;
 }
@@ -20,7 +20,7 @@ const READ_MS = 10_000;
 const HEADER_BYTES = 8;
 const STDERR = 2;
 const SPACE = 0x20;
-/** Number of characters up to the end of the seconds and of the nanoseconds in 2026-11-21T13:28:02.682243560Z. */
+/** Where the seconds and nanoseconds end in 2026-11-21T13:28:02.682243560Z. */
 const SECONDS_END = 19;
 const NANOSECONDS_END = 29;
 
@@ -47,7 +47,7 @@ export class OutputParser {
   }
 }
 
-/** Yields what a task wrote after `since`, and then continues with new output until the signal aborts. */
+/** Yields what a task writes after `since`, until the signal aborts. */
 export async function* followOutput(
   { streams }: Engine,
   taskId: string,
@@ -79,13 +79,13 @@ function options(since: string | null): object {
   return { stdout: true, stderr: true, timestamps: true, since: since === null ? '0' : unixTime(since) };
 }
 
-/** Converts a timestamp to the engine's format: seconds since the epoch, a dot, nanoseconds. */
+/** The engine expects seconds since the epoch, a dot, nanoseconds. */
 function unixTime(timestamp: string): string {
   const seconds = Date.parse(`${timestamp.slice(0, SECONDS_END)}Z`) / 1000;
   return `${seconds}.${timestamp.slice(SECONDS_END + 1, NANOSECONDS_END)}`;
 }
 
-/** Returns the output newer than `since`, because the engine also returns output with exactly that timestamp. */
+/** The engine also returns output with exactly the timestamp `since`. */
 function after(output: Output[], since: string | null): Output[] {
   return since === null ? output : output.filter(({ timestamp }) => timestamp > since);
 }

@@ -12,10 +12,9 @@ export function onNode(nodeId: string): string {
 }
 
 /**
- * Returns the placement constraint for a new replica; none if any node will do. Swarm spreads the tasks of one service
- * over nodes, but each replica is a separate service: without a constraint, Swarm would place all replicas of a release
- * on the least busy node, and they would fail together. `siblings` are all replicas of the release, this one included.
- * Their order is the same for every replica's controller, so that they choose different nodes.
+ * Returns the placement constraint for a new replica; none if any node will do. Without it, Swarm would place all
+ * replicas of a release, which are separate services, on the least busy node, and they would fail together. The order
+ * of `siblings` is the same for every replica, so that they choose different nodes.
  */
 export function startingPlacement(
   view: SwarmView,
@@ -41,7 +40,7 @@ export function startingPlacement(
   return [];
 }
 
-/** Returns the node of the region with the fewest tasks; undefined if none accepts tasks. */
+/** Returns the node of a region with the fewest tasks; undefined if none accepts tasks. */
 export function leastBusyNode(view: SwarmView, region: string): SwarmNode | undefined {
   const usable = view.nodes.filter((node) => takesTasks(node, region));
   return usable.sort((a, b) => view.tasksOn(a.ID) - view.tasksOn(b.ID))[0];
@@ -53,8 +52,8 @@ function takesTasks({ Spec, Status }: SwarmNode, region: string): boolean {
 }
 
 /**
- * Returns a service's placement without the constraint to one node. Returns null if there is nothing to change: the
- * service has no such constraint, or its volume is on that node.
+ * Returns a service's placement without the constraint to one node. Returns null if there is nothing to change, or if
+ * the service's volume is on that node.
  */
 export function freedPlacement(service: Service): { Constraints: string[] } | null {
   if (labelsOf(service)[LABELS.volume] !== undefined) return null;
@@ -63,7 +62,7 @@ export function freedPlacement(service: Service): { Constraints: string[] } | nu
   return kept.length < constraints.length ? { Constraints: kept } : null;
 }
 
-/** Returns the node to which a service is pinned; undefined if that node has left the swarm. */
+/** Returns the node to which a service is pinned; undefined if it has left the swarm. */
 export function pinnedNode(service: Service, nodes: readonly SwarmNode[]): SwarmNode | undefined {
   const constraints = service.Spec?.TaskTemplate?.Placement?.Constraints ?? [];
   return nodes.find(({ ID }) => constraints.includes(onNode(ID)));

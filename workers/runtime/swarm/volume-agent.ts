@@ -17,22 +17,18 @@ import { createService, removeService } from './swarm-services.js';
 import { hasEnded, publishedPort, type SwarmNode, type SwarmTask, SwarmView } from './swarm-view.js';
 
 const POLL_MS = 250;
-/** The folder in DATA_DIR in which backups are checked before they are sent to a node. */
+/** Backups are checked in this folder of DATA_DIR before they are sent to a node. */
 export const RESTORES = 'restores';
-/** Flushes changed files to the node's disk. */
 const SYNC = '(sync -f . 2>/dev/null || sync)';
 
-/**
- * Opens a service's volume through a task on the volume's node. Throws `ReleaseError` if the task does not start in
- * time.
- */
+/** Opens a volume through a task on its node. Throws `ReleaseError` if the task does not start in time. */
 export async function openRemoteVolume(deps: CommandDeps, spec: DataRelease, node: SwarmNode): Promise<VolumeFiles> {
   const name = `agent-${spec.serviceId}`;
   const remove = async () => {
     const service = await unlessGone(deps.engine.calls.getService(name).inspect());
     if (service) await removeService(deps, service.ID);
   };
-  // A dead worker may have left a task. The caller holds the volume, so no other worker uses that task.
+  // A dead worker may have left a task. No other worker uses the task, because the caller holds the volume.
   await remove();
   const token = randomBytes(24).toString('hex');
   await createService(deps, spec, (context) => agentService(spec, name, { nodeId: node.ID, token }, context));
@@ -72,7 +68,7 @@ function remoteVolume(
   address: AgentAddress,
   remove: () => Promise<void>,
 ): VolumeFiles {
-  /** Runs a command in the volume's folder. Retries to connect, because a newly started agent may not listen yet. */
+  /** Retries to connect, because a newly started agent may not listen yet. */
   const run = async (command: string, signal = new AbortController().signal, input?: Readable): Promise<string> => {
     const deadline = Date.now() + config.releaseTimeoutSeconds * 1000;
     for (;;) {
