@@ -17,10 +17,7 @@ export interface Adoption {
   adminPassword: string;
 }
 
-/**
- * Returns what must change in a backup's data before `service` can use it. Returns null for a backup of the same
- * service, and for redis, whose data contains no users.
- */
+/** Returns what must change in a backup's data for `service`; null if nothing. Redis data contains no users. */
 export async function adoptionOf(
   { db, keyring }: Pick<JobDeps, 'db' | 'keyring'>,
   backup: BackupRow,
@@ -35,10 +32,7 @@ export async function adoptionOf(
   return { from, to, adminPassword: openPasswords(keyring, to).admin };
 }
 
-/**
- * Renames the database and the role in a copy, so that another service can use it. Also sets the password of the
- * platform's user. The tenant's password is set when the server starts. Throws a `BackupError`.
- */
+/** Gives a copy the names and the admin password of another service's database. Throws a `BackupError`. */
 export async function adoptPostgres(client: pg.Client, { from, to, adminPassword }: Adoption): Promise<void> {
   const name = pg.escapeIdentifier;
   const rename = (what: 'database' | 'role', old: string, fresh: string) =>

@@ -15,7 +15,6 @@ const LENGTH_BYTES = 2;
 /** Maximum length of the sealed key. A longer one can only come from a damaged archive. */
 const MAX_SEALED_KEY_BYTES = 1024;
 
-/** Generates a random key for one archive. */
 export function newArchiveKey(): Buffer {
   return randomBytes(KEY_BYTES);
 }
@@ -27,10 +26,7 @@ function nonceOf(chunk: number, last: boolean): Buffer {
   return nonce;
 }
 
-/**
- * Encrypts an archive. The sealed key comes first in the file, so that the installation's key alone suffices to decrypt
- * the archive, even if the platform's database is lost.
- */
+/** The sealed key comes first, so that the installation's key alone suffices to decrypt the archive. */
 export class EncryptArchive extends Transform {
   readonly #key: Buffer;
   #waiting: Buffer[] = [];
@@ -48,8 +44,7 @@ export class EncryptArchive extends Transform {
   override _transform(data: Buffer, _encoding: BufferEncoding, done: TransformCallback): void {
     this.#waiting.push(data);
     this.#bytes += data.length;
-    // A full chunk is encrypted only when another byte arrives. Until then it may be the last chunk, whose nonce
-    // differs.
+    // A full chunk waits for the next byte: it may be the last chunk, whose nonce differs.
     if (this.#bytes > CHUNK_BYTES) {
       let all = Buffer.concat(this.#waiting);
       for (; all.length > CHUNK_BYTES; all = all.subarray(CHUNK_BYTES)) this.#seal(all.subarray(0, CHUNK_BYTES), false);
@@ -76,10 +71,7 @@ export class DecryptArchive extends Transform {
   #waiting: Buffer[] = [];
   #bytes = 0;
   #chunk = 0;
-  /**
-   * The part of the archive that is processed next. `magic`: the format and the length of the sealed key. `key`: the
-   * sealed key, which is skipped. `read`: the encrypted chunks.
-   */
+  /** The next part of the archive: the format, the sealed key, or the encrypted chunks. */
   #header: 'magic' | 'key' | 'read' = 'magic';
   #keyBytes = 0;
 

@@ -16,7 +16,6 @@ export const MAX_ENTRIES = 1_000_000;
 /** Maximum total length of the entries' names, in characters. Very deep folders could otherwise use up the memory. */
 const MAX_NAME_CHARACTERS = 64 * 1024 * 1024;
 
-/** The last entry of an archive: a list of the other entries, and what a check of the archive must find in them. */
 export interface Manifest {
   format: 1;
   kind: ServiceKind;
@@ -56,9 +55,7 @@ export class ArchiveWriter {
     this.#folders.push(name);
   }
 
-  /**
-   * Adds a file with its current size, and closes it. If the file shrinks meanwhile, the entry is padded with zeros.
-   */
+  /** Adds a file with its current size, and closes it. Zeros pad the entry if the file shrinks meanwhile. */
   async addFile(name: string, file: FileHandle, signal: AbortSignal): Promise<void> {
     try {
       const { size } = await file.stat();
@@ -73,7 +70,7 @@ export class ArchiveWriter {
     }
   }
 
-  /** Adds content of a fixed size. `read` returns the piece at a position; an empty one if the content has shrunk. */
+  /** Adds content of a fixed size. `read` returns the piece at a position; it is empty if the content has shrunk. */
   async addContent(name: string, size: number, read: (position: number) => Promise<Buffer>): Promise<void> {
     await this.#add(name, size, contentOf(size, read));
   }
@@ -141,15 +138,13 @@ async function* contentOf(size: number, read: (position: number) => Promise<Buff
   let position = 0;
   while (position < size) {
     const piece = await read(position);
-    // An empty piece means that the file became shorter. The entry is padded with zeros, and recovery replays the
-    // change from the WAL.
+    // The file became shorter. Zeros pad the entry, and recovery replays the change from the WAL.
     const chunk = (piece.length === 0 ? Buffer.alloc(READ_BYTES) : piece).subarray(0, size - position);
     position += chunk.length;
     yield chunk;
   }
 }
 
-/** Returns true if an error means that the disk is full. */
 export function isDiskFull(error: unknown): boolean {
   return ['ENOSPC', 'EDQUOT'].includes((error as NodeJS.ErrnoException | null)?.code ?? '');
 }

@@ -3,7 +3,6 @@ import type { ArchiveWriter, Manifest } from './backup-archive.js';
 /** What a backup copies: a running database, or the volumes of a service. */
 export interface BackupSource extends Pick<Manifest, 'kind' | 'version'> {
   readonly bytes: number;
-  /** Maximum total size of the copied files, in bytes. */
   readonly maxBytes: number;
   /** True if the check of the archive unpacks it on this host, which then needs room on its disk. */
   readonly unpacks: boolean;

@@ -25,7 +25,6 @@ const MIN_MEMORY_MB = 512;
 const CHECK_MS = { always: 5 * MINUTE, perGigabyte: MINUTE };
 
 export interface CheckInput {
-  /** The backup's database row, with the location of the archive and its key. */
   backup: Pick<BackupRow, 'id' | 'service_id' | 'store' | 'object' | 'sealed_key'>;
   spec: ReleaseSpec;
   /** Must not exist yet. The archive is unpacked into its subfolder `data`. */
@@ -41,10 +40,7 @@ export interface CheckInput {
   signal: AbortSignal;
 }
 
-/**
- * Proves that an archive can be restored. Reads it completely. A database's archive is also unpacked and opened by a
- * fresh server. Returns a summary for the log. Throws a `BackupError` if the archive is damaged or incomplete.
- */
+/** Proves that an archive can be restored, and returns a summary for the log. Throws a `BackupError`. */
 export async function checkArchive(deps: JobDeps, input: CheckInput): Promise<string> {
   const { backup, spec, folder, signal, maxBytes } = input;
   const { data, backups } = deps;

@@ -52,7 +52,6 @@ export class FolderStore implements BackupStore {
     const path = this.#path(name);
     await rm(path, { force: true });
     await rm(path + PARTIAL, { force: true });
-    // Removes the service's folder if this was its last archive.
     await rmdir(dirname(path)).catch((error: NodeJS.ErrnoException) => {
       if (!['ENOTEMPTY', 'EEXIST', 'ENOENT'].includes(error.code ?? '')) throw error;
     });

@@ -23,22 +23,17 @@ export interface FreshServer {
   folder: string;
   userNumber: number;
   limits: SandboxLimits;
-  /** Folders of tools that the server's command may use. */
   tools: readonly string[];
   /** Returns the server's command for /bin/sh, which runs in the folder of the check and must listen in `sockets`. */
   command: (paths: { data: string; sockets: string }) => string;
-  /**
-   * Timeout of the whole check, in milliseconds. The data is the tenant's, so the server may take any time to open it.
-   */
+  /** Timeout of the whole check, in milliseconds. The data is the tenant's, and may take any time to open. */
   limitMs: number;
   signal: AbortSignal;
 }
 
 /**
- * Starts a server on unpacked data in its own sandbox, and runs `work` with the folder of its socket. The sandbox has
- * no network: the server can be reached only through the socket. `ready` is polled until it returns true. After `work`,
- * stops the server, and returns when it has written everything. Throws a `BackupError` if the server exits too early,
- * or if all of this takes longer than `limitMs`.
+ * Starts a server on unpacked data without network, and runs `work` with the folder of its socket. Stops the server
+ * afterwards, so that it writes everything. Throws a `BackupError`.
  */
 export function withFreshServer<T>(
   server: FreshServer,

@@ -4,7 +4,6 @@ import { FolderStore } from './folder-store.js';
 
 /** The stores that this host can reach. `all` may include an earlier BACKUP_STORE, whose archives stay readable. */
 export interface BackupStores {
-  /** The store for new archives. */
   current: BackupStore;
   all: readonly BackupStore[];
 }

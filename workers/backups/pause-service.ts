@@ -11,15 +11,10 @@ import { isHeld } from '../volumes/holds.js';
 /** Maximum time to wait for the end of a deployment or of another hold of the volumes, in milliseconds. */
 const WAIT_MS = 120_000;
 const POLL_MS = 1_000;
-/** Interval between renewals of the replicas' `paused_until`, in milliseconds. */
 const RENEW_MS = 2_000;
 const PAUSED_SECONDS = 15;
 
-/**
- * Runs `work` while all containers that mount a service's volumes are paused. They are paused at about the same time.
- * Their health is not checked meanwhile, and no deployment stops them. Throws `ReleaseError` if a deployment does not
- * end in time, or if a container is to be stopped during the pause.
- */
+/** Runs `work` while all containers that mount a service's volumes are paused. Throws `ReleaseError`. */
 export async function whilePaused<T>(
   { db, sandbox }: { db: Db; sandbox: Pick<Sandbox, 'pause'> },
   serviceId: string,
@@ -28,8 +23,7 @@ export async function whilePaused<T>(
 ): Promise<T> {
   const deadline = Date.now() + WAIT_MS;
   for (;;) {
-    // A deployment in progress may start a replica at any moment, and would fail while the volumes are held. So wait
-    // until it has ended.
+    // A deployment in progress may start a replica, which would fail while the volumes are held.
     if (!(await hasOpenDeployment(db, serviceId)) && !(await isHeld(db, serviceId))) {
       const outcome = await withHold(db, serviceId, async (lost) => {
         if (await hasOpenDeployment(db, serviceId)) return null;
@@ -61,8 +55,7 @@ async function pause<T>(
   const renewal = setInterval(() => void mark().catch(() => undefined), RENEW_MS);
   const either = AbortSignal.any([signal, stopping.signal]);
   const paused = await Promise.allSettled(
-    // Frozen containers of a sleeping service do not run, so they need no pause. They are marked as paused too, so that
-    // no request thaws them meanwhile.
+    // Frozen containers need no pause. They are marked as paused too, so that no request thaws them.
     replicas.filter(({ state }) => state !== 'frozen').map((row) => sandbox.pause(sandboxIdOf(row))),
   );
   try {

@@ -24,25 +24,19 @@ import { mailFailedBackup } from './failure-mail.js';
 import { hostOfSource, openSource } from './open-source.js';
 import { assertRoom, checkFolder, MINUTE, megabytes, timeFor } from './work-folders.js';
 
-/**
- * If a worker on a host without the data claims a backup, the backup is due again after this delay, in milliseconds.
- */
+/** Delay after which a backup is due again if a worker on a host without the data has claimed it, in milliseconds. */
 const ELSEWHERE_MS = 1_000;
 /** A backup fails if no worker on the data's host has claimed it this long after its creation, in milliseconds. */
 const MAX_WAIT_MS = 60 * 60_000;
 /** Timeout for copying into the store, in milliseconds: a fixed part, and a part for each gibibyte. */
 const COPY_MS = { always: 15 * MINUTE, perGigabyte: 5 * MINUTE };
 
-/** Handles the queue `backup`: performs one backup. If an earlier worker died during the backup, starts again. */
+/** Handles the queue `backup`: performs one backup. */
 export function backupJob(deps: JobDeps, { backupId }: Payloads['backup'], helpers: JobHelpers): Promise<string> {
   return perform(deps, backupHandler(deps), backupId, helpers).finally(() => deps.dispatcher.wake());
 }
 
-/**
- * Performs a backup: copies the data into an archive, checks that archive, and publishes it. The check reads the whole
- * archive. A database's archive is also opened by a fresh server. If a worker loses its lease, the next attempt or a
- * sweep removes its archive.
- */
+/** If a worker loses its lease during a backup, the next attempt or a sweep removes the archive. */
 function backupHandler(deps: JobDeps): Handler<BackupRow> {
   return {
     kind: BACKUPS,
@@ -64,8 +58,7 @@ async function makeBackup(deps: JobDeps, { record: backup, signal, helpers }: Wo
   if (!service) throw new BackupError('the service is gone');
   if ((await hostOfSource(deps, service)) !== deps.data.hostId) return leave(backup);
   if (service.lifecycle_status !== 'active') throw new BackupError(`the service is ${service.lifecycle_status}`);
-  // If the worker of an earlier attempt died while it paused the service, it still holds the volumes, which would block
-  // this attempt.
+  // If the worker of an earlier attempt died while it paused the service, it still holds the volumes.
   if (backup.pause && backup.fence > 1) await voidHold(deps.db, service.id);
   const source = await openSource(deps, service, helpers);
   try {
@@ -78,7 +71,6 @@ async function makeBackup(deps: JobDeps, { record: backup, signal, helpers }: Wo
   }
 }
 
-/** Creates, checks and publishes the archive of this attempt. Removes it if that fails. */
 async function makeArchive(
   deps: JobDeps,
   backup: BackupRow,
@@ -150,7 +142,6 @@ interface CopyInput {
   maxBytes: number;
 }
 
-/** Copies the source into an archive and streams the archive into the store. If either fails, aborts both. */
 async function copy(
   store: BackupStore,
   object: string,
@@ -184,14 +175,12 @@ async function copy(
   return { sizeBytes: written.value, remarks: filled.value };
 }
 
-/** Removes the archives that earlier attempts at this backup left in the store. */
 async function removeEarlier(store: BackupStore, serviceId: string, backupId: string, own: string): Promise<void> {
   for (const { name } of await store.list(`${serviceId}/${backupId}-`)) {
     if (name !== own) await store.remove(name);
   }
 }
 
-/** Leaves the backup to a worker on the host with the data. Throws if it has waited for that host for too long. */
 function leave(backup: BackupRow): Outcome {
   if (Date.now() - backup.created_at.getTime() > MAX_WAIT_MS) {
     throw new BackupError('the host that has the volume is away');

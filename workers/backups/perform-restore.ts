@@ -20,15 +20,12 @@ const RESTORED = 'restored-';
 type Deps = JobDeps & DataAccessDeps;
 
 /**
- * Replaces the data of a service with a backup, which may be of another service. Unpacks and checks the backup next to
- * the data, then swaps the two while the service is stopped. Keeps the previous data until the operation has succeeded,
- * and puts it back if the service does not start on the restored data. If this worker dies, another one continues.
- * Throws a `BackupError` or a `ReleaseError` with the reason.
+ * Replaces the data of a service with a backup. Puts the previous data back if the service does not start. If this
+ * worker dies, another one continues. Throws a `BackupError` or a `ReleaseError`.
  */
 export async function performRestore(deps: Deps, run: OperationRun): Promise<void> {
   const { service } = run;
-  // If the worker of an earlier attempt died during the restore, it still holds the volumes, which would block this
-  // attempt.
+  // If the worker of an earlier attempt died during the restore, it still holds the volumes.
   if (run.operation.fence > 1) await voidHold(deps.db, service.id);
   const target = isDataKind(service.kind) ? await databaseTarget(deps, service) : await volumesTarget(deps, service);
   try {
@@ -64,13 +61,11 @@ async function restoreOn(
       .map(({ part, names }) => ({ before: names.includes(before), data: names.includes(part.entry) })),
   );
   if (decision === 'confirm') return confirm(swap);
-  // An earlier worker died after it had moved the data aside. Put the data back, so that the service runs while the
-  // backup is checked again.
+  // An earlier worker died after it had moved the data aside. Put the data back, so that the service runs meanwhile.
   if (decision === 'putBack') await swapBack(swap);
 
   for (const { part, names } of observed) {
     const left = await restoreLeftovers(names, (id) => operationStatus(deps.db, id));
-    // Remove what earlier attempts at this operation unpacked, and what earlier restores left.
     for (const name of names.filter((one) => one.startsWith(own) || left.includes(one))) await part.files.remove(name);
   }
   const backup = operation.backup_id === null ? undefined : await getBackup(deps.db, operation.backup_id);
@@ -117,7 +112,6 @@ async function swapIn({ target, before, fresh, signal }: Swap): Promise<void> {
   }
 }
 
-/** Puts the previous data back if it was moved aside, and removes the restored data that replaced it. */
 async function swapBack({ target, before, fresh, signal }: Swap): Promise<void> {
   const parts = await partsWith(before, target);
   if (parts.length === 0) return;
@@ -141,16 +135,14 @@ async function putBack({ files, entry }: RestorePart, before: string, fresh: str
   await files.rename(before, entry);
 }
 
-/** Returns the name under which restored data is set aside when the previous data is put back. */
 function refusedName(fresh: string): string {
   return `${fresh}-refused`;
 }
 
-/** Continues after the death of a worker that had swapped the data. If the service does not start, swaps back. */
+/** Continues after the death of a worker that had swapped the data. */
 async function confirm(swap: Swap): Promise<void> {
   const { target, before, signal } = swap;
-  // The dead worker may not have written the marker, a file with the service's id. Without it the service does not
-  // start.
+  // The dead worker may not have written the marker, without which the service does not start.
   for (const { files } of await partsWith(before, target)) await files.writeMarker();
   if (await target.isRunning()) return;
   try {

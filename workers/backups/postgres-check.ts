@@ -13,7 +13,6 @@ import type { Manifest } from './backup-archive.js';
 import { type FreshServer, withFreshServer } from './fresh-server.js';
 import type { PostgresFacts } from './postgres-source.js';
 
-/** What the check of a backup found. */
 export interface PostgresFigures {
   databases: number;
   tables: number;
@@ -30,13 +29,10 @@ const SWITCHES_EVENT_TRIGGERS = 17;
 const NOT_READY = '57';
 
 /**
- * Opens an unpacked backup in a fresh server and proves that it is complete. A copy without its label file also opens
- * and responds to queries, but has lost rows. So the label and all WAL segments must be there, every page is read with
- * its checksum, and every heap and B-tree is verified. Stops the server cleanly, so that the folder can be used. Throws
- * a `BackupError`.
- *
- * The session is a superuser's, so it must not call anything that the owner of a database has created. It reads tables
- * with functions that scan pages, because even the planner of "select count(*)" calls functions of the table's indexes.
+ * Proves that an unpacked backup is complete. Throws a `BackupError`. A copy without its label file also opens and
+ * responds to queries, but has lost rows. So every page is read with its checksum, and every heap and B-tree is
+ * verified. The session is a superuser's, so it must not call anything that the owner of a database has created. Even
+ * the planner of "select count(*)" calls functions of indexes, so tables are read with functions that scan pages.
  */
 export async function checkPostgres(
   server: Omit<FreshServer, 'command'>,
@@ -136,8 +132,7 @@ async function checkDatabase(client: pg.Client, figures: PostgresFigures): Promi
     await client.query(`create extension ${extension} schema ${schema}`);
   for (const { oid, name, own } of await list<{ oid: string; name: string; own: boolean }>(client, HEAPS)) {
     const verifies = version >= VERIFIES_HEAPS * 10_000;
-    // Before version 14, heaps cannot be verified. `pgstattuple` also checks every page's checksum, so it then runs on
-    // all tables.
+    // Before version 14, `pgstattuple` checks the pages of all tables, because heaps cannot be verified.
     if (own || !verifies) {
       const sql = `select tuple_count as rows from ${schema}.pgstattuple($1::oid::regclass)`;
       const { rows: counted } = await client.query(sql, [oid]);

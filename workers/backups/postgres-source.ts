@@ -6,7 +6,6 @@ import { BackupError } from '../failures/explained-errors.js';
 import type { ArchiveWriter } from './backup-archive.js';
 import { FilesThroughServer, localFiles, type ServerFiles } from './server-files.js';
 
-/** What a check of the backup must find. */
 export interface PostgresFacts {
   /** The WAL segments that recovery needs. */
   segments: string[];
@@ -31,11 +30,7 @@ const CONTROL = 'global/pg_control';
 /** Maximum number of WAL segments. No backup needs more, because a server keeps only a limited part of its WAL. */
 const MAX_SEGMENTS = 100_000;
 
-/**
- * Copies a running PostgreSQL into an archive, as `pg_basebackup` does. The archive gets a copy of the files and the
- * WAL segments that make them consistent. The session stays open until the last segment is read. When it closes, the
- * server drops the replication slot that retains the segments.
- */
+/** Copies a running PostgreSQL into an archive, as `pg_basebackup` does. */
 export async function copyPostgres(
   { dataFolder, admin }: Pick<DataServer, 'dataFolder' | 'admin'>,
   archive: ArchiveWriter,
@@ -59,11 +54,11 @@ async function copy(
   const one = async (sql: string, values: unknown[] = []): Promise<Record<string, string>> =>
     (await client.query(sql, values)).rows[0] ?? {};
   const version = Number((await one('show server_version_num')).server_version_num);
-  // The session has no idle timeout, because it may be idle while the files are copied.
+  // The session may be idle while the files are copied.
   if (version >= 140_000) await client.query('set idle_session_timeout = 0');
   const { rows } = await client.query('select datname from pg_database where datallowconn order by datname');
 
-  // Without the slot, the server would remove WAL segments that the backup still needs.
+  // The slot retains the WAL that the backup needs, and is dropped at the end of the session.
   await one(`select pg_create_physical_replication_slot($1, true, true)`, [slotName(label)]);
   const functions = version >= 150_000 ? NEW_FUNCTIONS : OLD_FUNCTIONS;
   await one(functions.start, [label]);
@@ -107,10 +102,6 @@ const OLD_FUNCTIONS = {
   stop: 'select lsn, labelfile, spcmapfile from pg_stop_backup(false, false)',
 };
 
-/**
- * Returns the name of the replication slot for a copy. `label` contains the id of the backup and the number of its
- * claim.
- */
 function slotName(label: string): string {
   return `ranvier_${label.toLowerCase().replace(/[^a-z0-9]/g, '_')}`.slice(0, 63);
 }
@@ -148,10 +139,7 @@ function firstSegment(label: string): string {
   return found;
 }
 
-/**
- * Returns the names of all WAL segments from the first to the last one. Both must be on the same timeline. `size` is a
- * segment's size in bytes.
- */
+/** Returns all WAL segments from `first` to `last`, which must be on one timeline. `size` is a segment's, in bytes. */
 export function segmentsBetween(first: string, last: string, size: number): string[] {
   const perLog = 0x1_0000_0000 / size;
   const timeline = first.slice(0, 8);

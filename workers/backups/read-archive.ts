@@ -23,9 +23,8 @@ export interface ReadOptions {
 }
 
 /**
- * Reads an archive and compares every file with the manifest, which it returns. Throws a `BackupError` if the archive
- * is damaged or incomplete, has an entry that the manifest does not list, or is larger than `maxBytes`. Also throws
- * what `take` throws. The content that `take` got is valid only if the promise resolves.
+ * Reads an archive and compares every file with the manifest. Throws a `BackupError`, or what `take` throws. The
+ * content that `take` got is valid only if the promise resolves.
  */
 export async function readArchive(
   archive: Readable,
@@ -117,7 +116,6 @@ function compare(manifest: Manifest, found: ReadonlyMap<string, { size: number; 
     throw new BackupError('the archive holds files that the manifest does not name');
 }
 
-/** Returns true for a relative path without `.`, `..` or empty parts. */
 function isInside(name: string): boolean {
   return (
     name !== '' &&

@@ -5,11 +5,7 @@ import type { Manifest } from './backup-archive.js';
 import { type ReadOptions, readArchive } from './read-archive.js';
 import { pieceOf, type VolumeFacts } from './volumes-source.js';
 
-/**
- * Reads the volumes of an archive. For each volume, `open` returns a `TarReader`, to which the volume's tar stream is
- * written. Resolves when every `TarReader` has taken everything and the whole archive matches its manifest. Throws as
- * `readArchive` does, and what `open` throws.
- */
+/** Writes the tar stream of each volume to the `TarReader` that `open` returns. Throws as `readArchive` does. */
 export async function readVolumes(
   archive: Readable,
   options: Omit<ReadOptions, 'take'>,

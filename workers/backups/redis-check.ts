@@ -8,7 +8,6 @@ import type { Manifest } from './backup-archive.js';
 import { type FreshServer, withFreshServer } from './fresh-server.js';
 import type { RedisFacts } from './redis-source.js';
 
-/** What the check of a backup found. */
 export interface RedisFigures {
   keys: number;
   expired: number;
@@ -16,10 +15,7 @@ export interface RedisFigures {
 
 const SOCKET = 'redis.sock';
 
-/**
- * Opens an unpacked backup in a fresh server, which verifies the checksum of the snapshot. Compares the number of keys
- * with the number at the time of the backup. Throws a `BackupError`.
- */
+/** Opens an unpacked backup in a fresh server, and compares the number of keys. Throws a `BackupError`. */
 export async function checkRedis(
   server: Omit<FreshServer, 'command'> & { binary: string },
   manifest: Manifest,

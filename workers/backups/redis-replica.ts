@@ -6,7 +6,6 @@ import { BackupError } from '../failures/explained-errors.js';
 const CONNECT_MS = 10_000;
 const MAX_LINE_LENGTH = 1024;
 
-/** The address of a server, with the platform's own user. */
 export type RedisAddress = Omit<DataServer['admin'], 'database'>;
 
 /**
@@ -45,10 +44,7 @@ export class RedisReplica {
     return replica;
   }
 
-  /**
-   * Requests a snapshot. The server forks at once, unless it is writing another snapshot. The snapshot contains the
-   * data at the moment of the fork.
-   */
+  /** Requests a snapshot of the data at the moment when the server forks. */
   sync(): void {
     this.#socket.write(command('SYNC'));
   }

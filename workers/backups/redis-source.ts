@@ -7,7 +7,6 @@ import { TenantFolder } from '../volumes/tenant-folder.js';
 import type { ArchiveWriter } from './backup-archive.js';
 import { type RedisAddress, RedisReplica } from './redis-replica.js';
 
-/** What a check of the backup must find. */
 export interface RedisFacts {
   /** Number of keys at the time of the snapshot, including expired keys that were not removed yet. */
   keys: number;
@@ -21,10 +20,7 @@ const POLL_MS = 50;
 /** The first version whose append-only file is a folder of parts. */
 const PARTS_SINCE = 7;
 
-/**
- * Copies a running redis into an archive. The archive contains a snapshot of one moment, stored as the append-only file
- * that the server reads when it starts. Until it is copied, the snapshot is a file on the volume.
- */
+/** Copies a snapshot of a running redis into an archive. A server reads it as its append-only file. */
 export async function copyRedis(
   { dataFolder, admin }: { dataFolder: string | null; admin: RedisAddress },
   archive: ArchiveWriter,
@@ -48,7 +44,6 @@ export async function copyRedis(
   }
 }
 
-/** Copies the snapshot that the server writes to its volume. Returns the number of keys. */
 async function copyWritten(
   client: Redis,
   dataFolder: string,
@@ -69,10 +64,7 @@ async function copyWritten(
 /** Maximum time for which writes are paused, in milliseconds. The server resumes them even if this worker dies. */
 const PAUSE_MS = 5_000;
 
-/**
- * Copies the snapshot that the server sends to a replica. Writes are paused for at most `PAUSE_MS`, so that no key
- * changes between the count of keys and the server's fork.
- */
+/** Pauses writes, so that no key changes between the count of keys and the server's fork. */
 async function copySent(
   client: Redis,
   address: RedisAddress,
@@ -102,7 +94,6 @@ async function copySent(
   }
 }
 
-/** Makes the server write a snapshot. Returns the number of keys in it. */
 async function snapshot(client: Redis, signal: AbortSignal): Promise<number> {
   for (;;) {
     await idle(client, signal);
@@ -119,8 +110,7 @@ async function snapshot(client: Redis, signal: AbortSignal): Promise<number> {
         "the server could not write its snapshot: its volume is full, or its plan's memory is too small",
       );
     }
-    // Servers without `rdb_saves` do not count their saves. For them, only `rdb_last_bgsave_status` above shows whether
-    // the save succeeded.
+    // Some servers have no `rdb_saves`.
     if (after.rdb_saves !== undefined && after.rdb_saves === before) {
       throw new Error('the server wrote no snapshot');
     }

@@ -1,4 +1,3 @@
-/** What a volume contains when a worker continues a restore. */
 export interface ObservedRestore {
   /** True if the volume has the previous data, which the restore moved aside. */
   before: boolean;
@@ -7,11 +6,9 @@ export interface ObservedRestore {
 }
 
 /**
- * Decides how to continue a restore whose worker died. A restore moves the data of each volume aside and then puts the
- * restored data in its place. `begin`: no data was moved aside, so the restore starts again. `confirm`: each volume has
- * the data that was moved aside and the data that replaced it, so the restore is complete. The service runs on the
- * restored data, and restoring again would lose later writes. `putBack`: only a part of this was done. The data that
- * was moved aside is put back, and then the restore starts again.
+ * Decides how to continue a restore whose worker died. `begin`: no data was moved aside. `confirm`: all data was moved
+ * aside and replaced. The service runs on the restored data, and restoring again would lose later writes. `putBack`:
+ * only a part was replaced. The data that was moved aside is put back, and the restore starts again.
  */
 export function decideRestore(volumes: readonly ObservedRestore[]): 'begin' | 'putBack' | 'confirm' {
   if (!volumes.some(({ before }) => before)) return 'begin';

@@ -19,10 +19,7 @@ export interface RestorePart {
 /** What a restore replaces: the data of a database, or the volumes of a service. */
 export interface RestoreTarget {
   readonly parts: readonly RestorePart[];
-  /**
-   * Unpacks and checks a backup next to the data, and syncs it to the disk. Afterwards, each volume that the backup
-   * contains has a folder `fresh` with the restored data. Throws a `BackupError`.
-   */
+  /** Unpacks and checks a backup in folders named `fresh`, next to the data. Throws a `BackupError`. */
   unpack(backup: BackupRow, fresh: string, label: string, signal: AbortSignal): Promise<void>;
   /** Removes the unpacked data that was not put into place. */
   discard(fresh: string): Promise<void>;
@@ -45,7 +42,6 @@ export async function databaseTarget(deps: JobDeps & DataAccessDeps, service: Se
       const folder = files.stagingOf(fresh);
       const adopt = await adoptionOf(deps, backup, service);
       await checkArchive(deps, { backup, spec, folder, id: label, durable: true, adopt, maxBytes, signal });
-      // The unpacked data must be on the disk before it replaces anything.
       await files.adopt(fresh, signal);
     },
     async discard(fresh) {

@@ -18,13 +18,10 @@ export interface ServerFiles {
   close(): Promise<void>;
 }
 
-/**
- * Opens the server's folder for reading on this host. The server may change it meanwhile. Listing a folder with more
- * than `maxEntries` entries fails.
- */
+/** Opens the server's folder on this host. Listing a folder with more than `maxEntries` entries fails. */
 export async function localFiles(root: string, maxEntries = MAX_ENTRIES): Promise<ServerFiles> {
   const top = await TenantFolder.open(root);
-  // The folder that was used last, because most files are added one after another from the same folder.
+  // The folder stays open, because most files are added one after another from the same folder.
   let last: { path: string; folder: TenantFolder } | null = null;
   const at = async (path: string): Promise<TenantFolder> => {
     if (path === '') return top;
@@ -130,7 +127,6 @@ export class FilesThroughServer implements ServerFiles {
     }
   }
 
-  /** Returns a piece of each file; null for a file that no longer exists. */
   async #pieces(names: readonly string[], position: number): Promise<{ name: string; content: Buffer | null }[]> {
     // The query returns base64: bytea would be sent as hexadecimal text, which is half as large again.
     const { rows } = await this.#client.query<{ name: string; piece: string | null }>(

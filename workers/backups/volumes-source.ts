@@ -13,15 +13,10 @@ import type { BackupSource } from './backup-source.js';
 import { whilePaused } from './pause-service.js';
 import { makeFolder } from './work-folders.js';
 
-/**
- * The tar stream of a volume is split into entries of this size, in bytes. A volume can contain any number of files,
- * and one entry for each would make the archive's manifest too large.
- */
+/** A volume's tar stream is split into pieces: an entry for each file would make the manifest too large. */
 const PIECE_BYTES = 8 * 1024 * 1024;
-/** Number of digits of a piece's number in its name. */
 const DIGITS = 8;
 
-/** What a restore needs to know about the volumes in an archive. */
 export interface VolumeFacts {
   volumes: { name: string; pieces: number; usedBytes: number }[];
 }
@@ -63,8 +58,7 @@ export async function openVolumes(deps: JobDeps, service: ServiceRow): Promise<B
     kind: service.kind,
     version: '',
     bytes: sizes.reduce((sum, bytes) => sum + bytes, 0),
-    // Holes in sparse files are not copied, so the copy is never larger than what the volumes occupy on the disk. No
-    // limit is needed.
+    // Holes in sparse files are not copied, so the copy is never larger than what the volumes occupy on the disk.
     maxBytes: Number.POSITIVE_INFINITY,
     unpacks: false,
     async copy({ archive, folder, pause, signal }) {

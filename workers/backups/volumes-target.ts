@@ -51,8 +51,7 @@ export async function volumesTarget(deps: JobDeps & DataAccessDeps, service: Ser
     const entry = await entryOf(room.folder, config.dataDir);
     parts.push({ volume, entry, files: entry === IMAGE ? withPoint(files, room.data) : files });
   }
-  // The image of the live release determines which user owns the files. If the service has no release, the image of the
-  // backup's service is used.
+  // The image of the live release, or else of the backup's service, determines which user owns the files.
   const ownerOf = async ({ service_id }: BackupRow) => {
     const live = service.live_deployment_id ?? (await getService(db, service_id))?.live_deployment_id;
     const { image } = await loadReleaseSpec(db, keyring, live ?? '');
@@ -95,10 +94,7 @@ export async function volumesTarget(deps: JobDeps & DataAccessDeps, service: Ser
   };
 }
 
-/**
- * Returns the volume's files with a `writeMarker` that first creates the folder where the volume's image is mounted. A
- * volume that no release has mounted yet lacks this folder.
- */
+/** The folder where the image is mounted is missing if no release has mounted the volume yet. */
 function withPoint(files: VolumeFiles, point: string): VolumeFiles {
   const writeMarker = async () => {
     await mkdir(point, { recursive: true, mode: 0o700 });
@@ -113,7 +109,6 @@ async function entryOf(folder: string, dataDir: string): Promise<string> {
   return !(await exists(join(folder, CONTENT))) && (await canMountImages(dataDir)) ? IMAGE : CONTENT;
 }
 
-/** Creates an empty volume of the same size next to the current one, for the restored data. Returns its folder. */
 async function makeEmpty({ volume, files, entry }: Part, fresh: string): Promise<string> {
   const folder = files.stagingOf(fresh);
   await mkdir(folder, { mode: 0o700 });
@@ -122,10 +117,7 @@ async function makeEmpty({ volume, files, entry }: Part, fresh: string): Promise
   return folder;
 }
 
-/**
- * Syncs the unpacked data to the disk. Throws a `BackupError` if the data of a volume without its own file system
- * exceeds the volume's size, because nothing else limits such a volume.
- */
+/** Only this check limits the size of a volume that has no file system of its own. */
 async function settle({ volume, files, entry }: Part, fresh: string, signal: AbortSignal): Promise<void> {
   if (!(await files.names()).includes(fresh)) return;
   if (entry === CONTENT) {
@@ -139,7 +131,7 @@ async function settle({ volume, files, entry }: Part, fresh: string, signal: Abo
   await files.adopt(fresh, signal);
 }
 
-/** Waits for the end of runs that use the volumes. The restore holds the service, so no new run starts meanwhile. */
+/** Waits for the end of runs that use the volumes. No new run starts, because the restore holds the service. */
 async function runsEnded({ db }: Pick<JobDeps, 'db'>, serviceId: string, lost: AbortSignal): Promise<void> {
   const deadline = Date.now() + RUNS_WAIT_MS;
   while ((await mountedReplicas(db, serviceId)).some(({ run_id }) => run_id !== null)) {

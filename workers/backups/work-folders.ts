@@ -17,10 +17,7 @@ export async function makeFolder(folder: string): Promise<void> {
   await mkdir(folder, { recursive: true, mode: 0o700 });
 }
 
-/**
- * Returns how many bytes may be used in a folder. Throws a `BackupError` if the disk has too few inodes, or no room for
- * `bytes` beyond the platform's reserve. A full disk would stop every service on this host.
- */
+/** Returns how many bytes may be used in a folder. Throws a `BackupError` if fewer than `bytes` are left. */
 export async function assertRoom(folder: string, bytes: number, purpose: string): Promise<number> {
   const room = await diskRoom(folder);
   const reserve = reserveOf(room);

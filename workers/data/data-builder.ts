@@ -21,7 +21,6 @@ export function createProcessDataBuilder(toolchains: Pick<ToolchainStore, 'provi
   };
 }
 
-/** Returns an image without files: its manifest names the kind of server and its tools. */
 function imageOf(kind: DataKind, tools: string[]): BuiltImage {
   const digest = createHash('sha256')
     .update(JSON.stringify([kind, tools]))
@@ -29,7 +28,6 @@ function imageOf(kind: DataKind, tools: string[]): BuiltImage {
   return { digest, manifest: serverManifest(kind, { tools }), sizeBytes: 0 };
 }
 
-/** Returns the manifest of a database server. It names either tools of this host, or a container image. */
 export function serverManifest(kind: DataKind, origin: { tools: string[] } | { reference: string }): ImageManifest {
   const files = { startCommand: '', workingDirectory: '', publishDirectory: '', environment: {} };
   return { type: 'process', runtime: kind, ...files, ...origin };

@@ -5,9 +5,8 @@ import type { ReleaseSpec } from '../runtime/runtime-driver.js';
 import type { ServerHealth } from './server-health.js';
 import type { AdminAddress } from './settle-postgres.js';
 
-/** The database servers of one host, which is a single machine or a whole Docker swarm. Callers need not know which. */
+/** The database servers of one host, which is a single machine or a whole Docker swarm. */
 export interface DataHost {
-  /** The value of `data_servers.host_id` for the servers on this host. */
   readonly hostId: string;
   readonly health: ServerHealth;
   /** Returns the path, on this host, of the program that checks backups. Throws `ReleaseError` if there is none. */
@@ -18,10 +17,7 @@ export interface DataHost {
   measure(row: DataServerRow, admin: AdminAddress | null): Promise<number | null>;
   /** Opens the volume of a service. The caller closes it. Throws `ReleaseError` if it cannot be reached. */
   openVolume(serviceId: string): Promise<VolumeFiles>;
-  /**
-   * Removes the folders that finished restores left on this host's volumes. With `only`, the id of a service, removes
-   * them only from the service's volume. Returns the number of removed folders.
-   */
+  /** Removes the folders that finished restores left, and returns their number. `only` is the id of a service. */
   removeRestoreLeftovers(statusOf: (operationId: string) => Promise<string | null>, only?: string): Promise<number>;
   /** Removes the volumes of deleted services. Returns how many. */
   removeVolumes(): Promise<number>;
@@ -45,10 +41,7 @@ export interface VolumeFiles {
   close(): Promise<void>;
 }
 
-/**
- * Returns the names of folders on a volume that restores created and that are no longer needed. `names` are all entries
- * of the volume. `statusOf` returns the status of a restore by its id.
- */
+/** Returns which entries of a volume were created by restores and are no longer needed. */
 export async function restoreLeftovers(
   names: readonly string[],
   statusOf: (operationId: string) => Promise<string | null>,

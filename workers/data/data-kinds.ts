@@ -7,14 +7,12 @@ import { isRoot } from '../sandbox/service-users.js';
 
 const MACHINES = ['linux-x64', 'linux-arm64', 'darwin-x64', 'darwin-arm64'];
 
-/** The database servers that this host can run. */
 export interface HostServers {
   kinds: DataKind[];
   /** The path of redis-server or valkey-server; null if the host has neither. */
   redis: string | null;
 }
 
-/** Determines the kinds of databases that this host can run in its sandboxes. */
 export async function findHostServers({ level }: Pick<Sandbox, 'level'>): Promise<HostServers> {
   const redis = await findRedis();
   // PostgreSQL refuses to run as root, and at level `none` commands run as the platform's own user.

@@ -70,10 +70,7 @@ export class DataServices implements DataHost {
     return this.#ports.reserved();
   }
 
-  /**
-   * Checks the volume, initializes it if the service has never had data, and returns the sandbox for the server.
-   * `directory` is an empty folder for the sandbox. Throws `ReleaseError` with the reason if the server must not start.
-   */
+  /** Checks and initializes the volume, and returns the server's sandbox. Throws `ReleaseError`. */
   async prepare(spec: ReleaseSpec, port: number, directory: string): Promise<Omit<SandboxSpec, 'id'>> {
     const row = await serverOnHost(this.#deps, spec.serviceId);
     if (await isHeld(this.#deps.db, row.id)) throw new ReleaseError('somebody works on its volume');
@@ -132,7 +129,6 @@ export class DataServices implements DataHost {
     return { command: redisCommand(this.#redis()), env: { DATA: volume.data, CONFIGURATION: configuration } };
   }
 
-  /** Initializes an empty data folder with initdb for PostgreSQL. Redis needs no initial data. */
   async #fill(
     spec: ReleaseSpec,
     row: DataServerRow,

@@ -6,16 +6,14 @@ import { isRoot, ownDirectory, uidOf } from '../sandbox/service-users.js';
 import { TenantFileError, TenantFolder } from '../volumes/tenant-folder.js';
 import { VolumeFolder } from '../volumes/volume-folder.js';
 
-/** The folder in which initdb runs. It is renamed to `data` afterwards. */
 const FRESH = 'data.new';
 const MAX_VERSION_BYTES = 16;
 
-/** The volume of a database. Its content is the data folder of the server. */
+/** The volume of a database, which contains the data folder of its server. */
 export class DataVolume extends VolumeFolder {
   async observe(initialized: boolean): Promise<ObservedVolume> {
     const data = await TenantFolder.open(this.data).catch(unlessExpected);
-    // The tenant can change this file, so its content is never displayed. If it is not a version, the server refuses
-    // it.
+    // The tenant can change this file, so its content is never displayed.
     const version = (await data?.text('PG_VERSION', MAX_VERSION_BYTES).catch(unlessExpected)) ?? '';
     await data?.close();
     return {
@@ -26,11 +24,7 @@ export class DataVolume extends VolumeFolder {
     };
   }
 
-  /**
-   * Initializes the data of a volume. `fill` is called with a new folder that the service's Linux user owns. The
-   * marker, a file with the service's id, is written last. An interrupted attempt leaves no marker, so the next attempt
-   * starts again.
-   */
+  /** Fills a new data folder with `fill`. Writes the marker last, so that an interrupted attempt is repeated. */
   async initialize(userNumber: number, fill: (folder: string) => Promise<void>): Promise<void> {
     const fresh = join(this.folder, FRESH);
     await this.make();
@@ -51,7 +45,6 @@ export class DataVolume extends VolumeFolder {
   }
 }
 
-/** Returns null if a file is missing, or if `TenantFolder` refuses it (a symlink, for example). Throws other errors. */
 function unlessExpected(error: NodeJS.ErrnoException): null {
   if (error.code === 'ENOENT' || error instanceof TenantFileError) return null;
   throw error;

@@ -7,7 +7,6 @@ export function postgresBytes(admin: AdminAddress): Promise<number> {
   return number(admin, `select sum(pg_tablespace_size(oid)) as bytes from pg_tablespace`);
 }
 
-/** Queries PostgreSQL for the size of its WAL, in bytes. */
 export function walBytes(admin: AdminAddress): Promise<number> {
   return number(admin, 'select coalesce(sum(size), 0) as bytes from pg_ls_waldir()');
 }

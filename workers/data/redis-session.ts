@@ -27,7 +27,6 @@ export function openRedis(address: object): Redis {
   return client;
 }
 
-/** Parses the fields of the reply to INFO. */
 export function infoOf(answer: string): Record<string, string> {
   const pairs = answer.split(/\r?\n/).flatMap((line) => {
     const colon = line.indexOf(':');

@@ -8,24 +8,18 @@ import { replicasOf } from '../replicas/store.js';
 import { type HoldDeps, whileStopped } from '../volumes/hold-service.js';
 import type { JobDeps } from '../worker-deps.js';
 
-/** A running database server and how to reach it from this host. */
 export interface DataServer {
   kind: 'postgres' | 'redis';
   /** PostgreSQL's major version; '' for redis. */
   version: string;
   serviceId: string;
-  /** The data folder; null if this host cannot read it and the server must send its files. */
   dataFolder: string | null;
-  /** The platform's own user, which has all privileges. */
   admin: { host: string; port: number; user: string; password: string; database: string };
 }
 
 export type DataAccessDeps = HoldDeps & Pick<JobDeps, 'log' | 'data'> & { config: Pick<Config, 'dataDir'> };
 
-/**
- * Returns a service's database server. Throws `ReleaseError` if it accepts no connections or this worker cannot reach
- * its volume, and `SealError` if its password cannot be unsealed.
- */
+/** Returns a service's running database server. Throws `ReleaseError`, or `SealError` for its password. */
 export async function openDataServer(deps: DataAccessDeps, serviceId: string): Promise<DataServer> {
   const row = await ownServer(deps, serviceId);
   const service = await getService(deps.db, serviceId);
@@ -49,10 +43,7 @@ export async function openDataServer(deps: DataAccessDeps, serviceId: string): P
   };
 }
 
-/**
- * Stops a service's server, runs `work` on its volume, and starts it again, even if `work` fails. Resolves when the
- * server accepts connections. Throws as `whileStopped` does, and `ReleaseError` if the volume is not on this host.
- */
+/** Stops a server, runs `work` on its volume, and starts the server again, even if `work` fails. */
 export async function holdServer(
   deps: DataAccessDeps,
   serviceId: string,
@@ -62,7 +53,6 @@ export async function holdServer(
   await whileStopped(deps, serviceId, work);
 }
 
-/** Returns the database row of a server whose volume is on this host. Throws `ReleaseError` if there is none. */
 async function ownServer({ db, data }: DataAccessDeps, serviceId: string): Promise<DataServerRow> {
   const row = await findDataServer(db, serviceId);
   if (!row?.initialized_at) throw new ReleaseError('the service has no data yet; deploy it first');

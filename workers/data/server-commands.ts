@@ -1,7 +1,6 @@
 import { ADMIN_USER, postgresSettings } from '../../shared/data/model.js';
 import { quote } from '../core/quote.js';
 
-/** How long a server waits for the previous server's last process on the volume to exit, in seconds. */
 const LOCK_SECONDS = 30;
 
 /**
@@ -14,10 +13,7 @@ function locked(script: string): string {
   return `if command -v flock >/dev/null 2>&1; then exec flock -F -w ${LOCK_SECONDS} -- "$DATA" /bin/sh -c ${inner}; fi; exec /bin/sh -c ${inner}`;
 }
 
-/**
- * Returns a command that creates a cluster in `$DATA` with checksums and the platform's superuser. `$ADMIN_PASSWORD` is
- * that user's password. Hosts without the locale C.UTF-8 use C.
- */
+/** Returns a command that creates a cluster in `$DATA`. Hosts without the locale C.UTF-8 use C. */
 export function initdbCommand(): string {
   const options = `-U ${ADMIN_USER} --auth=scram-sha-256 --pwfile="$TMPDIR/password" --encoding=UTF8 --data-checksums`;
   return [
@@ -34,9 +30,8 @@ export function initdbCommand(): string {
 const HBA = 'host all all all scram-sha-256';
 
 /**
- * Returns a command that runs PostgreSQL on `$DATA`. SIGTERM causes a fast shutdown, which terminates sessions and
- * needs no recovery. An old `postmaster.pid` is removed: this command holds the lock, so the server that wrote the file
- * has exited.
+ * Returns a command that runs PostgreSQL on `$DATA`. SIGTERM terminates its sessions. An old `postmaster.pid` is
+ * removed: this command holds the lock, so the server that wrote the file has exited.
  */
 export function postgresCommand({ planId, port, listen }: { planId: string; port: number; listen: string }): string {
   const settings = { ...postgresSettings(planId), port: String(port), listen_addresses: listen };

@@ -25,10 +25,7 @@ export class ServerHealth implements ServerProbe {
     this.#deps = deps;
   }
 
-  /**
-   * Returns why a server is not healthy; '' if it accepts connections and its storage is not full. After each start of
-   * a PostgreSQL server, the first successful probe also sets up the tenant's user and database.
-   */
+  /** Returns why a server is not healthy; '' if it is. Also creates the tenant's user after a server has started. */
   async probe(replica: Attempt, spec: ReleaseSpec): Promise<string> {
     const row = await findDataServer(this.#deps.db, spec.serviceId);
     if (!row) throw new ReleaseError('the record of its server is gone');

@@ -5,7 +5,6 @@ import { type DataServerRow, dataServersOfHost, recordReach } from '../../shared
 import { freePort } from '../core/free-port.js';
 import { ReleaseError } from '../failures/explained-errors.js';
 
-/** Ports of this host that must not be assigned to a new server. */
 export interface TakenPorts {
   inUse: readonly number[];
   /** Ports of replicas that have just stopped. The edge may still send requests to them. */
@@ -23,11 +22,7 @@ export class ServerPorts {
     this.#deps = deps;
   }
 
-  /**
-   * Chooses the port for a server that is about to start, and records the address at which applications reach the
-   * server. On the host's loopback a server keeps its port for life, unless another program uses it. Throws
-   * `ReleaseError` if no port is free.
-   */
+  /** Chooses and records a server's port. On the host's loopback, a server keeps its port. Throws `ReleaseError`. */
   async claim(row: DataServerRow, slug: string, { inUse, resting }: TakenPorts): Promise<number> {
     const { db, config, ownNetworks } = this.#deps;
     const usual = portOf(row.kind);
@@ -39,8 +34,7 @@ export class ServerPorts {
       const kept = row.host_port;
       const reserved = await this.reserved(row.id);
       const others = new Set([...inUse, ...resting, ...reserved]);
-      // A server may get its own port back even if a replica has just stopped there: the edge sends no requests to
-      // databases.
+      // The edge sends no requests to databases, so a server may get its own port back at once.
       const isFree = kept !== null && !inUse.includes(kept) && !reserved.includes(kept);
       const port =
         tries === 0 && isFree

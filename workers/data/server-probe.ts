@@ -12,11 +12,7 @@ function unhealthy(answer: string, silent = false): ProbeAnswer {
   return { healthy: false, silent, answer };
 }
 
-/**
- * Asks a database server, without a password, whether it accepts connections. Never rejects. PostgreSQL gets a startup
- * message, redis gets PING. A server that then demands a password is healthy. A server that is recovering or loading
- * its data replies that it is not ready, and is unhealthy.
- */
+/** Asks a server, without a password, whether it accepts connections. Never rejects. */
 export function askServer(kind: DataKind, { address, port }: { address: string; port: number }): Promise<ProbeAnswer> {
   return new Promise((resolve) => {
     const socket = connect({ host: address, port });
@@ -48,7 +44,6 @@ function startupMessage(): Buffer {
   return Buffer.concat([head, parameters]);
 }
 
-/** The error code for too many connections. A server that sends it is healthy. */
 const TOO_MANY_CONNECTIONS = '53300';
 
 /** Parses PostgreSQL's first message; null if it is incomplete. */
@@ -66,7 +61,7 @@ export function readPostgres(received: Buffer): ProbeAnswer | null {
   return unhealthy(field('M') || 'it refuses connections');
 }
 
-/** Parses the first line from redis; null if it is incomplete. A request for a password means a healthy server. */
+/** Parses the first line from redis; null if it is incomplete. */
 export function readRedis(received: Buffer): ProbeAnswer | null {
   const end = received.indexOf('\r\n');
   if (end < 0) return received.length >= MAX_ANSWER_LENGTH ? unhealthy('its answer is too long') : null;

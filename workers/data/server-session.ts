@@ -33,9 +33,8 @@ export interface SessionAddress {
 }
 
 /**
- * Runs `work` in a session of the platform on a tenant's PostgreSQL. The server may be any program. So its results are
- * limited in size, and instead of the password it gets a hash that only the genuine server can verify. An abort
- * terminates the session at once.
+ * Runs `work` in a session on a tenant's PostgreSQL, which may be any program. So its results are limited in size, and
+ * instead of the password it gets a hash that only the genuine server can verify.
  */
 export async function withSession<T>(
   { path, password = 'none', ...address }: SessionAddress,
@@ -59,7 +58,7 @@ export async function withSession<T>(
       .map(([setting, value]) => `-c ${setting}=${value}`)
       .join(' '),
   });
-  // A connection that breaks between queries must not crash this process. The next query fails.
+  // A connection that breaks between queries must not crash this process.
   client.on('error', () => undefined);
   let received = 0;
   socket.on('data', (chunk: Buffer) => {

@@ -35,7 +35,6 @@ interface WantedTenant {
   state: StorageState;
 }
 
-/** Returns how the tenant's user of a server must be set up under a plan. */
 export function wantedTenant(keyring: Keyring, row: DataServerRow, planId: string, state: StorageState): WantedTenant {
   return {
     user: row.user_name,
@@ -46,10 +45,7 @@ export function wantedTenant(keyring: Keyring, row: DataServerRow, planId: strin
   };
 }
 
-/**
- * Creates the tenant's user and database if they are missing, and configures the user. Sets the user's password,
- * connection limit and storage limit. Safe to repeat. The user owns its database and is not a superuser.
- */
+/** Creates the tenant's user and database if they are missing, and sets the user's password and limits. */
 export async function settlePostgres(admin: AdminAddress, wanted: WantedTenant): Promise<void> {
   await asAdmin(admin, async (client) => {
     // Otherwise PostgreSQL would write a failing statement, with the password, to the service's log.

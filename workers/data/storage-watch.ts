@@ -11,10 +11,7 @@ import { type AdminAddress, endSessions, settlePostgres, wantedTenant } from './
 /** How many servers are measured at once. With one, a server that hardly responds would delay all others. */
 const AT_ONCE = 4;
 
-/**
- * Measures this host's database servers and enforces the storage limits of their plans. From 90 % on, new transactions
- * are read-only by default; at 100 %, connections are refused. Returns a line for each changed state.
- */
+/** Measures this host's database servers and enforces their storage limits. Returns a line for each change. */
 export async function watchStorage(deps: JobDeps): Promise<string[]> {
   const servers = await dataServersOfHost(deps.db, deps.data.hostId);
   const failure = 'the storage of a database was not checked';
@@ -36,15 +33,13 @@ async function watchServer(deps: JobDeps, row: DataServerRow): Promise<string[]>
     await settlePostgres(admin, wantedTenant(deps.keyring, row, planId, state));
     await endSessions(admin, row.user_name);
   }
-  // The new state is recorded only after its limit was set: if setting it fails, the next measurement retries. Of
-  // several workers on this host, only the one that records the change logs it.
+  // The state is recorded after its limit was set: if setting it fails, the next measurement tries again.
   if (!(await recordUsage(deps.db, row.id, used, state))) return [];
   const level = state === 'open' ? 'info' : 'error';
   await deps.logs.say({ serviceId: row.id, deploymentId: live.id }, MESSAGES[state], level);
   return [`the storage of database ${row.id} is ${state} now (${used} bytes)`];
 }
 
-/** Returns how to connect to the server as the platform's database user; null if the server is not running. */
 async function adminOf(
   { db, keyring }: JobDeps,
   row: DataServerRow,

@@ -4,7 +4,7 @@ import type { JobDeps } from '../worker-deps.js';
 import { performDeployment } from './perform-deployment.js';
 import { retireOldReleases } from './retire-releases.js';
 
-/** Handles a job of the queue `deploy`. Runs the deployment to its end, then retires the releases that it replaced. */
+/** Handles the queue `deploy`: runs a deployment, then retires the releases that it replaced. */
 export async function deployJob(
   deps: JobDeps,
   { deploymentId }: Payloads['deploy'],

@@ -9,12 +9,8 @@ import { EDGES } from '../../shared/routing/store.js';
 import { beginCanary } from '../canaries/begin-canary.js';
 import { type LeftBehind, leftBehindSql } from '../releases/release-store.js';
 
-/** A deployment that a worker has claimed. The optional fields are returned by the SQL of the last applied event. */
 export type HeldDeployment = DeploymentRow & {
-  /**
-   * The number of live edges when the route was moved to the new release. At 0, the deployment need not wait until
-   * edges confirm the new route.
-   */
+  /** The number of live edges when the route was moved. At 0, the deployment need not wait for edges. */
   edges?: number;
   /** The replicas and images that earlier releases left behind. Set once the deployment is live. */
   left_behind?: LeftBehind;
@@ -49,7 +45,6 @@ export function changeOf(from: ActiveState, event: DeploymentEvent): Change {
   }
 }
 
-/** Returns SQL that finishes the running step and starts the step of the next state. */
 function stepChange(from: ActiveState, event: DeploymentEvent['type']): string {
   const row: Transitions = TRANSITIONS[from];
   const to = row[event];
@@ -57,11 +52,7 @@ function stepChange(from: ActiveState, event: DeploymentEvent['type']): string {
   return `steps = ${stepsWith(STEP_OF[to as ActiveState])}`;
 }
 
-/**
- * The parts of the SQL statement that makes the deployment the live release of its service and notifies the edges.
- * Locks the service before the deployment, as the API's commands do, so that they cannot deadlock. If the service is
- * being deleted, its route is not moved.
- */
+/** Locks the service before the deployment, as the API's commands do, so that they cannot deadlock. */
 const SWITCH: Beside = {
   before: `locked as materialized (
     select id from services

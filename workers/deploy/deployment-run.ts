@@ -21,7 +21,6 @@ export interface DeploymentRun extends RunParts {
   readonly deployment: HeldDeployment;
   readonly signal: AbortSignal;
   readonly helpers: JobHelpers;
-  /** Writes a line to the deployment's log, as output of the platform. */
   say(message: string, level?: LogLevel): Promise<void>;
 }
 

@@ -5,17 +5,15 @@ import { Worker } from 'node:worker_threads';
 import { exists } from '../../shared/core/exists.js';
 import { Interrupted } from '../failures/interruption-errors.js';
 
-/** Identifies one worker's run of a deployment. */
 export interface RunKey {
   id: string;
   fence: number;
 }
 
 export interface FaultThreadData {
-  /** A counter that the main thread increments while its event loop runs. */
   counter: SharedArrayBuffer;
   folder: string;
-  /** The worker counts as hung if the counter has not changed for `ticks` ticks of `tickMs` milliseconds each. */
+  /** The main thread counts as hung if `counter` does not change for `ticks` ticks of `tickMs` milliseconds. */
   tickMs: number;
   ticks: number;
 }
@@ -23,13 +21,10 @@ export interface FaultThreadData {
 export type FaultThreadMessage = { begins: string } | { ends: string };
 
 const TICK_MS = 250;
-/**
- * The process counts as hung if its event loop does nothing for this many ticks of the watching thread (five seconds).
- * Ticks are counted, not time: if the whole process is paused (SIGSTOP), the thread is paused too.
- */
+/** Ticks are counted, not time: if the process is paused (SIGSTOP), the watching thread is paused too. */
 const TICKS = 20;
 const KEPT_MS = 24 * 60 * 60_000;
-/** The watching thread uses 10 MiB, so it is stopped after this time without a deployment, in milliseconds. */
+/** The watching thread uses 10 MiB, so it is stopped after this time without a deployment. */
 const IDLE_MS = 60_000;
 
 export interface FaultWatchTimes {
@@ -38,16 +33,14 @@ export interface FaultWatchTimes {
   idleMs: number;
 }
 
-/** The watching thread, and the timer that increments its counter while the event loop runs. */
 interface Watcher {
   thread: Worker;
   timer: NodeJS.Timeout;
 }
 
 /**
- * Notes which deployments are running when this worker hangs or crashes. A note is a file below DATA_DIR, so that other
- * workers on the host can read it. A worker that is killed or stopped from outside leaves no note, because the
- * deployment did not cause that.
+ * Notes which deployments are running when this worker hangs or crashes, in files below DATA_DIR. A worker that is
+ * killed from outside leaves no note, because the deployment did not cause that.
  */
 export class FaultWatch {
   readonly #folder: string;
@@ -55,10 +48,7 @@ export class FaultWatch {
   #times: FaultWatchTimes | null = null;
   #watcher: Watcher | null = null;
   #idle: NodeJS.Timeout | undefined;
-  /**
-   * Resolves when the last suspected deployment has finished. A deployment is suspected if a worker hung or crashed
-   * during it. Such deployments run one at a time, so that the next crash shows which of them caused it.
-   */
+  /** Suspected deployments run one at a time, so that the next crash shows which of them is at fault. */
   #suspects: Promise<unknown> = Promise.resolve();
 
   constructor(dataDir: string) {
@@ -81,7 +71,6 @@ export class FaultWatch {
     await this.#endWatcher();
   }
 
-  /** Marks a run as active until the returned function is called. */
   begin(run: RunKey): () => void {
     const key = fileOf(run);
     clearTimeout(this.#idle);
@@ -109,10 +98,7 @@ export class FaultWatch {
     await rm(join(this.#folder, fileOf(run)), { force: true });
   }
 
-  /**
-   * Runs the work of a suspected deployment (one during which a worker hung or crashed), after the work of earlier
-   * calls has finished. Rejects with the signal's reason if the signal aborts before the work starts.
-   */
+  /** Runs `work` after the work of earlier calls. Rejects if the signal aborts before that. */
   async alone<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T> {
     const before = this.#suspects;
     const mine = before.then(() => {
@@ -123,14 +109,13 @@ export class FaultWatch {
     return mine;
   }
 
-  /** Starts the watching thread and its timer. Returns null before `start` and after `close`. */
   #startWatcher(): Watcher | null {
     if (this.#times === null) return null;
     const { tickMs, ticks } = this.#times;
     const counter = new SharedArrayBuffer(4);
     const workerData: FaultThreadData = { counter, folder: this.#folder, tickMs, ticks };
     const thread = new Worker(new URL('./fault-thread.js', import.meta.url), { workerData, execArgv: [] });
-    // If the thread fails, the worker continues, but no longer notes which deployments run when the worker hangs.
+    // If the thread fails, the worker continues without notes about hangs.
     thread.on('error', () => undefined);
     thread.unref();
     const view = new Int32Array(counter);
@@ -166,9 +151,7 @@ function fileOf({ id, fence }: RunKey): string {
   return `${id}.${fence}`;
 }
 
-/**
- * Returns the names in a folder. Synchronous, because for a few names an asynchronous call takes five times as long.
- */
+/** Synchronous, because for a few names an asynchronous call takes five times as long. */
 function namesIn(folder: string): string[] {
   try {
     return readdirSync(folder);
@@ -183,7 +166,7 @@ export function noteFaults(folder: string, runs: Iterable<string>): void {
     try {
       writeFileSync(join(folder, run), '');
     } catch {
-      // Ignores a note that cannot be written, for example to a full disk: the error would hide the worker's own fault.
+      // A note that cannot be written, for example to a full disk, must not hide the worker's own fault.
     }
   }
 }

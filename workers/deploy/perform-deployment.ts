@@ -30,7 +30,6 @@ import { build } from './steps/build-step.js';
 import { queued } from './steps/queued-step.js';
 import { confirmEdges, release } from './steps/release-step.js';
 
-/** State → the function that does its work and returns the next event. In the other states, a deployment waits. */
 const STEPS: Record<
   Exclude<ActiveState, 'prepared' | 'canary' | 'withdrawn'>,
   (run: DeploymentRun) => Promise<DeploymentEvent>
@@ -41,37 +40,24 @@ const STEPS: Record<
   switched: confirmEdges,
 };
 
-/**
- * A deployment fails when `MAX_FAULTS` workers have hung or crashed in one of its steps, or when other workers took
- * over a step more than `MAX_TAKEOVERS` times. A few takeovers do not prove that the deployment is at fault, because an
- * operator may have killed the workers. More takeovers have another cause: for example, the step exhausts each worker's
- * memory.
- */
+/** A deployment fails when this many workers have hung or crashed in one of its steps. */
 const MAX_FAULTS = 2;
+/** An operator may have killed a few workers. More takeovers of one step mean that the step is at fault. */
 const MAX_TAKEOVERS = 8;
 
-/**
- * Interval at which a worker checks a deployment whose canary is under way, in milliseconds. Between the checks, the
- * deployment occupies no slot of a worker. The leader decides about all canaries, and makes a deployment due earlier
- * once its canary is decided.
- */
+/** The leader makes the deployment due earlier, once its canary is decided. */
 const CANARY_MS = 60_000;
 
 export interface PerformedDeployment {
   /** False if there was nothing to do: the deployment had already ended, or does not exist. */
   ran: boolean;
-  /** The current state of the deployment, or why it is unknown. */
   status: string;
-  /** Null if the deployment does not exist. */
   serviceId: string | null;
   /** The replicas and images that earlier releases left behind; null if unknown. */
   left: LeftBehind | null;
 }
 
-/**
- * Runs a deployment from its current state until it ends or must wait. Throws `JobFailed` if the deployment fails, and
- * `Interrupted('shutdown')` if another worker should continue it. After any other error, the queue retries the job.
- */
+/** Runs a deployment until it ends or must wait. Throws `JobFailed`, and `Interrupted` at a shutdown. */
 export async function performDeployment(
   deps: JobDeps,
   deploymentId: string,
@@ -90,9 +76,8 @@ export async function performDeployment(
   };
   const first = faults.knows(deploymentId) ? null : await attempt({ only: 'worker_faults = 0' });
   if (first !== null) return first;
-  // Here, either there is nothing to do, or a worker hung or crashed during this deployment. After such a fault,
-  // deployments run one at a time, so that the next crash shows which one is at fault. This deployment waits for its
-  // turn before it is claimed, because a crash during the wait must not count against it.
+  // After a crash during a deployment, such deployments run one at a time, to show which one is at fault. They wait
+  // before they are claimed, because a crash during the wait must not count against them.
   const before = await getDeployment(db, deploymentId);
   if (!before) return { ran: false, status: 'no such deployment', serviceId: null, left: null };
   const { status, service_id: serviceId } = before;
@@ -103,7 +88,6 @@ export async function performDeployment(
   return faulty || before.worker_faults > 0 ? faults.alone(helpers.signal, again) : again();
 }
 
-/** Runs one deployment on one worker, with one step per state. */
 class DeploymentHandler implements Handler<HeldDeployment> {
   readonly kind = DEPLOYMENTS;
   readonly failsJob = true;
@@ -150,7 +134,6 @@ class DeploymentHandler implements Handler<HeldDeployment> {
 
   mask = (text: string) => this.#masker?.mask(text) ?? text;
 
-  /** Stops the release of a deployment that failed or was cancelled, and completes its log. */
   beforeEnd: Handler<HeldDeployment>['beforeEnd'] = async (work, { state, cause }) => {
     const run = await this.#open(work).catch(() => null);
     await endPreDeploy(this.#deps, work.record, work.helpers);
@@ -176,7 +159,6 @@ class DeploymentHandler implements Handler<HeldDeployment> {
     await run?.channel.close();
   };
 
-  /** Called once the work has finished, whether it succeeded or not. */
   end(): void {
     if (this.#work === null) return;
     this.#runEnds();
@@ -195,8 +177,7 @@ class DeploymentHandler implements Handler<HeldDeployment> {
     const deps = this.#deps;
     const { db, keyring } = deps;
     const { id, fence } = work.record;
-    // When this worker claimed the deployment, it counted the fault of the previous run in `worker_faults`. The note
-    // about that fault is no longer needed.
+    // The claim has counted the fault of the previous run in `worker_faults`, so its note is no longer needed.
     if (this.claim.sql !== undefined) await deps.faults.forget({ id, fence: fence - 1 });
     const parts = await deploymentParts(db, id);
     if (!parts?.service) throw new ReleaseError('its service does not exist');
@@ -208,7 +189,7 @@ class DeploymentHandler implements Handler<HeldDeployment> {
   }
 }
 
-/** Turns a `SealError` into a failure of the deployment, because a retry could not unseal the value either. */
+/** A retry could not unseal the value either. */
 function notOpened(error: unknown): never {
   if (!(error instanceof SealError)) throw error;
   throw new ReleaseError(`what this deployment was queued with cannot be opened: ${errorMessage(error)}`);

@@ -13,14 +13,9 @@ import type { JobDeps } from '../worker-deps.js';
 import type { DeploymentRun } from './deployment-run.js';
 
 const TIMEOUT_SECONDS = 30 * 60;
-/** Interval, in milliseconds, between attempts to claim the run while another worker holds it. */
 const TAKE_BACK_MS = 250;
 
-/**
- * Runs a deployment's pre-deploy command as a separate run, in the slot of the deployment. Continues a run that an
- * earlier worker started, and does not repeat one that has succeeded. Throws `ReleaseError` if the run fails or is
- * cancelled, and the signal's reason if the signal aborts.
- */
+/** Runs a deployment's pre-deploy command, or continues its run. Throws `ReleaseError` if the run fails. */
 export async function runPreDeploy({ deps, deployment, signal, channel, helpers }: DeploymentRun, command: string) {
   await channel.flush();
   const id = await ensureRun(deps.db, deployment, command);
@@ -51,10 +46,7 @@ export async function endPreDeploy(deps: JobDeps, deployment: DeploymentRow, hel
   if (run !== null) await perform(deps, runHandler(deps), run.id, { ...helpers, signal });
 }
 
-/**
- * Creates the run of a pre-deploy command unless it exists, and records its id in the running step. Returns the id.
- * Throws `Interrupted` if the deployment's lease is lost.
- */
+/** Returns the id of the deployment's run, which is created if it is missing. Throws `Interrupted`. */
 async function ensureRun(db: Db, { id: deploymentId, fence }: Lease, command: string): Promise<string> {
   const row = await oneRow<{ id: string | null }>(
     db,

@@ -5,12 +5,7 @@ import { edgesApplied } from '../releases/edges-applied.js';
 import { type LeftBehind, leftBehind } from '../releases/release-store.js';
 import type { JobDeps } from '../worker-deps.js';
 
-/**
- * Retires the releases and images that a new live release replaced. Waits until every edge serves the new release and
- * has drained the old one, then stops releases that no longer serve and retires images beyond the retention limit.
- * Idempotent, so any worker can finish what another one started. Queries what was left behind unless the caller passes
- * it.
- */
+/** Retires the releases and images that a new live release replaced. Idempotent. */
 export async function retireOldReleases(
   deps: JobDeps,
   serviceId: string,

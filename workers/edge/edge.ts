@@ -6,12 +6,11 @@ export interface Edge {
   readonly figures: EdgeFigures;
   listen(): Promise<void>;
   /**
-   * Serves this table from now on. `changed` names the hosts whose routes may differ from the table before; if absent,
-   * all are compared. Calls may overlap; the latest table wins. Resolves when every new request uses this
-   * table or a later one, and requests in progress to replicas that are not in the table have ended. Does not wait for
-   * event streams, upgraded connections and requests that exceed the edge's time limit; they continue.
+   * Serves this table from now on. `changed` names the hosts whose routes may differ; if absent, all are compared.
+   * Calls may overlap; the latest table wins. Resolves when requests in progress to replicas that are not in the table
+   * have ended, except event streams, upgraded connections and requests that exceed a time limit.
    */
   apply(table: RouteTable, changed?: ReadonlySet<string>): Promise<void>;
-  /** Stops accepting requests. Resolves when those in progress have ended, or after a time limit. */
+  /** Resolves when the requests in progress have ended, or after a time limit. */
   close(): Promise<void>;
 }

@@ -7,7 +7,6 @@ import { mapStackTraces } from '../../shared/core/stack-traces.js';
 import { containUncaught } from './proxy/containment.js';
 import { startEdge } from './start-edge.js';
 
-/** The edge process: loads the routes, serves them, and follows every change until it is told to stop. */
 mapStackTraces();
 const bootLog = createLogger('edge', 'info');
 try {

@@ -16,12 +16,12 @@ import { addRoutes, hostsByService, type Route, updateTable } from './route-tabl
 import { KnownRules } from './rules/known-rules.js';
 import { SettledVersion } from './settled-version.js';
 
-/** How often the edge asks PostgreSQL which routes have changed, in milliseconds, because notifications may be lost. */
+/** The edge polls for changed routes, because notifications may be lost. */
 const CATCH_UP_MS = 5_000;
-/** How often the edge loads all routes, in milliseconds. This finds changes that did not raise a route's version. */
+/** A reload of all routes finds changes that did not raise a route's version. */
 const RELOAD_MS = 10 * 60_000;
 const REPORT_MS = 2_000;
-/** Maximum number of services to load in one statement. If more are due, all services are loaded, page by page. */
+/** If more services are due, all are loaded, page by page. */
 const MAX_AT_ONCE = 500;
 
 export interface RouteSyncOptions {
@@ -33,7 +33,6 @@ export interface RouteSyncOptions {
 }
 
 interface Batch {
-  /** The ids of the services to load; null for all. */
   ids: Set<string> | null;
   done: Promise<void>;
   finish: (error?: unknown) => void;
@@ -41,7 +40,6 @@ interface Batch {
 
 interface Loaded {
   versions: RouteVersion[];
-  /** The hosts whose routes may have changed; absent for all. */
   changed?: ReadonlySet<string>;
 }
 
@@ -51,9 +49,9 @@ interface RouteVersion {
 }
 
 /**
- * Reconciles an edge's table with PostgreSQL, and acknowledges there which version of each service's route the edge
- * serves. Loads run one after another, so a route never returns to an older version. Calls of `reload` during a load
- * share the next load. While PostgreSQL cannot be reached, the edge serves the last table.
+ * Reconciles an edge's table with PostgreSQL, and acknowledges which versions of routes the edge serves. Loads run one
+ * after another, so that a route never returns to an older version. Calls of `reload` during a load share the next
+ * load. While PostgreSQL cannot be reached, the edge serves the last table.
  */
 export class RouteSync {
   readonly #options: RouteSyncOptions;
@@ -64,10 +62,8 @@ export class RouteSync {
   /** Service id → the applied version that is acknowledged once the requests of older versions have ended. */
   readonly #draining = new Map<string, number>();
   readonly #rules: KnownRules;
-  /** Service id → the version of its route in the table. */
   #loaded = new Map<string, number>();
   #table = new Map<string, Route>();
-  /** Service id → the hosts of its routes. */
   #hosts = new Map<string, readonly string[]>();
   #settled = new SettledVersion(0, 0);
   #next: Batch | null = null;
@@ -82,7 +78,7 @@ export class RouteSync {
     this.#rules = new KnownRules(options.log);
   }
 
-  /** Records the edge, then loads and applies all routes. Throws if that fails. Repeats both on timers. */
+  /** Loads and applies all routes, and repeats that on timers. Throws if the first load fails. */
   async start(): Promise<void> {
     await this.#report();
     await this.reload(null);
@@ -94,13 +90,13 @@ export class RouteSync {
     ];
   }
 
-  /** Loads and applies the route of one service in the background; for null, the routes that have changed. */
+  /** Reloads one service in the background; for null, all services whose routes have changed. */
   wake(serviceId: string | null): void {
     const loaded = serviceId === null ? this.#catchUp() : this.reload(serviceId);
     loaded.catch((error) => this.#failed(error));
   }
 
-  /** Resolves when a state that was read after this call has been applied. Concurrent callers share one query. */
+  /** Resolves when a state that was read after this call has been applied. */
   reload(serviceId: string | null): Promise<void> {
     if (this.#closed) return Promise.resolve();
     this.#next ??= newBatch();
@@ -138,15 +134,14 @@ export class RouteSync {
         batch.finish(error);
       }
     }
-    // Set in the same iteration of the event loop as the check of `#next`, so that no call of `reload` is lost between.
+    // Set without a pause after the check of `#next`, so that no call of `reload` is lost between.
     this.#running = null;
   }
 
   async #load(ids: Set<string> | null): Promise<void> {
     const isMany = ids === null || ids.size > MAX_AT_ONCE;
     const { versions, changed } = isMany ? await this.#loadAll() : await this.#loadSome([...ids]);
-    // After a full load, all versions up to `upTo` are acknowledged at once. This is not allowed while a route still
-    // drains, because its version must be acknowledged only later.
+    // While a route drains, its version must not be acknowledged, so versions up to `upTo` are not either.
     const upTo = isMany && this.#draining.size === 0 ? this.#newest() - VERSION_OVERLAP : 0;
     const applied = this.#options.edge.apply(this.#table, changed);
     const news = versions.filter(({ serviceId, version }) => version > Math.max(upTo, this.#known(serviceId)));
@@ -180,7 +175,6 @@ export class RouteSync {
     return { versions: facts.map(({ serviceId, version }) => ({ serviceId, version })), changed };
   }
 
-  /** Returns the newest version of a route in the table; 0 if there is none. */
   #newest(): number {
     let newest = 0;
     for (const version of this.#loaded.values()) newest = Math.max(newest, version);
@@ -192,7 +186,6 @@ export class RouteSync {
     return Math.max(this.#acknowledgedUpTo, acknowledged, draining);
   }
 
-  /** Acknowledges these routes, and all routes with a version of at most `upTo`. */
   async #acknowledge(news: readonly RouteVersion[], upTo: number): Promise<void> {
     if (this.#closed) return;
     try {
@@ -216,10 +209,7 @@ export class RouteSync {
     for (const [serviceId, own] of this.#acknowledged) if (own <= version) this.#acknowledged.delete(serviceId);
   }
 
-  /**
-   * Records this edge and its counters in PostgreSQL. If PostgreSQL had no record of this edge, the edge's
-   * acknowledgements of routes are missing too, so the edge sends them again.
-   */
+  /** If PostgreSQL had no record of this edge, the edge's acknowledgements are missing too. */
   async #report(): Promise<void> {
     const fresh = await reportEdge(this.#options.db, this.#options.identity, this.#options.edge.figures);
     if (!fresh) return;
@@ -236,7 +226,6 @@ export class RouteSync {
     this.#reporting = false;
   }
 
-  /** Logs that PostgreSQL cannot be reached, only once and not for each attempt. */
   #failed(error: unknown): void {
     if (this.#closed || this.#failing) return;
     this.#failing = true;

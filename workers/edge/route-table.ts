@@ -4,9 +4,8 @@ import type { ServiceConfiguration } from '../../shared/services/configuration.j
 import { isRouted } from '../../shared/services/model.js';
 import type { RuleSet } from './rules/rule-set.js';
 
-/** What a host serves. */
 export type Target =
-  /** With `holds`, requests wait while no replica is reachable. The release in `canary` gets a share of visitors. */
+  /** With `holds`, requests wait while no replica is reachable. */
   | { type: 'proxy'; replicas: ReadyReplica[]; canary?: CanaryRoute; holds?: true }
   | {
       type: 'static';
@@ -14,7 +13,7 @@ export type Target =
       publishDirectory: string;
       /** The page with which to respond to every unknown path; null if there is none. */
       fallback: string | null;
-      /** The base path under which the pages expect to be served (`/shop`); absent for `/`. */
+      /** The base path under which the pages expect to be served (`/shop`). */
       base?: string;
       cacheProfile: ServiceConfiguration['cacheProfile'];
     }
@@ -26,13 +25,11 @@ export interface Route {
   host: string;
   /** False if the name does not resolve to this platform: no certificate authority could validate it. */
   certified: boolean;
-  /** Addresses and ranges that are admitted. An empty list admits all. */
+  /** An empty list admits all. */
   allow: string[];
-  /** The maintenance page of a service under maintenance, '' for the default page; null otherwise. */
+  /** Null without maintenance; '' for the default page. */
   maintenance: string | null;
-  /** True if the service is put to sleep while it has no visitors. */
   sleeps: boolean;
-  /** The host to which every request is redirected; absent for a host that serves. */
   redirectTo?: string;
   rules?: RuleSet;
   target: Target;
@@ -41,7 +38,7 @@ export interface Route {
 /** Host → route. A route is never modified: a new one replaces it. */
 export type RouteTable = ReadonlyMap<string, Route>;
 
-/** Returns a service's routes, one for each of its hosts; none if the edge must not serve it. */
+/** Returns a service's routes; none if the edge must not serve it. */
 export function routesOf(facts: RouteFacts, domain: string, rules?: RuleSet): Route[] {
   const gone = facts.deleted || facts.lifecycleStatus === 'deleting' || facts.lifecycleStatus === 'deleted';
   if (gone || !isRouted(facts.kind)) return [];
@@ -88,11 +85,10 @@ function targetOf(facts: RouteFacts): Target {
   return { type: 'proxy', replicas: facts.replicas, ...some, ...holds };
 }
 
-/** Service id → its compiled rules. */
 export type Rules = ReadonlyMap<string, RuleSet>;
 const NONE: Rules = new Map();
 
-/** Adds the routes of services to a new table. A route that has not changed since `previous` stays the same object. */
+/** Adds the routes of services to a table. A route that has not changed stays the same object. */
 export function addRoutes(
   table: Map<string, Route>,
   all: readonly RouteFacts[],
@@ -105,10 +101,7 @@ export function addRoutes(
   return table;
 }
 
-/**
- * Replaces the routes of these services in the table. `hostsOf` has the hosts of each service in the table, and is
- * updated too. Returns the hosts whose routes changed. The cost does not depend on the size of the table.
- */
+/** Replaces the routes of services, and updates `hostsOf`. Returns the hosts whose routes changed. */
 export function updateTable(
   table: Map<string, Route>,
   hostsOf: Map<string, readonly string[]>,

@@ -1,26 +1,22 @@
 import { VERSION_OVERLAP } from '../../shared/routing/store.js';
 
-/**
- * Maximum time between taking a route's version from the sequence and committing it, in milliseconds. A lower version
- * than the newest one appears only within this time.
- */
+/** A route's version is committed at most this long after it was taken from the sequence. */
 const COMMIT_MS = 60_000;
 
 /**
  * Tells which versions of routes need not be read again. Versions come from a sequence, so a lower one may be committed
- * after a higher one. A version is settled once `COMMIT_MS` have passed since the edge first knew a higher one, or once
- * `VERSION_OVERLAP` higher ones are known.
+ * after a higher one. A version is settled `COMMIT_MS` after the edge knew a higher one, or once `VERSION_OVERLAP`
+ * higher ones are known.
  */
 export class SettledVersion {
   #settled = 0;
   #next: { version: number; at: number };
 
-  /** `newest` is the newest version that the edge knows. Times are in milliseconds. */
   constructor(newest: number, now: number) {
     this.#next = { version: newest, at: now };
   }
 
-  /** Returns the highest settled version. `newest` is the newest version that the edge knows at the time `now`. */
+  /** Returns the highest settled version. `newest` is the newest version that the edge knows. */
   at(newest: number, now: number): number {
     if (now - this.#next.at >= COMMIT_MS) {
       this.#settled = this.#next.version;

@@ -18,10 +18,10 @@ import { TrafficMeter } from './traffic-meter.js';
 import { reportTraffic } from './traffic-report.js';
 import { recordCanaries, recordTraffic } from './traffic-store.js';
 
-/** How often the edge stores the counts of canaries, in milliseconds. Until then no worker notices a bad release. */
+/** Until an edge has stored the counts of a canary, no worker notices a bad release. */
 const CANARY_REPORT_MS = 1_000;
 
-/** Composes an edge: loads the routes, serves them, and follows every change. Registers closers with the lifecycle. */
+/** Starts an edge: loads the routes, serves them, and follows every change. */
 export async function startEdge(config: Config, log: Logger, lifecycle: Lifecycle): Promise<void> {
   const url = config.databaseUrl.reveal();
   await assertSessions(url);
@@ -55,7 +55,6 @@ export async function startEdge(config: Config, log: Logger, lifecycle: Lifecycl
   await edge.listen();
 }
 
-/** Creates the kind of edge that the setting `EDGE` selects. */
 async function createEdge(
   config: Config,
   parts: Pick<NodeEdgeOptions, 'log' | 'refresh' | 'wake' | 'traffic'>,

@@ -9,17 +9,13 @@ interface Counts {
   latency: number[];
 }
 
-/**
- * Counts one service's responses since the last report. Only the first response after a report allocates memory; the
- * next ones increase its counters.
- */
+/** Counts one service's responses since the last report. */
 export class ServiceTraffic {
   readonly serviceId: string;
   /** Null without responses, to save memory: an edge has an entry for each of many services. */
   #counts: Counts | null = null;
-  /** True if the service is put to sleep while it has no visitors. */
   sleeps = false;
-  /** Number of requests in progress and of upgraded connections. */
+  /** Requests in progress, and upgraded connections. */
   #open = 0;
   /** Number of routes that use this entry. */
   routes = 0;
@@ -41,7 +37,7 @@ export class ServiceTraffic {
     return this.#open > 0 || this.#counts !== null;
   }
 
-  /** Counts a response. `ms` is null if its duration does not count as latency. Ignores upgrades (101). */
+  /** Ignores upgrades (101). `ms` is null if the duration does not count as latency. */
   count(status: number, bytes: number, ms: number | null): void {
     const place = ((status / 100) | 0) - 2;
     if (place < 0 || place > 3) return;
@@ -51,14 +47,12 @@ export class ServiceTraffic {
     if (ms !== null) addTo(this.#counts.latency, latencyClass(ms), 1);
   }
 
-  /** Returns the counts and resets them; null if there was no response. */
   take(): Traffic | null {
     const counts = this.#counts;
     this.#counts = null;
     return counts === null ? null : { serviceId: this.serviceId, ...counts };
   }
 
-  /** Adds the counts of a failed report again. */
   putBack({ classes, bytesOut, latency }: Traffic): void {
     this.#counts ??= noCounts();
     for (const place of [0, 1, 2, 3] as const) this.#counts.classes[place] += classes[place];
@@ -75,12 +69,12 @@ function addTo(latency: number[], index: number, count: number): void {
   latency[index] = (latency[index] ?? 0) + count;
 }
 
-/** Counts an edge's responses by service. An entry without a route is removed once its last responses are reported. */
+/** Counts an edge's responses by service. An entry without a route is removed after its last report. */
 export class TrafficMeter {
   readonly #services = new Map<string, ServiceTraffic>();
   #canaries: TrafficMeter | null = null;
 
-  /** Counts the responses of canaries. The two releases of each canary have separate entries (`canaryKey`). */
+  /** Counts the responses of canaries, separately for the two releases of each (`canaryKey`). */
   get canaries(): TrafficMeter {
     this.#canaries ??= new TrafficMeter();
     return this.#canaries;
@@ -92,7 +86,6 @@ export class TrafficMeter {
     return known;
   }
 
-  /** Returns the counts of each service that sent responses, and resets them. */
   take(): Traffic[] {
     const taken: Traffic[] = [];
     for (const [id, traffic] of this.#services) {
@@ -103,7 +96,7 @@ export class TrafficMeter {
     return taken;
   }
 
-  /** Returns the ids of services with sleep enabled that had a visitor since the last report, or have one now. */
+  /** Returns the services that can sleep and had a visitor since the last report, or have one now. */
   visited(): string[] {
     return [...this.#services.values()]
       .filter(({ sleeps, visited }) => sleeps && visited)

@@ -14,9 +14,8 @@ export interface TrafficReportOptions {
 }
 
 /**
- * Stores an edge's counts on a timer, in one statement each time. While PostgreSQL cannot be reached, counts add up. If
- * PostgreSQL's confirmation of a report is lost, its counts may be stored twice. Returns a function that sends a last
- * report and ends.
+ * Stores an edge's counts on a timer. While PostgreSQL cannot be reached, counts add up. If PostgreSQL's confirmation
+ * is lost, counts may be stored twice. Returns a function that sends a last report and ends.
  */
 export function reportTraffic({ db, log, meter, everyMs, record }: TrafficReportOptions): () => Promise<void> {
   let running: Promise<void> | null = null;
@@ -34,7 +33,6 @@ export function reportTraffic({ db, log, meter, everyMs, record }: TrafficReport
       failing = true;
     }
   };
-  // If a report is already in progress, returns its promise and starts no other report.
   const report = () => {
     running ??= store().finally(() => {
       running = null;

@@ -1,17 +1,16 @@
 import { type Db, rowsOf } from '../../shared/core/database/database-client.js';
 import { FINEST } from '../../shared/metrics/model.js';
 
-/** One service's responses at an edge since its last report. */
 export interface Traffic {
   serviceId: string;
-  /** Number of responses by status class: 2xx, 3xx, 4xx, 5xx. */
+  /** 2xx, 3xx, 4xx and 5xx responses. */
   classes: readonly [number, number, number, number];
   bytesOut: number;
-  /** Number of responses by `latencyClass`. */
+  /** The number of responses of each `latencyClass`. */
   latency: readonly number[];
 }
 
-/** Adds an edge's counts to the current metrics interval, for all services in one statement. */
+/** Adds an edge's counts to the current metrics interval. */
 export async function recordTraffic(db: Db, traffic: readonly Traffic[]): Promise<void> {
   if (traffic.length === 0) return;
   const column = columnsOf(traffic);
@@ -34,10 +33,7 @@ export async function recordTraffic(db: Db, traffic: readonly Traffic[]): Promis
   );
 }
 
-/**
- * Adds the requests that an edge has counted to the totals of canaries, in one statement. Each `serviceId` is a
- * `canaryKey`: it names a canary and one of its two releases, new or previous.
- */
+/** Adds an edge's counts to the totals of canaries. Each `serviceId` is a `canaryKey`. */
 export async function recordCanaries(db: Db, counts: readonly Traffic[]): Promise<void> {
   if (counts.length === 0) return;
   const column = columnsOf(counts);
@@ -61,7 +57,7 @@ export async function recordCanaries(db: Db, counts: readonly Traffic[]): Promis
   );
 }
 
-/** Returns a function that reads one column, sorted by service. As all edges use this order, they never deadlock. */
+/** As all edges sort by service, they never deadlock. */
 function columnsOf(traffic: readonly Traffic[]) {
   const sorted = [...traffic].sort((a, b) => (a.serviceId < b.serviceId ? -1 : 1));
   return <T>(pick: (item: Traffic) => T): T[] => sorted.map(pick);

@@ -4,9 +4,8 @@ import type { ReplicaRow } from './rows.js';
 import { notifyHost } from './store.js';
 
 /**
- * An attempt of a run is stored as a replica that never becomes ready and ends by itself. Thus the attempt survives
- * the death of a worker as replicas do. It belongs to no generation of its release: its position is the run's number,
- * and its generation is the negative number of the attempt.
+ * An attempt of a run is stored as a replica, so that it survives the death of its worker. Its generation is the
+ * negative number of the attempt.
  */
 export interface NewAttempt {
   runId: string;
@@ -20,8 +19,7 @@ export interface NewAttempt {
 /** Requests that the host runs the attempt. Repeated calls for the same attempt change nothing. */
 export async function wantAttempt(db: Db, input: NewAttempt): Promise<void> {
   await db.transaction(async (trx) => {
-    // Two unique constraints cover an attempt. If several workers insert it at once, either may be violated first, so
-    // conflicts of both are ignored.
+    // Two unique constraints cover an attempt, and workers that insert it at the same time may violate either.
     await trx.raw(
       `insert into replicas (id, service_id, deployment_id, host_id, generation, position, run_id, run_attempt)
        values (:id, :serviceId, :deploymentId, :hostId, -cast(:attempt as integer), :runNumber, :runId, :attempt)
@@ -32,7 +30,6 @@ export async function wantAttempt(db: Db, input: NewAttempt): Promise<void> {
   });
 }
 
-/** Returns an attempt of a run; null if it was not requested yet. */
 export function findAttempt(db: Db, runId: string, attempt: number): Promise<ReplicaRow | null> {
   return oneRow<ReplicaRow>(db, 'select * from replicas where run_id = :runId and run_attempt = :attempt', {
     runId,
@@ -40,7 +37,7 @@ export function findAttempt(db: Db, runId: string, attempt: number): Promise<Rep
   });
 }
 
-/** Requests that a run's attempts stop (SIGTERM, grace period, SIGKILL). Their files are removed after that. */
+/** Requests that a run's attempts stop. */
 export async function stopAttempts(trx: Transaction, runId: string): Promise<void> {
   const rows = await rowsOf<{ host_id: string }>(
     trx,

@@ -3,11 +3,7 @@ import { describeRuntime } from './model.js';
 import type { Attempt, ReplicaRow } from './rows.js';
 import { updateServiceHealth } from './store.js';
 
-/**
- * Records the time of checks that changed nothing, for many replicas in one statement. Locked rows are skipped:
- * waiting for them would delay the other rows, and the next check is recorded anyway. Also corrects a service's
- * health summary that does not match its replicas.
- */
+/** Records the time of checks that changed nothing. Skips locked rows: their next check is recorded anyway. */
 export async function recordChecks(db: Db, attempts: readonly Pick<Attempt, 'id' | 'restarts'>[]): Promise<void> {
   const services = await rowsOf<Record<'service_id' | 'deployment_id' | 'health_status' | 'runtime_detail', string>>(
     db,

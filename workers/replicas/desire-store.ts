@@ -13,9 +13,8 @@ export interface Release {
 }
 
 /**
- * Requests `count` replicas of a release and returns their generation. This is the newest generation whose desired
- * state is running. With `fresh`, it is a new generation next to that one; a new generation that an earlier worker
- * created is reused. Replicas beyond `count` are not stopped.
+ * Requests `count` replicas of a release and returns their generation. With `fresh`, this is a new generation, which an
+ * earlier worker may have created. Replicas beyond `count` are not stopped.
  */
 export async function wantReplicas(db: Db, release: Release, count: number, fresh: boolean): Promise<number> {
   const { serviceId, deploymentId, hostId, volumeId = null } = release;
@@ -49,10 +48,7 @@ export async function wantReplicas(db: Db, release: Release, count: number, fres
   });
 }
 
-/**
- * Sets the desired state of a release's replicas to stopped; with `ids`, of these only. Notifies the edges in the same
- * transaction.
- */
+/** Requests that a release's replicas stop, or only those in `ids`. Notifies the edges in the same transaction. */
 export async function wantStopped(db: Db, deploymentId: string, ids?: readonly string[]): Promise<void> {
   await db.transaction(async (trx) => {
     const query = trx<ReplicaRow>('replicas')

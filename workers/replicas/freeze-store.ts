@@ -2,10 +2,7 @@ import type { Db } from '../../shared/core/database/database-client.js';
 import type { ReplicaRow } from './rows.js';
 import { change } from './store.js';
 
-/**
- * Records that a replica's processes are frozen. Returns false if the replica must run, for example for a new
- * visitor.
- */
+/** Records that a replica's processes are frozen. Returns false if the replica must run again. */
 export function recordFrozen(db: Db, row: ReplicaRow): Promise<boolean> {
   const published = { route: false, quiet: true, only: { desired: 'running', to_freeze: true } } as const;
   return change(db, row, [row.state], published, () => ({ state: 'frozen' }));

@@ -14,7 +14,6 @@ export function restartDelayMs(restarts: number): number {
   return Math.min(60_000, 1000 * 2 ** Math.min(restarts, 16));
 }
 
-/** The columns from which a release's health summary is computed. */
 export interface ReplicaFacts {
   generation: number;
   position: number;

@@ -9,7 +9,7 @@ export interface HostPort {
   open: boolean;
 }
 
-/** Returns the host's ports that replicas use. `user_number` determines the Linux user ID of the service. */
+/** Returns the host's ports that replicas use. */
 export function hostPortsOf(db: Db, hostId: string): Promise<HostPort[]> {
   return rowsOf(
     db,
@@ -19,15 +19,10 @@ export function hostPortsOf(db: Db, hostId: string): Promise<HostPort[]> {
   );
 }
 
-/**
- * Maximum time that a released port stays reserved, in seconds, even if an edge has not acknowledged the new route.
- */
+/** For how many seconds at most a released port stays reserved if an edge does not acknowledge the new route. */
 const REST_SECONDS = 120;
 
-/**
- * Returns released ports that must not be reused yet. An edge that was seen within `REST_SECONDS` and does not have
- * the new route may still send visitors there.
- */
+/** Returns released ports to which an edge without the new route may still send visitors. */
 export async function restingPorts(db: Db, hostId: string): Promise<number[]> {
   const rows = await rowsOf<{ port: number }>(
     db,

@@ -4,17 +4,13 @@ import type { ReplicaRow } from './rows.js';
 import { notifyHost, updateServiceHealth } from './store.js';
 
 /**
- * Replacements of replicas that fail their health check. Each function is one transaction, and does nothing if the
- * replicas have changed since the caller read them. If the function changed something, it runs `log` in the same
- * transaction and returns true.
+ * Replacements of replicas that fail their health check. Each function does nothing if the replicas have changed since
+ * the caller read them. Otherwise, it runs `log` in the same transaction and returns true.
  */
 
 type Logged = (trx: Transaction) => Promise<void>;
 
-/**
- * Positions are unique. While a failing replica and its replacement both exist, this is added to the position of one of
- * them. It is larger than any number of replicas.
- */
+/** Added to the position of a failing replica or of its replacement, because positions are unique. */
 const SPARE = 1000;
 
 /** Requests a new replica next to a failing one. */
@@ -105,10 +101,6 @@ async function stillFailing(trx: Transaction, { id, restarts, state }: ReplicaRo
   return row !== undefined;
 }
 
-/**
- * Returns true if the position for a second replica (`SPARE`) is free. Deletes a stopped replica at that position.
- * Keeps a replica at that position if it is still stopping.
- */
 async function freeSpare(trx: Transaction, row: ReplicaRow): Promise<boolean> {
   const { deployment_id, generation } = row;
   const there = () => trx<ReplicaRow>('replicas').where({ deployment_id, generation, position: spareOf(row) });
@@ -124,7 +116,6 @@ async function stopSuccessor(trx: Transaction, { id }: ReplicaRow): Promise<bool
   return stopped === 1;
 }
 
-/** Makes a change while it holds the lock on the release's replicas, logs it, and notifies the edges and the host. */
 async function inOrder(
   db: Db,
   row: ReplicaRow,

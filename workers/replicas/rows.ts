@@ -1,6 +1,6 @@
 import type { ReplicaDesire, ReplicaState } from './model.js';
 
-/** A row of the table `replicas` as pg returns it. Comments on columns are in the migrations. */
+/** A row of the table `replicas`. The migrations explain its columns. */
 export interface ReplicaRow {
   id: string;
   service_id: string;
@@ -43,7 +43,6 @@ export interface ReplicaRow {
 
 /** The address of replicas that share their host's network. */
 export const LOOPBACK = '127.0.0.1';
-/** The values of a replica's columns while it has no process. */
 export const NO_PROCESS = { pid: null, pid_started: null, address: LOOPBACK, port: null };
 /** Set as `pid` while an attempt is abandoned, so that the worker that started it cannot record its process. */
 export const ABANDONED = 0;

@@ -5,10 +5,7 @@ import { recordExit } from './store.js';
 
 const UNIQUE_VIOLATION = '23505';
 
-/**
- * Claims a replica that waits to be started, with the port on which it will listen. Returns `taken` if another replica
- * uses the port, and `lost` if the replica no longer waits.
- */
+/** Claims a replica that waits to be started. Returns `taken` if another replica uses the port. */
 export async function claimReplica(
   db: Db,
   row: ReplicaRow,
@@ -36,10 +33,7 @@ export async function claimReplica(
   }
 }
 
-/**
- * Records the process of a claimed replica. `place` is its address and ports, if it has its own network. Returns false
- * if another worker has taken over the claim. The caller must then kill the process.
- */
+/** Records the process of a claimed replica. If this returns false, the caller must kill the process. */
 export async function recordProcess(
   db: Db,
   row: Attempt,
@@ -53,10 +47,7 @@ export async function recordProcess(
   return updated === 1;
 }
 
-/**
- * Records the port on which a starting replica was found to listen. Returns false if the replica is no longer
- * starting, or if another replica on the host has the port.
- */
+/** Records the port of a starting replica. Returns false if it no longer starts or its port is taken. */
 export async function recordPort(db: Db, row: Attempt, port: number): Promise<boolean> {
   try {
     const updated = await db<ReplicaRow>('replicas')
@@ -69,10 +60,7 @@ export async function recordPort(db: Db, row: Attempt, port: number): Promise<bo
   }
 }
 
-/**
- * Takes over an attempt without a recorded process. After that, the worker that started the attempt cannot record a
- * process. Returns false if that worker has already recorded the process, or if the attempt is over.
- */
+/** Takes over an attempt, unless the worker that started the attempt has already recorded its process. */
 export async function abandonStart(db: Db, row: Pick<Attempt, 'id' | 'restarts'>): Promise<boolean> {
   const taken = await db<ReplicaRow>('replicas')
     .where({ id: row.id, restarts: row.restarts, state: 'starting' })
@@ -88,10 +76,7 @@ export async function isAbandoned(db: Db, { id, restarts }: Pick<Attempt, 'id' |
 
 const INTERRUPTED = 'was ended when its worker or the platform ended, and is not started again';
 
-/**
- * Makes a replica wait for a new attempt after its start was interrupted. A start is interrupted if its worker crashes
- * or the platform stops. A user's one-off command is never started a second time: its attempt ends as interrupted.
- */
+/** Makes a replica start again after an interruption. A user's one-off command is never started again. */
 export async function releaseReplica(db: Db, row: ReplicaRow): Promise<void> {
   if (row.run_id !== null && (await isStartedOnce(db, row.run_id))) return recordExit(db, row, INTERRUPTED);
   await db<ReplicaRow>('replicas')

@@ -9,7 +9,6 @@ import { ABANDONED, type Attempt, LOOPBACK, NO_PROCESS, type ReplicaRow } from '
 /** How long a replica must run, in milliseconds, before its restart back-off is reset. */
 const STABLE_MS = 600_000;
 
-/** The values of a replica's columns while it passes its health check. */
 const PASSING = { failing_since: null, health_answer: '', replace_at: null, surge_failed: false } as const;
 
 /** Returns the replicas of a host that are not stopped. */
@@ -51,10 +50,7 @@ export interface CheckFailure {
   replaceAt: Date;
 }
 
-/**
- * Records that the replica gets no more requests but keeps running. `failure` is null if the application is not at
- * fault. If the replica had been up for ten minutes, its count of replacements is reset.
- */
+/** Records that the replica gets no more requests. `failure` is null if the application is not at fault. */
 export async function recordUnhealthy(db: Db, row: ReplicaRow, failure: CheckFailure | null): Promise<void> {
   await change(db, row, ['ready'], { route: true }, (trx) => ({
     state: 'unhealthy',
@@ -91,10 +87,7 @@ export interface ExitOptions {
   now?: Date;
 }
 
-/**
- * Records that the replica exited by itself. All its output must be in the log. A replica that had been ready starts
- * again after a back-off. A replica that was never ready has failed, unless it was the attempt of a run.
- */
+/** Records that the replica exited by itself. All its output must be in the log. */
 export async function recordExit(
   db: Db,
   row: ReplicaRow,
@@ -162,7 +155,6 @@ interface Publication {
   route: boolean;
   /** True if the host need not be notified. */
   quiet?: boolean;
-  /** The port that the replica releases; null or absent for none. */
   frees?: number | null;
   /** True if the replica will be restarted. The restart is then recorded, because alerts count restarts. */
   restarts?: boolean;
@@ -170,10 +162,7 @@ interface Publication {
   only?: Partial<ReplicaRow>;
 }
 
-/**
- * Changes a replica, and updates in the same transaction what depends on it. Does nothing and returns false if the
- * attempt is no longer current, or if its state is not one of `from`.
- */
+/** Changes a replica and what depends on it. Returns false if its attempt or state is no longer the expected one. */
 export async function change(
   db: Db,
   row: Attempt,

@@ -2,20 +2,14 @@ import type { Db, Transaction } from '../../shared/core/database/database-client
 import type { Attempt, ReplicaRow } from './rows.js';
 import { notifyHost } from './store.js';
 
-/**
- * A Swarm task, and the address and port at which its container is reached. `port` is null if the container listens on
- * none.
- */
+/** A Swarm task, and where its container is reached. `port` is null if the container listens on none. */
 export interface TaskPlace {
   taskId: string;
   address: string;
   port: number | null;
 }
 
-/**
- * Records the Swarm task of a starting replica, for the first time or after its last task ended. Returns false if the
- * attempt is no longer the current one.
- */
+/** Records the Swarm task of a starting replica. Returns false if the attempt is no longer current. */
 export async function recordTask(db: Db, row: Attempt, { taskId, address, port }: TaskPlace): Promise<boolean> {
   return db.transaction(async (trx) => {
     const updated = await trx<ReplicaRow>('replicas')

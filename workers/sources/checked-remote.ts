@@ -8,14 +8,10 @@ import { isSshLike, parseSshAddress, parseWorkspaceAddress } from '../../shared/
 import { SourceError } from '../failures/explained-errors.js';
 import type { SshAccess } from './ssh-access.js';
 
-/** A checked repository URL, and the git settings for connecting to it. */
 export interface Remote {
-  /**
-   * The URL without user, password, query and fragment: other processes can see git's arguments, and users see the URL
-   * in messages.
-   */
+  /** The URL without user, password, query and fragment: other processes can see git's arguments. */
   url: string;
-  /** git settings: the pinned IP addresses and the authorization header, or the ssh command. */
+  /** The pinned IP addresses and the authorization header, or the ssh command. */
   config: [key: string, value: string][];
   hasCredentials: boolean;
   /** True if the original URL had a query, which is not passed to git. */
@@ -24,7 +20,6 @@ export interface Remote {
   userinfo: string;
 }
 
-/** How host names are resolved, and which IP addresses are forbidden. */
 export interface AddressPolicy {
   allowLocal: boolean;
   resolve: (host: string) => Promise<string[]>;
@@ -41,18 +36,13 @@ export function hostPolicy(allowLocal: boolean): AddressPolicy {
 
 export interface RemoteOptions {
   policy: AddressPolicy;
-  /** git's environment variables for proxies and certificates. */
   network: Readonly<Record<string, string>>;
-  /** The platform's data folder. Repositories with a `file:` URL inside it are refused. */
+  /** Repositories with a `file:` URL inside the platform's data folder are refused. */
   dataDir: string;
-  /** How repositories are read over SSH; null if they cannot be. */
   ssh?: SshAccess | null;
 }
 
-/**
- * Checks a repository URL, pins the IP addresses of its host, and removes all secrets from the URL. Throws
- * `SourceError` if the repository must not be read.
- */
+/** Checks a repository URL, pins its host's IP addresses, and removes its secrets. Throws `SourceError`. */
 export async function openRemote(
   address: string,
   { policy, network, dataDir, ssh = null }: RemoteOptions,
@@ -80,7 +70,7 @@ export async function openRemote(
   return { url: url.href, config, hasCredentials: userinfo !== '', hadQuery, userinfo };
 }
 
-/** Opens an SSH remote. Its ssh command connects to the checked IP address with the workspace's key. */
+/** The ssh command connects to the checked IP address. */
 async function openSshRemote(
   { workspaceId, address }: { workspaceId: string; address: string },
   policy: AddressPolicy,
@@ -104,10 +94,7 @@ async function openSshRemote(
   };
 }
 
-/**
- * Returns the repository URL to which a server redirected the request for `info/refs`. Keeps user and password only
- * within one origin. Throws `SourceError` for a redirect that is not followed, for example from https to http.
- */
+/** Returns the URL of a redirect. Keeps the password only within one origin. Throws `SourceError`. */
 export function redirectedAddress(remote: Remote, location: string): string {
   const suffix = '/info/refs';
   let target: URL;
@@ -145,7 +132,7 @@ async function refuseOwnFiles(url: URL, dataDir: string): Promise<void> {
   }
 }
 
-/** Returns git settings that pin the checked IP addresses, even if the host name resolves to others a moment later. */
+/** git must use the checked IP addresses, even if the host name resolves to others a moment later. */
 async function pinnedAddresses(
   url: URL,
   policy: AddressPolicy,
@@ -161,11 +148,7 @@ async function pinnedAddresses(
   return [['http.curloptResolve', `${host}:${port}:${list}`]];
 }
 
-/**
- * Returns the checked IP addresses of a host. Returns none if this host cannot resolve the name but git uses a proxy,
- * which resolves names itself. Throws `SourceError` if the name has no address, or a private address that is not
- * allowed. `shown` is the repository's URL, for messages.
- */
+/** Returns none if only git's proxy can resolve the name. `shown` is the repository's URL, for messages. */
 async function addressesOf(
   host: string,
   shown: string,
@@ -185,11 +168,7 @@ async function addressesOf(
   throw new SourceError(`${shown} is not reachable: the host ${host} has no address; check its name`);
 }
 
-/**
- * Throws `SourceError` if a host, given with an optional port, has a private IP address. Ignores a name that this host
- * cannot resolve. The program that connects resolves the name again, so this check does not stop a name whose addresses
- * change in between.
- */
+/** Throws `SourceError` if a host has a private IP address. A name may get another address after this check. */
 export async function refusePrivateHost(place: string, policy: AddressPolicy): Promise<void> {
   if (policy.allowLocal) return;
   const url = new URL(`https://${place}`);

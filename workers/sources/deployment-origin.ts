@@ -8,13 +8,10 @@ import { PullError } from '../failures/pull-error.js';
 import { type AddressPolicy, hostPolicy, refusePrivateHost } from './checked-remote.js';
 import type { RepositorySource } from './repository-source.js';
 
-/** What a deployment deploys: one commit or one image. */
 export interface Origin {
   /** The commit, or the digest of an image: 64 hex digits. */
   sha: string;
-  /** The commit's subject line, or the image's name. */
   message: string;
-  /** A description of the commit or image, for the deployment's log. */
   description: string;
 }
 
@@ -31,7 +28,7 @@ export interface OriginResolver {
   resolve(request: OriginRequest): Promise<Origin>;
 }
 
-/** Returns the digest, 64 hex digits, to which an image name currently resolves at its registry. Throws `PullError`. */
+/** Returns the digest, 64 hex digits, of an image name at its registry. Throws `PullError`. */
 export type DigestResolver = (
   name: string,
   account: RegistryAccount | undefined,
@@ -41,12 +38,11 @@ export type DigestResolver = (
 export interface OriginOptions {
   source: RepositorySource;
   policy: ImagePolicy;
-  /** Resolves image names and finds registry credentials; null if this host cannot run images. */
+  /** Null if this host cannot run images. */
   images: {
     resolveDigest: DigestResolver;
     findAccount: (workspaceId: string, registryId: string) => Promise<RegistryAccount | null>;
   } | null;
-  /** How host names of registries are resolved and checked; by default with this host's resolver. */
   addresses?: AddressPolicy;
 }
 
@@ -79,9 +75,7 @@ async function resolveCommit({ source, policy }: OriginOptions, request: OriginR
   return { sha, message, description: `Deploys ${what} ${sha.slice(0, 12)}: ${message}${why}` };
 }
 
-/**
- * Returns `{ pullRef }` if `branch` is the ref of a pull request, as in a preview of a fork. Returns `{}` otherwise.
- */
+/** Returns the ref of a pull request, if `branch` is one, as in a preview of a fork. */
 export function pullRefOf(branch: string): { pullRef?: string } {
   return /^refs\/(pull|merge-requests)\/[1-9][0-9]{0,9}\/head$/.test(branch) ? { pullRef: branch } : {};
 }

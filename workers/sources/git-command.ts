@@ -5,10 +5,9 @@ import { SourceError } from '../failures/explained-errors.js';
 export interface GitCommand {
   args: readonly string[];
   signal: AbortSignal;
-  /** Settings that must not be visible in a list of processes. git gets them in its environment. */
+  /** git gets these settings in its environment, so that they are not visible in a list of processes. */
   config?: readonly (readonly [key: string, value: string])[];
   env?: Readonly<Record<string, string>>;
-  /** Limit on git's output. If git prints more, it is stopped and `problem` becomes the error. */
   atMost?: OutputLimit;
 }
 
@@ -17,27 +16,22 @@ interface OutputLimit {
   /** Maximum number of NUL-terminated records; unlimited by default. */
   records?: number;
   problem: string;
-  /** The class of the error that is thrown; `SourceError` by default. */
-  error?: new (
-    problem: string,
-  ) => SourceError;
+  error?: new (problem: string) => SourceError;
 }
 
 export type GitResult = Omit<ChildResult, 'cut'>;
 
 export interface GitOptions {
-  /** Environment variables for proxies and certificates; git gets no other variable of the platform. */
   network: Readonly<Record<string, string>>;
   /** The only configuration file that git reads. */
   configFile: string;
   allowFile: boolean;
-  /** Limits that differ from the defaults. */
   limits?: Partial<ChildLimits>;
 }
 
 const PATH = '/usr/local/bin:/usr/bin:/bin:/opt/homebrew/bin';
 const GIB = 1024 ** 3;
-/** The default limits. `fileBytes` limits the size of a repository's pack. */
+/** `fileBytes` limits the size of a repository's pack. */
 const LIMITS: ChildLimits = { memoryBytes: GIB, processorSeconds: 300, fileBytes: 2 * GIB, openFiles: 1024 };
 const TIMEOUT_MS = 15 * 60_000;
 const MAX_OUTPUT: OutputLimit = {
@@ -86,11 +80,7 @@ export class Git {
     this.#limits = { ...LIMITS, ...options.limits };
   }
 
-  /**
-   * Resolves when git and all its helper processes have exited. Throws `SourceError` if git is not installed or
-   * exceeded a limit on time, output or resources, because a retry would fail again. An abort kills git and rejects
-   * with the signal's reason.
-   */
+  /** Resolves when git and its helpers have exited. Throws `SourceError` if git is missing or reached a limit. */
   async run({ args, signal, config = [], env = {}, atMost = MAX_OUTPUT }: GitCommand): Promise<GitResult> {
     let records = 0;
     const result = await resultOf('git', [...HARDENED.flatMap((setting) => ['-c', setting]), ...args], {
@@ -112,11 +102,10 @@ export class Git {
   }
 }
 
-/** Returns a message about the limit that stopped git or one of its helper processes; null if none did. */
 function limitReached({ code, killedBy, stderr, cut }: ChildResult, limits = LIMITS): string | null {
   if (cut === 'time') return `git did not end within ${TIMEOUT_MS / 60_000} min; deploy again later`;
   if (code === 0) return null;
-  // Keep only git's own messages. Lines from the server do not begin like this.
+  // Only git's own messages begin like this, and not the server's.
   const said = stderr.split('\n').filter((line) => /^(fatal|error|exec|\S+: \d+: exec):/.test(line));
   const tells = (pattern: RegExp) => said.some((line) => pattern.test(line));
   if (code === 127 && tells(/exec: .*not found/))
@@ -127,17 +116,13 @@ function limitReached({ code, killedBy, stderr, cut }: ChildResult, limits = LIM
     return `the repository takes git more than ${limits.processorSeconds} s of processor time; make it smaller`;
   if (tells(/out of memory|malloc failed|mmap failed|unable to (mmap|create|start).*thread|Cannot allocate memory/i))
     return `the repository takes git more than ${limits.memoryBytes / GIB} GiB of memory; make its files smaller`;
-  // git prints this if a signal killed its helper that reads packs. An invalid pack causes another message, which the
-  // helper prints itself.
+  // git prints this if a signal killed its helper that reads packs.
   if (tells(/invalid index-pack output/))
     return `the repository takes git more than ${limits.processorSeconds} s of processor time, or the host has too little memory; make it smaller`;
   return null;
 }
 
-/**
- * Returns the complete environment of a git command. It inherits no variable of the worker. Allows `file:` repositories
- * only if `allowFile` is true.
- */
+/** Returns the complete environment of a git command, which inherits no variable of the worker. */
 export function gitEnvironment(
   { network, configFile, allowFile }: GitOptions,
   config: NonNullable<GitCommand['config']> = [],
@@ -160,8 +145,7 @@ export function gitEnvironment(
     GIT_NO_REPLACE_OBJECTS: '1',
     GIT_CONFIG_COUNT: String(config.length),
   };
-  // GIT_SSH_COMMAND, set above so that git cannot start ssh, would override core.sshCommand, which names the deploy
-  // key.
+  // GIT_SSH_COMMAND, which is set so that git cannot start ssh, would override core.sshCommand.
   if (config.some(([key]) => key === 'core.sshCommand')) {
     delete environment.GIT_SSH_COMMAND;
     environment.GIT_ALLOW_PROTOCOL += ':ssh';
@@ -179,10 +163,7 @@ function recordsIn(chunk: Buffer): number {
   return found;
 }
 
-/**
- * Returns git's variables for proxies and certificates, from the environment of builds. Proxy variables are in lower
- * case, the only spelling that git reads, and certificate variables have git's own names.
- */
+/** Returns git's variables for proxies and certificates. git reads proxy variables only in lower case. */
 export function gitNetwork(environment: Readonly<Record<string, string>>): Record<string, string> {
   const network: Record<string, string> = {};
   for (const name of ['http_proxy', 'https_proxy', 'all_proxy', 'no_proxy']) {

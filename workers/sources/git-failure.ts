@@ -16,10 +16,7 @@ export function missesBranch({ code, stderr }: GitResult): boolean {
   return code !== 0 && /couldn't find remote ref|invalid refspec/i.test(stderr);
 }
 
-/**
- * Returns the cause of a failure for which the server or the connection is responsible. Returns null for any other
- * failure, because this host's mirror may then be damaged.
- */
+/** Returns the cause of a failure of the server or the connection; null for any other failure. */
 export function explainRemote(remote: Remote, { stderr }: GitResult): string | null {
   const { url, hasCredentials, hadQuery } = remote;
   if (/Permission denied \(/.test(stderr)) {
@@ -54,9 +51,7 @@ export function explainRemote(remote: Remote, { stderr }: GitResult): string | n
   return null;
 }
 
-/**
- * Returns the last error line of git's output, or its last line. Used if `explainRemote` does not explain a failure.
- */
+/** Returns the last error line of git's output, or its last line. */
 export function lastLine({ stderr, code, killedBy }: GitResult): string {
   const lines = stderr.split('\n').map((line) => line.trim());
   const said = lines.findLast((line) => /^(fatal|error):/.test(line)) ?? lines.findLast((line) => line !== '');

@@ -17,14 +17,8 @@ import type { SshAccess } from './ssh-access.js';
 export interface GitSourceOptions {
   config: Pick<Config, 'dataDir' | 'allowLocalRepositories' | 'buildEnvironment'>;
   log: Logger;
-  /**
-   * How host names are resolved and which IP addresses are private. By default: the host's resolver and the known
-   * private ranges.
-   */
   policy?: AddressPolicy;
-  /** Reads repositories over SSH. */
   ssh?: SshAccess;
-  /** Limits for git that differ from the defaults. */
   limits?: Partial<ChildLimits>;
 }
 
@@ -32,7 +26,6 @@ const MAX_PATHS = 5000;
 const HEADS = 'refs/heads/';
 const SHA = /^[0-9a-f]{40}$/;
 
-/** A repository that is being read, and this host's mirror of it. */
 interface Opened {
   remote: Remote;
   mirror: Mirror;
@@ -96,7 +89,7 @@ export class GitSource implements RepositorySource {
     try {
       await this.#read(request, before, (mirror, commit) => mirror.subject(commit));
     } catch (error) {
-      // The commit is gone, for example after a forced push, so there is nothing to compare.
+      // The commit is gone, for example after a forced push.
       if (error instanceof SourceError) return null;
       throw error;
     }
@@ -123,10 +116,7 @@ export class GitSource implements RepositorySource {
     return { remote, mirror: new Mirror(this.#git, mirrorPath(this.#mirrors, url), signal), pullRef };
   }
 
-  /**
-   * Fetches the newest commit of a branch. Returns null if the repository has no such branch; the name may belong to a
-   * tag.
-   */
+  /** Returns null if the repository has no such branch; the name may belong to a tag. */
   async #resolveBranch(opened: Opened, branch: string, begins: () => void): Promise<ResolvedCommit | null> {
     const { remote, mirror } = opened;
     return mirror.alone(async () => {
@@ -142,10 +132,7 @@ export class GitSource implements RepositorySource {
     });
   }
 
-  /**
-   * Runs `work`, which reads a commit from the mirror. If the mirror does not have the commit, fetches it and runs
-   * `work` again. A damaged mirror is deleted and created again first.
-   */
+  /** Fetches the commit if the mirror does not have it. Creates a damaged mirror again. */
   async #withCommit<T>(opened: Opened, sha: string, work: (mirror: Mirror, sha: string) => Promise<T>): Promise<T> {
     const { mirror } = opened;
     try {
@@ -171,9 +158,7 @@ export class GitSource implements RepositorySource {
     });
   }
 
-  /**
-   * Runs `attempt` on a mirror that the caller has locked. If the mirror is damaged, deletes it and tries once more.
-   */
+  /** The caller must hold the mirror's lock. A damaged mirror is deleted, and `attempt` is run once more. */
   async #mended<T>(opened: Opened, attempt: () => Promise<T>): Promise<T> {
     try {
       return await attempt();
@@ -189,7 +174,6 @@ export class GitSource implements RepositorySource {
     }
   }
 
-  /** Deletes a mirror that `error` shows to be damaged. Rethrows any other error. */
   async #discard({ remote, mirror }: Opened, error: unknown): Promise<void> {
     if (!(error instanceof MirrorDamaged)) throw error;
     this.#log.warn({ repository: remote.url }, `the mirror is damaged and made again: ${error.message}`);

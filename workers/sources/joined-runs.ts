@@ -1,22 +1,17 @@
 interface Run<T> {
   result: Promise<T>;
-  /** Aborts when no caller waits for the run any more. */
   controller: AbortController;
   callers: number;
 }
 
 /**
- * Runs work once for all callers that request it at the same time. A caller can join a run only until the run
- * starts to read its source, so the result is never older than the request.
+ * Runs work once for all callers that request it at the same time. A caller can join a run only until the run starts to
+ * read its source, so the result is never older than the request.
  */
 export class JoinedRuns<T> {
   readonly #waiting = new Map<string, Run<T>>();
 
-  /**
-   * Joins the run with this key that has not started to read, or creates one that calls `work`. `work` calls `begins`
-   * just before it reads. If `signal` is aborted, the caller's promise rejects with the signal's reason. The run itself
-   * is aborted once the signals of all its callers are aborted.
-   */
+  /** `work` must call `begins` before it reads. The run is aborted once the signals of all callers are aborted. */
   join(key: string, signal: AbortSignal, work: (signal: AbortSignal, begins: () => void) => Promise<T>): Promise<T> {
     const run = this.#waiting.get(key) ?? this.#start(key, work);
     run.callers += 1;
@@ -42,12 +37,11 @@ export class JoinedRuns<T> {
     run.result = Promise.resolve()
       .then(() => work(controller.signal, () => this.#close(key, run)))
       .finally(() => this.#close(key, run));
-    // Each caller gets the error. This handler avoids an unhandled rejection if there is no caller left.
+    // Avoids an unhandled rejection if there is no caller left.
     run.result.catch(() => undefined);
     return run;
   }
 
-  /** Closes a run to further callers, who then start a new run. */
   #close(key: string, run: Run<T>): void {
     if (this.#waiting.get(key) === run) this.#waiting.delete(key);
   }

@@ -30,10 +30,10 @@ export interface PushedSourceOptions {
 
 const SHA = /^[0-9a-f]{40}$/;
 
-/** Reads repositories that were pushed to the platform. They are not polled, so methods such as `heads` are missing. */
+/** The repositories are not polled, so methods such as `heads` are missing. */
 export type PushedRepositorySource = Pick<RepositorySource, 'resolve' | 'checkout'>;
 
-/** Combines the sources into one, which chooses the source by the repository's URL. */
+/** Combines the sources into one, which chooses by the repository's URL. */
 export function createSources({
   git,
   pushed,
@@ -95,7 +95,7 @@ export class PushedSource implements PushedRepositorySource {
     }
   };
 
-  /** Returns the repository itself, if it is in this host's DATA_DIR; null if another host has it. */
+  /** Returns null if another host has the repository. */
   async #local(url: string, signal: AbortSignal): Promise<Mirror | null> {
     const { serviceId } = parts(url);
     const row = await findRepository(this.#options.db, serviceId);
@@ -109,7 +109,6 @@ export class PushedSource implements PushedRepositorySource {
     return new Mirror(this.#git, path, signal);
   }
 
-  /** Runs `work` on this host's mirror. Fetches the commit from the API first if the mirror does not have it. */
   async #copied<T>(url: string, sha: string, signal: AbortSignal, work: (mirror: Mirror) => Promise<T>): Promise<T> {
     const mirror = new Mirror(this.#git, mirrorPath(this.#mirrors, url), signal);
     return mirror.alone(async () => {
@@ -158,7 +157,7 @@ function missing(ref: string): SourceError {
     : new SourceError(`the branch ${ref} was not pushed; push it, or set the service's branch to one that was`);
 }
 
-/** Returns an error that makes the worker try the deployment again, because the API may be restarting. */
+/** This error makes the worker try the deployment again, because the API may be restarting. */
 function unreachable(address: string, problem: string): Error {
   return new Error(
     `the pushed repository cannot be fetched from ${address}: ${problem}; is PUBLIC_URL right on this worker?`,

@@ -11,30 +11,23 @@ import { lastLine } from './git-failure.js';
 import { JoinedRuns } from './joined-runs.js';
 import type { FoundFile } from './repository-source.js';
 
-/** Limits of a checkout. A larger one is refused before any of its files is written. */
+/** A larger checkout is refused before any of its files is written. */
 const MAX_CHECKOUT = { bytes: 2 * 1024 ** 3, files: 200_000 };
-/** Maximum number of packs in a mirror. Each fetch adds one; beyond this number, creating the mirror anew is faster. */
+/** Each fetch adds a pack. Beyond this number, creating the mirror anew is faster. */
 const MAX_PACKS = 200;
 /** Commits whose checkout is within the limits. Commits never change, so this is valid for every mirror. */
 const measured = new Set<string>();
 const MAX_MEASURED = 10_000;
-/** Running measurements of the size of commits. Callers for the same commit share one. */
 const measuring = new JoinedRuns<void>();
 
-/**
- * Turns git attributes off, so that a checkout has exactly the measured size. Attributes can convert line endings,
- * expand `$Id$` or change the encoding, each of which makes files longer.
- */
+/** Turns attributes off: conversions of line endings or encodings would make a checkout larger than measured. */
 const NO_ATTRIBUTES = '* -text -eol -ident -filter -working-tree-encoding\n';
 
 const MAX_MESSAGE_LENGTH = 64 * 1024;
 
 type Place = Pick<Remote, 'url' | 'config'>;
 
-/**
- * This host's bare mirror of a repository. It has the commits that were fetched, each without its history. Any number
- * of callers may read it at the same time. Only callers that change it hold its lock.
- */
+/** This host's bare mirror of a repository. Callers that change it hold its lock; readers do not. */
 export class Mirror {
   readonly #git: Git;
   readonly path: string;
@@ -46,7 +39,6 @@ export class Mirror {
     this.signal = signal;
   }
 
-  /** Returns an object for the same mirror, whose commands end when `signal` is aborted. */
   until(signal: AbortSignal): Mirror {
     return new Mirror(this.#git, this.path, signal);
   }
@@ -78,10 +70,7 @@ export class Mirror {
     return code === 0 ? stdout.trim() : null;
   }
 
-  /**
-   * Fetches one commit and returns git's result. The cause of a failure may be the server or this mirror. The caller
-   * must hold the lock.
-   */
+  /** Fetches one commit. The caller must hold the lock. */
   fetchCommit(from: Place, sha: string): Promise<GitResult> {
     return this.#fetch(['--depth=1'], from, [`+${sha}:refs/ranvier/${sha}`]);
   }
@@ -91,7 +80,7 @@ export class Mirror {
     return this.#fetch(['--depth=1'], from, [`+refs/heads/${branch}:${nameOf(branch)}`]);
   }
 
-  /** Returns the commit that `fetchBranch` fetched last. Throws `MirrorDamaged` if it is missing. */
+  /** Returns the commit that `fetchBranch` fetched last. Throws `MirrorDamaged`. */
   async newest(branch: string): Promise<string> {
     const text = await readFile(join(this.path, nameOf(branch)), 'utf8').catch(() => '');
     const sha = text.trim();
@@ -99,21 +88,17 @@ export class Mirror {
     return sha;
   }
 
-  /**
-   * Fetches all branches and tags, or the ref of a pull request, for servers that do not serve a commit by its id. The
-   * caller must hold the lock.
-   */
+  /** Fetches all branches, for servers that do not serve a commit by its id. The caller must hold the lock. */
   fetchAll(from: Place, pullRef?: string): Promise<GitResult> {
     const all = ['+refs/heads/*:refs/ranvier/heads/*', '+refs/tags/*:refs/ranvier/tags/*'];
     return this.#fetch([], from, pullRef === undefined ? all : [`+${pullRef}:refs/ranvier/${pullRef}`]);
   }
 
-  /** Returns the subject line of a commit. Throws `MirrorDamaged` if this mirror does not have the commit. */
   async subject(sha: string): Promise<string> {
     return (await this.#logged(sha, '%s')).trim();
   }
 
-  /** Returns the whole message of a commit, at most 64 KiB. Throws `MirrorDamaged` if this mirror lacks the commit. */
+  /** Returns at most 64 KiB. */
   async message(sha: string): Promise<string> {
     return (await this.#logged(sha, '%B')).slice(0, MAX_MESSAGE_LENGTH);
   }
@@ -123,7 +108,6 @@ export class Mirror {
     return (await expectSuccess(this.#run(args))).stdout;
   }
 
-  /** Returns the content of a file in a commit. Throws `MirrorDamaged` if this mirror does not have the commit. */
   async file(sha: string, path: string, maxBytes: number): Promise<FoundFile> {
     const entry = await expectSuccess(this.#run(['ls-tree', '-l', '--end-of-options', sha, '--', path]));
     const [, id, size] = /^100\d{3} blob ([0-9a-f]+) +(\d+)\t/.exec(entry.stdout) ?? [];
@@ -132,9 +116,6 @@ export class Mirror {
     return { type: 'found', text: (await expectSuccess(this.#run(['cat-file', 'blob', id]))).stdout };
   }
 
-  /**
-   * Returns the paths of the files that differ between two commits. Throws `MirrorDamaged` if this mirror lacks one.
-   */
   async changedPaths(before: string, after: string): Promise<string[]> {
     const args = ['diff-tree', '-r', '-z', '--name-only', '--no-renames', '--end-of-options', before, after];
     const { stdout } = await expectSuccess(this.#run(args));
@@ -161,7 +142,7 @@ export class Mirror {
     }
   }
 
-  /** Turns attributes off in `info/attributes`, which takes precedence over all other attribute files. */
+  /** `info/attributes` takes precedence over all other attribute files. */
   async #ignoreAttributes(): Promise<void> {
     const info = join(this.path, 'info');
     await mkdir(info, { recursive: true });
@@ -191,7 +172,6 @@ export class Mirror {
     measured.add(sha);
   }
 
-  /** Returns the number of packs in the mirror; null if it is not a repository. */
   async #packs(): Promise<number | null> {
     try {
       await readFile(join(this.path, 'HEAD'));
@@ -203,8 +183,7 @@ export class Mirror {
   }
 
   async #fetch(options: string[], { url, config }: Place, refspecs: string[]): Promise<GitResult> {
-    // A killed git process may have left this lock file, which would make the fetch fail. No running process uses it,
-    // because this caller holds the mirror's lock.
+    // A killed git process may have left this file. No running process uses it, because this caller holds the lock.
     await rm(join(this.path, 'shallow.lock'), { force: true });
     const args = ['fetch', '-q', ...options, '--no-tags', '--no-write-fetch-head', '--no-auto-maintenance'];
     return this.#git.run({
@@ -219,10 +198,7 @@ export class Mirror {
   }
 }
 
-/**
- * Writes the configuration that makes git accept local repositories owned by other users. This setting is read only
- * from a file.
- */
+/** Makes git accept local repositories of other users. Git reads this setting only from a file. */
 export async function prepareMirrors(mirrors: string): Promise<void> {
   const path = join(mirrors, 'gitconfig');
   if (await touch(path)) return;
@@ -230,18 +206,12 @@ export async function prepareMirrors(mirrors: string): Promise<void> {
   await replaceFile(path, '[safe]\n\tdirectory = *\n');
 }
 
-/**
- * Returns the path of a repository's mirror. It is derived from the whole URL, so that a mirror fetched with one
- * password is not used with another one.
- */
+/** Returns a mirror's path. The path depends on the password too: no other password may use the mirror. */
 export function mirrorPath(folder: string, address: string): string {
   return join(folder, createHash('sha256').update(address).digest('hex'));
 }
 
-/**
- * Returns the ref of a branch in the mirror. It contains a hash of the name, because a ref `a` and a ref `a/b` cannot
- * both exist.
- */
+/** The name is hashed, because a ref `a` and a ref `a/b` cannot both exist. */
 function nameOf(branch: string): string {
   return `refs/ranvier/branches/${createHash('sha256').update(branch).digest('hex').slice(0, 40)}`;
 }

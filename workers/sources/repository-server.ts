@@ -9,7 +9,6 @@ import { type ResolvedCommit, TooManyBranches } from './repository-source.js';
 const MAX_REDIRECTS = 3;
 const BRANCHES_NAMED = 10;
 const HEADS = 'refs/heads/';
-/** Maximum size of a list of branches. */
 const MAX_LIST = {
   bytes: 1024 ** 2,
   problem: 'the repository has too many branches to list them',
@@ -33,10 +32,7 @@ export class RepositoryServer {
     return openRemote(address, this.#options);
   }
 
-  /**
-   * Returns the commits of the refs in `names` that exist, or of all branches. Throws `SourceError`, or its subclass
-   * `TooManyBranches` if there are too many branches to list.
-   */
+  /** Throws `SourceError`, or its subclass `TooManyBranches`. */
   async refs(
     remote: Remote,
     names: readonly string[] | 'branches',
@@ -53,11 +49,7 @@ export class RepositoryServer {
     return { remote: found.remote, commits: new Map(commits) };
   }
 
-  /**
-   * Returns the commit of a branch or tag, and the remote on which it was found. If `ref` is missing and is the branch
-   * that services use by default, returns the repository's default branch. Otherwise throws a `SourceError` that lists
-   * existing branches.
-   */
+  /** If the repository lacks the branch that services use by default, returns its own default branch. */
   async findRef(remote: Remote, ref: string, signal: AbortSignal): Promise<FoundRef> {
     const names = [`refs/heads/${ref}`, `refs/tags/${ref}^{}`, `refs/tags/${ref}`];
     const found = await this.refs(remote, names, signal);
@@ -70,7 +62,7 @@ export class RepositoryServer {
     throw await this.#missingRef(found.remote, ref, signal);
   }
 
-  /** Returns the branch that a clone would check out; null if the repository has no default branch. */
+  /** Returns null if the repository has no default branch. */
   async #head(remote: Remote, signal: AbortSignal): Promise<FoundRef | null> {
     const { code, stdout } = await this.#list(remote, signal, ['--symref'], ['HEAD']);
     const branch = /^ref: refs\/heads\/(\S+)\tHEAD$/m.exec(stdout)?.[1] ?? '';
@@ -91,9 +83,8 @@ export class RepositoryServer {
   }
 
   /**
-   * Runs a git command against a repository. Follows redirects itself instead of git, so that each new URL is checked
-   * like the first one. Throws `SourceError` for a failure caused by the server or the connection. Returns all other
-   * results, and failures for which `isAnswer` is true.
+   * Follows redirects itself, so that each new URL is checked like the first one. Throws `SourceError` for a failure
+   * caused by the server or the connection, unless `isAnswer` is true for that failure.
    */
   async reach(
     first: Remote,
@@ -127,9 +118,7 @@ export class RepositoryServer {
     return this.#git.run({ args: ['ls-remote', ...options, '--', url, ...refs], config, signal, ...more });
   }
 
-  /**
-   * Returns the target of the server's redirect. Git shows it only in its trace, which masks secrets and is not kept.
-   */
+  /** git shows the target of a redirect only in its trace, which masks secrets and is not kept. */
   async #locationOf(remote: Remote, signal: AbortSignal): Promise<string> {
     const env = { GIT_TRACE_CURL: '1', GIT_TRACE_CURL_NO_DATA: '1' };
     const { stderr } = await this.#list(remote, signal, [], [], { env });

@@ -2,17 +2,13 @@ import { SourceError } from '../failures/explained-errors.js';
 
 export interface ResolvedCommit {
   sha: string;
-  /** The commit's subject line. */
   message: string;
-  /**
-   * The repository's default branch. Set only if it was used because the repository lacks the branch that services use
-   * by default.
-   */
+  /** Set only if it was used because the repository lacks the branch that services use by default. */
   defaultBranch?: string;
 }
 
 export interface RepositoryRequest {
-  /** The stored URL. Its user and password are sent to the server and never shown. */
+  /** The user and password in the stored URL are sent to the server and never shown. */
   url: string;
   /** The ref of a pull request that contains the commit, for servers that do not serve a commit by its id. */
   pullRef?: string;
@@ -25,30 +21,21 @@ export type FoundFile = { type: 'found'; text: string } | { type: 'missing' } | 
 export class TooManyBranches extends SourceError {}
 
 /**
- * Reads repositories with the git command line. Unsafe protocols, hooks, submodules, redirects and injected options are
- * disabled. Keeps a bare mirror of each repository, which makes later checkouts fast. All methods throw `SourceError`;
- * an abort kills git at once and rejects with the signal's reason.
+ * Reads repositories with git. Unsafe protocols, hooks, submodules, redirects and injected options are disabled. All
+ * methods throw `SourceError`; an abort kills git at once and rejects with the signal's reason.
  */
 export interface RepositorySource {
-  /**
-   * Returns the commit of a branch, tag or commit id (40 hex digits), with its subject line. If a repository lacks the
-   * branch that services use by default, returns the repository's own default branch, for example `master`.
-   */
+  /** If a repository lacks the branch that services use by default, returns the repository's own default branch. */
   resolve(request: RepositoryRequest & { ref: string }): Promise<ResolvedCommit>;
-  /**
-   * Writes the commit's files into an empty folder, without `.git` and without submodules. Links are kept as they are.
-   */
+  /** Writes the commit's files into an empty folder, without `.git` and submodules. Links are kept as they are. */
   checkout(request: RepositoryRequest & { sha: string; directory: string }): Promise<void>;
-  /**
-   * Returns the newest commits of the given branches that exist, or of all branches. Sends one request to the server
-   * and fetches nothing. Throws `TooManyBranches` if there are too many branches to list.
-   */
+  /** Returns the newest commits of the given branches that exist, or of all branches. Throws `TooManyBranches`. */
   heads(request: RepositoryRequest & { branches: readonly string[] | 'all' }): Promise<Map<string, string>>;
-  /** Returns the whole message of a commit, at most 64 KiB. */
+  /** Returns at most 64 KiB. */
   messageOf(request: RepositoryRequest & { sha: string }): Promise<string>;
   /** Returns the files in which two commits differ; null if `before` is gone, or if more than 5000 files differ. */
   changedPaths(request: RepositoryRequest & { before: string; after: string }): Promise<string[] | null>;
-  /** Returns the content of a file in a commit, as UTF-8 text. A symbolic link or a folder counts as missing. */
+  /** Returns UTF-8 text. A symbolic link or a folder counts as missing. */
   fileOf(request: RepositoryRequest & { sha: string; path: string; maxBytes: number }): Promise<FoundFile>;
   /** Removes this host's mirrors that were unused for 30 days. Returns their number. */
   sweep(): Promise<number>;

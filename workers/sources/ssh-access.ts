@@ -14,15 +14,11 @@ const SCAN_SECONDS = 10;
 
 /** Access to git servers over SSH, with a workspace's deploy key and pinned host keys. */
 export interface SshAccess {
-  /**
-   * Returns the value of `core.sshCommand` with which git reads a repository of a workspace. `address` is the checked
-   * IP address of the server. Throws `SourceError` if the server cannot be reached on its first use, when its host keys
-   * are pinned.
-   */
+  /** Returns the `core.sshCommand` for a repository. The server's host keys are pinned on first use. */
   commandFor(workspaceId: string, remote: SshAddress, address: string): Promise<string>;
 }
 
-/** Creates an `SshAccess` that uses the workspace's deploy key. Pins the host keys of a server on its first use. */
+/** Creates an `SshAccess` that uses the workspace's deploy key. */
 export function createSshAccess({ db, keyring, dataDir }: { db: Db; keyring: Keyring; dataDir: string }): SshAccess {
   return {
     async commandFor(workspaceId, remote, address) {
@@ -43,7 +39,7 @@ export function createSshAccess({ db, keyring, dataDir }: { db: Db; keyring: Key
   };
 }
 
-/** Returns an ssh command that ignores the host's ssh configuration, never prompts, and starts no other program. */
+/** The command ignores the host's ssh configuration, never prompts, and starts no other program. */
 function sshCommand({ key, known, name, address }: Record<'key' | 'known' | 'name' | 'address', string>): string {
   const options = [
     'BatchMode=yes',

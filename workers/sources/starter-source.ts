@@ -6,7 +6,7 @@ import type { RepositorySource } from './repository-source.js';
 
 const MESSAGE = 'Empty Node.js project';
 
-/** Provides starter projects (`starterNode`). The platform generates them, so it sends no request to a server. */
+/** Starter projects, which the platform generates without a request to a server. */
 export const starterSource: RepositorySource = {
   resolve: async ({ url }) => ({ sha: commitOf(url), message: MESSAGE }),
   checkout: async ({ url, directory }) => {
@@ -27,7 +27,7 @@ function manifestOf(url: string): string {
   return `${JSON.stringify({ name: 'starter', private: true, ...engines }, null, 2)}\n`;
 }
 
-/** Returns the id of a starter project's commit. The id changes only if the files change. */
+/** The id changes only if the files change. */
 function commitOf(url: string): string {
   return createHash('sha1').update(manifestOf(url)).digest('hex');
 }

@@ -1,15 +1,11 @@
 import { TenantFolder } from './tenant-folder.js';
 
 const BLOCK_BYTES = 512;
-/** Limits for measuring a folder. A folder beyond them counts as too large. Database servers stay below them. */
+/** A folder beyond these limits counts as too large. Database servers stay below them. */
 const MAX_ENTRIES = 2_000_000;
 const MAX_DEPTH = 32;
 
-/**
- * Returns the disk space that a folder occupies, in bytes, without its entries named in `except`. Returns
- * `Number.MAX_SAFE_INTEGER` for a folder that is too large to measure, so that creating many files does not evade the
- * storage limit.
- */
+/** Returns the disk space of a folder, in bytes. Too many files count as too large, so that they evade no limit. */
 export async function folderBytes(path: string, except: readonly string[] = []): Promise<number> {
   let entries = 0;
   const measure = async (folder: TenantFolder, depth: number): Promise<number> => {
@@ -18,7 +14,6 @@ export async function folderBytes(path: string, except: readonly string[] = []):
       if (depth === 0 && except.includes(name)) continue;
       entries += 1;
       if (entries > MAX_ENTRIES || depth > MAX_DEPTH) return Number.MAX_SAFE_INTEGER;
-      // The database or application may remove files during the measurement.
       const found = await folder.stat(name).catch(() => null);
       bytes += (found?.blocks ?? 0) * BLOCK_BYTES;
       const inner = found?.isDirectory() ? await folder.folder(name).catch(() => null) : null;

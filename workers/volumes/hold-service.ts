@@ -9,23 +9,14 @@ import { whileHeld } from './holds.js';
 
 export type HoldDeps = Pick<JobDeps, 'db' | 'keyring' | 'runtime'> & { config: Pick<Config, 'releaseTimeoutSeconds'> };
 
-/**
- * Runs `work` while nothing that mounts the service's volume can start. A deployment that is about to start a replica
- * waits up to two minutes for the end of `work`, and then fails. The signal passed to `work` aborts if the hold is
- * lost. Throws `ReleaseError` if another operation holds the service or if it has no volume. Also throws the errors of
- * `work`.
- */
+/** Runs `work` while nothing that mounts the service's volume can start. Throws `ReleaseError`. */
 export async function withHold<T>(db: Db, serviceId: string, work: (lost: AbortSignal) => Promise<T>): Promise<T> {
   const held = await whileHeld(db, serviceId, work);
   if (held === null) throw new ReleaseError('somebody else works on its volume; try again later');
   return held.result;
 }
 
-/**
- * Stops the replicas of a service, runs `work` on its volume and starts the replicas again. They are started even if
- * `work` fails. Before the replicas are stopped, takes the hold that `withHold` describes and awaits `ready`. Resolves
- * when the live release is ready. Throws the same errors as `withHold`.
- */
+/** Stops a service, runs `work` on its volume, and starts the service again, even if `work` fails. */
 export async function whileStopped(
   deps: HoldDeps,
   serviceId: string,

@@ -2,16 +2,11 @@ import { randomUUID } from 'node:crypto';
 import { type Db, rowCountOf } from '../../shared/core/database/database-client.js';
 import { ReleaseError } from '../failures/explained-errors.js';
 
-/**
- * A hold of a service means that one operation is working on its volumes: the volume of a database (`data_servers`), or
- * the volumes of another service (`volumes`). During a hold, nothing that mounts these volumes starts. A deleted volume
- * is held under its own id.
- */
+/** These rows store the hold of a service. A deleted volume is held under its own id. */
 const ROWS = [
   { table: 'data_servers', own: 'id = :serviceId' },
   { table: 'volumes', own: '(id = :serviceId or service_id = :serviceId and removed_at is null)' },
 ] as const;
-/** How long a hold lasts without a renewal, in seconds. */
 const HOLD_SECONDS = 60;
 const HOLD_RENEW_MS = 15_000;
 const UNTIL = `now() + interval '${HOLD_SECONDS} seconds'`;
@@ -26,7 +21,6 @@ export async function takeHold(db: Db, serviceId: string): Promise<string | null
   return (await change(db, set, '(held_until is null or held_until < now())', { serviceId, token })) ? token : null;
 }
 
-/** Renews a hold. Returns false if it is lost. */
 export function renewHold(db: Db, serviceId: string, token: string): Promise<boolean> {
   return change(db, `held_until = ${UNTIL}`, 'hold_token = :token and held_until >= now()', { serviceId, token });
 }
@@ -35,11 +29,7 @@ export async function releaseHold(db: Db, serviceId: string, token: string): Pro
   await change(db, 'hold_token = null, held_until = null', 'hold_token = :token', { serviceId, token });
 }
 
-/**
- * Runs `work` while it holds a service or a deleted volume, and returns its result. If another operation holds it, or
- * if there is no such volume, returns null without running `work`. The signal passed to `work` aborts with a
- * `ReleaseError` if the hold is lost.
- */
+/** Runs `work` while it holds a service or a deleted volume. Returns null if that cannot be held. */
 export async function whileHeld<T>(
   db: Db,
   id: string,
@@ -62,10 +52,7 @@ export async function whileHeld<T>(
   }
 }
 
-/**
- * Ends the hold of a worker whose operation another worker has taken over. If the first worker is still running, it
- * fails to renew the hold and aborts its work.
- */
+/** Ends a hold whose operation another worker has taken over. The previous worker then aborts its work. */
 export async function voidHold(db: Db, serviceId: string): Promise<void> {
   await change(db, 'hold_token = null, held_until = null', 'true', { serviceId });
 }
@@ -75,7 +62,6 @@ export async function isHeld(db: Db, serviceId: string): Promise<boolean> {
   return (await rowCountOf(db, HELD, { serviceId })) > 0;
 }
 
-/** Updates the volume records of a service that satisfy the condition. Returns true if any was updated. */
 async function change(
   db: Db,
   set: string,

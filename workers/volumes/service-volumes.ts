@@ -28,18 +28,14 @@ export type ServiceVolumesDeps = Pick<JobDeps, 'db'> & { config: Pick<Config, 'd
 /** Prepares and measures the volumes of services on this host. */
 export class ServiceVolumes {
   readonly #deps: ServiceVolumesDeps;
-  /** Volumes that are being created, so that a replica and a run do not create the same one. */
+  /** A replica and a run must not create the same volume at the same time. */
   readonly #making = new Map<string, Promise<SandboxVolume>>();
 
   constructor(deps: ServiceVolumesDeps) {
     this.#deps = deps;
   }
 
-  /**
-   * Creates the volumes that a replica or the attempt of a run mounts. Returns none for a replica that was started
-   * before the service had a volume. Throws `ReleaseError` with the reason if the replica or attempt must not be
-   * started.
-   */
+  /** Creates the volumes that a replica or run mounts. Throws `ReleaseError` if it must not be started. */
   async prepare(row: ReplicaRow, { level }: Pick<Sandbox, 'level'>): Promise<SandboxVolume[]> {
     if (row.run_id === null && row.volume_id === null) return [];
     const volumes = await listVolumes(this.#deps.db, row.service_id);
@@ -56,7 +52,7 @@ export class ServiceVolumes {
     return found;
   }
 
-  /** Returns how many bytes of a volume are used; null if unknown. `pid` is a process that has it mounted. */
+  /** Returns null if the usage is unknown. `pid` is a process that has the volume mounted. */
   async usedBytes(volume: Pick<VolumeRow, 'id' | 'service_id'>, pid: number | null): Promise<number | null> {
     const { folder, data } = this.folderOf(volume);
     if (!(await hasImage(folder))) return folderBytes(data);
@@ -65,7 +61,6 @@ export class ServiceVolumes {
     return (blocks - bfree) * bsize;
   }
 
-  /** Returns how many bytes of a volume are used. Mounts it if it is an image. */
   async bytesOnDisk(content: VolumeContent): Promise<number> {
     if (!(await hasImage(content.folder))) return folderBytes(join(content.folder, CONTENT));
     const child = await spawnInVolume(content, 'read', ['df', '-B1', '--output=used', '.'], ['ignore', 'pipe', 'pipe']);
@@ -115,7 +110,7 @@ export class ServiceVolumes {
     return { folder: room.folder, path: volume.mount_path, exclusive, grows };
   }
 
-  /** Extends the image of a volume that was enlarged. If the host has no room, the service starts with the old size. */
+  /** If the host has no room, the service starts with the old size. */
   #extend(folder: string, { id, size_gb: sizeGb }: VolumeRow): Promise<boolean> {
     return extendImage(folder, sizeGb * GIGABYTE).catch((error: unknown) => {
       this.#deps.log.warn({ volumeId: id }, `a volume did not grow: ${errorMessage(error)}`);
@@ -123,10 +118,7 @@ export class ServiceVolumes {
     });
   }
 
-  /**
-   * Throws `ReleaseError` if a volume without an image is full, because only this check limits a plain folder. Not
-   * called for runs, so that they can delete files.
-   */
+  /** Only this check limits a volume without an image. Runs are not checked, so that they can delete files. */
   async #assertNotFull(volume: VolumeRow): Promise<void> {
     const used = (await this.usedBytes(volume, null)) ?? 0;
     if (volumeState(used, volume.size_gb, false) !== 'full') return;
@@ -136,7 +128,7 @@ export class ServiceVolumes {
   }
 }
 
-/** Removes the content of deleted volumes on this host, including volumes of deleted services. Returns how many. */
+/** Removes the content of deleted volumes on this host. Returns how many. */
 export async function removeDeletedVolumes(deps: ServiceVolumesDeps, hostId: string): Promise<number> {
   const rows = await volumesToRemove(deps.db, hostId, 'host');
   const rooms = new ServiceVolumes(deps);

@@ -5,7 +5,7 @@ import { unlessAbsent } from '../../shared/core/exists.js';
 import { ExplainedError } from '../failures/explained-errors.js';
 
 const { O_RDONLY, O_DIRECTORY, O_NOFOLLOW, O_NONBLOCK } = constants;
-/** Linux flag to get a descriptor of a path without opening the file, even a socket. Node.js has no constant for it. */
+/** Linux flag to get a descriptor without opening the file, even a socket. Node.js has no constant for it. */
 const O_PATH = 0o10000000;
 const ON_LINUX = process.platform === 'linux';
 /** The errors of `open` for a symlink, a path that is not a folder, and a socket. */
@@ -33,7 +33,7 @@ export class TenantFolder {
     this.uid = uid;
   }
 
-  /** Opens a tenant's topmost folder. Its parent folders belong to the platform. */
+  /** The parent folders of `path` must belong to the platform. */
   static open(path: string): Promise<TenantFolder> {
     return TenantFolder.#open(path, '');
   }
@@ -50,7 +50,7 @@ export class TenantFolder {
     }
   }
 
-  /** Opens a subfolder by its name, or by several names separated by `/`. The caller must close it. */
+  /** Opens a subfolder by its name, or by several names separated by `/`. */
   async folder(names: string): Promise<TenantFolder> {
     let found: TenantFolder | null = null;
     for (const name of names.split('/')) {
@@ -64,17 +64,15 @@ export class TenantFolder {
     return found ?? this;
   }
 
-  /** Yields the folder's entries one by one, without reading all of them into memory first. */
   async *entries(): AsyncGenerator<Dirent> {
     yield* await opendir(this.#path);
   }
 
-  /** Returns the metadata of an entry itself, not of the target of a symlink. */
   stat(name: string): Promise<Stats> {
     return lstat(this.#pathOf(name));
   }
 
-  /** Opens a regular file without other hard links for reading. The caller must close it. */
+  /** Opens a regular file without other hard links. */
   async file(name: string): Promise<FileHandle> {
     const handle = await openUnfollowed(this.#pathOf(name), O_RDONLY, this.#nameOf(name));
     return this.#checked(handle, name, (found) => found.isFile() && found.nlink === 1);
@@ -99,7 +97,6 @@ export class TenantFolder {
     return work(`/proc/self/fd/${socket.fd}`).finally(() => socket.close());
   }
 
-  /** Removes a file, or a symlink of that name. */
   async remove(name: string): Promise<void> {
     await unlessAbsent(unlink(this.#pathOf(name)));
   }

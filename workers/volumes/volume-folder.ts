@@ -7,11 +7,7 @@ import { CONTENT } from '../sandbox/volume-mounts.js';
 
 const MARKER = 'ranvier.json';
 
-/**
- * The folder of one volume, `<DATA_DIR>/volumes/<id>`. It contains the content, which the service's user owns, and a
- * marker, which only the platform writes and which contains the service's id. The volume of a database has the id of
- * its service.
- */
+/** The folder of a volume: the content, and a marker with the service's id, which only the platform writes. */
 export class VolumeFolder {
   readonly folder: string;
   protected readonly deps: DiscardDeps;
@@ -32,7 +28,6 @@ export class VolumeFolder {
     await mkdir(this.folder, { recursive: true, mode: 0o711 });
   }
 
-  /** Returns the service id in the marker; null if there is none. */
   async marker(): Promise<string | null> {
     const text = await readIfThere(join(this.folder, MARKER));
     if (text === null) return null;
@@ -44,7 +39,6 @@ export class VolumeFolder {
     }
   }
 
-  /** Writes the marker with the id of the service and syncs it to the disk. */
   async writeMarker(): Promise<void> {
     const path = join(this.folder, MARKER);
     const text = `${JSON.stringify({ service: this.#serviceId })}\n`;

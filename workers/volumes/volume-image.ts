@@ -12,21 +12,19 @@ import { isRoot } from '../sandbox/service-users.js';
 import { CONTENT, IMAGE } from '../sandbox/volume-mounts.js';
 import { fileSystemBytes, fileSystemUsedBytes } from './volume-model.js';
 
-/** Options for mke2fs: no blocks are reserved for root, the journal is small, and free blocks stay allocated. */
+/** No blocks are reserved for root, the journal is small, and free blocks stay allocated. */
 const MAKE_FILE_SYSTEM = ['-q', '-F', '-m', '0', '-J', 'size=8', '-b', '4096', '-E', 'nodiscard'];
 const OWN_MOUNTS = ['--mount', '--propagation', 'private'];
-/** Block size of the file system. If the end of the image is smaller than a block, it stays unused. */
+/** An end of the image that is smaller than a block stays unused. */
 const BLOCK_BYTES = 4096;
 const SUPERBLOCK_END = 2048;
 const TRIAL_BYTES = 32_000_000;
-/** The unit of the block count in the result of `stat`, in bytes. */
 const STAT_BLOCK_BYTES = 512;
 
 let answer: Promise<boolean> | null = null;
-/** Resolves when the last requested allocation of disk space has ended, so that the next one can start. */
 let turn: Promise<void> = Promise.resolve();
 
-/** Returns true if this host can mount file system images in private mount namespaces. Tries this only once. */
+/** Returns true if this host can mount file system images in private mount namespaces. */
 export function canMountImages(dataDir: string): Promise<boolean> {
   answer ??= tryToMount(dataDir).catch(() => false);
   return answer;
@@ -90,11 +88,7 @@ async function beginningOf(image: string): Promise<Buffer> {
   }
 }
 
-/**
- * Grows a volume's file system that is mounted in the mount namespace of `monitor`. This process, conmon, monitors a
- * container. Returns false if the process has exited, or if this host can only grow an unmounted file system. The next
- * start of the service then grows the file system.
- */
+/** Grows a file system that is mounted in the mount namespace of `monitor`, a container's conmon. */
 export async function growMounted(folder: string, monitor: ProcessIdentity): Promise<boolean> {
   const listed = await runLimited('losetup', ['-n', '-O', 'NAME', '-j', join(folder, IMAGE)]);
   const device = listed.stdout.trim();
@@ -103,8 +97,8 @@ export async function growMounted(folder: string, monitor: ProcessIdentity): Pro
     await runLimited('losetup', ['-c', device]);
     const mounts = await open(`/proc/${monitor.pid}/ns/mnt`, 'r');
     try {
-      // Check that the monitor is still running: another process with this pid may have a tenant's programs in its
-      // mount namespace. If the monitor is running, the opened namespace is its own.
+      // Another process with this pid may have a tenant's programs in its mount namespace. If the monitor is still
+      // running, the opened namespace is its own.
       if (!(await isRunning(monitor))) return false;
       await runLimited('nsenter', [`--mount=/proc/${process.pid}/fd/${mounts.fd}`, 'resize2fs', device]);
       return true;
@@ -116,12 +110,10 @@ export async function growMounted(folder: string, monitor: ProcessIdentity): Pro
   }
 }
 
-/** Returns true if the volume is an image. */
 export function hasImage(folder: string): Promise<boolean> {
   return exists(join(folder, IMAGE));
 }
 
-/** Allocates the space that a file still lacks up to this size. Throws `ReleaseError` if the disk is full. */
 async function allocate(path: string, bytes: number): Promise<void> {
   const file = await open(path, 'a', 0o600);
   await file.close();
@@ -132,10 +124,7 @@ async function allocate(path: string, bytes: number): Promise<void> {
   }
 }
 
-/**
- * Allocates a file's space, but leaves the platform's reserve free. The calls run one after another, so that each call
- * sees the space that earlier calls have taken.
- */
+/** The calls run one after another, so that each call sees the space that earlier calls have taken. */
 async function allocateInRoom(path: string, bytes: number): Promise<void> {
   const mine = turn.then(async () => {
     await assertRoom(path, bytes);
@@ -145,7 +134,6 @@ async function allocateInRoom(path: string, bytes: number): Promise<void> {
   await mine;
 }
 
-/** Throws `ReleaseError` if allocating the rest of a file would use the disk space reserved for the platform. */
 async function assertRoom(path: string, bytes: number): Promise<void> {
   const [room, file] = await Promise.all([diskRoom(dirname(path)), unlessAbsent(stat(path))]);
   const kept = Math.round(reserveOf(room).bytes);

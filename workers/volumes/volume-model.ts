@@ -3,25 +3,19 @@ import type { VolumeRow } from '../../shared/volumes/model.js';
 export type VolumeState = VolumeRow['storage_state'];
 
 export const GIGABYTE = 1_000_000_000;
-/**
- * From the first percentage on, a volume counts as nearly full. From the second one on, the service of a volume without
- * a hard limit is stopped.
- */
+/** The service of a volume that the file system does not limit is stopped from the second percentage on. */
 const NEARLY_FULL_PERCENT = 90;
 const STOPPED_PERCENT = 110;
 
-/** What a worker observes of a volume on its host. */
 export interface ObservedVolume {
-  /** True if the image or folder of the volume was created earlier, even if it is missing now. */
+  /** True if the volume was created earlier, even if its content is missing now. */
   made: boolean;
-  /** The service id in the volume's marker file; null if there is no such file. */
   marker: string | null;
   hasImage: boolean;
   hasContent: boolean;
   canMount: boolean;
 }
 
-/** What to do before a volume is mounted. */
 export type VolumeDecision =
   | { type: 'makeImage' }
   /** A plain folder has no hard limit, so its usage is measured. */
@@ -49,17 +43,14 @@ export function decideVolume(
     : refuse(`the content of volume ${name} is missing; restore it from a backup`);
 }
 
-/**
- * Decides how full a volume is. If `hard` is true, the file system itself enforces the size. Otherwise the volume is
- * `full` from 110 % of its size on, and its service is then stopped.
- */
+/** Decides how full a volume is. `hard` is true if the file system itself enforces the size. */
 export function volumeState(usedBytes: number, sizeGb: number, hard: boolean): VolumeState {
   const percent = (usedBytes / (sizeGb * GIGABYTE)) * 100;
   if (!hard && percent >= STOPPED_PERCENT) return 'full';
   return percent >= NEARLY_FULL_PERCENT ? 'nearly_full' : 'open';
 }
 
-/** Returns the size of the file system in an image, in bytes, from the image's first bytes. Null if there is none. */
+/** Returns the size of the file system in an image, in bytes; null if there is none. */
 export function fileSystemBytes(start: Buffer): number | null {
   const SUPERBLOCK = 1024;
   if (start.length < SUPERBLOCK + 64 || start.readUInt16LE(SUPERBLOCK + 56) !== 0xef53) return null;
@@ -72,7 +63,7 @@ export function fileSystemUsedBytes(start: Buffer): number | null {
   const bytes = fileSystemBytes(start);
   if (bytes === null || start.length < SUPERBLOCK + 588) return null;
   const block = 1024 * 2 ** start.readUInt32LE(SUPERBLOCK + 24);
-  // Number of blocks with the file system's own tables and journal. They do not count as used, as in `statfs`.
+  // The file system's own tables and journal do not count as used, as in `statfs`.
   const overhead = start.readUInt32LE(SUPERBLOCK + 584);
   const free = start.readUInt32LE(SUPERBLOCK + 12);
   return overhead === 0 ? null : Math.max(0, bytes - (overhead + free) * block);

@@ -11,13 +11,11 @@ import { firstImageUser, isRoot, uidOf } from '../sandbox/service-users.js';
 import { CONTENT, MOUNT_VOLUMES } from '../sandbox/volume-mounts.js';
 import { hasImage } from './volume-image.js';
 
-/** The content of a volume and its owner. */
 export interface VolumeContent {
-  /** The folder of the volume, which contains `image` or `data`. */
   folder: string;
-  /** The Linux user ID, on the host, that runs the service and owns the content. */
+  /** The Linux user ID, on the host, that owns the content. */
   uid: number;
-  /** True if files may belong to several users, namely the users of an image. */
+  /** True if files may belong to several users of an image. */
   ownersDiffer: boolean;
 }
 
@@ -32,12 +30,12 @@ export function ownerOfVolumes({
   return { uid: firstImageUser() + own.user.uid, ownersDiffer: true };
 }
 
-/** Additional capabilities: to read files that the owner made unreadable, or to restore all attributes of files. */
+/** Capabilities to read files that the owner made unreadable, or to restore all attributes of files. */
 const PRIVILEGES = {
   read: ['dac_read_search'],
   write: ['dac_override', 'fowner', 'fsetid', 'chown'],
 } as const;
-/** Limits of each started program, so high that it can read or write a volume of any size before its timeout. */
+/** With these limits, a program can read or write a volume of any size before its timeout. */
 const LIMITS = { processorSeconds: 24 * 3600, fileBytes: 2 ** 50 };
 const FULL = /: (Cannot \w+: No space left on device|Wrote only \d+ of \d+ bytes)$/;
 const MAX_LINES = 5;
@@ -45,8 +43,7 @@ const MAX_LINE = 500;
 
 /**
  * Starts a program in the content of a volume, as the user who owns it. An image is mounted for this program only: the
- * mount disappears if the program or this worker exits. The script that mounts the volume needs a descriptor 3, to
- * which it writes its error messages; here it is /dev/null.
+ * mount disappears if the program or this worker exits.
  */
 export async function spawnInVolume(
   { folder, uid }: VolumeContent,
@@ -73,7 +70,6 @@ export function spawnTool(argv: readonly string[], stdio: Exclude<StdioOptions, 
   });
 }
 
-/** Returns arguments to put before a program that give it the rights of the content's owner, and these capabilities. */
 function asOwner(uid: number, privileges: readonly string[]): string[] {
   // As root of a user namespace, the platform's own user has all rights to its own files.
   if (!isRoot()) return ['unshare', '--user', '--map-root-user', '--'];
@@ -83,11 +79,7 @@ function asOwner(uid: number, privileges: readonly string[]): string[] {
   return ['setpriv', ...user, ...sets, `--bounding-set=${only}`, '--'];
 }
 
-/**
- * Resolves when a program has exited. The program's standard error must be a pipe. `onLine` is called with each line of
- * standard error. Lines for which it returns true are left out of the error message. Rejects with a `BackupError` if
- * the exit code is above `most`, or with the signal's reason after an abort.
- */
+/** Resolves when a program has exited. Rejects with a `BackupError` if its exit code is above `most`. */
 export async function ended(
   child: ChildProcess,
   what: string,

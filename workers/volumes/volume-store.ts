@@ -2,10 +2,7 @@ import { type Db, oneRow, rowsOf } from '../../shared/core/database/database-cli
 import type { VolumeRow } from '../../shared/volumes/model.js';
 import type { VolumeState } from './volume-model.js';
 
-/**
- * Returns the host with the service's volumes. Assigns this host, or `preferred` if there is none, to volumes without a
- * host. Returns null if the service has no volumes, so that any host may run it.
- */
+/** Returns the host of the service's volumes. If they have no host yet, assigns `preferred` to them. */
 export async function settleVolumes(db: Db, serviceId: string, preferred: string): Promise<string | null> {
   return db.transaction(async (trx) => {
     const rows = await rowsOf<{ id: string; host_id: string | null }>(
@@ -23,10 +20,7 @@ export async function settleVolumes(db: Db, serviceId: string, preferred: string
   });
 }
 
-/**
- * Returns the swarm node with the service's volumes. Assigns this node, or `preferred` if there is none, to volumes
- * without a node. Returns null if there is neither.
- */
+/** Returns the swarm node of the service's volumes. If they have no node yet, assigns `preferred` to them. */
 export async function settleNode(
   db: Db,
   serviceId: string,
@@ -67,10 +61,7 @@ export function volumesOfHost(db: Db, hostId: string): Promise<VolumeRow[]> {
   );
 }
 
-/**
- * Returns deleted volumes, and volumes of deleted services, on a host or a swarm's nodes. No container mounts them any
- * more, so they can be removed.
- */
+/** Returns the volumes on a host or a swarm's nodes that are deleted, or whose service is. */
 export function volumesToRemove(db: Db, hostId: string, place: 'host' | 'node'): Promise<VolumeRow[]> {
   return rowsOf<VolumeRow>(
     db,
@@ -85,10 +76,7 @@ export async function forgetVolume(db: Db, id: string): Promise<void> {
   await db.raw('delete from volumes where id = ?', [id]);
 }
 
-/**
- * Records a volume's usage. Returns true if its state changed. If several workers measure the volume, only one of them
- * gets true.
- */
+/** Records a volume's usage. Returns true if its state changed; of several workers, only one gets true. */
 export async function recordVolumeUsage(db: Db, id: string, usedBytes: number, state: VolumeState): Promise<boolean> {
   const row = await oneRow<{ before: VolumeState }>(
     db,

@@ -4,25 +4,18 @@ import type { Writable } from 'node:stream';
 import { BackupError } from '../failures/explained-errors.js';
 import { ended, spawnInVolume, spawnTool, type VolumeContent } from './volume-program.js';
 
-/** Options to preserve owners, extended attributes and ACLs, in addition to what tar always preserves. */
 const ATTRIBUTES = ['--numeric-owner', '--xattrs', '--acls'];
 const PACK = ['--create', '--file=-', '--format=posix', '--sparse', '--one-file-system', ...ATTRIBUTES];
-/**
- * Arguments with which find leaves out paths that contain a line break or end in white space. tar would misread them,
- * because its list has one path per line, and tar strips white space at the end of a line.
- */
+/** tar reads one path per line and strips white space at the end, so it would misread other paths. */
 const PLAIN_NAME = ['!', '-path', '*\n*', '!', '-path', '*[[:space:]]'];
 const FIND_SPECIAL = ['find', '.', '-xdev', '-type', 'p,s,b,c'];
 const UNPACK = ['--extract', '--file=-', '--preserve-permissions', ...ATTRIBUTES];
-/** Matches tar's messages about a file that the application changed or removed while tar read it. */
+/** tar's messages about a file that the application changed or removed meanwhile. */
 const CHANGED = /: (file changed as we read it|File removed before we read it|File shrank by .*)$/;
-/** The exit code of tar if files changed while it read them. */
 const FILES_CHANGED = 1;
 
-/** Maximum total size of the names of pipes, sockets and devices, in bytes. */
 const MAX_LIST_BYTES = 64 * 1024 * 1024;
 
-/** What is missing from the backup of a volume, or may be inconsistent. */
 export interface PackReport {
   /** Number of files that changed or disappeared while they were read. */
   changed: number;
@@ -30,11 +23,7 @@ export interface PackReport {
   skipped: number;
 }
 
-/**
- * Packs the content of a volume with tar and passes the output on in pieces. Follows no symlinks out of the volume, and
- * leaves out pipes, sockets and devices. Writes the list of their names to `listFile` and removes it afterwards. The
- * application may be running. Throws a `BackupError` if tar fails.
- */
+/** Packs a volume with tar and passes the output on in pieces. Leaves out pipes, sockets and devices. */
 export async function packVolume(
   content: VolumeContent,
   { listFile, signal }: { listFile: string; signal: AbortSignal },
@@ -67,11 +56,10 @@ export async function packVolume(
   }
 }
 
-/** Writes the names of pipes, sockets and devices into a file. Returns their number. */
 async function listSpecial(content: VolumeContent, listFile: string, signal: AbortSignal): Promise<number> {
   const list = await open(listFile, 'w', 0o600);
   try {
-    // tar reads one name per line. If folders disappear meanwhile, find exits with 1 and an error message.
+    // If folders disappear meanwhile, find exits with 1.
     const argv = [...FIND_SPECIAL, ...PLAIN_NAME, '-print'];
     const child = await spawnInVolume(content, 'read', argv, ['ignore', 'pipe', 'pipe']);
     const end = ended(child, 'find', signal, { most: FILES_CHANGED });
@@ -98,28 +86,25 @@ async function listSpecial(content: VolumeContent, listFile: string, signal: Abo
 /** A running tar that reads an archive from its standard input. */
 export interface TarReader {
   write(piece: Buffer): Promise<void>;
-  /** Resolves when tar has read everything. Throws a `BackupError` if it failed. */
   end(): Promise<void>;
-  /** Kills tar. Does nothing if it has exited. */
   close(): void;
 }
 
 /** Starts a tar that unpacks into a new, empty volume. */
 export async function unpackVolume(content: VolumeContent, signal: AbortSignal): Promise<TarReader> {
-  // Without `--same-owner`, the service's user becomes the owner of all files. The archive may come from a host with
-  // other users.
+  // With `--no-same-owner`, the service's user gets all files: the archive may come from a host with other users.
   const owner = content.ownersDiffer ? '--same-owner' : '--no-same-owner';
   return readerOf(await spawnInVolume(content, 'write', ['tar', ...UNPACK, owner], ['pipe', 'ignore', 'pipe']), signal);
 }
 
-/** Starts a tar that checks an archive: it reads the whole archive without storing anything. */
+/** Starts a tar that reads a whole archive without storing anything. */
 export async function verifyTar(signal: AbortSignal): Promise<TarReader> {
   return readerOf(spawnTool(['tar', '--list', '--file=-'], ['pipe', 'ignore', 'pipe']), signal);
 }
 
 function readerOf(child: Awaited<ReturnType<typeof spawnInVolume>>, signal: AbortSignal): TarReader {
   const input = child.stdin as Writable;
-  // If tar fails, writing to it fails too. That error is ignored, because `ended` reports tar's exit code.
+  // If tar fails, writing to it fails too. `ended` reports tar's exit code.
   input.on('error', () => undefined);
   const over = new AbortController();
   const end = ended(child, 'tar', AbortSignal.any([signal, over.signal]));

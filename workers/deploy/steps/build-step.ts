@@ -42,7 +42,7 @@ export async function build(run: DeploymentRun): Promise<DeploymentEvent> {
   return { type: 'built', image };
 }
 
-/** Returns the configuration for a build. A cron service's `timeoutSeconds` limits its runs, and not its builds. */
+/** A cron service's `timeoutSeconds` limits its runs, and not its builds. */
 function forBuild(kind: ServiceKind, configuration: ServiceConfiguration): ServiceConfiguration {
   return kind === 'cron' ? { ...configuration, timeoutSeconds: DEFAULT_CONFIGURATION.timeoutSeconds } : configuration;
 }

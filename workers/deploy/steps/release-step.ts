@@ -12,17 +12,13 @@ import type { ReleaseSpec } from '../../runtime/runtime-driver.js';
 import type { DeploymentRun } from '../deployment-run.js';
 import { runPreDeploy } from '../pre-deploy.js';
 
-/**
- * How long a deployment waits for edges to confirm its new route, in milliseconds. Short, because an edge that only
- * drains slow requests of the old release already serves the new one.
- */
+/** An edge that only drains slow requests of the old release already serves the new one, so this wait is short. */
 const EDGES_MS = 2000;
 
 /** Starts the new release next to the old one and waits until it is healthy. Throws `ReleaseError`. */
 export async function release(run: DeploymentRun): Promise<DeploymentEvent> {
   const { deps, deployment } = run;
-  // A static site needs no replica. If this run has just built it, its files are on this host, so it is healthy at
-  // once.
+  // A static site needs no replica, and the files that this run has just built are on this host.
   if (isBuiltSite(run)) return healthy(run);
   const spec = await loadReleaseSpec(deps.db, deps.keyring, deployment.id);
   if (!(await deps.images.has(spec.image))) {
@@ -64,7 +60,7 @@ function isBuiltSite({ image, service, deployment }: DeploymentRun): boolean {
 async function healthy(run: DeploymentRun): Promise<DeploymentEvent> {
   const { event, says } = await afterRelease(run);
   await run.say(`The release is healthy; ${says}`);
-  // The log is closed before the deployment's end is recorded, so that the log of an ended deployment is complete.
+  // The log of an ended deployment must be complete, so it is closed before the end is recorded.
   await run.channel.close();
   run.signal.throwIfAborted();
   return event;
@@ -86,10 +82,6 @@ async function afterRelease({ deps, deployment }: DeploymentRun): Promise<{ even
   return { event: { type: 'canaryBegun', percent, minutes, previousId }, says };
 }
 
-/**
- * Starts a database server. Only one server may use a volume, so the running one is stopped first. If the new server
- * does not start, the old one is started again, to keep the downtime short.
- */
 async function releaseServer(run: DeploymentRun, spec: ReleaseSpec): Promise<DeploymentEvent> {
   await run.say('Starts the server; one that runs is stopped first, because a volume has one server');
   await releaseAlone(run, spec);
@@ -99,7 +91,6 @@ async function releaseServer(run: DeploymentRun, spec: ReleaseSpec): Promise<Dep
   return { type: 'routeSwitched' };
 }
 
-/** Starts a release with volumes after the running replica has stopped. The edges hold requests until it is ready. */
 async function takeVolumes(run: DeploymentRun, spec: ReleaseSpec): Promise<void> {
   await run.say('A replica that runs is stopped first, because one at a time has the volumes; requests wait meanwhile');
   await releaseAlone(run, spec);
@@ -140,10 +131,7 @@ async function sayPort(run: DeploymentRun, { deploymentId }: ReleaseSpec): Promi
   }
 }
 
-/**
- * Waits at most 2 s until every edge serves the release. Thus a caller who sees the status `live` reaches the release.
- * If this worker exits during the wait, the next worker only waits again.
- */
+/** Waits at most 2 s until every edge serves the release, so that callers who see `live` reach it. */
 export async function confirmEdges(run: DeploymentRun): Promise<DeploymentEvent> {
   if (run.deployment.steps.at(-1)?.name === 'canary') {
     await run.say(

@@ -4,11 +4,7 @@ import { errorMessage } from '../../../shared/core/error-registry.js';
 
 const TIMEOUT_MS = 10_000;
 
-/**
- * Thrown if Caddy's admin API cannot be reached or refused a request. `absent`: nothing listens there, so Caddy is not
- * running. `interrupted`: Caddy replaced its listener during the request, or the configuration changed after it was
- * read.
- */
+/** `absent`: Caddy is not running. `interrupted`: Caddy replaced its listener, or its configuration changed. */
 export class CaddyError extends Error {
   readonly kind: 'absent' | 'interrupted' | 'failed';
   constructor(message: string, kind: CaddyError['kind'] = 'failed') {
@@ -52,14 +48,14 @@ export class AdminApi {
         : { headers: { host: '' }, dispatcher: new Agent({ connect: { socketPath } }) };
   }
 
-  /** Returns the whole configuration and its ETag, with which `replaceConfig` detects a change in between. */
+  /** Returns the whole configuration, and its ETag for `replaceConfig`. */
   async config(): Promise<{ value: unknown; etag: string }> {
     const { status, text, etag } = await this.#call('GET');
     if (status !== 200) throw refused('GET', status, text);
     return { value: JSON.parse(text || 'null'), etag };
   }
 
-  /** Replaces the whole configuration. Throws an `interrupted` error if another process has changed it meanwhile. */
+  /** Throws an `interrupted` error if another process has changed the configuration since it had this ETag. */
   async replaceConfig(value: unknown, etag: string): Promise<void> {
     const { status, text } = await this.#call('POST', { 'if-match': etag }, JSON.stringify(value));
     if (status === 412) throw new CaddyError('Caddy got another configuration at the same moment', 'interrupted');

@@ -12,10 +12,7 @@ import { Gate } from './readiness-gate.js';
 import { configParts, type ServerSettings } from './server-config.js';
 import { SocketFile } from './socket-file.js';
 
-/**
- * How long each step of closing an edge waits for requests that are about to arrive, in milliseconds. Such a request
- * was just admitted by the gate (`readiness-gate.ts`), or uses a connection that Caddy opened before.
- */
+/** How long each step of closing an edge waits for requests that are about to arrive, in milliseconds. */
 const SETTLE_MS = 100;
 const POLL_INTERVAL_MS = 2_000;
 const WRITABLE_BY_OTHERS = 0o002;
@@ -23,17 +20,15 @@ const WRITABLE_BY_OTHERS = 0o002;
 export interface CaddyEdgeOptions
   extends Omit<NodeEdgeOptions, 'descriptor' | 'behindProxy'>,
     Pick<ServerSettings, 'domain' | 'tls'> {
-  /** The folder of the Unix sockets over which Caddy reaches this process. */
   socketDir: string;
   adminUrl: string;
 }
 
 /**
  * The edge behind the operator's Caddy on this host. Caddy terminates the visitors' connections and TLS, and passes
- * each request over a Unix socket to a proxy in this process, which holds the routes. Thus no address that a hosted
- * application can bind or reach decides where a request goes, and Caddy's configuration is loaded only once. An
- * alternative is that Caddy finds the replicas itself, by SRV records from a local DNS server. A small GET would then
- * cost half the CPU time, but every rule of the edge would have to be expressed in Caddy's configuration again.
+ * each request over a Unix socket to a proxy in this process. Thus no address that a hosted application can bind or
+ * reach decides where a request goes. If Caddy found the replicas itself (by SRV records), a small GET would cost half
+ * the CPU time, but every rule of the edge would have to be expressed in Caddy's configuration again.
  */
 export class CaddyEdge implements Edge {
   readonly #options: CaddyEdgeOptions;
@@ -61,13 +56,13 @@ export class CaddyEdge implements Edge {
     return this.#proxy.figures;
   }
 
-  /** Configures Caddy and starts to accept requests. Throws `CaddyError` if Caddy does not respond or refuses. */
+  /** Configures Caddy and starts to accept requests. Throws `CaddyError`. */
   async listen(): Promise<void> {
     const { port, domain, tls } = this.#options;
     const sockets = { edge: this.#edgeSocket.path, gate: this.#gateSocket.path };
     const timeouts = { ...TIMEOUTS, ...this.#options.timeouts };
     await this.#warnOfOpenAdmin();
-    // Open the gate's socket last: when the gate admits a request, the edge must already be listening.
+    // When the gate admits a request, the edge must already be listening.
     await this.#edgeSocket.publish((path) => this.#proxy.listen(path));
     await this.#gateSocket.publish((path) => this.#gate.listen(path));
     const parts = configParts({ domain, port, tls, sockets, timeouts });
@@ -80,7 +75,7 @@ export class CaddyEdge implements Edge {
     await this.#proxy.apply(table, changed);
   }
 
-  /** Stops accepting requests. Caddy keeps its configuration, so that requests wait for the next edge process. */
+  /** Caddy keeps its configuration, so that requests wait for the next edge process. */
   async close(): Promise<void> {
     clearInterval(this.#watch);
     await this.#endKeeping?.();
@@ -93,7 +88,7 @@ export class CaddyEdge implements Edge {
     await this.#proxy.close();
   }
 
-  /** Warns if other users can connect to the admin API, because they could redirect all requests. */
+  /** Other users who can connect to the admin API could redirect all requests. */
   async #warnOfOpenAdmin(): Promise<void> {
     const { adminUrl } = this.#options;
     const socket = socketPathOf(adminUrl);
@@ -106,7 +101,6 @@ export class CaddyEdge implements Edge {
     );
   }
 
-  /** Logs once if new connections no longer reach this process. */
   async #look(): Promise<void> {
     try {
       const displaced = !((await this.#edgeSocket.isOurs()) && (await this.#gateSocket.isOurs()));

@@ -4,7 +4,7 @@ import { errorMessage } from '../../../shared/core/error-registry.js';
 import type { Logger } from '../../../shared/core/log.js';
 import { concurrently } from '../../core/concurrently.js';
 
-/** Every `EVERY_MS` ms, the edge checks at most `BATCH` of the domains whose last check was more than an hour ago. */
+/** At each interval, the edge checks at most `BATCH` of the domains that were not checked for an hour. */
 const EVERY_MS = 60_000;
 const BATCH = 20;
 const AT_ONCE = 4;
@@ -14,11 +14,10 @@ const LOOPBACK = '127.0.0.1';
 export interface CertificateWatchOptions {
   db: Db;
   log: Pick<Logger, 'debug'>;
-  /** The port on which this host's Caddy serves HTTPS. */
   port: number;
 }
 
-/** Checks certificates on a timer. Returns a function that stops the timer and waits for a check in progress. */
+/** Checks certificates on a timer. Returns a function that stops the timer. */
 export function watchCertificates(options: CertificateWatchOptions): () => Promise<void> {
   let running: Promise<void> | null = null;
   const timer = setInterval(() => {
@@ -32,10 +31,7 @@ export function watchCertificates(options: CertificateWatchOptions): () => Promi
   };
 }
 
-/**
- * Records when the certificates of domains expire, if an alert rule watches them. Connects to this host's Caddy and
- * never to the address to which a tenant's domain resolves. Never rejects.
- */
+/** Records when certificates expire. Connects to this host's Caddy, never to a tenant's address. Never rejects. */
 export async function checkCertificates({ db, log, port }: CertificateWatchOptions): Promise<void> {
   try {
     await concurrently(await claimChecks(db), AT_ONCE, async ({ id, hostname }) => {
@@ -47,7 +43,6 @@ export async function checkCertificates({ db, log, port }: CertificateWatchOptio
   }
 }
 
-/** Claims domains that an alert rule watches and whose certificate was not checked for an hour. */
 function claimChecks(db: Db): Promise<{ id: string; hostname: string }[]> {
   return rowsOf(
     db,
@@ -63,7 +58,6 @@ function claimChecks(db: Db): Promise<{ id: string; hostname: string }[]> {
   );
 }
 
-/** Returns when the certificate that Caddy presents for a name expires; null if it presents none. */
 function validUntil(port: number, servername: string): Promise<Date | null> {
   return new Promise((resolve) => {
     // Only the expiry matters here, so the certificate need not be trusted.

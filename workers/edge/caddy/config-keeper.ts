@@ -6,14 +6,10 @@ import { type AdminApi, uninterrupted } from './admin-api.js';
 import { type ConfigPart, withParts } from './config-part.js';
 
 const POLL_INTERVAL_MS = 2_000;
-/** This many losses in a row show that another process overwrites the configuration. A restart causes only one loss. */
+/** A restart of Caddy causes only one loss. More in a row show that another process overwrites the configuration. */
 const FOUGHT_OVER = 3;
 
-/**
- * Reconciles the edge's parts of Caddy's configuration, and changes nothing else in it. If Caddy loses them (after a
- * restart, or because another configuration was loaded), they are written again within seconds. Throws `CaddyError` if
- * the first write fails. Returns a function that ends the checks.
- */
+/** Keeps the edge's parts in Caddy's configuration until the returned function is called. Throws `CaddyError`. */
 export async function keepConfig(
   api: AdminApi,
   parts: readonly ConfigPart[],
@@ -22,8 +18,8 @@ export async function keepConfig(
   const ended = new AbortController();
   let [writes, repairs, inRow, away] = [0, 0, 0, false];
 
-  // Writes all parts that are missing or different. Makes one change, because each change costs connections: Caddy
-  // opens new sockets for its servers, and the kernel resets connections that the old sockets have not accepted yet.
+  // Makes one change for all parts, because each change costs connections: Caddy opens new sockets, and the kernel
+  // resets connections that the old sockets have not accepted yet.
   const ensure = async () => {
     const { value, etag } = await api.config();
     const wanted = withParts(value, parts);

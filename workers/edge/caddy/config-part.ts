@@ -2,24 +2,21 @@ import { CaddyError } from './admin-api.js';
 
 /** One value that the edge writes into Caddy's configuration. */
 export interface ConfigPart {
-  /** The keys that lead to the value from the top of Caddy's configuration: `['apps', 'tls']`. */
+  /** The keys that lead to the value from the top: `['apps', 'tls']`. */
   path: readonly string[];
-  /** The `@id` of the element, if the value is an element of the list at `path`; otherwise absent. */
+  /** The `@id` of the element, if the value is an element of the list at `path`. */
   id?: string;
   /** True for an element that must be last in its list, so that other elements match first. */
   last?: boolean;
-  /** The value to write; null if a value at the path is to be removed. */
+  /** Null removes the value at the path. */
   value: unknown;
-  /** Returns true if the edge wrote the current value and may replace it. If absent, any value may be replaced. */
+  /** Returns true if the edge wrote the current value. If absent, any value may be replaced. */
   ours?: (present: unknown) => boolean;
 }
 
 type Json = Record<string, unknown>;
 
-/**
- * Returns the configuration with the edge's parts, and everything else unchanged. Throws `CaddyError` if the operator
- * uses the place of a part.
- */
+/** Returns the configuration with the edge's parts. Throws `CaddyError` if the operator uses a part's place. */
 export function withParts(config: unknown, parts: readonly ConfigPart[]): Json {
   const result = structuredClone(isObject(config) ? config : {});
   for (const part of parts) insert(result, part);
@@ -42,7 +39,7 @@ function insert(config: Json, part: ConfigPart): void {
   else parent[key] = part.value;
 }
 
-/** Returns the list with the part. Caddy uses the first element that matches, so a new part is first or `last`. */
+/** Caddy uses the first element that matches, so a new part comes first, or last with `last`. */
 function withElement(present: unknown, part: ConfigPart): unknown[] {
   const list: unknown[] = Array.isArray(present) ? present : [];
   const index = list.findIndex((element) => isObject(element) && element['@id'] === part.id);

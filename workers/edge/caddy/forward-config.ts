@@ -1,9 +1,8 @@
 import { READY_PATH } from './readiness-gate.js';
 
 export interface EdgeSockets {
-  /** The socket for visitors' requests. */
   edge: string;
-  /** The socket of the gate, which reports whether the edge accepts requests. */
+  /** The socket that tells whether the edge accepts requests. */
   gate: string;
 }
 
@@ -20,17 +19,11 @@ type Json = Record<string, unknown>;
 /** How long a request waits while no edge process is running, in milliseconds. */
 const TRY_MS = 10_000;
 const TRY_AGAIN_MS = 50;
-/**
- * How long Caddy keeps an idle connection to the edge, in milliseconds. The edge keeps it longer: if the edge closed it
- * first, a request could be sent on a closing connection.
- */
+/** If the edge closed idle connections before Caddy does, a request could be sent on a closing connection. */
 const KEEP_ALIVE_MS = 30_000;
-/**
- * How much longer Caddy waits for a response than the edge does, in milliseconds. Thus the edge's timeout comes first,
- * and visitors get the edge's error page.
- */
+/** How much longer Caddy waits for a response than the edge, so that visitors get the edge's error page. */
 const MARGIN_MS = 60_000;
-/** Matches requests that need no gate: Caddy itself retries them if a kept connection was closed meanwhile. */
+/** Caddy itself retries these requests if a kept connection was closed meanwhile, so they need no gate. */
 const REPEATABLE = { method: ['GET', 'HEAD', 'OPTIONS'], not: [{ header: { 'Content-Length': ['*'] } }] };
 /** Matches no request, so that Caddy never sends a request to the edge twice. */
 const NEVER = { method: ['NEVER'] };
@@ -55,9 +48,9 @@ function toEdge({ sockets, timeouts }: ForwardSettings): Json {
 }
 
 /**
- * Returns a handler that holds a request until the gate reports that the edge accepts requests. Without it, a restart
- * of the edge would lose requests: Caddy 2.6 loses a request's body when a connection to the edge is refused, and its
- * HTTP client does not repeat a request that the edge may have received. An edge that shuts down closes its gate first.
+ * Holds a request until the gate reports that the edge accepts requests. Otherwise, a restart of the edge would lose
+ * requests: Caddy 2.6 loses a request's body when a connection to the edge is refused, and does not repeat a request
+ * that the edge may have received.
  */
 function throughGate(settings: ForwardSettings): Json {
   return {
@@ -68,15 +61,14 @@ function throughGate(settings: ForwardSettings): Json {
 }
 
 /**
- * Hides the client's `Connection` header from Caddy. Caddy removes every header that `Connection` names, even
- * end-to-end headers. The edge process has stricter rules, so it gets the client's `Connection` and all headers. Caddy
- * forwards an upgrade only if `Connection` is `Upgrade`, so every request gets this value.
+ * Hides the client's `Connection` header, because Caddy removes every header that `Connection` names. The edge process
+ * has stricter rules, and gets all headers. Caddy forwards an upgrade only if `Connection` is `Upgrade`, so every
+ * request gets this value.
  */
 function hideConnection(): Json[] {
   return [setHeader(CONNECTION, headerValue('Connection')), setHeader('Connection', 'Upgrade')];
 }
 
-/** Returns a handler that sets a header of the request. */
 export function setHeader(name: string, value: string): Json {
   return { handler: 'headers', request: { set: { [name]: [value] } } };
 }
@@ -85,7 +77,7 @@ function headerValue(header: string): string {
   return `{http.request.header.${header}}`;
 }
 
-/** Returns a handler that forwards Caddy's own requests, for example about a certificate, to the gate. */
+/** Returns a handler that passes Caddy's own requests, for example about a certificate, to the gate. */
 export function gateProxy(socket: string): Json {
   return {
     handler: 'reverse_proxy',
@@ -104,7 +96,7 @@ function transport(answerMs: number): Json {
   };
 }
 
-/** Returns settings with which Caddy retries only refused connections, for a limited time. */
+/** Caddy retries only refused connections, for a limited time. */
 function waiting(): Json {
   return {
     retries: TRY_MS / TRY_AGAIN_MS,

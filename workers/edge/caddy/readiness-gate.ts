@@ -5,26 +5,22 @@ import type { RouteTable } from '../route-table.js';
 
 /** The path that responds with 204 while the edge accepts requests. */
 export const READY_PATH = '/.ranvier/ready';
-/** The path that responds to `?domain=` with 200 if that host is served and resolves to this platform, else 404. */
+/**
+ * The path that responds to `?domain=` with 200 if that host is served and resolves to this platform, else with 404.
+ */
 export const HOST_PATH = '/.ranvier/host';
 
-/** How long the gate keeps an idle connection, in milliseconds: longer than Caddy does. */
+/** The gate keeps an idle connection longer than Caddy does. */
 const KEEP_ALIVE_MS = 65_000;
-/** How long `close` waits before it destroys the connections that are still open, in milliseconds. */
 const CLOSE_MS = 1_000;
 
-/**
- * Responds to Caddy's own requests: whether the edge accepts requests now, and whether Caddy should obtain a
- * certificate for a host. Because its socket is separate, an edge that shuts down can refuse new requests while it
- * still serves accepted ones.
- */
+/** The gate's socket is separate, so that an edge that shuts down can refuse requests and serve accepted ones. */
 export class Gate {
   readonly #server: Server;
   #table: RouteTable = new Map();
 
   constructor() {
-    // Caddy's request to the gate contains all headers of the visitor's request and further ones. So the gate accepts
-    // longer headers than the edge.
+    // Caddy's request to the gate contains all headers of the visitor's request and further ones.
     const options = { maxHeaderSize: 2 * MAX_HEADER_BYTES, keepAliveTimeout: KEEP_ALIVE_MS };
     this.#server = createServer(options, (req, res) => {
       res.shouldKeepAlive &&= this.#server.listening;
@@ -40,7 +36,6 @@ export class Gate {
     await once(this.#server.listen({ path }), 'listening');
   }
 
-  /** Responds to the requests that have arrived, then closes. */
   async close(): Promise<void> {
     if (!this.#server.listening) return;
     const timer = setTimeout(() => this.#server.closeAllConnections(), CLOSE_MS);

@@ -9,7 +9,6 @@ const SERVER_PATH = ['apps', 'http', 'servers', 'ranvier'];
 const REDIRECT_PATH = ['apps', 'http', 'servers', 'ranvier_redirect'];
 
 export interface ServerSettings {
-  /** The platform domain. Its subdomains are services. */
   domain: string;
   port: number;
   tls: EdgeTls | null;
@@ -31,10 +30,7 @@ export function configParts(settings: ServerSettings): ConfigPart[] {
   return [redirect, ...certificateParts(tls, domain, port), server];
 }
 
-/**
- * Returns the edge's server in Caddy's configuration. It names no service, so deployments do not change it.
- * Every request goes to the edge process over a Unix socket that no hosted application can bind or reach.
- */
+/** The configuration names no service, so that deployments do not change it. */
 function serverConfig(settings: ServerSettings): Json {
   const { port, timeouts, tls } = settings;
   return {
@@ -58,7 +54,7 @@ function requestIdMatch(): Json {
   return { header_regexp: { 'X-Request-Id': { pattern: REQUEST_ID.source } } };
 }
 
-/** Returns the routes for Caddy's own errors, with the text of the edge's pages. */
+/** Caddy's own errors get the text of the edge's pages. */
 function errorRoutes(): Json[] {
   const pages: Page[] = [PAGES.badGateway, PAGES.gatewayTimeout];
   return pages.flatMap((page) => {

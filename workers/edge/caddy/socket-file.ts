@@ -2,15 +2,12 @@ import { chmod, mkdir, rename, rm, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { unlessAbsent } from '../../../shared/core/exists.js';
 
-/** Allows the folder's owner and group to connect. Caddy may run as a member of that group. */
+/** Caddy may run as a member of the folder's group. */
 const SOCKET_MODE = 0o660;
 const FOLDER_MODE = 0o700;
 const WRITABLE_BY_OTHERS = 0o002;
 
-/**
- * The path at which Caddy finds an edge process's Unix socket. The next edge process replaces the socket atomically, so
- * that every connection reaches either the old or the new process.
- */
+/** A Unix socket that the next edge process replaces atomically, so that no connection is lost. */
 export class SocketFile {
   readonly path: string;
   #inode: bigint | null = null;
@@ -19,10 +16,7 @@ export class SocketFile {
     this.path = path;
   }
 
-  /**
-   * Calls `listen` to bind the socket, then publishes the socket at the path. If the folder is missing, creates it with
-   * access only for its owner. Throws if other users may write to the folder, because they could replace the socket.
-   */
+  /** Throws if other users may write to the folder, because they could replace the socket. */
   async publish(listen: (path: string) => Promise<void>): Promise<void> {
     const folder = dirname(this.path);
     await mkdir(dirname(folder), { recursive: true });
@@ -34,8 +28,7 @@ export class SocketFile {
         `everybody may write to ${folder}, and so answer Caddy in place of the edge: chmod o-w ${folder}, or set EDGE_SOCKET_DIR to another folder`,
       );
     }
-    // The server binds another path first: when it closes, Node.js removes the path that it bound, and by then `path`
-    // may belong to another process.
+    // When the server closes, Node.js removes the path that it bound. By then, `path` may belong to another process.
     const bound = `${this.path}.${process.pid}`;
     await rm(bound, { force: true });
     await listen(bound);
@@ -49,7 +42,6 @@ export class SocketFile {
     return this.#inode !== null && (await inodeAt(this.path)) === this.#inode;
   }
 
-  /** Stops accepting new connections. Open ones are kept. */
   async withdraw(): Promise<void> {
     if (await this.isOurs()) await rm(this.path, { force: true });
   }

@@ -3,7 +3,7 @@ import type { ConfigPart } from './config-part.js';
 import { gateProxy } from './forward-config.js';
 import { HOST_PATH } from './readiness-gate.js';
 
-/** How visitors reach services over HTTPS. For a field that is null, Caddy uses its default. */
+/** How visitors reach services over HTTPS. For a null field, Caddy uses its default. */
 export type EdgeTls = NonNullable<Config['edgeTls']>;
 
 const AUTHORITY = 'ranvier';
@@ -12,10 +12,9 @@ const POLICY_ID = 'ranvier-certificates';
 const DOMAINS_POLICY_ID = 'ranvier-domain-certificates';
 
 /**
- * Returns the parts of the configuration that make Caddy obtain a certificate at the first handshake. Thus new services
- * do not change the configuration. Caddy first asks the platform whether it serves the host, and can ask over TCP only.
- * To keep other processes from answering, Caddy sends the question to its own HTTP port, on which no other process can
- * listen meanwhile. The server on this port passes it to the gate.
+ * Returns the configuration that makes Caddy obtain a certificate at the first handshake. Caddy first asks the platform
+ * whether it serves the host, and can ask over TCP only. It asks its own HTTP port, on which no other process can
+ * listen, and the server on this port passes the question to the gate.
  */
 export function certificateParts(tls: EdgeTls, domain: string, port: number): ConfigPart[] {
   const internal = tls.certificates === 'internal';
@@ -24,8 +23,7 @@ export function certificateParts(tls: EdgeTls, domain: string, port: number): Co
     on_demand: true,
   };
   const ofServices = { '@id': POLICY_ID, subjects: [`*.${domain}`], ...common };
-  // Without subjects, the policy applies to every name that no earlier policy covers. Caddy asks the gate before it
-  // obtains a certificate.
+  // Without subjects, the policy applies to every name that no earlier policy covers.
   const ofDomains = { '@id': DOMAINS_POLICY_ID, ...common };
   const authority = {
     path: ['apps', 'pki', 'certificate_authorities', AUTHORITY],
@@ -50,8 +48,8 @@ function acmeIssuer(tls: EdgeTls, port: number): Record<string, unknown> {
     ...(email === null ? {} : { email }),
     ...(authority === null ? {} : { ca: authority }),
     ...(authorityRoot === null ? {} : { trusted_roots_pem_files: [authorityRoot] }),
-    // The certificate authority connects to ports 80 and 443. If these are forwarded to other ports of this host, Caddy
-    // must respond to the challenges there.
+    // The authority connects to ports 80 and 443. If these are forwarded to other ports of this host, Caddy must
+    // respond to the challenges there.
     challenges: { http: { alternate_port: port }, 'tls-alpn': { alternate_port: tls.port } },
   };
 }
@@ -60,7 +58,7 @@ function isOurQuestion(present: unknown): boolean {
   return typeof present === 'string' && present.endsWith(HOST_PATH);
 }
 
-/** Returns the server that redirects HTTP to HTTPS, and forwards Caddy's own requests to the gate. */
+/** Returns the server that redirects HTTP to HTTPS, and passes Caddy's own requests to the gate. */
 export function redirectConfig(port: number, tlsPort: number, gate: string): Record<string, unknown> {
   const location = `https://{http.request.host}${tlsPort === 443 ? '' : `:${tlsPort}`}{http.request.uri}`;
   return {

@@ -7,27 +7,21 @@ const COOKIE = 'ranvier_canary';
 /** How long a browser keeps the cookie, in seconds: as long as the longest canary. */
 const MAX_AGE = 86_400;
 const NONE: ReadonlySet<string> = new Set();
-/** The status under which a response that ended too early is counted, because it must count as an error. */
+/** A response that ended too early is counted as an error. */
 const BROKEN = 502;
 
-/**
- * Returns the release that a visitor's cookie names; null if none. The cookie contains the end of the deployment's id,
- * so that the cookie of another canary is ignored.
- */
+/** Returns the release that a visitor's cookie names. The cookies of other canaries are ignored. */
 export function sideInCookie(header: string | undefined, deploymentId: string): SideName | null {
   const [, id, side] = /(?:^|;) *ranvier_canary=([0-9a-f]{12})\.(new|previous) *(?:;|$)/.exec(header ?? '') ?? [];
   return id === deploymentId.slice(-12) ? (side as SideName) : null;
 }
 
-/** Chooses the release for a visitor: the new one in `percent` of 100 cases. `chance` is random, from 0 to below 1. */
+/** Chooses the new release in `percent` of 100 cases. `chance` is random, from 0 to below 1. */
 export function drawnSide(percent: number, chance: number): SideName {
   return chance < percent / 100 ? 'new' : 'previous';
 }
 
-/**
- * Returns the release that serves a visitor during a canary. Without a cookie, the release is chosen at random, and the
- * response sets the cookie. A request that was held and is handled again keeps its release.
- */
+/** Returns the release that serves a visitor, and sets a cookie if the visitor has none. */
 export function takeSide(exchange: Exchange, canary: LiveCanary): SideName {
   const { deploymentId, percent } = canary;
   if (exchange.canary !== null) return exchange.canary.side;

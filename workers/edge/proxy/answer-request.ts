@@ -11,20 +11,17 @@ import { isAllowed } from './visitors/allow-list.js';
 
 export const HEALTH_PATH = '/.ranvier/healthz';
 
-/** What is needed to respond to requests. */
 export interface AnswerSources {
   table: LiveTable;
-  /** The folder with the files of static sites, one folder for each image: `<imagesDir>/<digest>`. */
   imagesDir: string;
   /** Reloads a service's route. Never rejects, and resolves within a time limit. */
   refresh: (serviceId: string) => Promise<void>;
-  /** Requests that wait for a replica. */
   held: HeldRequests;
   /** Wakes a sleeping service. Never throws. */
   wake: (serviceId: string) => void;
 }
 
-/** Responds to a request according to the route of its host. `rulesApplied` is true if the rules have admitted it. */
+/** Responds to a request. `rulesApplied` is true if the rules of its service have admitted it. */
 export function answer(exchange: Exchange, sources: AnswerSources, rulesApplied = false): void {
   const { table } = sources;
   const { req, upgrade } = exchange;
@@ -73,7 +70,7 @@ function serve(exchange: Exchange, { route, canary }: LiveRoute, sources: Answer
   }
 }
 
-/** Holds the request until its service has a replica. Returns false if the request must be answered now. */
+/** Returns false if the request must be answered now. */
 function holdRequest(exchange: Exchange, sources: AnswerSources): boolean {
   const { table, held } = sources;
   const route = table.find(exchange.host)?.route;
@@ -85,10 +82,7 @@ function holdRequest(exchange: Exchange, sources: AnswerSources): boolean {
   });
 }
 
-/**
- * Responds with a site's file. Libraries read the file, with callbacks of their own, which `guard` cannot wrap. So the
- * libraries run in an asynchronous context, by which an exception in a callback is attributed to this exchange.
- */
+/** `run` attributes exceptions in the callbacks of libraries to this exchange. */
 function answerFromSite(exchange: Exchange, target: StaticTarget, imagesDir: string): void {
   const { containment } = exchange;
   const serve = () => serveSite(exchange, target, imagesDir);
@@ -102,8 +96,7 @@ function answerUnknownHost(exchange: Exchange): void {
     sendPage(exchange, PAGES.unknownHost);
     return;
   }
-  // Anyone can request this health check, so the response contains no figures. Operators find those in PostgreSQL
-  // (`figures`).
+  // Anyone can request this health check, so the response contains no figures.
   res.writeHead(200, { 'Content-Type': 'application/json; charset=utf-8', 'X-Request-ID': requestId });
   res.end('{"status":"ok"}');
 }

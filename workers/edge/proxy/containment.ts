@@ -8,23 +8,18 @@ export type EdgeCounters = Pick<EdgeFigures, 'failedExchanges' | 'closedConnecti
 export interface ContainmentOptions {
   log: Logger;
   counters: EdgeCounters;
-  /** Fields for log lines about the exchange: its host and request id. */
   labels: Record<string, string>;
-  /** Aborts the exchange. May be called several times and in any state, because an exception can occur anywhere. */
+  /** Aborts the exchange. May be called several times and in any state. */
   end: (error: unknown) => void;
 }
 
 const current = new AsyncLocalStorage<Containment>();
-/** How long asynchronous contexts stay enabled while unused, in milliseconds. They slow requests by 10 %. */
+/** How long asynchronous contexts stay enabled while unused. They slow requests by 10 %. */
 const CONTEXTS_OFF_MS = 10_000;
 let contexts = 0;
 let off: NodeJS.Timeout | null = null;
 
-/**
- * Contains an exception of one exchange: logs it with the request's id, counts it, and aborts only that exchange.
- * Callbacks of the exchange are wrapped by `guard`, or their caller guards them. An exception that escapes reaches
- * `containUncaught`, which finds the exchange by the socket of the event, or by the asynchronous context of `run`.
- */
+/** Contains an exception of one exchange: logs and counts it, and aborts only that exchange. */
 export class Containment {
   readonly #options: ContainmentOptions;
   #hasContext = false;
@@ -33,7 +28,7 @@ export class Containment {
     this.#options = options;
   }
 
-  /** Runs library code, whose callbacks `guard` cannot wrap. Their errors belong to this exchange until `ended`. */
+  /** Runs library code whose callbacks `guard` cannot wrap. Their errors belong to this exchange until `ended`. */
   run<T>(work: () => T): T {
     if (!this.#hasContext) contexts += 1;
     this.#hasContext = true;
@@ -49,7 +44,6 @@ export class Containment {
     if (contexts === 0) off = setTimeout(() => current.disable(), CONTEXTS_OFF_MS).unref();
   }
 
-  /** Wraps a callback so that it never throws. */
   guard<A extends unknown[]>(callback: (...args: A) => void): (...args: A) => void {
     return (...args) => {
       try {
@@ -82,10 +76,7 @@ export function ownSocket(socket: Socket, caught: (error: unknown) => void): voi
   if ('_handle' in socket && isObject(socket._handle)) owners.set(socket._handle, caught);
 }
 
-/**
- * Returns the handler for an exception in the current event. `resource` is what caused the event: a socket's handle, an
- * HTTP parser, or an object that holds the arguments of a callback on a later tick.
- */
+/** `resource` is a socket's handle, an HTTP parser, or an object with the arguments of a later callback. */
 function ownerOf(resource: object): ((error: unknown) => void) | undefined {
   const later = 'args' in resource && Array.isArray(resource.args) ? resource.args : [];
   for (const given of [resource, ...later]) {
@@ -106,14 +97,10 @@ function isObject(value: unknown): value is object {
 }
 
 /**
- * Handles `uncaughtException` and `unhandledRejection`. Aborts the exchange in which the error occurred and returns
- * true. Returns false if the error belongs to no exchange.
- *
- * Node.js warns that a process is in an unknown state after an uncaught exception. So an error outside exchanges (route
- * table, PostgreSQL) still ends the process in an orderly way, and the process is started again. But every error that a
- * visitor or an application can cause belongs to a socket or a `Containment`. An exchange owns only its two sockets,
- * which are destroyed with it. If such an error ended the process, one application could make all others unavailable,
- * which would be worse than an unknown state.
+ * Handles `uncaughtException` and `unhandledRejection`. Returns false if the error belongs to no exchange. Node.js
+ * warns that a process is in an unknown state after an uncaught exception, so an error outside exchanges ends the
+ * process. But an error that a visitor or an application can cause aborts only its exchange. If it ended the process,
+ * one application could make all others unavailable.
  */
 export function containUncaught(error: unknown): boolean {
   const containment = current.getStore();

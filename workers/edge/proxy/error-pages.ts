@@ -94,13 +94,13 @@ export function sendRedirect({ res, requestId, headerChanges }: Exchange, status
   res.end();
 }
 
-/** Responds with a page: HTML for browsers, JSON for other clients. Does nothing if a response has already started. */
+/** Responds with HTML to browsers and JSON to other clients, unless a response has already started. */
 export function sendPage(exchange: Exchange, page: Page): void {
   const { contentType, text } = rendered(page, wantsHtml(exchange) ? 'html' : 'json', exchange.requestId);
   send(exchange, page, contentType, text);
 }
 
-/** Renders a page. The only part of the request in it is the request id, which has no special characters. */
+/** Renders a page. The request id has no special characters, so it needs no escaping. */
 export function rendered(
   page: Page,
   format: 'html' | 'json',
@@ -121,8 +121,7 @@ export function sendMaintenance(exchange: Exchange, html: string): void {
 function send({ res, requestId }: Exchange, page: Page, contentType: string, text: string): void {
   if (res.headersSent || res.destroyed) return;
   const body = Buffer.from(text);
-  // Sets the reason phrase explicitly. If writing a replica's response has failed, `res` still has the phrase of that
-  // response's status.
+  // If writing a replica's response has failed, `res` still has the reason phrase of that response.
   res.writeHead(page.status, STATUS_CODES[page.status] ?? '', {
     ...pageHeaders(page, contentType),
     'Content-Length': body.length,

@@ -13,7 +13,7 @@ import type { ClientConnection } from './visitors/client-connection.js';
 export interface Exchange {
   req: IncomingMessage;
   res: ServerResponse;
-  /** Present if the client asked to upgrade this connection. `head` contains the bytes that it has already sent. */
+  /** `head` has the bytes that the client has already sent after its upgrade request. */
   upgrade: { socket: Socket; head: Buffer } | null;
   requestId: string;
   client: Client;
@@ -21,12 +21,11 @@ export interface Exchange {
   /** The client's connection, which may also carry later exchanges. */
   connection: ClientConnection;
   containment: Containment;
-  /** Limits how many responses are compressed at the same time. */
   encoders: EncoderBudget;
   log: Logger;
-  /** Counts the response for its service; null until a service is found. */
+  /** Null until a service is found. */
   traffic: ServiceTraffic | null;
-  /** The release that serves the visitor during a canary, and its counters; null if no canary is under way. */
+  /** Null if no canary is under way. */
   canary: VisitorSide | null;
   /** Called once if the client's connection closes while a replica handles the request. */
   onClientGone: (() => void) | null;
@@ -34,8 +33,7 @@ export interface Exchange {
   onJoined: () => void;
   /** True for an event stream, whose duration does not count as latency. */
   streams: boolean;
-  /** Changes that rules make to the response headers; null for none. */
   headerChanges: readonly HeaderChange[] | null;
-  /** The redirect or rewrite of a matching rule. Unless forced, it applies only if the site has no file at the path. */
+  /** The redirect or rewrite of a matching rule. */
   move: SiteMove | null;
 }

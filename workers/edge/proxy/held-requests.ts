@@ -1,7 +1,7 @@
 import type { Route } from '../route-table.js';
 import type { Exchange } from './exchange.js';
 
-/** Maximum number of a service's requests that one edge holds. */
+/** An edge holds at most this many requests of a service. */
 const MAX_HELD = 1_000;
 
 interface Held {
@@ -9,9 +9,7 @@ interface Held {
   /** The route that had no replica for the request. */
   route: Route;
   timer: NodeJS.Timeout;
-  /** Handles the request again, because its service has a replica again. */
   resume: () => void;
-  /** Responds to the request with an error, because it has been held for the maximum time. */
   giveUp: () => void;
 }
 
@@ -20,10 +18,7 @@ export function holds({ target }: Route): boolean {
   return target.type !== 'static' && target.holds === true;
 }
 
-/**
- * Requests held while a service has no replica: its only replica is replaced, or the service wakes from sleep. Bodies
- * are not read, so that clients pause sending.
- */
+/** Holds requests while a service has no replica. Bodies are not read, so that clients pause sending. */
 export class HeldRequests {
   readonly #holdMs: number;
   readonly #byService = new Map<string, Set<Held>>();
@@ -32,7 +27,7 @@ export class HeldRequests {
     this.#holdMs = holdMs;
   }
 
-  /** Holds a request. Returns false if `MAX_HELD` requests of its service are already held. */
+  /** Returns false if `MAX_HELD` requests of the service are already held. */
   hold(exchange: Exchange, route: Route, { resume, giveUp }: Pick<Held, 'resume' | 'giveUp'>): boolean {
     const { serviceId } = route;
     const held = this.#byService.get(serviceId) ?? new Set();
@@ -51,7 +46,7 @@ export class HeldRequests {
     return true;
   }
 
-  /** Resumes the held requests whose route has changed, unless the new route has no replica either. */
+  /** Resumes the requests whose route has changed, unless the new route has no replica either. */
   wake(routeOf: (host: string) => Route | undefined): void {
     for (const [serviceId, held] of this.#byService) {
       for (const entry of [...held]) {
@@ -62,7 +57,6 @@ export class HeldRequests {
     }
   }
 
-  /** Responds to all held requests, because the edge is closing. */
   close(): void {
     for (const [serviceId, held] of this.#byService) {
       for (const entry of [...held]) this.#end(serviceId, entry, entry.giveUp);

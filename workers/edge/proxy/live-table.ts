@@ -7,17 +7,16 @@ import type { ReplicaTimes } from './replicas/replica-connections.js';
 import { Upstream, upstreamKey } from './replicas/upstream.js';
 import { compileAllowList } from './visitors/allow-list.js';
 
-/** A route that is ready to serve: its allow list is compiled, and its replicas have connection pools. */
+/** A route whose allow list is compiled, and whose replicas have connection pools. */
 export interface LiveRoute {
   route: Route;
   allow: BlockList | null;
   upstreams: readonly Upstream[];
   traffic: ServiceTraffic;
-  /** Set while a share of the visitors gets another release. */
   canary: LiveCanary | null;
 }
 
-/** The table that the proxy serves. A swap updates only changed routes. Replicas that remain keep their connections. */
+/** The table that the proxy serves. Replicas that remain after a swap keep their connections. */
 export class LiveTable {
   readonly #timeouts: ReplicaTimes;
   readonly #meter: TrafficMeter;
@@ -37,10 +36,7 @@ export class LiveTable {
     return this.#routes.get(host);
   }
 
-  /**
-   * Serves the table from now on. `changed` names the hosts whose routes may differ; if absent, all are compared.
-   * Returns the upstreams that no route uses any more.
-   */
+  /** Serves the table from now on. Returns the upstreams that no route uses any more. */
   swap(table: RouteTable, changed?: ReadonlySet<string>): Upstream[] {
     const replaced: LiveRoute[] = [];
     for (const host of changed ?? new Set([...this.#routes.keys(), ...table.keys()])) {
@@ -50,8 +46,7 @@ export class LiveTable {
       if (route === undefined) this.#routes.delete(host);
       else this.#routes.set(host, this.#live(route));
     }
-    // Old routes are subtracted after new ones were added. Otherwise a replica that both use would seem unused and be
-    // closed.
+    // New routes are counted first. Otherwise a replica that both use would seem unused and be closed.
     for (const before of replaced) this.#count(before, -1);
     const left = new Set(replaced.flatMap(upstreamsOf).filter(({ routes }) => routes === 0));
     for (const upstream of left) {
@@ -78,7 +73,6 @@ export class LiveTable {
     return live;
   }
 
-  /** Adds `change` to the number of routes of each upstream and counter that this route uses. */
   #count(live: LiveRoute, change: 1 | -1): void {
     const counts = [live.traffic, ...(live.canary === null ? [] : [live.canary.new, live.canary.previous])];
     for (const used of [...counts, ...upstreamsOf(live)]) used.routes += change;
@@ -92,7 +86,6 @@ export class LiveTable {
     });
   }
 
-  /** Closes every connection at once and aborts its requests. */
   destroy(): void {
     for (const upstream of this.swap(new Map())) upstream.pool.destroy();
   }

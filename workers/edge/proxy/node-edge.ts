@@ -28,14 +28,12 @@ import { Gauge } from './work-gauge.js';
 export interface NodeEdgeOptions {
   /** 0 picks a free port, which the getter `port` returns. */
   port: number;
-  /** The file descriptor of a listening socket, instead of `port`. It queues connections while the edge restarts. */
+  /** The file descriptor of a listening socket, which queues connections while the edge restarts. */
   descriptor?: number | null;
   /** True if only a trusted proxy can connect. Its X-Forwarded headers are then trusted. */
   behindProxy?: boolean;
-  /** The folder with the files of static sites, one folder for each image: `<imagesDir>/<digest>`. */
   imagesDir: string;
   log: Logger;
-  /** Reloads a service's route, and resolves when it is applied. */
   refresh: (serviceId: string) => Promise<void>;
   timeouts?: Partial<EdgeTimeouts>;
   limits?: Partial<ConnectionLimits>;
@@ -45,15 +43,12 @@ export interface NodeEdgeOptions {
 }
 
 export interface EdgeTimeouts extends ReplicaTimes {
-  /** Timeout for receiving a client's headers. All these times are in milliseconds. */
+  /** These times are in milliseconds. */
   clientHeadersMs: number;
   /** How long `apply` waits for requests in progress to replicas that are not in the new table. */
   drainMs: number;
-  /** How long `close` waits for requests in progress. */
   closeMs: number;
-  /** How long a request may wait until its route is reloaded. */
   refreshMs: number;
-  /** How long a request is held while its service has no replica. */
   holdMs: number;
 }
 
@@ -66,19 +61,15 @@ export const TIMEOUTS: EdgeTimeouts = {
   refreshMs: 2_000,
   holdMs: 30_000,
 };
-/** Limits for an edge created without its own: the defaults of the settings in shared/core/settings. */
 const LIMITS: ConnectionLimits = { perClient: 512, total: 8_192, slow: 512, stallMs: 60_000 };
 const CLIENT_KEEP_ALIVE_MS = 65_000;
-/**
- * Idle time after which the kernel probes the client, in milliseconds. Without probes, idle streams of disconnected
- * clients would stay open.
- */
+/** The kernel probes idle clients, because idle streams of disconnected clients would stay open. */
 const TCP_KEEP_ALIVE_MS = 60_000;
 const NOT_ACCEPTED_LOG_MS = 10_000;
-/** How long `close` waits for requests on connections that have just been accepted, in milliseconds. */
+/** How long `close` waits for requests on connections that have just been accepted. */
 const FIRST_REQUEST_MS = 500;
 
-/** The edge as a reverse proxy in this process. The route table is in memory; no request waits for PostgreSQL. */
+/** The edge as a reverse proxy in this process. No request waits for PostgreSQL. */
 export class NodeEdge implements Edge {
   readonly #options: NodeEdgeOptions;
   readonly #timeouts: EdgeTimeouts;
@@ -137,7 +128,7 @@ export class NodeEdge implements Edge {
     return { ...this.#counters, connections, requests: this.#exchanges.value, upgraded: this.#upgraded.size };
   }
 
-  /** Listens on the descriptor or port of the options (all addresses, IPv4 and IPv6), or on a Unix socket at a path. */
+  /** Listens on the descriptor or port of the options, or on a Unix socket at `path`. */
   async listen(path?: string): Promise<void> {
     const { port, descriptor = null } = this.#options;
     const place = path !== undefined ? { path } : descriptor === null ? { port } : { fd: descriptor };
@@ -154,7 +145,7 @@ export class NodeEdge implements Edge {
   async close(): Promise<void> {
     const closed = new Promise((resolve) => this.#server.close(resolve));
     this.#held.close();
-    // Clients whose connections were just accepted are about to send requests. Waits for these, so that none is lost.
+    // Clients whose connections were just accepted are about to send requests, which must not be lost.
     await Promise.race([closed, delay(FIRST_REQUEST_MS, undefined, { ref: false })]);
     await this.#exchanges.empty(this.#timeouts.closeMs);
     for (const socket of this.#upgraded) socket.destroy();
@@ -173,7 +164,7 @@ export class NodeEdge implements Edge {
     return admitted;
   }
 
-  /** Reports an exception to the exchange of its connection. If there is none, closes the connection. */
+  /** If the connection has no exchange, closes the connection. */
   #escaped(socket: Socket, error: unknown): void {
     const containment = this.#connections.of(socket)?.containment;
     (containment ?? this.#outside).caught(error, 'an exception escaped a connection');
@@ -189,7 +180,6 @@ export class NodeEdge implements Edge {
     }
   }
 
-  /** Logs, at most once in ten seconds, that connections could not be accepted, for example without descriptors. */
   #notAccepted(error: Error): void {
     const now = performance.now();
     if (now - this.#lastNotAccepted < NOT_ACCEPTED_LOG_MS) return;
@@ -197,7 +187,6 @@ export class NodeEdge implements Edge {
     this.#options.log.error({ err: error }, 'a connection was not accepted');
   }
 
-  /** Handles an upgrade request like any other. If the replica accepts the upgrade, connects the two sockets. */
   #upgrade(req: IncomingMessage, socket: Socket, head: Buffer): void {
     this.#upgraded.add(socket);
     socket.once('close', () => this.#upgraded.delete(socket));
@@ -216,7 +205,7 @@ export class NodeEdge implements Edge {
     this.#receive(req, res, { socket, head });
   }
 
-  /** Starts the exchange once the connection's earlier requests have their responses. */
+  /** The exchange starts once the connection's earlier requests have their responses. */
   #receive(req: IncomingMessage, res: ServerResponse, upgrade: Exchange['upgrade']): void {
     const { socket } = req;
     const connection = this.#connections.of(socket) ?? new ClientConnection(socket);
@@ -233,8 +222,7 @@ export class NodeEdge implements Edge {
       if (this.#side.behindProxy && admitted) this.#connections.release(connection);
       exchange.onClientGone?.();
       if (begun !== null) this.#ended(exchange, performance.now() - begun, socket.bytesWritten - sentBefore);
-      // An idle connection must not reference these objects: they would survive the next garbage collections and make
-      // each more expensive.
+      // An idle connection must not reference these objects: surviving objects make garbage collections expensive.
       connection.containment = connection.answer = null;
       passTurn(connection);
     };
@@ -250,7 +238,6 @@ export class NodeEdge implements Edge {
     });
   }
 
-  /** Responds to a request. Never throws. */
   #answer(exchange: Exchange, admitted: boolean): void {
     const { req, res, containment } = exchange;
     if (!this.#server.listening) res.shouldKeepAlive = false;
@@ -272,7 +259,7 @@ export class NodeEdge implements Edge {
     this.#exchanges.remove();
     traffic?.end();
     containment.ended();
-    // If no headers were sent, there was no response: the client disconnected first.
+    // If no headers were sent, the client disconnected first.
     if (traffic !== null && res.headersSent) traffic.count(res.statusCode, bytes, streams ? null : ms);
     if (canary !== null && res.headersSent) countVisit(canary, res.statusCode, streams ? null : ms);
     log.debug({ host, method: req.method, url: req.url, status: res.statusCode, requestId }, 'request');

@@ -6,10 +6,8 @@ import { clientOf, hostOf, requestIdOf } from './proxy-headers.js';
 import type { EncoderBudget } from './sites/encoder-budget.js';
 import type { ClientConnection } from './visitors/client-connection.js';
 
-/** Maximum number of requests that a client may pipeline on a connection. */
 const MAX_PIPELINED = 16;
 
-/** What all exchanges of an edge share. */
 export interface EdgeSide {
   log: Logger;
   counters: EdgeCounters;
@@ -18,10 +16,7 @@ export interface EdgeSide {
   behindProxy: boolean;
 }
 
-/**
- * Creates the exchange for a request. After an exception in the exchange, the client gets a 500 response. If another
- * response has already started, the client's connection is closed.
- */
+/** Creates the exchange for a request. After an exception in it, the client gets a 500 response. */
 export function openExchange(
   { log, counters, encoders, behindProxy }: EdgeSide,
   { req, res, upgrade, connection, onJoined }: Pick<Exchange, 'req' | 'res' | 'upgrade' | 'connection' | 'onJoined'>,
@@ -66,17 +61,14 @@ function endExchange(exchange: Exchange): void {
   }
 }
 
-/**
- * Counts the request, and calls `begin` when the earlier requests have their responses. Pipelined requests are served
- * one after another, so that a connection never costs more than one exchange.
- */
+/** Serves pipelined requests one by one, so that a connection never costs more than one exchange. */
 export function takeTurn(connection: ClientConnection, begin: () => void): void {
   connection.exchanges += 1;
   if (connection.exchanges === 1) begin();
   else connection.waiting.push(begin);
 }
 
-/** Starts the connection's next request, because the exchange has ended. */
+/** Starts the connection's next request. */
 export function passTurn(connection: ClientConnection): void {
   connection.exchanges -= 1;
   connection.upload = null;
@@ -84,7 +76,7 @@ export function passTurn(connection: ClientConnection): void {
   connection.waiting.shift()?.();
 }
 
-/** Returns true if the client has pipelined more than the allowed number of requests. */
+/** Returns true if the client has pipelined too many requests. */
 export function pipelinesTooMuch(connection: ClientConnection): boolean {
   return connection.exchanges > MAX_PIPELINED;
 }

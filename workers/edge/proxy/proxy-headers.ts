@@ -6,10 +6,7 @@ export const HOP_BY_HOP = new Set(
   `connection keep-alive proxy-connection proxy-authenticate proxy-authorization transfer-encoding te trailer upgrade
   expect http2-settings`.split(/\s+/),
 );
-/**
- * Headers by which a proxy informs an application about the client and its request. Only the edge sets them. Those that
- * clients send are dropped, because frameworks trust the address, scheme or path in them.
- */
+/** Frameworks trust the address, scheme or path in these headers, so those of clients are dropped. */
 const PROXY_HEADERS = new Set(
   `forwarded x-real-ip x-client-ip x-cluster-client-ip client-ip x-host x-scheme x-url-scheme x-script-name x-rewrite-url
   front-end-https x-envoy-external-address proxy x-request-id`.split(/\s+/),
@@ -18,10 +15,7 @@ const PROXY_HEADERS = new Set(
 function isProxyHeader(name: string): boolean {
   return PROXY_HEADERS.has(name) || name.startsWith('x-forwarded') || name.startsWith('x-original-');
 }
-/**
- * End-to-end headers that `Connection` cannot remove (RFC 9110, 7.6.1 forbids listing them there). A proxy in front may
- * have added one, such as a credential, on which an application relies.
- */
+/** `Connection` must not remove these headers (RFC 9110, 7.6.1), on which an application may rely. */
 const END_TO_END = new Set(
   `age allow api-key authorization baggage cookie cookie2 date depth destination dnt early-data etag expires from host
   idempotency-key last-event-id last-modified link location max-forwards method origin overwrite pragma prefer priority
@@ -29,7 +23,7 @@ const END_TO_END = new Set(
   strict-transport-security timeout traceparent tracestate true-client-ip upgrade-insecure-requests user-agent vary via
   warning www-authenticate`.split(/\s+/),
 );
-/** Matches groups of end-to-end headers: conditional, representation, caching, CORS, fetch metadata, proxy headers. */
+/** Groups of end-to-end headers: conditional, representation, caching, CORS, fetch metadata, proxy headers. */
 const END_TO_END_PREFIX =
   /^(accept|access-control|alt-|authentication|cache-|cdn-|cf-|clear-site|content-|cross-origin|device-|digest|dpop|fastly-|forwarded|grpc-|if-|permissions-|referrer-|repr-|sec-|server-|signature|timing-|want-|x-amz|x-api|x-auth|x-client|x-content|x-correlation|x-csrf|x-forwarded|x-frame|x-goog|x-http-method|x-original|x-real|x-request|x-requested|x-token|x-trace|x-user|x-xsrf)/;
 
@@ -39,7 +33,7 @@ function isEndToEnd(name: string): boolean {
 
 export const REQUEST_ID = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
 
-/** Returns the request id in the client's `X-Request-ID` if it is well-formed, otherwise a new one. */
+/** Returns the client's `X-Request-ID` if it is well-formed, otherwise a new id. */
 export function requestIdOf(req: IncomingMessage): string {
   const given = req.headers['x-request-id'];
   return typeof given === 'string' && REQUEST_ID.test(given) ? given : randomUUID();
@@ -51,15 +45,12 @@ export function hostOf(req: IncomingMessage): string {
 }
 
 export interface Client {
-  /** The client's IP address. If the socket shows an IPv4 client as `::ffff:192.0.2.1`, this is `192.0.2.1`. */
+  /** A socket shows an IPv4 client as `::ffff:192.0.2.1`; this is then `192.0.2.1`. */
   address: string;
   protocol: 'http' | 'https';
 }
 
-/**
- * Returns the client of a request: the socket's peer or, with `behindProxy`, the proxy's client. The trusted proxy
- * names its client in the `X-Forwarded` headers.
- */
+/** Returns the socket's peer or, with `behindProxy`, the client that the trusted proxy names. */
 export function clientOf(req: IncomingMessage, behindProxy: boolean): Client {
   const forwarded = behindProxy ? req.headers['x-forwarded-for'] : undefined;
   const address = typeof forwarded === 'string' ? forwarded : (req.socket.remoteAddress ?? '');
@@ -69,10 +60,7 @@ export function clientOf(req: IncomingMessage, behindProxy: boolean): Client {
   };
 }
 
-/**
- * Returns why a request must not be forwarded; null if it may be. The HTTP parser has already refused malformed
- * framing. This function finds what two HTTP implementations could interpret differently.
- */
+/** Returns why a request is ambiguous; null if it is not. Two HTTP implementations could read it differently. */
 export function ambiguity(req: IncomingMessage): string | null {
   const encoding = req.headers['transfer-encoding'];
   if (isRepeated(req.rawHeaders, 'host')) return 'The request has more than one Host header.';
@@ -101,7 +89,7 @@ export function hasBody(req: IncomingMessage): boolean {
   return req.headers['transfer-encoding'] !== undefined || Number(req.headers['content-length'] ?? 0) > 0;
 }
 
-/** Returns the headers for a replica, as a flat list of names and values in the client's order. */
+/** Returns the headers for a replica, as a flat list of names and values. */
 export function upstreamHeaders(req: IncomingMessage, client: Client, requestId: string): string[] {
   const { rawHeaders } = req;
   const named = connectionTokens(req.headers.connection);
@@ -109,8 +97,7 @@ export function upstreamHeaders(req: IncomingMessage, client: Client, requestId:
   for (let i = 0; i + 1 < rawHeaders.length; i += 2) {
     const name = rawHeaders[i] ?? '';
     const lower = name.toLowerCase();
-    // CGI-like servers cannot distinguish X_Forwarded_For from X-Forwarded-For, nor Content_Length from Content-Length,
-    // so both spellings are treated alike.
+    // CGI-like servers cannot distinguish X_Forwarded_For from X-Forwarded-For.
     const canonical = lower.includes('_') ? lower.replaceAll('_', '-') : lower;
     if (HOP_BY_HOP.has(canonical) || isProxyHeader(canonical) || named.has(lower)) continue;
     if (canonical === 'content-length' && canonical !== lower) continue;
@@ -121,7 +108,6 @@ export function upstreamHeaders(req: IncomingMessage, client: Client, requestId:
   return headers;
 }
 
-/** The most common values of `Connection`, parsed in advance. */
 const COMMON_TOKENS: ReadonlyMap<string, ReadonlySet<string>> = new Map([
   ['', new Set<string>()],
   ['keep-alive', new Set(['keep-alive'])],
@@ -129,7 +115,7 @@ const COMMON_TOKENS: ReadonlyMap<string, ReadonlySet<string>> = new Map([
   ['close', new Set(['close'])],
 ]);
 
-/** Returns the headers that `Connection` lists, in lower case, without end-to-end headers. */
+/** Returns the names that `Connection` lists, in lower case, without end-to-end headers. */
 export function connectionTokens(value: string | undefined): ReadonlySet<string> {
   const known = COMMON_TOKENS.get(value ?? '');
   if (known !== undefined) return known;
@@ -141,7 +127,7 @@ export function eachPair(flat: readonly string[], visit: (name: string, value: s
   for (let i = 0; i + 1 < flat.length; i += 2) visit(flat[i] ?? '', flat[i + 1] ?? '');
 }
 
-/** Returns a header's values in a flat list, joined with commas; '' if it is missing. `wanted` is in lower case. */
+/** Returns a header's values, joined with commas; '' if it is missing. `wanted` is in lower case. */
 export function valuesOf(flat: readonly string[], wanted: string): string {
   let values = '';
   for (let i = 0; i + 1 < flat.length; i += 2) {

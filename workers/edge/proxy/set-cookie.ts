@@ -1,21 +1,20 @@
 /**
  * Removes the `Domain` attribute from a `Set-Cookie` value, unless it is exactly the responding host. With a wider
- * domain, the browser would send one service's cookie to all others below the platform's domain. Without a domain, the
- * browser sends the cookie to this host only.
+ * domain, the browser would send one service's cookie to all others below the platform's domain.
  */
 export function withoutForeignDomain(cookie: string, host: string): string {
   const [pair = '', ...attributes] = cookie.split(';');
   return [pair, ...attributes.filter((attribute) => !isForeignDomain(attribute, host))].join(';');
 }
 
-/** Returns true for a `Domain` other than the host. Like browsers, ignores case and one leading dot. */
+/** Like browsers, ignores case and one leading dot. */
 function isForeignDomain(attribute: string, host: string): boolean {
   const [name = '', ...rest] = attribute.split('=');
   if (trimmed(name) !== 'domain') return false;
   return trimmed(rest.join('=')).replace(/^\./, '') !== host;
 }
 
-/** Returns the text in lower case, without the whitespace and control characters that browsers strip around it. */
+/** Browsers strip whitespace and control characters around the text. */
 function trimmed(text: string): string {
   let start = 0;
   let end = text.length;

@@ -17,7 +17,7 @@ export class Gauge {
     for (const resolve of this.#waiting.splice(0)) resolve();
   }
 
-  /** Resolves when the count is zero, or after this time in milliseconds. */
+  /** Resolves when the count is zero, or after this time. */
   async empty(withinMs: number): Promise<void> {
     if (this.#value === 0) return;
     let timer: NodeJS.Timeout | undefined;

@@ -7,7 +7,7 @@ import { maintenanceWith, PAGES, type Page, sendPage, sendRedirect } from '../pr
 import type { Exchange } from '../proxy/exchange.js';
 import type { Guard, HeaderChange, RuleSet, SiteMove } from './rule-set.js';
 
-/** Applies the rules of a service to a request. Calls `serve`, possibly later, if they admit the request. */
+/** Calls `serve`, possibly later, if the rules admit the request. */
 export function applyRules(exchange: Exchange, rules: RuleSet, isSite: boolean, serve: () => void): void {
   new Rules(exchange, rules, isSite, serve).next();
 }
@@ -19,7 +19,7 @@ class Rules {
   readonly #serve: () => void;
   readonly #pathname: string;
   readonly #request: MoveRequest;
-  /** The ways in which an application could read the path. A guard applies if one of them matches. */
+  /** An application could read the path in several ways. A guard applies if one of them matches. */
   readonly #paths: RulePath[];
   readonly #passed = new Set<Guard>();
   readonly #changes: HeaderChange[] = [];
@@ -55,7 +55,7 @@ class Rules {
     this.#end();
   }
 
-  /** Applies the rules from the site's files. If a rule rewrites the path, also applies the guards of the new path. */
+  /** If a rule rewrites the path, the guards of the new path apply too. */
   #end(): void {
     const { site, guards } = this.#rules;
     for (const guard of this.#isSite ? site.guards : []) {
@@ -82,7 +82,7 @@ class Rules {
     if (own.length + this.#changes.length > 0) this.#exchange.headerChanges = [...own, ...this.#changes];
   }
 
-  /** Records a redirect or rewrite if it matches the request. Returns true if the request has been answered with it. */
+  /** Returns true if the request has been answered. */
   #moved(move: Move): boolean {
     const target = matchMove(move, this.#request);
     if (target === null) return false;
@@ -133,7 +133,7 @@ class Rules {
   }
 }
 
-/** Replaces each byte of a request target that is not allowed in a header by `%xx`. Each character is one byte. */
+/** Replaces each byte of a request target that is not allowed in a header by `%xx`. */
 export function printable(target: string): string {
   return target.replace(/[^\x21-\x7e]/g, (byte) => `%${byte.charCodeAt(0).toString(16).padStart(2, '0')}`);
 }

@@ -3,16 +3,16 @@ import type { BasicCredentials } from '../../../shared/core/basic-credentials.js
 import type { RuleUser } from '../../../shared/rules/model.js';
 import { verifyPassword } from '../../../shared/secrets/password.js';
 
-/** Maximum number of results of password checks that one rule remembers. Each takes some 100 bytes. */
+/** Remembered results of one rule. Each takes some 100 bytes. */
 const MAX_KNOWN = 1_000;
-/** Maximum number of unfinished password checks of one rule. Each check takes some 50 ms. */
+/** Unfinished checks of one rule. Each takes some 50 ms. */
 const MAX_WAITING = 8;
-/** Maximum number of checks of all rules at once. Each occupies one of the four threads that also read files. */
+/** Checks of all rules at once. Each occupies one of the four threads that also read files. */
 const AT_ONCE = 2;
 
 /**
- * Checks the passwords of one rule, and remembers the results, because a browser sends its password with each request.
- * Only one check of a rule runs at a time, so that the rule does not delay the checks of others.
+ * Remembers which passwords are right, because a browser sends its password with each request. Checks one password of a
+ * rule at a time, so that the rule does not delay the checks of other rules.
  */
 export class CredentialMemory {
   /** Digest of name and password → whether they are right. */
@@ -20,7 +20,7 @@ export class CredentialMemory {
   readonly #running = new Map<string, Promise<boolean>>();
   #last: Promise<unknown> = Promise.resolve();
 
-  /** Returns true if a user has this password, as a promise if it must be checked; null if too many checks wait. */
+  /** Returns a promise if the password must be checked; null if too many checks wait. */
   check(users: readonly RuleUser[], { name, password }: BasicCredentials): boolean | Promise<boolean> | null {
     const digest = createHash('sha256').update(`${name}\0${password}`).digest('base64');
     const known = this.#known.get(digest) ?? this.#running.get(digest);

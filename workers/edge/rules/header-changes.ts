@@ -1,6 +1,6 @@
 import type { HeaderChange } from './rule-set.js';
 
-/** Applies the changes of rules to a response's headers, a flat list of names and values. A later change wins. */
+/** Applies changes to a response's headers, a flat list of names and values. A later change wins. */
 export function changedHeaders(flat: string[], changes: readonly HeaderChange[] | null): string[] {
   if (changes === null) return flat;
   let headers = flat;

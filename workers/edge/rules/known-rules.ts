@@ -5,7 +5,7 @@ import type { RouteFacts } from '../../../shared/routing/store.js';
 import { loadRules, type RuleSource } from '../../../shared/rules/store.js';
 import { compileRules, type RuleSet } from './rule-set.js';
 
-/** The compiled rules of all services that have any. Only rules that have changed are loaded and compiled again. */
+/** The compiled rules of services. Only rules that have changed are loaded and compiled again. */
 export class KnownRules {
   readonly #log: Logger;
   readonly #known = new Map<string, RuleSet>();
@@ -18,15 +18,11 @@ export class KnownRules {
     return this.#known;
   }
 
-  /** Forgets the rules of all services that are not in `services`. */
   keepOnly(services: ReadonlyMap<string, unknown>): void {
     for (const serviceId of this.#known.keys()) if (!services.has(serviceId)) this.#known.delete(serviceId);
   }
 
-  /**
-   * Loads the rules of these services, except those that this edge already has in the same version (`rulesKey`).
-   * Forgets the rules of services that have none any more.
-   */
+  /** Loads the rules of these services that this edge does not have in the current version (`rulesKey`). */
   async refresh(db: Db, facts: readonly RouteFacts[]): Promise<void> {
     const wanted = facts.filter(({ rulesKey, deleted }) => rulesKey !== '' && !deleted);
     const missing = wanted.filter(({ serviceId, rulesKey }) => this.#known.get(serviceId)?.key !== rulesKey);
@@ -43,7 +39,7 @@ export class KnownRules {
     for (const source of sources) this.#known.set(source.serviceId, this.#compiled(source));
   }
 
-  /** Compiles rules. If that fails, returns rules that refuse every request, because a rule may require a password. */
+  /** Rules that cannot be compiled refuse every request, because a rule may require a password. */
   #compiled(source: RuleSource): RuleSet {
     try {
       return compileRules(source);

@@ -1,4 +1,4 @@
-/** Maximum number of clients that one rule counts (some 10 MiB), and that all rules of an edge count (some 50 MiB). */
+/** The clients of one rule take some 10 MiB, those of all rules of an edge some 50 MiB. */
 const MAX_CLIENTS = 50_000;
 const MAX_OF_EDGE = 250_000;
 
@@ -7,17 +7,15 @@ interface Window {
   left: number;
 }
 
-/** After this many new clients, the clients of all rules are counted. */
 const COUNT_AFTER = 1_000;
 
-/** All rules that count clients. The garbage collector removes those that were replaced. */
+/** The garbage collector removes rules that were replaced. */
 const rules = new Set<WeakRef<RateCounts>>();
 let added = 0;
 
 /**
- * Counts the requests of each client in time windows of a fixed length, in memory. A rule with too many clients forgets
- * those whose windows began first. If all rules of the edge together have too many, the rule with the most clients
- * does, so that a flood of one rule leaves the others as they are.
+ * Counts the requests of each client in time windows of a fixed length. If there are too many clients, the rule with
+ * the most clients forgets some, so that a flood of one rule leaves the others as they are.
  */
 export class RateCounts {
   readonly #windows = new Map<string, Window>();
@@ -51,7 +49,7 @@ export class RateCounts {
     this.#windows.clear();
   }
 
-  /** Forgets this many clients, those whose windows began first. */
+  /** Forgets the clients whose windows began first. */
   forgetFirst(count: number): void {
     let left = count;
     for (const client of this.#windows.keys()) {
@@ -70,7 +68,6 @@ export class RateCounts {
   }
 }
 
-/** Lets the rule with the most clients forget some if all rules together have too many. */
 function boundAll(): void {
   let all = 0;
   let largest: RateCounts | null = null;

@@ -6,10 +6,9 @@ import type { Target } from '../../../shared/rules/target-template.js';
 import { CredentialMemory } from './credential-check.js';
 import { RateCounts } from './rate-counts.js';
 
-/** How a rule of type `headers` changes a response. */
 export interface HeaderChange {
   set: readonly { name: string; value: string }[];
-  /** Names of headers to remove, in lower case. They include the headers that are set, which replace earlier ones. */
+  /** Names of headers to remove, in lower case, including those that are set. */
   without: ReadonlySet<string>;
 }
 
@@ -22,7 +21,7 @@ export type Guard = { pattern: PathPattern } & (
 
 type Step = Guard | { type: 'headers'; pattern: PathPattern; change: HeaderChange } | { type: 'move'; move: Move };
 
-/** The redirect or rewrite of a matching rule. It applies if it is forced, or if the site has no file at the path. */
+/** Unless it is forced, the redirect or rewrite applies only if the site has no file at the path. */
 export interface SiteMove {
   status: number;
   force: boolean;
@@ -33,7 +32,7 @@ export interface SiteMove {
 export interface RuleSet {
   key: string;
   steps: readonly Step[];
-  /** All rules that may refuse a request: those among `steps`, and those in the files of the live site. */
+  /** All rules that may refuse a request, including those in the files of the live site. */
   guards: readonly Guard[];
   /** The rules in the files of the live site, such as `_redirects`. */
   site: {
@@ -43,10 +42,9 @@ export interface RuleSet {
   };
 }
 
-/** Compiles the rules of a service. Their patterns were checked when they were stored. */
+/** Compiles the rules of a service, whose patterns were checked when they were stored. */
 export function compileRules({ rulesKey, rules, site }: Pick<RuleSource, 'rulesKey' | 'rules' | 'site'>): RuleSet {
-  // Leaves out rules of type `canary`, which only tell deployments how to begin a canary. The edge finds a canary that
-  // is under way in the service's route.
+  // Rules of type `canary` only tell deployments how to begin a canary.
   const steps = rules.filter(({ type }) => type !== 'canary').map(compileRule);
   const ofSite = (site?.auth ?? []).map(({ for: path, users }) => passwordGuard(path, { users, ignoresCase: true }));
   return {

@@ -10,10 +10,10 @@ export class InvalidAnswerError extends Error {
   }
 }
 
-/** Maximum number of interim (1xx) responses. If a replica sends more, the request fails. */
+/** If a replica sends more interim (1xx) responses, the request fails. */
 export const MAX_INTERIM = 16;
 
-/** Returns the status of a final response. Throws `InvalidAnswerError` if it is interim or not three digits. */
+/** Returns the status of a final response. Throws `InvalidAnswerError`. */
 export function checkedStatus(status: number | undefined): number {
   if (status === undefined || !Number.isInteger(status) || status < 200 || status > 999) {
     throw new InvalidAnswerError(`status ${status}`);
@@ -26,10 +26,7 @@ interface Asked {
   host: string;
 }
 
-/**
- * Converts a replica's response headers to those for the client. Both are flat lists of names and values. The reason
- * phrase is dropped: clients ignore it, and it may contain bytes that Node.js refuses to write.
- */
+/** Converts a replica's response headers. Drops the reason phrase, which Node.js may refuse to write. */
 export function clientHeaders(raw: readonly string[], { requestId, host }: Asked, status = 200): string[] {
   const named = connectionTokens(valuesOf(raw, 'connection'));
   const headers: string[] = [];

@@ -12,26 +12,24 @@ import { Attempt, type Outcome } from './replica-attempt.js';
 import type { ReplicaRequest } from './replica-connections.js';
 import { choose, type Upstream } from './upstream.js';
 
-/** Maximum number of repetitions of a request that a replica may already have received. */
+/** How often a request that a replica may already have received is repeated. */
 const MAX_REPLAYS = 2;
-/** Maximum number of replicas that are tried when connections are refused. */
 const MAX_ATTEMPTS = 10;
 const REPEATABLE = new Set(['GET', 'HEAD', 'OPTIONS']);
 type Failure = Extract<Outcome, { type: 'failed' }>;
 
 export interface ForwardSource {
-  /** Returns the host's current replicas. Called for each attempt, because the table may change in between. */
+  /** Called for each attempt, because the table may change in between. */
   upstreams: () => readonly Upstream[];
   /** Reloads the route from PostgreSQL. Never rejects, and resolves within a time limit. */
   refresh: () => Promise<void>;
-  /** Holds the request until there is a replica, then handles it again. Returns false if it must be answered now. */
+  /** Holds the request until there is a replica. Returns false if it must be answered now. */
   hold: () => boolean;
 }
 
 /**
  * Forwards a request to a ready replica. The client always gets a response. If a replica cannot have received the
- * request, tries another one. If a replica may have received the request but did not respond, only a GET, HEAD or
- * OPTIONS request without a body is repeated.
+ * request, tries another one. If it may have, only a GET, HEAD or OPTIONS request without a body is repeated.
  */
 export function forward(exchange: Exchange, source: ForwardSource): void {
   new Forwarding(exchange, source).next();
@@ -116,7 +114,7 @@ class Forwarding {
     else this.next();
   }
 
-  /** Responds with an error because no replica is left, but first reloads the route once: it may just have changed. */
+  /** The route may just have changed, so it is reloaded once. */
   #giveUp(): void {
     const last = this.#last;
     if (last !== null && !this.#refreshed && this.#attempts < MAX_ATTEMPTS) {
@@ -132,7 +130,6 @@ class Forwarding {
   }
 }
 
-/** Returns how many bytes of the body the client has sent and no replica has read yet. */
 function heldBack({ readableLength: pending, socket }: IncomingMessage): Backlog {
   return { pending, taken: socket.bytesRead - pending };
 }
@@ -155,7 +152,7 @@ function isTimeout(error: Error): boolean {
   return error instanceof errors.HeadersTimeoutError || error instanceof errors.ConnectTimeoutError;
 }
 
-/** Returns true if another try would fail the same way: the replica timed out or sent a bad response. */
+/** Another try would fail the same way: the replica timed out or sent a bad response. */
 function isFinal(error: Error): boolean {
   return (
     isTimeout(error) ||
@@ -165,10 +162,7 @@ function isFinal(error: Error): boolean {
   );
 }
 
-/**
- * Returns the protocol to which a request asks to upgrade; null if it asks for none. A request for HTTP/2 (h2c) is
- * ignored, as RFC 9110, 7.8 allows, and also returns null.
- */
+/** A request to upgrade to HTTP/2 (h2c) is ignored, as RFC 9110, 7.8 allows. */
 function wantedProtocol({ req, upgrade }: Exchange): string | null {
   const wanted = req.headers.upgrade ?? 'websocket';
   return upgrade === null || /(^|[\s,])h2c/i.test(wanted) ? null : wanted;

@@ -5,10 +5,7 @@ import { backlogOf } from '../visitors/client-connection.js';
 import { PacedWriter } from '../visitors/paced-writer.js';
 import { clientHeaders } from './answer-head.js';
 
-/**
- * Connects the sockets of a client and a replica that has accepted an upgrade. They stay connected when the route
- * changes. `raw` are the headers of the replica's response. Throws `InvalidAnswerError` before anything is sent.
- */
+/** Connects a client and a replica that accepted its upgrade. Throws `InvalidAnswerError` before it sends. */
 export function joinSockets(exchange: Exchange, raw: readonly string[], socket: Socket): void {
   const { res, upgrade, connection } = exchange;
   if (upgrade === null || upgrade.socket.destroyed) return void socket.destroy();
@@ -21,16 +18,12 @@ export function joinSockets(exchange: Exchange, raw: readonly string[], socket: 
   if (upgrade.head.length > 0) upgrade.socket.unshift(upgrade.head);
 }
 
-/**
- * Detects the disconnection of a client whose upgrade was refused. Nothing else reads from its connection, so otherwise
- * the response would continue after the client has disconnected.
- */
+/** Detects the disconnection of a client whose upgrade was refused. Nothing else reads from its connection. */
 export function noticeEnd(client: Socket): void {
   client.once('end', () => client.destroySoon());
   client.resume();
 }
 
-/** Returns the 101 response head. Throws `InvalidAnswerError` if the replica's headers are not valid. */
 function switchingHead(raw: readonly string[], exchange: Exchange): string {
   const headers = ['Connection', 'Upgrade', 'Upgrade', valuesOf(raw, 'upgrade')];
   headers.push(...clientHeaders(raw, exchange));
@@ -39,7 +32,6 @@ function switchingHead(raw: readonly string[], exchange: Exchange): string {
   return `${head}\r\n`;
 }
 
-/** Copies the bytes from each socket to the other, as fast as the other accepts them. */
 function join({ containment }: Exchange, client: Socket, replica: Socket): void {
   for (const [from, to] of [
     [client, replica],
@@ -47,7 +39,7 @@ function join({ containment }: Exchange, client: Socket, replica: Socket): void 
   ] as const) {
     from.setNoDelay(true);
     from.setTimeout(0);
-    // Ignored, because many connections end with a reset. 'close' follows and closes the other side.
+    // Many connections end with a reset. 'close' follows and closes the other side.
     from.on('error', () => undefined);
     const writer = new PacedWriter(to, from);
     from.on(
@@ -57,6 +49,6 @@ function join({ containment }: Exchange, client: Socket, replica: Socket): void 
     from.once('end', () => writer.end());
   }
   client.once('close', () => replica.destroy());
-  // `destroySoon` first sends the replica's last bytes, which may not have reached the client yet.
+  // `destroySoon` first sends the replica's last bytes.
   replica.once('close', () => client.destroySoon());
 }

@@ -13,14 +13,13 @@ import { joinSockets, noticeEnd } from './join-sockets.js';
 import type { ReplicaRequest } from './replica-connections.js';
 import type { Upstream } from './upstream.js';
 
-/** The result of sending a request to one replica. */
 export type Outcome =
   | { type: 'answered' }
   | { type: 'client-gone' }
   | {
       type: 'failed';
       error: Error;
-      /** True if the request was, or may have been, sent: the replica may have acted on it. */
+      /** True if the replica may have acted on the request. */
       sent: boolean;
       /** True if part of the response has been sent to the client. */
       begun: boolean;
@@ -37,9 +36,9 @@ export class Attempt implements Dispatcher.DispatchHandler {
   readonly #upstream: Upstream;
   readonly #res: ServerResponse;
   readonly #ended: (outcome: Outcome) => void;
-  /** Pauses and aborts the request; null until undici sends the request. */
+  /** Null until undici sends the request. */
   #controller: Dispatcher.DispatchController | null = null;
-  /** Writes the body of the response; null if the whole body arrives in one piece. */
+  /** Null if the whole body arrives in one piece. */
   #writer: PacedWriter | null = null;
   #begun = false;
   /** The declared length of the response; null for a stream, whose head is sent at once. */
@@ -48,7 +47,7 @@ export class Attempt implements Dispatcher.DispatchHandler {
   #counted = true;
   #interim = 0;
 
-  /** `ended` is called once, with the outcome of this attempt, and must not throw. */
+  /** `ended` is called once, and must not throw. */
   constructor(exchange: Exchange, upstream: Upstream, request: ReplicaRequest, ended: (outcome: Outcome) => void) {
     this.#request = request;
     this.#exchange = exchange;
@@ -100,10 +99,7 @@ export class Attempt implements Dispatcher.DispatchHandler {
     else this.#settle({ type: 'failed', error, sent: this.#controller !== null, begun: this.#begun });
   }
 
-  /**
-   * Runs code for an event of undici. An error of the edge itself aborts the exchange. An `InvalidAnswerError` is
-   * rethrown, so that undici closes the connection and calls `onResponseError`.
-   */
+  /** An `InvalidAnswerError` is rethrown, so that undici closes the connection and calls `onResponseError`. */
   #guarded(controller: Dispatcher.DispatchController, work: () => void): void {
     if (this.#settled) return;
     try {
@@ -135,7 +131,7 @@ export class Attempt implements Dispatcher.DispatchHandler {
     this.#begun = true;
     const length = valuesOf(raw, 'content-length');
     this.#length = length === '' ? null : Number(length);
-    // If the length of the response is unknown, its head is sent at once, together with the bytes that arrived with it.
+    // The head of a stream is sent at once, together with the bytes that arrived with it.
     if (this.#length === null) process.nextTick(this.#flushHead);
     if (upgrade !== null && this.#request.upgrade !== null) noticeEnd(upgrade.socket);
     if (answer.encoder !== null) this.#writer = this.#writerTo(joined(answer.encoder, this.#res, containment));
@@ -161,12 +157,11 @@ export class Attempt implements Dispatcher.DispatchHandler {
   }
 
   readonly #flushHead = (): void => {
-    // An empty write sends the headers as they are. `flushHeaders` would encode them as UTF-8 and change bytes above
-    // 127.
+    // `flushHeaders` would encode the headers as UTF-8 and change bytes above 127.
     if (this.#writer === null && !this.#res.destroyed && !this.#res.writableEnded) this.#res.write(NOTHING);
   };
 
-  /** Sends a complete response. Head and body are sent in one write. */
+  /** Head and body are sent in one write. */
   #endWith(body: Buffer): void {
     const { socket } = this.#res;
     socket?.cork();

@@ -2,7 +2,7 @@ import type { ReadyReplica } from '../../../../shared/routing/store.js';
 import { Gauge } from '../work-gauge.js';
 import { ReplicaConnections, type ReplicaTimes } from './replica-connections.js';
 
-/** For this time after a replica refused a connection, in milliseconds, all other replicas are tried before it. */
+/** For this time after a replica refused a connection, all other replicas are tried before it. */
 const AVOIDED_MS = 1_000;
 
 /** Returns the name of a replica's upstream. A later replica may get the same port, so the id is part of it. */
@@ -15,7 +15,6 @@ export class Upstream {
   readonly pool: ReplicaConnections;
   /** Requests in progress. Event streams do not count, because they may never end. */
   readonly requests = new Gauge();
-  /** Number of routes that send requests to the replica. */
   routes = 0;
   #avoidedUntil = Number.NEGATIVE_INFINITY;
 
@@ -24,7 +23,7 @@ export class Upstream {
     this.pool = new ReplicaConnections(replica, times);
   }
 
-  /** Lets the requests in progress finish. No request may be sent afterwards. */
+  /** No request may be sent afterwards. */
   close(): void {
     this.pool.close();
   }
@@ -38,10 +37,7 @@ export class Upstream {
   }
 }
 
-/**
- * Returns the replica with the fewest requests that is not in `excluded`; null if there is none. Replicas that recently
- * refused a connection are chosen only if no other is left.
- */
+/** Returns the replica with the fewest requests. Replicas that recently refused a connection come last. */
 export function choose(upstreams: readonly Upstream[], excluded: readonly Upstream[]): Upstream | null {
   if (upstreams.length === 1 && excluded.length === 0) return upstreams[0] ?? null;
   const candidates = upstreams.filter((upstream) => !excluded.includes(upstream));

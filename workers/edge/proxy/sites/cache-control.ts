@@ -4,20 +4,14 @@ export const REVALIDATE = 'no-cache';
 const SHORT = 'public, max-age=3600';
 const FOREVER = 'public, max-age=31536000, immutable';
 
-/**
- * Returns the `Cache-Control` value for a file. The profiles `static` and `all` cache files with a hashed name for a
- * year. The profile `all` also caches other files, for an hour.
- */
+/** Returns the `Cache-Control` value for a file. */
 export function cacheControl(profile: ServiceConfiguration['cacheProfile'], path: string): string {
   if (profile === 'none') return REVALIDATE;
   if (hasHashedName(path)) return FOREVER;
   return profile === 'all' ? SHORT : REVALIDATE;
 }
 
-/**
- * Returns true if a bundler put a content hash into the name, as in `app-DiwrgTda.js`. When in doubt, returns false:
- * caching a file for a year by mistake is worse than requesting it again.
- */
+/** Returns true for a name with a content hash, as in `app-DiwrgTda.js`. A mistake would be cached for a year. */
 export function hasHashedName(path: string): boolean {
   const name = path.slice(path.lastIndexOf('/') + 1);
   const match =

@@ -5,7 +5,7 @@ import type { Containment } from '../containment.js';
 import { eachPair, valuesOf } from '../proxy-headers.js';
 import { PacedWriter } from '../visitors/paced-writer.js';
 
-/** Minimum size in bytes for compression. Smaller responses do not gain from it. */
+/** Smaller responses do not gain from compression. */
 const COMPRESS_FROM_BYTES = 1_024;
 /** Event streams are not listed: each event must arrive at once. */
 const COMPRESSIBLE_TYPES: ReadonlySet<string> = new Set(
@@ -17,7 +17,7 @@ const COMPRESSIBLE_TYPES: ReadonlySet<string> = new Set(
 const BROTLI_QUALITY = 4;
 /** A window of 256 KB. The default of 4 MB needs 6 MB of memory per response, and makes few responses smaller. */
 const BROTLI_WINDOW_BITS = 18;
-/** Statuses of responses without a body, or with only a part of one. */
+/** Responses without a body, or with only a part of one. */
 const NOT_WHOLE = new Set([204, 205, 206, 304]);
 
 type Encoding = 'br' | 'gzip';
@@ -26,16 +26,12 @@ type Request = Pick<IncomingMessage, 'method' | 'headers'>;
 /** Reserves an encoder and returns the function that releases it; null if none is free. */
 export type TakeEncoder = () => (() => void) | null;
 
-/** How a response is sent to the client: its headers, and the encoder for its body; null for an uncompressed body. */
 export interface Encoded {
   headers: string[];
   encoder: Transform | null;
 }
 
-/**
- * Compresses a response if that is worthwhile, the client accepts it, and it is not compressed yet. `headers` is a flat
- * list of names and values. Removes Content-Length, weakens the ETag, and sets Vary for caches.
- */
+/** Compresses a response if that is worthwhile and the client accepts it. `headers` is a flat list. */
 export function encoded(req: Request, status: number, headers: readonly string[], take: TakeEncoder): Encoded {
   const header = (name: string) => valuesOf(headers, name) || undefined;
   if (!isCompressible(status, header)) return { headers: [...headers], encoder: null };
@@ -77,7 +73,6 @@ function isCompressible(status: number, header: (name: string) => string | undef
   );
 }
 
-/** Returns the supported encoding that the client prefers; null if it accepts none or asks for a range. */
 function encodingFor(req: Request): Encoding | null {
   if (req.method === 'HEAD' || req.headers.range !== undefined) return null;
   const weights = new Map<string, number>();
@@ -91,10 +86,9 @@ function encodingFor(req: Request): Encoding | null {
   return weightOf(best) > 0 && weightOf(best) >= (weights.get('identity') ?? 0) ? best : null;
 }
 
-/** Creates an encoder. Streaming responses (no Content-Length) are flushed on every write. */
+/** A streaming response (no Content-Length) is flushed on every write. */
 function encoderOf(encoding: Encoding, streaming: boolean): Transform {
-  // The encoder waits until each piece is read. Otherwise it would collect small pieces, which costs more than it
-  // saves.
+  // The encoder waits until each piece is read, because collecting small pieces costs more than it saves.
   const pace = { readableHighWaterMark: 1 };
   if (encoding === 'gzip') return createGzip({ ...pace, ...(streaming ? { flush: constants.Z_SYNC_FLUSH } : {}) });
   return createBrotliCompress({

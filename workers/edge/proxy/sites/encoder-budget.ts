@@ -1,13 +1,12 @@
-/** Maximum number of encoders. Each needs up to 2 MB, more than the rest of an exchange. */
+/** Each encoder needs up to 2 MB, more than the rest of an exchange. */
 const MAX_ENCODERS = 64;
 const MAX_ENCODERS_PER_CLIENT = 16;
 
-/** Limits how many responses are compressed at the same time, in total and per client. Others are sent uncompressed. */
+/** Limits how many responses are compressed at the same time, in total and per client. */
 export class EncoderBudget {
   readonly #byClient = new Map<string, number>();
   #total = 0;
 
-  /** Reserves one encoder. Returns the function that releases it; null if none is left. */
   take(client: string): (() => void) | null {
     const own = this.#byClient.get(client) ?? 0;
     if (this.#total >= MAX_ENCODERS || own >= MAX_ENCODERS_PER_CLIENT) return null;

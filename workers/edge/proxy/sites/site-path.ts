@@ -2,14 +2,10 @@ import { realpath, stat } from 'node:fs/promises';
 import { join, relative, sep } from 'node:path';
 import { printable } from '../../rules/apply-rules.js';
 
-/** What a URL's path refers to in a published folder. */
 export type SitePath =
-  /** `path` is relative to the folder, with `/` as the separator. */
+  /** `path` is relative to the folder. */
   | { type: 'file'; path: string }
-  /**
-   * `location` is the path of a folder with the final slash that the request lacked. For a site with a base path,
-   * requests for `/`, or for the base without final slash, are redirected to the base, but only temporarily.
-   */
+  /** `location` is a folder's path with the final slash that the request lacked, or the base path of the site. */
   | { type: 'redirect'; location: string; isTemporary?: true }
   | { type: 'missing' }
   | { type: 'invalid' };
@@ -17,13 +13,12 @@ export type SitePath =
 const MISSING: SitePath = { type: 'missing' };
 const INVALID: SitePath = { type: 'invalid' };
 
-/** Files with the site's rules, which are not published. */
+/** These files are not published. */
 const RULE_FILES: ReadonlySet<string> = new Set(['_redirects', '_headers']);
 
 /**
  * Finds the file for a request target. `root` must have no symlinks in its path. Files outside `root` are never found,
- * neither through `..` in any encoding nor through symlinks. Dotfiles are never found, except `.well-known`. With a
- * `base` (`/shop`), the folder's files are also found below this base.
+ * neither through `..` in any encoding nor through symlinks. Dotfiles are never found, except `.well-known`.
  */
 export async function findSitePath(root: string, target: string, base = ''): Promise<SitePath> {
   const [pathname = '/', ...query] = target.split('?');
@@ -53,13 +48,13 @@ function withQuery(location: string, query: readonly string[]): string {
   return query.length > 0 ? `${location}?${printable(query.join('?'))}` : location;
 }
 
-/** Finds about.html for `/about`, because site generators write such links. */
+/** Site generators write links such as `/about` for about.html. */
 async function page(root: string, path: string): Promise<SitePath> {
   const name = `${path}.html`;
   return (await kindWithin(root, name)) === 'file' ? { type: 'file', path: name } : MISSING;
 }
 
-/** Returns the parts of a path, each decoded once; null if a part could be read as more than one name. */
+/** Returns null if a part could be read as more than one name. */
 function decodeParts(pathname: string): string[] | null {
   try {
     const parts = pathname.split('/').map(decodeURIComponent);

@@ -16,7 +16,7 @@ import { cacheControl, REVALIDATE } from './cache-control.js';
 import { encoded, joined } from './compression.js';
 import { findSitePath, isMissing, kindWithin } from './site-path.js';
 
-/** Loads the library `send` when the first file is requested, because it includes a large table of media types. */
+/** The library `send` includes a large table of media types. */
 const loadSend = lazily(() => createRequire(import.meta.url)('send') as typeof send);
 
 export type StaticTarget = Extract<Target, { type: 'static' }>;
@@ -60,7 +60,6 @@ async function sendMissing(exchange: Exchange, root: string): Promise<void> {
   sendFile(exchange, root, '404.html', REVALIDATE);
 }
 
-/** Applies a rule: redirects, or responds with the file at another path and the rule's status. */
 async function sendMove(
   exchange: Exchange,
   { status, target: to }: SiteMove,
@@ -69,24 +68,20 @@ async function sendMove(
 ): Promise<void> {
   if (isRedirect(status)) return sendRedirect(exchange, status, locationOf(to));
   const asked = await findSitePath(root, to.path, base);
-  // If the rule's target is a folder without its final slash, use the folder's index file.
+  // The rule's target is a folder without its final slash.
   const found = asked.type === 'redirect' ? await findSitePath(root, asked.location, base) : asked;
   if (found.type !== 'file') return sendMissing(exchange, root);
   exchange.res.statusCode = status;
   sendFile(exchange, root, found.path, status === 200 ? cacheControl(cacheProfile, found.path) : REVALIDATE);
 }
 
-/**
- * Returns true if the request is for a page. Returns false for a file that a page needs, such as /assets/app.js:
- * responding with a page would only hide that the file is missing.
- */
+/** A page instead of a missing file such as /assets/app.js would hide that the file is missing. */
 function isNavigation({ headers, url = '/' }: Exchange['req']): boolean {
   if ((headers.accept ?? '').includes('text/html')) return true;
   const last = url.split('?')[0]?.split('/').at(-1) ?? '';
   return !/\.[A-Za-z][A-Za-z0-9]{0,9}$/.test(last);
 }
 
-/** Returns the real path of the image's published folder. Returns null if it is missing or outside the image. */
 async function publishedFolder(imagesDir: string, target: StaticTarget): Promise<string | null> {
   try {
     const image = await realpath(join(imagesDir, target.digest));
@@ -98,10 +93,7 @@ async function publishedFolder(imagesDir: string, target: StaticTarget): Promise
   }
 }
 
-/**
- * Sends a file with `send`, which handles media types, conditional requests, ranges and HEAD. The caller has checked
- * that the path is inside the root.
- */
+/** The caller must have checked that the path is inside the root. */
 function sendFile(exchange: Exchange, root: string, path: string, caching: string): void {
   const { req, res, requestId, containment, headerChanges } = exchange;
   res.setHeader('Cache-Control', caching);
@@ -119,8 +111,7 @@ function sendFile(exchange: Exchange, root: string, path: string, caching: strin
     lastModified: !whole,
   })
     .on('headers', () => {
-      // `send` emits `headers` before it sets its own headers, and does not replace headers that are already set. So
-      // the headers of the site's rules take precedence.
+      // `send` does not replace headers that are already set. So the headers of the site's rules take precedence.
       for (const { set, without } of headerChanges ?? []) {
         for (const name of without) res.removeHeader(name);
         for (const { name, value } of set) res.setHeader(name, value);
@@ -145,8 +136,7 @@ function compress(exchange: Exchange, file: Readable): void {
   for (const name of res.getHeaderNames()) res.removeHeader(name);
   for (let i = 0; i + 1 < headers.length; i += 2) res.setHeader(headers[i] ?? '', headers[i + 1] ?? '');
   if (encoder === null) return;
-  // `send` pipes the file to the response right after this event. On the next tick nothing has been read yet, so the
-  // pipe can be replaced.
+  // `send` pipes the file to the response right after this event. On the next tick, the pipe can be replaced.
   process.nextTick(
     containment.guard(() => {
       file.unpipe(res);

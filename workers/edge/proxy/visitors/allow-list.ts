@@ -1,6 +1,6 @@
 import { BlockList, isIP } from 'node:net';
 
-/** Compiles an allow list of IP ranges. An empty list becomes null, which admits all. Invalid entries admit no one. */
+/** Compiles an allow list of IP ranges. An empty list becomes null, which admits all. */
 export function compileAllowList(ranges: readonly string[]): BlockList | null {
   if (ranges.length === 0) return null;
   const list = new BlockList();
@@ -15,7 +15,7 @@ export function compileAllowList(ranges: readonly string[]): BlockList | null {
   return list;
 }
 
-/** Returns true if the list admits the address. A list never admits a string that is not an IP address. */
+/** Returns true if the list admits the address. */
 export function isAllowed(list: BlockList | null, address: string): boolean {
   if (list === null) return true;
   // A link-local IPv6 address ends with its zone (`%eth0`), which the list does not contain.

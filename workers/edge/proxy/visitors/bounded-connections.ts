@@ -3,33 +3,29 @@ import type { EdgeCounters } from '../containment.js';
 import { ClientConnection, ConnectionSet, inOrderOfUse, NO_CLIENT } from './client-connection.js';
 
 export interface ConnectionLimits {
-  /** Maximum number of connections per client, which is an IPv4 address or an IPv6 /64. */
+  /** A client is an IPv4 address or an IPv6 /64. */
   perClient: number;
   total: number;
-  /** Maximum number of slow connections: those with bytes that the other side has not read for a second. */
+  /** Slow connections have bytes that the other side has not read for a second. */
   slow: number;
   /** How long a slow connection may make no progress before it is closed, in milliseconds. */
   stallMs: number;
 }
 
-/** Interval between checks of progress, in milliseconds. In between, the limit of slow connections may be exceeded. */
+/** Between two checks, the limit of slow connections may be exceeded. */
 const POLL_INTERVAL_MS = 250;
 const SLOW_AFTER_MS = 1_000;
-/**
- * This factor times `slow` is the maximum number of connections without progress since the last check. It limits a
- * flood of such connections in the second before they count as slow.
- */
+/** Limits a flood of connections without progress in the second before they count as slow. */
 const PAUSING_PER_SLOW = 2;
-/** How long a refused client has to read the reason, in milliseconds. */
+/** How long a refused client has to read the reason. */
 const REFUSED_MS = 1_000;
 const MAX_REFUSED = 256;
 const REFUSAL = 'HTTP/1.1 503 Service Unavailable\r\nRetry-After: 5\r\nConnection: close\r\nContent-Length: 0\r\n\r\n';
 
 /**
- * The connections of clients, limited per client and in total. Connections without progress are closed. When a limit is
- * reached, a new connection replaces the one that has made no progress for the longest time, otherwise the one that has
- * been idle the longest. If all connections are in use and make progress, the new one is refused. Thus a client that
- * has reached its limit is still served, and takes no connections from other clients.
+ * The connections of clients, limited per client and in total. When a limit is reached, a new connection replaces the
+ * one that has made no progress for the longest time, otherwise the one that has been idle the longest. If all
+ * connections are in use and make progress, the new one is refused.
  */
 export class Connections {
   readonly #behindProxy: boolean;
@@ -41,10 +37,7 @@ export class Connections {
   readonly #timer: NodeJS.Timeout;
   #refused = 0;
 
-  /**
-   * `behindProxy` is true if all connections come from a proxy in front. Their address is then the proxy's, so a
-   * connection counts for a client only once `carry` has named the client of its request.
-   */
+  /** Behind a proxy, a connection counts for a client only once `carry` has named the client. */
   constructor(limits: ConnectionLimits, counters: EdgeCounters, behindProxy: boolean) {
     this.#behindProxy = behindProxy;
     this.#limits = limits;
@@ -74,7 +67,7 @@ export class Connections {
     return true;
   }
 
-  /** Counts a proxy's connection for its request's client until `release`. Returns false at the client's limit. */
+  /** Counts a proxy's connection for its request's client. Returns false at the client's limit. */
   carry(connection: ClientConnection, client: string): boolean {
     if (!this.#hasRoom(client)) return false;
     this.#uncount(connection);
@@ -120,7 +113,6 @@ export class Connections {
     this.#uncount(connection);
   }
 
-  /** Closes the least useful connection. Returns false if none may be closed. */
   #makeRoom(among: ConnectionSet): boolean {
     const least = among.leastUseful(performance.now());
     if (least !== null) this.#end(least);
@@ -145,7 +137,7 @@ export class Connections {
     if (excess > 0) for (const connection of inOrderOfUse(open).slice(0, excess)) this.#end(connection);
   }
 
-  /** Closes a connection with a reset. Otherwise the kernel would keep the unread bytes for minutes. */
+  /** Without a reset, the kernel would keep the unread bytes for minutes. */
   #end(connection: ClientConnection): void {
     this.#counters.closedConnections += 1;
     this.#forget(connection);
@@ -168,8 +160,7 @@ export class Connections {
       this.#refused -= 1;
       clearTimeout(timer);
     });
-    // The client's bytes must be read, because closing a connection with unread bytes resets it, and the response is
-    // lost.
+    // Closing a connection with unread bytes resets it, and the client would lose the response.
     socket.resume();
     socket.end(REFUSAL);
   }

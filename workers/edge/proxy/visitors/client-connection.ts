@@ -4,18 +4,15 @@ import { clientKey } from '../../../../shared/core/client-address.js';
 import type { Containment } from '../containment.js';
 import type { Client } from '../proxy-headers.js';
 
-/**
- * Minimum time between two searches for the least useful connection, in milliseconds. Otherwise each new connection of
- * a flood could cause a search. Up to `CHEAP_LOOK` connections are searched without this limit.
- */
+/** Minimum time between two searches for the least useful connection, so that a flood does not cause many. */
 const MIN_REEXAMINATION_MS = 100;
 const CHEAP_LOOK = 64;
 
-/** How far a transfer to a receiver has come. The receiver is the client for responses, the replica for uploads. */
+/** The receiver is the client for responses, the replica for uploads. */
 export interface Backlog {
-  /** Number of bytes that the receiver has not accepted yet. */
+  /** Bytes that the receiver has not accepted yet. */
   pending: number;
-  /** Number of bytes that the receiver has accepted. If it does not grow while bytes are pending, nothing is read. */
+  /** Bytes that the receiver has accepted. */
   taken: number;
 }
 
@@ -27,7 +24,7 @@ export function backlogOf(socket: Socket): Backlog {
   return { pending, taken: socket.bytesWritten - pending };
 }
 
-/** The `client` of a proxy's idle connection: only a request tells for which client the proxy uses it. */
+/** Only a request tells for which client a proxy uses its connection. */
 export const NO_CLIENT = 'proxy';
 
 /** One connection of a client, and whether it makes progress. */
@@ -35,19 +32,18 @@ export class ClientConnection {
   readonly socket: Socket;
   /** The key under which connections of the same client are counted. */
   client: string;
-  /** Number of unfinished requests on this connection. One is served at a time. */
+  /** Unfinished requests on this connection. One is served at a time. */
   exchanges = 0;
-  /** Functions that start the requests that wait for earlier ones, in order. */
+  /** These functions start the requests that wait for earlier ones. */
   readonly waiting: (() => void)[] = [];
   /** The connection's remote address; null behind a trusted proxy. */
   peer: Client | null = null;
-  /** Handles errors of the request in progress; null if no request is in progress. */
   containment: Containment | null = null;
-  /** The response of the request in progress; null if no request is in progress. */
+  /** The response of the request in progress. */
   answer: ServerResponse | null = null;
   /** When the last response was finished, or the connection was opened, in milliseconds of performance.now(). */
   idleSince = performance.now();
-  /** Returns the bytes that the client has sent and the replica has not read; null without an upload. */
+  /** Returns the bytes that the client has sent and the replica has not read. */
   upload: (() => Backlog) | null = null;
   /** Since when the backlog has not shrunk, in milliseconds of performance.now(); null without a backlog. */
   slowSince: number | null = null;
@@ -59,12 +55,12 @@ export class ClientConnection {
     this.client = client;
   }
 
-  /** True if the connection may be closed to make room for another one. */
+  /** The connection may be closed to make room for another one. */
   get spare(): boolean {
     return this.slowSince !== null || this.exchanges === 0;
   }
 
-  /** Updates `slowSince`: checks whether the client or the replica has read anything since the last call. */
+  /** Checks whether the client or the replica has read anything since the last call. */
   look(now: number): void {
     const sent = backlogOf(this.socket);
     const uploaded = this.upload?.() ?? NO_BACKLOG;
@@ -79,14 +75,11 @@ export class ClientConnection {
 
 /** A set of connections that chooses the one to close when there is no room for another. */
 export class ConnectionSet extends Set<ClientConnection> {
-  /** The connections that could be closed at the last examination, the least useful last. */
+  /** The connections that could be closed, the least useful last. */
   #spare: ClientConnection[] = [];
   #lookedAt = Number.NEGATIVE_INFINITY;
 
-  /**
-   * Returns the least useful connection; null if none may be closed. Of the client with the most spare connections, it
-   * is the one that has made no progress for the longest time, otherwise the one that has been idle the longest.
-   */
+  /** Returns the least useful connection; null if none may be closed. */
   leastUseful(now: number): ClientConnection | null {
     if (this.#spare.length === 0 && (this.size <= CHEAP_LOOK || now - this.#lookedAt >= MIN_REEXAMINATION_MS)) {
       this.#lookedAt = now;
@@ -100,7 +93,6 @@ export class ConnectionSet extends Set<ClientConnection> {
   }
 }
 
-/** Compares two connections, for sorting the most useful first. */
 function byUse(a: ClientConnection, b: ClientConnection): number {
   if (a.slowSince !== null && b.slowSince !== null) return b.slowSince - a.slowSince;
   if (a.slowSince !== null || b.slowSince !== null) return a.slowSince === null ? -1 : 1;

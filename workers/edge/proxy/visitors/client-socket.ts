@@ -2,7 +2,7 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { Socket } from 'node:net';
 import { turns } from './source-turns.js';
 
-/** How long the rest of an unwanted body is read, in milliseconds, so that the client can read its response. */
+/** How long the rest of an unwanted body is read, so that the client can read its response. */
 const LINGER_MS = 5_000;
 
 /** Passes only admitted connections to the HTTP server, so that refused ones need no parser. */
@@ -16,11 +16,7 @@ export function admitOnly(server: Server, admit: (socket: Socket) => boolean): v
   });
 }
 
-/**
- * Reads the rest of a request's body for a limited time, if the response ends first. If the connection is to be closed
- * after this response, only its sending side is closed at once. A socket that is closed with unread bytes is reset, and
- * the client may then lose the response.
- */
+/** Reads the rest of a request's body. A socket that is closed with unread bytes may lose the response. */
 export function drainRest(req: IncomingMessage, res: ServerResponse): void {
   const { socket } = req;
   const closes = !res.shouldKeepAlive;
@@ -42,10 +38,7 @@ export function drainRest(req: IncomingMessage, res: ServerResponse): void {
   });
 }
 
-/**
- * Responds to and closes a connection that did not send HTTP, or sent its request too slowly. `answer` is the response
- * in progress. Nothing is written if that response has already started.
- */
+/** Responds to a connection that sent no HTTP or was too slow, and closes it. `answer` is the response in progress. */
 export function refuseMalformed(error: NodeJS.ErrnoException, socket: Socket, answer: ServerResponse | null): void {
   if (!socket.writable || error.code === 'ECONNRESET') {
     socket.destroy();

@@ -6,23 +6,16 @@ export interface Source {
   resume(): void;
 }
 
-/**
- * Limits for a source that sends tiny pieces. It is paused if one iteration of the event loop brought more than
- * `CRUMBS` pieces, with fewer than `CRUMB_BYTES` bytes each on average.
- */
+/** A source that sends more than `CRUMBS` pieces of fewer than `CRUMB_BYTES` bytes at once is paused. */
 const CRUMBS = 64;
 const CRUMB_BYTES = 16;
-/**
- * How long a source of tiny pieces is paused for each piece, in milliseconds. Handling a piece takes only about a
- * microsecond, so such a source uses little CPU time.
- */
+/** How long a source of tiny pieces is paused for each piece, in milliseconds. */
 const REST_MS_PER_CRUMB = 0.5;
 
 /**
- * Writes to a stream whose reader may be slow, in bounded memory: one write is in progress at a time, and the source is
- * paused meanwhile. A Node.js stream limits only the bytes that it buffers. If a source sent single bytes, the buffered
- * pieces would need a hundred times as much memory as their content. The source is paused only between iterations of
- * the event loop, so that pieces that were read together are written together.
+ * Writes to a stream whose reader may be slow, in bounded memory. One write is in progress at a time, and the source is
+ * paused meanwhile. A Node.js stream limits only the bytes that it buffers: if a source sent single bytes, the buffered
+ * pieces would need a hundred times as much memory as their content.
  */
 export class PacedWriter {
   readonly #target: Writable;
@@ -38,7 +31,7 @@ export class PacedWriter {
     this.#source = source;
   }
 
-  /** Always accepts the chunk. Pauses the source if the target falls behind. */
+  /** Pauses the source if the target falls behind. */
   write(chunk: Buffer): void {
     this.#pieces.push(chunk);
     if (this.#writing || this.#scheduled) return;
@@ -47,7 +40,6 @@ export class PacedWriter {
     process.nextTick(this.#flush);
   }
 
-  /** Writes the remaining chunks and ends the target. */
   end(): void {
     if (this.#ended) return;
     this.#ended = true;

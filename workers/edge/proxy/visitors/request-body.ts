@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { Readable } from 'node:stream';
 
-/** A request fails if its client sends no byte of the body for this time, in milliseconds. */
+/** A request fails if its client sends no byte of the body for this time. */
 const IDLE_MS = 60_000;
 
 export class BodyIdleError extends Error {
@@ -11,10 +11,7 @@ export class BodyIdleError extends Error {
   }
 }
 
-/**
- * A request's body for one attempt to send the request to a replica. If the attempt fails, only this stream is
- * destroyed, and the client's connection can still get a response. Reading starts when the replica reads the body.
- */
+/** A request's body for one attempt. If the attempt fails, the client's connection can still get a response. */
 export class RequestBody extends Readable {
   readonly #source: IncomingMessage;
   #idle: NodeJS.Timeout | null = null;
@@ -23,12 +20,11 @@ export class RequestBody extends Readable {
   constructor(source: IncomingMessage) {
     super();
     this.#source = source;
-    // An error without a listener would crash the process. undici listens and reports errors to the attempt, but it may
-    // have stopped listening.
+    // An error without a listener would crash the process, and undici may have stopped listening.
     this.on('error', () => undefined);
   }
 
-  /** True once reading has started. From then on, the body cannot be sent to another replica. */
+  /** Once reading has started, the body cannot be sent to another replica. */
   get touched(): boolean {
     return this.#touched;
   }
@@ -44,7 +40,7 @@ export class RequestBody extends Readable {
 
   override _destroy(error: Error | null, callback: (error: Error | null) => void): void {
     this.#calm();
-    // If the client still sends parts of the body, `drainRest` reads and discards them.
+    // `drainRest` discards what the client still sends.
     this.#source.off('data', this.#onData).off('end', this.#onEnd).off('close', this.#onClose);
     callback(error);
   }

@@ -1,12 +1,12 @@
-/** How long sources (streams written to clients) may run per iteration of the event loop, in milliseconds. */
+/** How long streams to clients may run in each iteration of the event loop. */
 const ITERATION_MS = 2;
 const FORGET_AFTER = 1_024;
 
 /**
- * Lets open streams (sources) run in turn, for a short time in each iteration of the event loop. An iteration accepts
- * only one connection, however many are waiting. If every open stream ran in each iteration, thousands of streams would
- * delay new clients. After an iteration has accepted a connection, only one source runs, so that the next connection is
- * accepted soon.
+ * Lets open streams run in turn, for a short time in each iteration of the event loop. An iteration accepts only one
+ * connection, however many are waiting. If every stream ran in each iteration, thousands of streams would delay new
+ * clients. After an iteration has accepted a connection, only one stream runs, so that the next connection is accepted
+ * soon.
  */
 class Turns {
   #waiting: (() => void)[] = [];
@@ -14,7 +14,7 @@ class Turns {
   #scheduled = false;
   #accepted = false;
 
-  /** Calls the callback when it is this source's turn, but never before `take` has returned. */
+  /** Calls the callback when its turn comes, but never before `take` has returned. */
   take(callback: () => void): void {
     this.#waiting.push(callback);
     if (this.#scheduled) return;
@@ -22,7 +22,6 @@ class Turns {
     setImmediate(this.#serve);
   }
 
-  /** Must be called when a connection was accepted in this iteration. */
   accepted(): void {
     this.#accepted = true;
   }
