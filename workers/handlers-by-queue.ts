@@ -13,7 +13,7 @@ import { runJob } from './runs/perform-run.js';
 import { applyJob } from './stacks/apply-job.js';
 import { templateSourceJob } from './templates/template-source-job.js';
 
-/** The handler of each queue in the catalog. A missing handler is a compile error. */
+/** A missing handler is a compile error. */
 export const HANDLERS: JobHandlers = {
   deploy: deployJob,
   'runtime-action': runtimeActionJob,

@@ -11,10 +11,7 @@ import {
 import type { RunningJob } from './engine/worker-pool.js';
 
 const BEAT_MS = 5000;
-/**
- * Interval between samples of the event loop's delay, in milliseconds. Subtracted from the measured delay, because an
- * idle event loop shows a delay of about this length.
- */
+/** Subtracted from the measured delay, because an idle event loop shows a delay of about this length. */
 const SAMPLE_MS = 10;
 
 /** Records every 5 s that this worker is alive and which jobs it runs (specification, Catalog: `workerOnline`). */
@@ -41,7 +38,6 @@ export class Heartbeat {
     this.#running = running;
   }
 
-  /** Resolves after the first heartbeat is recorded. */
   async start(): Promise<void> {
     this.#delay.enable();
     await this.#beat();

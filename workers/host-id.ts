@@ -4,15 +4,12 @@ import { hostname } from 'node:os';
 import { join } from 'node:path';
 
 export interface Host {
-  /**
-   * Unique id of the host. Workers with the same DATA_DIR have the same id, because they share images, processes and
-   * caches.
-   */
+  /** Workers with the same DATA_DIR have the same id, because they share images, processes and caches. */
   id: string;
   name: string;
 }
 
-/** Returns this host's id, which is created once in DATA_DIR. Workers that start at the same time get the same id. */
+/** Returns this host's id, which is created once in DATA_DIR. */
 export async function identifyHost(dataDir: string): Promise<Host> {
   await mkdir(dataDir, { recursive: true, mode: 0o711 });
   const file = join(dataDir, 'host-id');

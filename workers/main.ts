@@ -8,9 +8,7 @@ import { mapStackTraces } from '../shared/core/stack-traces.js';
 import { type OpenedHost, openHost } from './open-host.js';
 import { startWorker } from './start-worker.js';
 
-/**
- * A worker's process: runs jobs of all queues until it gets a signal to end, then hands its jobs over to other workers.
- */
+/** Runs jobs of all queues until a signal ends the process, then hands its jobs over to other workers. */
 mapStackTraces();
 const bootLog = createLogger('worker', 'info');
 try {

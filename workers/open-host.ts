@@ -19,15 +19,11 @@ import { createSources, PushedSource } from './sources/pushed-source.js';
 import { createSshAccess } from './sources/ssh-access.js';
 import type { WorkerCore, WorkerHost } from './start-worker.js';
 
-/** The parts of a worker that `openHost` creates, and the sandbox in which the worker runs programs. */
 export interface OpenedHost extends WorkerHost {
   sandbox: Sandbox;
 }
 
-/**
- * Creates the parts that build and run services, on this host or, with RUNTIME=swarm, in a swarm. The lifecycle closes
- * them when the worker ends.
- */
+/** Creates the parts that build and run services, on this host or, with RUNTIME=swarm, in a swarm. */
 export async function openHost(core: WorkerCore): Promise<OpenedHost> {
   const { config, log, lifecycle, db, keyring, listener, logs, host, installation } = core;
   const sandbox = await createSandbox({
@@ -48,7 +44,6 @@ export async function openHost(core: WorkerCore): Promise<OpenedHost> {
     pushed: new PushedSource({ db, keyring, config }),
   });
   const toolchains = createToolchains({ ...config, log });
-  // The parts for containers are large, and are loaded only if needed.
   const swarm = config.runtime === 'swarm' ? await import('./swarm-parts.js') : null;
   const containers = swarm?.connectEngine(config) ?? null;
   const { builder, images, origins } = await createBuilders({

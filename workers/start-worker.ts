@@ -27,7 +27,7 @@ import { sweepDefinitions } from './sweeps/sweep-definitions.js';
 import { Sweeps } from './sweeps/sweeps.js';
 import type { JobDeps } from './worker-deps.js';
 
-/** How long a shutdown waits for running jobs before it stops the replicas, in milliseconds. */
+/** How long a shutdown waits for running jobs before it stops the replicas. */
 const JOBS_END_MS = 15_000;
 
 export interface WorkerProcess {
@@ -36,7 +36,6 @@ export interface WorkerProcess {
   lifecycle: Lifecycle;
 }
 
-/** The parts of a worker that are created first and passed to `openHost`. */
 export interface WorkerCore extends WorkerProcess {
   db: Db;
   keyring: Keyring;
@@ -62,18 +61,13 @@ export interface WorkerHost
     | 'faults'
   > {
   remote: Omit<RemoteDeps, 'hostId'>;
-  /** What the host can do. Stored in the worker's record. */
   abilities: Pick<
     WorkerRecord,
     'network_isolation' | 'mounts_volumes' | 'runs_images' | 'measures_usage' | 'enters_replicas' | 'data_kinds'
   >;
 }
 
-/**
- * Creates and starts a worker. `openHost` prepares the host or swarm on which the worker builds and runs services.
- * Objects that must be closed when the process ends are registered with `lifecycle`. Returns the worker's id, the name
- * of the queue's backend and a function that counts the running jobs.
- */
+/** Starts a worker, whose parts `lifecycle` closes at the end. `running` counts its running jobs. */
 export async function startWorker(
   { config, log, lifecycle }: WorkerProcess,
   openHost: (core: WorkerCore) => Promise<WorkerHost>,

@@ -1,4 +1,4 @@
-/** The modules that a worker needs only with RUNTIME=swarm. They are loaded only then. */
+/** Large modules that are loaded only with RUNTIME=swarm. */
 export { assertBuildkit } from './builders/engine-images/buildkit-check.js';
 export { findRailpack } from './builders/engine-images/railpack.js';
 export { connectEngine } from './docker/docker-engine.js';

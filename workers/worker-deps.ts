@@ -18,7 +18,6 @@ import type { Sandbox } from './sandbox/sandbox.js';
 import type { OriginResolver } from './sources/deployment-origin.js';
 import type { RepositorySource } from './sources/repository-source.js';
 
-/** The objects that a worker's jobs use. `startWorker` collects them once. */
 export interface JobDeps {
   workerId: string;
   config: Config;
@@ -39,7 +38,7 @@ export interface JobDeps {
   dataBuilder: DataBuilder;
   /** The database servers of this host, or of the swarm. */
   data: DataHost;
-  /** The backup stores, and the sandbox in which backups are checked. */
+  /** Backups are checked in the sandbox. */
   backups: { stores: BackupStores; sandbox: Sandbox };
   faults: FaultWatch;
 }

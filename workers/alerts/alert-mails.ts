@@ -9,17 +9,14 @@ import { claimMails, type DueMail, endMails } from './alert-store.js';
 
 type AlertMailDeps = Pick<JobDeps, 'db' | 'mailer' | 'log'> & { config: Pick<Config, 'publicUrl'> };
 
-/** Maximum number of workspaces per run. It limits a run to a minute or two even if the mail server hangs. */
+/** Maximum number of workspaces per run, so that a hung mail server delays a run only by a minute or two. */
 const BATCH = 20;
 const AT_ONCE = 4;
-/** Maximum number of tries to send a mail. The last try is about a day after the first. */
+/** The last try is about a day after the first. */
 const MAX_TRIES = 30;
 const MAX_DESCRIBED = 20;
 
-/**
- * Sends mail to workspaces about alerts that started or ended, one mail per workspace. A mail describes the state at
- * the time of sending, so an outage of the mail server does not cause a flood. It is sent at least once.
- */
+/** Sends each workspace one mail, at least once, about the current state of its changed alerts. */
 export async function sendAlertMails(deps: AlertMailDeps): Promise<void> {
   const due = await claimMails(deps.db, BATCH);
   const workspaces = new Set(due.map((row) => row.workspace_id));
@@ -40,7 +37,6 @@ async function sendMail({ db, mailer, log, config }: AlertMailDeps, rows: readon
   }
 }
 
-/** Returns the mail about a workspace's alerts; null if the workspace has no address for it. */
 function alertMail(rows: readonly DueMail[], { publicUrl }: Pick<Config, 'publicUrl'>): Mail | null {
   const [first] = rows;
   if (first === undefined) return null;

@@ -6,7 +6,7 @@ import type { AlertState } from './decide-alert.js';
 /** Maximum number of pairs that one statement evaluates, in total and per workspace. A pair is a rule and a service. */
 export const MAX_PAIRS = { all: 20_000, workspace: 2_000 };
 
-/** A service's usage and responses in the minute that starts at `minute` (milliseconds since 1970). */
+/** `minute` is the start of the minute, in milliseconds since 1970. */
 export interface MinuteFigures {
   minute: number;
   samples: number;
@@ -26,9 +26,8 @@ export interface Pair extends Omit<AlertState, 'status'> {
   for_minutes: number;
   service_id: string;
   service_name: string;
-  /** Null in the first evaluation of the rule for this service. The other fields of the state are then null or 0. */
+  /** Null before the first evaluation of the rule for this service. */
   status: AlertStatus | null;
-  /** The figures are from the whole minutes between `from` and `until`. */
   from: Date;
   until: Date;
   minutes: MinuteFigures[] | null;
@@ -40,10 +39,7 @@ export interface Pair extends Omit<AlertState, 'status'> {
   certificate_days: number | null;
 }
 
-/**
- * Reads the pairs to evaluate, of all workspaces, in one statement. In each workspace, pairs whose last evaluation is
- * oldest come first. A new rule is also evaluated for the minutes before it was created.
- */
+/** Reads the pairs to evaluate. In each workspace, those with the oldest evaluation come first. */
 export function readPairs(trx: Transaction): Promise<Pair[]> {
   return rowsOf<Pair>(
     trx,
@@ -99,14 +95,14 @@ export function readPairs(trx: Transaction): Promise<Pair[]> {
   );
 }
 
-/** A state to store. `told` is true if a mail about the state must be sent. */
+/** `told` is true if a mail about the state must be sent. */
 export interface NewState {
   pair: Pick<Pair, 'alert_id' | 'service_id' | 'until'>;
   state: AlertState;
   told: boolean;
 }
 
-/** Stores states in one statement. Rules that were deleted meanwhile are left out. */
+/** Stores states. Leaves out rules that were deleted meanwhile. */
 export async function storeStates(trx: Transaction, states: readonly NewState[]): Promise<void> {
   if (states.length === 0) return;
   const rows = states.map(({ pair: { alert_id, service_id, until }, state, told }) => {
@@ -133,7 +129,6 @@ export async function storeStates(trx: Transaction, states: readonly NewState[])
   );
 }
 
-/** A state whose mail is due, with the rule, the service and the workspace. */
 export interface DueMail
   extends Pick<Pair, 'alert_id' | 'workspace_id' | 'metric' | 'above' | 'for_minutes' | 'service_id' | 'service_name'>,
     Pick<AlertState, 'status' | 'value' | 'since'> {

@@ -8,7 +8,7 @@ export interface AlertState {
   since: Date | null;
   /** For how many consecutive minutes the value was beyond the threshold or, while the rule fires, within it. */
   run: number;
-  /** How many consecutive minutes within the threshold end the alert (the status `firing`). */
+  /** How many consecutive minutes within the threshold end a firing alert. */
   returnMinutes: number;
   resolvedAt: Date | null;
   dataAt: Date | null;
@@ -23,20 +23,13 @@ export interface Sample {
 export type AlertMessage = 'firing' | 'resolved';
 
 const MINUTE_MS = 60_000;
-/**
- * How many consecutive minutes within the threshold end a firing alert: normally `first`. If the rule soon fires again,
- * the number doubles each time, up to `longest`.
- */
+/** How many consecutive minutes within the threshold end a firing alert: the least and the most. */
 const RETURN_MINUTES = { first: 5, longest: 60 };
 /** A rule that fires again within this time after its end is flapping. */
 const FLAPPING_MS = 60 * MINUTE_MS;
-/**
- * After this many milliseconds without data, the status becomes `unknown`, unless the rule is firing. A shorter gap
- * does not interrupt a run of consecutive minutes.
- */
+/** A longer gap in the data makes the status `unknown`, unless the rule fires, and ends a run of minutes. */
 const MAX_GAP_MS = 60 * MINUTE_MS;
 
-/** The state of a rule for a service before the first evaluation. */
 export const INITIAL: AlertState = {
   status: 'unknown',
   value: null,
@@ -47,11 +40,7 @@ export const INITIAL: AlertState = {
   dataAt: null,
 };
 
-/**
- * Returns the state after these samples, oldest first, and the message to send. A minute without data counts neither as
- * beyond the threshold nor as within it. If an alert starts and ends within these samples, only the newest message is
- * returned.
- */
+/** Returns the state after these samples, oldest first, and the newest message to send. */
 export function decideAlert(
   rule: AlertRule,
   before: AlertState,
@@ -69,10 +58,7 @@ export function decideAlert(
   return { state, message };
 }
 
-/**
- * Returns the state after a minute without data. A firing rule keeps firing, because missing data does not show that
- * the value is back to normal.
- */
+/** A firing rule keeps firing, because missing data does not show that the value is back to normal. */
 function withoutData(state: AlertState, at: Date): AlertState {
   if (state.status === 'firing' || state.status === 'unknown' || !isLate(state, at)) return state;
   return { ...state, status: 'unknown', value: null, since: at, run: 0 };
@@ -94,18 +80,12 @@ function withValue(rule: AlertRule, state: AlertState, at: Date, value: number):
   return { ...measured, status: 'firing', since, run: 0, returnMinutes: returnMinutesOf(state, at) };
 }
 
-/**
- * Returns how many minutes beyond the threshold make a rule fire. For restarts one minute suffices, because its value
- * already counts the restarts of the last `forMinutes` minutes.
- */
+/** For restarts one minute suffices: its value already counts the restarts of the last `forMinutes` minutes. */
 function minutesToFire({ metric, forMinutes }: AlertRule): number {
   return metric === 'restarts' ? 1 : forMinutes;
 }
 
-/**
- * Returns how many minutes within the threshold end a firing alert. The number doubles for a rule that fires again
- * soon, so that a flapping value causes few messages.
- */
+/** Doubles the number for a rule that fires again soon, so that a flapping value causes few messages. */
 function returnMinutesOf({ resolvedAt, returnMinutes }: AlertState, at: Date): number {
   const flaps = resolvedAt !== null && at.getTime() - resolvedAt.getTime() < FLAPPING_MS;
   return flaps ? Math.min(returnMinutes * 2, RETURN_MINUTES.longest) : RETURN_MINUTES.first;

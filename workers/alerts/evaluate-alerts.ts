@@ -7,13 +7,10 @@ import { type AlertMessage, type AlertState, decideAlert, INITIAL, type Sample }
 
 const MINUTE_MS = 60_000;
 
-/** Maximum number of batches per run of this job. The remaining pairs come first in the next run. */
+/** The pairs that remain after these batches come first in the next run. */
 const MAX_BATCHES = 10;
 
-/**
- * Evaluates the rules of all workspaces. Stores the new states, and the messages about alerts that started or ended. If
- * runs of this job were missed, also evaluates the minutes since the last run, up to two hours.
- */
+/** Evaluates all alert rules for each minute since the last run, and stores messages about changes. */
 export async function evaluateAlerts({ db }: { db: Db }): Promise<void> {
   for (let batch = 0; batch < MAX_BATCHES; batch++) {
     if ((await evaluateBatch(db)) < MAX_PAIRS.all) return;
@@ -22,8 +19,7 @@ export async function evaluateAlerts({ db }: { db: Db }): Promise<void> {
 
 function evaluateBatch(db: Db): Promise<number> {
   return db.transaction(async (trx) => {
-    // Two workers may briefly be leaders at the same time. Without the lock, both would send the message about a
-    // change.
+    // Two workers may briefly lead at the same time. Without the lock, both would send the message.
     await lockUntilCommit(trx, 'ranvier.alerts');
     const decided = (await readPairs(trx)).map((pair) => ({ pair, ...decide(pair) }));
     await storeStates(
@@ -46,10 +42,7 @@ function decide(pair: Pair): ReturnType<typeof decideAlert> {
   return decideAlert({ metric, above, forMinutes }, before, samplesOf(pair));
 }
 
-/**
- * Returns the samples for a rule and its service: one for each minute with metrics, or only the current value for a
- * metric without history. The last minute always has a sample, whose value is null if nothing was measured.
- */
+/** The last minute always has a sample, with the value null if nothing was measured. */
 function samplesOf(pair: Pair): Sample[] {
   const last = pair.until.getTime() - MINUTE_MS;
   const now = valueNow(pair);
@@ -60,7 +53,7 @@ function samplesOf(pair: Pair): Sample[] {
   return known.at(-1)?.at.getTime() === last ? known : [...known, { at: new Date(last), value: null }];
 }
 
-/** Returns the current value of a metric without history. Null if it is unknown, undefined for the other metrics. */
+/** Null if the value is unknown; undefined for a metric that has a history. */
 function valueNow(pair: Pair): number | null | undefined {
   if (pair.metric === 'restarts') return pair.restarts;
   if (pair.metric === 'certificate') return pair.certificate_days;

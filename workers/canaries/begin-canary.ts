@@ -7,7 +7,6 @@ import { CANARY_MINUTES } from '../../shared/rules/model.js';
 
 type Begun = Extract<DeploymentEvent, { type: 'canaryBegun' }>;
 
-/** The canary that a service's rules request, and the facts that decide whether a release can begin with it. */
 export interface CanaryFacts {
   percent: number;
   minutes: number;
@@ -44,9 +43,8 @@ export function obstacle(facts: CanaryFacts): string | null {
 }
 
 /**
- * Returns SQL that begins a canary, as a part of the statement that records its deployment's event. The SQL stores the
- * canary and notifies the edges. It locks the service before the deployment, as the API's commands do, so that they
- * cannot deadlock. It changes nothing if the service is no longer active or its live release has changed.
+ * Returns SQL that begins a canary, as a part of the statement that records its deployment's event. The SQL locks the
+ * service before the deployment, as the API's commands do, so that they cannot deadlock.
  */
 export function beginCanary({ percent, minutes, previousId }: Begun): Beside {
   return {

@@ -3,34 +3,22 @@ import { quantile } from '../../shared/metrics/model.js';
 
 /** Before a canary's end, errors are judged only if the new release has had this many requests. */
 const MIN_REQUESTS = 20;
-/** How much larger the share of failed requests (0 to 1) may be for the new release than for the previous one. */
+/** How much larger the new release's share of failed requests (0 to 1) may be. */
 const MARGIN = 0.01;
-/**
- * Critical value of the normal distribution for 99 % confidence. It is high because a canary is judged repeatedly, and
- * each judgement may find a difference by chance.
- */
+/** Critical value for 99 % confidence. With a lower one, repeated judgements would find differences by chance. */
 const Z = 2.58;
-/** The latencies of the new and the previous release are compared only if each has had at least this many requests. */
+/** Latencies are compared only if each release has had at least this many requests. */
 const MIN_LATENCIES = 100;
-/**
- * Latency is judged only after this time, in milliseconds, or after half of the canary, whichever is earlier. A release
- * that has just started is slow.
- */
+/** Latency is judged only after this time, or half of a short canary, because a new release is slow at first. */
 const WARM_UP_MS = 60_000;
 const SLOWER = 2;
 const SLOWER_MS = 100;
-/**
- * The new release is withdrawn if it has had no ready replica for this long, in milliseconds, while the previous one
- * has a ready replica. Shorter interruptions are tolerated, because a restart of the host also causes one.
- */
+/** A shorter time without a ready replica is tolerated, because a restart of the host also causes one. */
 const UNREADY_MS = 30_000;
 
 export type CanaryDecision = { type: 'wait' } | { type: 'promote' | 'withdraw'; reason: string };
 
-/**
- * Decides about a canary that is under way. At its end, the new release is promoted unless it is worse than the
- * previous one. A release without visitors does not count as worse.
- */
+/** Decides about a canary. At its end, the new release is promoted unless it is worse than the previous one. */
 export function decideCanary(canary: Canary): CanaryDecision {
   const { cancelRequested, isActive, now, endsAt, changedAt } = canary;
   if (cancelRequested) return withdraw('the deployment was cancelled');
@@ -64,7 +52,7 @@ function higherLatency({ begunAt, endsAt, now, ...sides }: Canary): string | nul
   return `95 % of requests took up to ${Math.round(after)} ms, ${Math.round(before)} ms before`;
 }
 
-/** Returns the lower bound of the share of requests that fail (Wilson's interval). It is low for few requests. */
+/** The lower bound of the share of requests that fail (Wilson's interval). */
 function leastShare(errors: number, requests: number): number {
   if (requests === 0) return 0;
   const share = errors / requests;

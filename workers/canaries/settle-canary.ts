@@ -15,7 +15,7 @@ import { decideCanary } from './decide-canary.js';
 
 type Deps = Pick<JobDeps, 'db' | 'dispatcher'>;
 
-/** Promotes or withdraws each canary that can be decided now. Called by a sweep, so it occupies no job slot. */
+/** Promotes or withdraws each canary that can be decided now. */
 export async function settleCanaries(deps: Pick<JobDeps, 'db' | 'dispatcher' | 'log'>): Promise<void> {
   const facts = (deploymentId: string) => ({ deploymentId });
   const options = { log: deps.log, atOnce: 4, failure: 'a canary was not judged', facts };
@@ -25,7 +25,7 @@ export async function settleCanaries(deps: Pick<JobDeps, 'db' | 'dispatcher' | '
   });
 }
 
-/** Promotes or withdraws a canary if a decision is possible. Any worker may call this at any time. */
+/** Promotes or withdraws a canary if a decision is possible. Several workers may call it at once. */
 export async function settleCanary({ db, dispatcher }: Deps, deploymentId: string): Promise<void> {
   const seen = await readCanary(db, deploymentId);
   if (seen === null || seen.endedAt !== null || decideCanary(seen).type === 'wait') return;

@@ -25,7 +25,7 @@ import { NotYet } from './not-yet.js';
 import { notApplied, reasonAgainstApply, reasonOf, STACK_FILE } from './push-decision.js';
 import { type StackHook, stackOfService } from './stack-hooks.js';
 
-/** Interval at which a waiting push checks whether the running apply has finished, in milliseconds. */
+/** How often a waiting push checks whether the running apply has finished. */
 const POLL_INTERVAL_MS = 5_000;
 
 export interface Push {
@@ -41,10 +41,7 @@ export interface Push {
   last: boolean;
 }
 
-/**
- * The outcome of a push, in words (`says`), and what the job must do `next`: nothing, deploy the service because it is
- * not part of the stack, or wait because an apply of the stack is running.
- */
+/** `deploy`: deploy the service, which is not part of the stack. `wait`: an apply of the stack is running. */
 export interface PushOutcome {
   says: string;
   next: 'end' | 'deploy' | 'wait';
@@ -54,10 +51,8 @@ export interface PushOutcome {
 class AppliedBefore extends Error {}
 
 /**
- * Applies the `ranvier.yaml` of a pushed commit if its plan deletes nothing and no secret is missing. The apply deploys
- * the stack's services that have `autoDeploy`. One transaction accepts the apply, writes its audit entry and finishes
- * the commit event. A push that arrives during an apply waits until the apply has finished; only the newest push
- * waits. Throws `NotYet`.
+ * Applies the `ranvier.yaml` of a pushed commit if its plan deletes nothing and no secret is missing. Of several pushes
+ * during an apply, only the newest waits for its end. Throws `NotYet`.
  */
 export async function applyPushed(deps: JobDeps, push: Push): Promise<PushOutcome> {
   const { db } = deps;

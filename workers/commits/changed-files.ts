@@ -3,10 +3,7 @@ import type { ServiceConfiguration } from '../../shared/services/configuration.j
 import { createPathFilter } from '../builders/files/path-filter.js';
 import type { JobDeps } from '../worker-deps.js';
 
-/**
- * Returns the files that differ between two commits. Also returns `matters`, which applies a service's path filters to
- * a file. `changed` is null if the service has no path filters, or if a commit is unknown.
- */
+/** Returns the changed files and a filter for them. `changed` is null if there is no filter or a commit is unknown. */
 export async function changedFiles(
   { source }: Pick<JobDeps, 'source'>,
   { includePaths, ignorePaths }: Pick<ServiceConfiguration, 'includePaths' | 'ignorePaths'>,

@@ -4,13 +4,10 @@ import type { JobHelpers } from '../engine/job-helpers.js';
 import type { JobDeps } from '../worker-deps.js';
 import { considerEvent } from './consider-event.js';
 
-/** Time limit for reading the repository, in milliseconds. If it is exceeded, the job is retried. */
+/** Time limit for reading the repository. After it, the job is retried. */
 const TIMEOUT_MS = 5 * 60_000;
 
-/**
- * Handles a job of the queue `commit`: decides whether a commit event leads to a deployment. May run twice for one
- * event; only the first decision takes effect.
- */
+/** Decides whether a commit event leads to a deployment. Of several runs, the first decision counts. */
 export async function commitJob(
   deps: JobDeps,
   { eventId }: Payloads['commit'],

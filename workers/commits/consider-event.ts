@@ -24,9 +24,9 @@ import { NotYet } from './not-yet.js';
 import { findStackHook, stackThatDeploys } from './stack-hooks.js';
 
 /**
- * Compares a commit event with the repository, and queues a deployment if there is a new commit. The event is only a
- * hint: commits, messages and changed files are read from the repository. Returns the outcome in words. Throws `NotYet`
- * if a later attempt may find out more; the `last` attempt decides with the facts that it has.
+ * Queues a deployment if the repository has a new commit, and returns the outcome in words. The event is only a hint:
+ * commits and files are read from the repository. Throws `NotYet` if a later attempt may find out more; the `last`
+ * attempt never does.
  */
 export async function considerEvent(
   deps: JobDeps,
@@ -84,8 +84,7 @@ export async function considerEvent(
       if (!last) throw new NotYet(error.message);
       return end(error.message);
     }
-    // Ends the event and does not retry it: only a user can remove the cause of an `AppError`, such as an exhausted
-    // budget. A later poll tries again.
+    // No retry: only a user can remove the cause of an `AppError`, such as an exhausted budget.
     if (error instanceof AppError)
       return end([error.message, ...(error.details ?? []).map(({ message }) => message)].join('; '));
     throw error;

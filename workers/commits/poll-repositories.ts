@@ -34,10 +34,7 @@ const AT_ONCE = 8;
 const POLL_TIMEOUT_MS = 20_000;
 const MAX_ERROR_LENGTH = 300;
 
-/**
- * Polls the repositories that are due, and stores an event for each new commit of a service. Services with the same
- * repository share one request. Returns a log line for each event.
- */
+/** Polls the repositories that are due, stores an event for each new commit, and returns log lines. */
 export async function pollRepositories(deps: PollDeps): Promise<string[]> {
   await syncWatches(deps);
   const found: string[] = [];
@@ -91,10 +88,7 @@ async function poll(deps: PollDeps, { fingerprint, failures }: DueRepository): P
   }
 }
 
-/**
- * Returns true if webhooks report all pushes to these services, so that polling them less often suffices. A service
- * without a hook also counts as reported if another service's hook applies the stack that contains it.
- */
+/** True if webhooks report each push: a service's own webhook, or a webhook that applies its stack. */
 async function areReported({ db }: PollDeps, services: readonly PolledService[]): Promise<boolean> {
   const others = services.filter(({ hooked }) => !hooked);
   if (others.length > 0 && !services.some(({ applies_stack }) => applies_stack)) return false;
@@ -122,10 +116,7 @@ async function look(deps: PollDeps, services: readonly PolledService[]): Promise
   return found;
 }
 
-/**
- * Returns the head commits of the services' branches. If a service has automatic previews, returns those of all
- * branches, unless there are too many branches.
- */
+/** Returns the heads of all branches if `all` is set and they are not too many, else of the services' branches. */
 async function headsOf(
   { source, log }: PollDeps,
   url: string,
@@ -147,7 +138,6 @@ async function headsOf(
   return { heads: await source.heads({ url, branches, signal }), all: false };
 }
 
-/** Records whether the branch of a preview exists. A preview whose branch is gone will be deleted. */
 async function noteOwnBranch({ db, log }: PollDeps, service: PolledService, there: boolean): Promise<void> {
   if (!service.is_preview || (there && !service.branch_missing)) return;
   if (await noteBranch(db, service.id, there)) {
@@ -171,14 +161,13 @@ async function wantPreviews(
   );
 }
 
-/** Stores an event if the commit is new. If the branch was never deployed, only records its first commit. */
+/** Stores an event if the commit is new. */
 async function report({ db }: PollDeps, service: PolledService, sha: string): Promise<boolean> {
   const { id: serviceId, applies_stack, configuration } = service;
   const { branch } = configuration;
   const known = await knownCommits(db, serviceId, branch);
   if (applies_stack) {
-    // A commit may be deployed before its `ranvier.yaml` is applied. So a commit is compared with the last applied
-    // commit, if there is one, to decide whether it is new.
+    // A commit may be deployed before its `ranvier.yaml` is applied, so compare with the last applied commit.
     known.deployed = (await appliedCommit(db, serviceId, branch)) ?? known.deployed;
     known.undecided = false;
   }

@@ -2,12 +2,12 @@ import type { AppError } from '../../shared/core/error-registry.js';
 import { escapeControls } from '../../shared/core/plain-text.js';
 import type { Plan } from '../../shared/stacks/plan-model.js';
 
-/** The stack document that a push applies, in the root folder of the repository. */
+/** The stack document, in the root folder of the repository. */
 export const STACK_FILE = 'ranvier.yaml';
 
 const MAX_OUTCOME_LENGTH = 2000;
 
-/** Returns why a push must not apply a plan, and what a user can do about it; null if it may. */
+/** Returns why a push must not apply a plan; null if it may. */
 export function reasonAgainstApply(
   { changes, secrets }: Pick<Plan, 'changes' | 'secrets'>,
   stack: string,
@@ -27,10 +27,7 @@ export function notApplied(reason: string): string {
   return escapeControls(`${STACK_FILE} was not applied: ${reason}`).slice(0, MAX_OUTCOME_LENGTH);
 }
 
-/**
- * Returns an error's text for the outcome of a push. Leaves out values of variables, because all members of the
- * workspace can read outcomes.
- */
+/** Returns an error's text without values of variables, because all members can read outcomes. */
 export function reasonOf({ message, details = [] }: AppError): string {
   const faults = details.map((detail) => detail.message);
   const rest = faults.filter((fault) => !message.endsWith(fault));

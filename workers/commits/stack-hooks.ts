@@ -2,22 +2,16 @@ import { type Db, oneRow, rowsOf } from '../../shared/core/database/database-cli
 import type { ServiceRow } from '../../shared/services/rows.js';
 import { repositoryKey, stackNameOf } from '../../shared/stacks/pushed-commit.js';
 
-/**
- * A webhook of a service. Each push that it reports applies the stack document (`ranvier.yaml`) of the pushed commit.
- */
+/** A webhook of a service. Each push that it reports applies the `ranvier.yaml` of the pushed commit. */
 export interface StackHook {
   id: string;
   /** The user who created the hook. */
   stack_by: string;
-  /** True if this user was allowed to change protected environments when the user created the hook. */
+  /** True if that user was allowed to change protected environments when creating the hook. */
   reads_protected: boolean;
 }
 
-/**
- * Finds the hook through which a push applies a stack, with the rights of the hook's creator. Prefers the hook that
- * reported the push, otherwise takes another hook of the service. Returns null if no hook of the service applies a
- * stack.
- */
+/** Returns the service's hook that applies a stack, preferably the hook that reported the push. */
 export async function findStackHook(db: Db, serviceId: string, hookId: string | null): Promise<StackHook | null> {
   return oneRow<StackHook>(
     db,

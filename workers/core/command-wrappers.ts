@@ -6,10 +6,7 @@ const execute = promisify(execFile);
 
 export { SYSTEM_PATH };
 
-/**
- * Returns a prefix with which the kernel kills a command when this worker exits. Returns [] if the host's `setpriv` is
- * missing or does not support this.
- */
+/** Returns a prefix with which the kernel kills a command when this worker exits; [] without `setpriv`. */
 export function diesWithWorker(): Promise<string[]> {
   const [file, ...args] = ['setpriv', '--pdeathsig', 'KILL', '--'] as const;
   return execute(file, [...args, 'true'], { env: { PATH: SYSTEM_PATH } }).then(

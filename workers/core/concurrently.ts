@@ -1,7 +1,4 @@
-/**
- * Calls `work` for each item in order, at most `most` at once, and resolves when all have ended.
- * Rejects with the first error, and then starts no further item.
- */
+/** Calls `work` for each item, at most `most` at once. After an error, rejects and starts no further item. */
 export async function concurrently<T>(
   items: readonly T[],
   most: number,

@@ -5,20 +5,18 @@ import { runningHolder, tryLockFile } from '../../shared/core/lock-file.js';
 import { identityOf, type ProcessIdentity } from '../../shared/core/process-identity.js';
 
 interface Holder extends ProcessIdentity {
-  /** Distinguishes holders of the lock within one process, which all have the same process identity. */
+  /** Distinguishes holders within one process. */
   id: string;
 }
 
-/** Interval between two attempts to take the lock from another process, in milliseconds. */
 const POLL_MS = 20;
 
 /** Lock file → a promise that resolves when the last waiting caller of this process is done. */
 const queues = new Map<string, Promise<void>>();
 
 /**
- * Runs `work` while this caller holds the lock file, which excludes every other caller on this host.
- * Callers of one process take turns without polling. The lock of a killed process is taken over. Rejects with the
- * signal's reason if it is aborted while waiting.
+ * Runs `work` while this caller holds the lock file, which excludes every other caller on this host. Takes over the
+ * lock of a killed process. Rejects with the signal's reason if aborted while waiting.
  */
 export async function withFileLock<T>(path: string, signal: AbortSignal, work: () => Promise<T>): Promise<T> {
   const before = queues.get(path) ?? Promise.resolve();

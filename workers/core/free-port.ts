@@ -13,7 +13,6 @@ export async function freePort(range: { first: number; last: number }, taken: Re
   throw new ReleaseError(`no port from ${range.first} to ${range.last} is free (RUNTIME_PORTS)`);
 }
 
-/** Returns true if the port is free on every address of the host. */
 function canListen(port: number): Promise<boolean> {
   return new Promise((resolve) => {
     const server = createServer();

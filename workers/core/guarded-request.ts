@@ -6,7 +6,6 @@ import { isIP, type LookupFunction } from 'node:net';
 import { withTimeLimit } from '../../shared/core/time-limit.js';
 import { hostOf, isPrivateAddress } from '../../shared/services/service-source.js';
 
-/** Thrown if a host name resolves to a private address, to which no request may be sent. */
 class ForbiddenAddress extends Error {}
 
 export interface GuardedRequest {
@@ -16,12 +15,11 @@ export interface GuardedRequest {
   body?: string;
   /** Time limit for the DNS lookup and the request together, up to the end of the response. */
   timeoutMs: number;
-  /** Maximum size of the response body, in bytes. A longer body is an error; with 0, the body is not read. */
+  /** A longer body is an error; with 0, the body is not read. */
   maxBodyBytes?: number;
-  /** If true, a body longer than `maxBodyBytes` is truncated and is not an error. */
+  /** Cuts a body that is longer than `maxBodyBytes` instead of throwing an error. */
   cutsBody?: true;
   signal?: AbortSignal;
-  /** Resolves host names; by default, with this host's resolver. */
   resolve?: (host: string) => Promise<LookupAddress[]>;
 }
 
@@ -32,9 +30,8 @@ export interface GuardedAnswer {
 }
 
 /**
- * Sends a request to a URL that a tenant chose, without following redirects. Unless `allowLocal` is set, rejects with
- * `ForbiddenAddress` if the host name resolves to a private address. Connects to the address that was checked, even if
- * the name resolves to another one a moment later. Rejects with the connection's error if the request fails.
+ * Sends a request to a URL that a tenant chose, without following redirects. Rejects private addresses unless
+ * `allowLocal` is set. Connects to the checked address, even if the name then resolves to another one.
  */
 export async function requestGuarded(address: string, options: GuardedRequest): Promise<GuardedAnswer> {
   const url = new URL(address);

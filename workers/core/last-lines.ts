@@ -12,7 +12,6 @@ export class LastLines {
     if (this.#lines.length > this.#limit) this.#lines.shift();
   }
 
-  /** The lines that are kept, the oldest first. */
   get lines(): readonly string[] {
     return this.#lines;
   }

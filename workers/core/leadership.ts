@@ -3,11 +3,11 @@ import { LASTING_CONNECTION } from '../../shared/core/database/database-client.j
 import { errorMessage } from '../../shared/core/error-registry.js';
 import type { Logger } from '../../shared/core/log.js';
 
-/** Average time between two tries to take the leader's lock, counted over all waiting candidates, in milliseconds. */
+/** Average time between two tries to take the leader's lock, counted over all waiting candidates. */
 const RETRY_MS = 1000;
-/** If the leader sends no query for this time, in milliseconds, it counts as hung, and its connection is ended. */
+/** If the leader sends no query for this time, it counts as hung, and its connection is ended. */
 const MAX_SILENCE_MS = 30_000;
-/** How long to wait until the connection of a silent leader has ended, in milliseconds. Its lock is free then. */
+/** How long to wait until the connection of a hung leader has ended, which frees its lock. */
 const TERMINATION_MS = 5_000;
 /** The leader sends a query at intervals of this fraction of `MAX_SILENCE_MS`, to show that it has not hung. */
 const SIGN_SHARE = 1 / 3;
@@ -32,18 +32,14 @@ interface Competition {
   silent: number | null;
 }
 
-/**
- * Returns the delay before a candidate tries again, in milliseconds. `standbys` is the number of candidates that wait.
- * `chance`, a random number from 0 to 1, spreads their tries.
- */
+/** Returns the delay before a candidate tries again. `chance`, from 0 to 1, spreads the tries. */
 export function retryPauseMs(standbys: number, chance: number): number {
   return standbys <= 1 ? RETRY_MS : RETRY_MS * standbys * (0.5 + chance);
 }
 
 /**
- * Elects one leader among all processes that use the same lock. The lock is a session-level advisory lock on a separate
- * connection: when the process or its connection ends, or the process hangs, another candidate takes over. The
- * candidates take turns, so that the lock is tried about once a second, however many there are.
+ * Elects one leader among all processes that use the same lock. The lock is an advisory lock of a database session:
+ * when the leader's process or connection ends, or hangs, another candidate takes over.
  */
 export class Leadership {
   readonly #url: string;
@@ -56,7 +52,6 @@ export class Leadership {
   #timer: NodeJS.Timeout | null = null;
   #closed = false;
 
-  /** `changed` is called with true when this process becomes the leader, and with false when it loses leadership. */
   constructor(
     url: string,
     name: string,
@@ -79,7 +74,6 @@ export class Leadership {
     await this.#compete();
   }
 
-  /** Stops competing, and gives up leadership by closing the connection that holds the lock. */
   async close(): Promise<void> {
     this.#closed = true;
     if (this.#timer) clearTimeout(this.#timer);
@@ -101,11 +95,11 @@ export class Leadership {
       this.#timer = setTimeout(() => void this.#compete(), this.#leading ? this.#maxSilenceMs * SIGN_SHARE : pauseMs);
   }
 
-  /** Takes the lock if it is free. Returns the pause before the next try, in milliseconds. */
+  /** Returns the pause before the next try, in milliseconds. */
   async #tryLock(client: pg.Client): Promise<number> {
     const { rows } = await client.query<Competition>(COMPETE, [this.#name, this.#maxSilenceMs / 1000]);
     const { standby, locked, candidates, silent } = rows[0] as Competition;
-    // A standby server of PostgreSQL grants advisory locks independently of the primary, so two processes could lead.
+    // A standby grants advisory locks independently of the primary, so two processes could lead.
     if (standby) throw new Error('the address of the database names a standby');
     if (locked && !this.#closed) this.#set(true);
     if (locked || silent === null) return retryPauseMs(candidates - 1, Math.random());
@@ -127,7 +121,6 @@ export class Leadership {
     return client;
   }
 
-  /** Handles the end of a connection. Ignores a connection that has already been replaced by another one. */
   #lost(client: pg.Client): void {
     if (this.#client === client) this.#drop();
   }

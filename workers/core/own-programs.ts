@@ -4,10 +4,9 @@ import { delimiter, dirname, isAbsolute, join, relative } from 'node:path';
 import { SYSTEM_PATH } from './command-wrappers.js';
 
 /**
- * Returns the folders of the Node.js and npm that the platform uses. The first is the folder of the Node.js that runs
- * the platform. If it has no npm, as with a Node.js installed from npm, the first folder in PATH with both programs is
- * added, unless it is a system folder. That folder is also left out if its parent contains `home`, the platform's home
- * directory, because hosted commands can read the parent.
+ * Returns the folders of the Node.js and npm that the platform uses. The Node.js that runs the platform may have no
+ * npm; then the first folder in PATH with both programs is added. That folder is left out if its parent, which hosted
+ * commands can read, contains `home`.
  */
 export function ownFolders(execPath: string, path: string, home: string): string[] {
   const node = dirname(execPath);

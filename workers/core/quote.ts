@@ -3,7 +3,7 @@ export function quote(text: string): string {
   return `'${text.replaceAll("'", `'\\''`)}'`;
 }
 
-/** Returns a text as one word of a shell. Quotes it only if necessary, so that commands stay readable. */
+/** Quotes a text as one shell word only if necessary, so that commands stay readable. */
 export function quoteIfNeeded(text: string): string {
   return /^[\w@./:=+-]+$/.test(text) ? text : quote(text);
 }

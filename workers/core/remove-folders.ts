@@ -7,11 +7,10 @@ import type { Logger } from '../../shared/core/log.js';
 import { CommandFailed, runLimited } from '../../shared/core/run-limited.js';
 import { removeSmallTree } from './small-tree.js';
 
-/** How long build caches and mirrors may be unused before they are removed, in milliseconds. */
 const UNUSED_MS = 30 * 24 * 60 * 60_000;
-/** Time limit for a removal, in milliseconds. A removal that exceeds it fails, and part of the folder may remain. */
+/** A longer removal fails, and part of the folder may remain. */
 const REMOVAL_MS = 10 * 60_000;
-/** How long a job waits for the removal of its own folder, in milliseconds. A sweep removes the rest. */
+/** How long a job waits for the removal of its own folder. A sweep removes the rest. */
 const DISCARD_MS = 30_000;
 const TRIES = 3;
 const MAX_PROBLEM_LENGTH = 2000;
@@ -27,14 +26,13 @@ export async function touch(path: string): Promise<boolean> {
 
 export interface RemovalOptions {
   signal?: AbortSignal;
-  /** Time limit for the removal, in milliseconds; ten minutes by default. */
+  /** Ten minutes by default. */
   timeoutMs?: number;
 }
 
 /**
  * Removes a file or folder, even one with very deep paths, odd names or missing permissions. Does not follow links or
- * enter mounted file systems. Throws an error that says why the removal failed; rejects with the signal's reason on an
- * abort. All worker code that removes a folder with content must use this function.
+ * enter mounted file systems. Throws if that fails. Use it for every folder with content.
  */
 export async function removeTree(path: string, options: RemovalOptions = {}): Promise<void> {
   const deadline = AbortSignal.timeout(options.timeoutMs ?? REMOVAL_MS);
@@ -43,8 +41,7 @@ export async function removeTree(path: string, options: RemovalOptions = {}): Pr
   if (await removeSmallTree(path)) return;
   let problem = '';
   for (let tries = 0; tries < TRIES; tries++) {
-    // `rm` changes into each folder, so it can also remove paths that exceed the system's length limit. Node.js's own
-    // removal would fail for them.
+    // `rm` changes into each folder, so that it also removes paths that are too long for Node.js.
     problem = await run('rm', [process.platform === 'linux' ? '-rf' : '-rfx', ...ONE_FILE_SYSTEM, '--', path], signal);
     options.signal?.throwIfAborted();
     if (problem === '') return;
@@ -58,7 +55,7 @@ export async function removeTree(path: string, options: RemovalOptions = {}): Pr
 
 const ONE_FILE_SYSTEM = process.platform === 'linux' ? ['--one-file-system'] : [];
 
-/** Runs a command and returns the beginning of its error output; '' if it succeeds. An abort kills it. */
+/** Returns the beginning of the command's error output; '' if the command succeeds. */
 async function run(command: string, args: string[], signal: AbortSignal): Promise<string> {
   const limits = { processorSeconds: REMOVAL_MS / 1000 };
   return runLimited(command, args, { signal, limits }).then(
@@ -75,11 +72,7 @@ export interface DiscardDeps {
   log: Pick<Logger, 'warn'>;
 }
 
-/**
- * Removes a folder in DATA_DIR that is no longer needed. Never throws, so that no job fails because of it. If the
- * removal fails or takes longer than 30 seconds, moves the rest to `DATA_DIR/trash`, from which `emptyTrash` removes
- * it.
- */
+/** Removes a folder in DATA_DIR, or moves the rest to `DATA_DIR/trash` after 30 seconds. Never throws. */
 export async function discardTree({ dataDir, log }: DiscardDeps, path: string): Promise<void> {
   try {
     await removeTree(path, { timeoutMs: DISCARD_MS });
@@ -96,10 +89,9 @@ export async function discardTree({ dataDir, log }: DiscardDeps, path: string): 
   }
 }
 
-/** When `emptyTrash` retries the removal of an entry. */
 export interface Retry {
   failures: number;
-  /** The time of the next try, in milliseconds since the epoch. */
+  /** In milliseconds since the epoch. */
   at: number;
 }
 
@@ -112,10 +104,7 @@ export function nextRetry(previous: Retry | undefined, now: number): Retry {
 /** Path of an entry in the trash → its next retry. */
 const retries = new Map<string, Retry>();
 
-/**
- * Removes what `discardTree` has moved to the trash. Returns the number of removed entries.
- * If an entry cannot be removed, logs that once and tries again according to `nextRetry`.
- */
+/** Removes what `discardTree` has moved to the trash. Returns the number of removed entries. */
 export async function emptyTrash({ dataDir, log }: DiscardDeps, signal?: AbortSignal): Promise<number> {
   let removed = 0;
   for (const name of await readdir(join(dataDir, TRASH)).catch(() => [])) {
@@ -135,7 +124,7 @@ export async function emptyTrash({ dataDir, log }: DiscardDeps, signal?: AbortSi
   return removed;
 }
 
-/** Returns true if an entry was last used more than 30 days before `now`. Both are in milliseconds since the epoch. */
+/** Returns true if an entry was last used more than 30 days before `now`. Times are in milliseconds. */
 export function isUnused(usedAt: number, now: number): boolean {
   return now - usedAt >= UNUSED_MS;
 }

@@ -12,24 +12,22 @@ interface Entry {
 }
 
 /**
- * Removes a small directory tree without starting a process. Returns false if the tree is too large, contains a mounted
- * file system, or cannot be removed this way; part of it may then be gone. Enters only folders that no other user can
- * replace by a link, so it follows no link even if a tenant changes the tree meanwhile.
+ * Removes a small directory tree without starting a process. Returns false if that fails; part may be gone. Follows no
+ * link, even if a tenant changes the tree meanwhile: enters only folders that no other user can replace.
  */
 export function removeSmallTree(root: string): Promise<boolean> {
   return onEachEntry(root, ({ path, isFolder }) => (isFolder ? rmdir(path) : unlink(path)));
 }
 
 /**
- * Changes the owner of a small directory tree that belongs to this process's user. Returns false if the tree is too
- * large or cannot be changed this way. Changes the root last: if the root is closed to others, the new owner cannot
- * enter the tree before everything in it has changed.
+ * Changes the owner of a small directory tree of this process's user. Returns false if that fails. Changes the root
+ * last, so that the new owner cannot enter a closed tree before everything in it has changed.
  */
 export function ownSmallTree(root: string, uid: number, gid: number): Promise<boolean> {
   return onEachEntry(root, ({ path }) => lchown(path, uid, gid));
 }
 
-/** Calls `work` for each entry of a small tree, for a folder after its content. Returns false if that fails. */
+/** Handles a folder after its content. Returns false if that fails. */
 async function onEachEntry(root: string, work: (entry: Entry) => Promise<void>): Promise<boolean> {
   try {
     const entries = await listSmall(root);
@@ -40,10 +38,7 @@ async function onEachEntry(root: string, work: (entry: Entry) => Promise<void>):
   }
 }
 
-/**
- * Lists the entries of a tree, each folder before its content; empty if the root does not exist. Returns null if there
- * are too many, if the tree contains a mounted file system, or if another user could replace a folder by a link.
- */
+/** Returns null for a tree that is too large or has a mounted file system or a folder that others can replace. */
 async function listSmall(root: string): Promise<Entry[] | null> {
   const found = await unlessAbsent(lstat(root));
   if (found === null) return [];

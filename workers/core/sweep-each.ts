@@ -4,18 +4,14 @@ import { concurrently } from './concurrently.js';
 
 export interface SweepEachOptions<T> {
   log: Pick<Logger, 'warn'>;
-  /** Maximum number of items that are processed at the same time. */
   atOnce: number;
-  /** The log message for a failed item. The error's message follows. */
+  /** The log message for a failed item, before the error's message. */
   failure: string;
   /** Returns the fields that identify an item in the log. */
   facts: (item: T) => object;
 }
 
-/**
- * Runs a sweep's work for each item, and returns the log lines of all. A failed item is logged and skipped. Items run
- * concurrently, so that a slow one does not delay the others.
- */
+/** Runs a sweep's work for each item, and returns all log lines. A failed item is logged and skipped. */
 export async function sweepEach<T>(
   items: readonly T[],
   { log, atOnce, failure, facts }: SweepEachOptions<T>,

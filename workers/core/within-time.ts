@@ -1,8 +1,4 @@
-/**
- * Runs work with a timeout, in milliseconds. The work's signal aborts at the timeout, or together with `signal`.
- * Rejects with `tooLate` at the timeout, with the reason of `signal` if that aborts, and otherwise with the work's own
- * error.
- */
+/** Runs work, and rejects with `tooLate` after `ms` milliseconds, or with the reason of `signal`. */
 export async function withinTime<T>(
   { ms, tooLate, signal }: { ms: number; tooLate: Error; signal?: AbortSignal },
   work: (signal: AbortSignal) => Promise<T>,

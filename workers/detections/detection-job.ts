@@ -8,10 +8,7 @@ import type { JobHelpers } from '../engine/job-helpers.js';
 import type { JobDeps } from '../worker-deps.js';
 import { readRepository } from './read-repository.js';
 
-/**
- * Handles the queue `detection`: checks out the repository and plans its build as a deployment would. No command of the
- * repository is run. The job may run twice for one record; the first result counts.
- */
+/** Plans a repository's build as a deployment would, but runs no command. Of several runs, the first result counts. */
 export async function detectionJob(
   deps: JobDeps,
   { detectionId }: Payloads['detection'],

@@ -15,14 +15,10 @@ export interface RepositoryQuestion {
   /** The repository's URL, which may contain credentials. */
   repository: string;
   branch: string;
-  /** Timeout for reading the repository, in milliseconds. */
   timeoutMs: number;
 }
 
-/**
- * Checks out a repository and lets `read` read its files. Nothing in the repository is run. Returns the result, or why
- * there is none, with credentials masked. Rejects if another attempt should follow.
- */
+/** Checks out a repository and calls `read`. Runs none of its code. Rejects if the job must be retried. */
 export async function readRepository<T>(
   deps: JobDeps,
   { id, workspaceId, repository, branch, timeoutMs }: RepositoryQuestion,

@@ -3,10 +3,7 @@ import { escapeControls } from '../../shared/core/plain-text.js';
 import { retryAfterMs } from '../../shared/webhooks/model.js';
 import type { Answer } from '../webhooks/post-json.js';
 
-/**
- * What to do after a collector's response. `sent`: the collector stored the batch except `rejected` records. `skipped`:
- * it will never accept the batch. `again`: the same batch is sent again after `waitMs`.
- */
+/** `sent`: the collector stored all but `rejected` records. `skipped`: it will never accept the batch. */
 export type Outcome =
   | { result: 'sent'; rejected: number; error: string }
   | { result: 'skipped'; error: string }

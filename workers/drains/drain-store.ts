@@ -29,10 +29,7 @@ export interface Position {
 /** How long a claim on a signal lasts unless its process records progress. Longer than any request. */
 const LEASE = `interval '1 minute'`;
 
-/**
- * Claims signals that are due, at most one per drain, and none of the drains in `busy`. If this process dies before it
- * records anything, another one claims them a minute later.
- */
+/** Claims due signals, at most one per drain, and none of the drains in `busy`. */
 export function takeSignals(db: Db, { most, busy }: { most: number; busy: readonly string[] }): Promise<TakenSignal[]> {
   return rowsOf<TakenSignal>(
     db,
@@ -87,10 +84,7 @@ export interface Progress {
   dueInMs: number | null;
 }
 
-/**
- * Records that a batch needs no further request. If another process has claimed the signal, or the drain was deleted,
- * records nothing and returns false.
- */
+/** Records that a batch needs no further request. Returns false if the claim was lost or the drain deleted. */
 export async function recordProgress(db: Db, taken: TakenSignal, progress: Progress): Promise<boolean> {
   const { position, sent, error, dropped, behindSince, dueInMs } = progress;
   const { lines = new Map<string, number>(), until = taken.sent_until, ids = [] } = position;
@@ -120,9 +114,8 @@ export async function recordProgress(db: Db, taken: TakenSignal, progress: Progr
 }
 
 /**
- * SQL: each search for ended deployments also covers this time before the end of the last deployment that was sent. A
- * deployment that ended in this time may have been committed only after the last search. Deployments that were already
- * sent are excluded.
+ * SQL: each search for ended deployments also covers this time before the last one that was sent. A deployment that
+ * ended in this time may have been committed only after the last search.
  */
 export const OVERLAP = `interval '2 minutes'`;
 

@@ -21,7 +21,7 @@ function recordOf({ service_id, id, deployment_id, run_id, source, level, messag
     severityText: level.toUpperCase(),
     body: { stringValue: message },
     attributes: attributes({
-      // A line that is sent twice has the same id each time, so that the collector can recognize the repetition.
+      // By this id, the collector recognizes a line that is sent twice.
       'log.record.uid': `${service_id}-${id}`,
       'ranvier.log.source': source,
       'ranvier.deployment.id': deployment_id,

@@ -1,7 +1,6 @@
 import { FINEST, LATENCY_BOUNDS, type MetricRow } from '../../shared/metrics/model.js';
 import { attributes, byService, nanoseconds, SCOPE, type ServiceFacts } from './otlp.js';
 
-/** An interval of `service_metrics`, with the number of replica restarts in it. */
 export type SentStep = MetricRow & { restarts: number };
 
 /** AGGREGATION_TEMPORALITY_DELTA: each point counts one interval only. */

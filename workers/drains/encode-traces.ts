@@ -24,8 +24,7 @@ export function tracesRequest(deployments: readonly TracedDeployment[]) {
 
 function spansOf(deployment: TracedDeployment) {
   const { id, status, trigger, branch, commit_sha, error, steps, created_at, finished_at, traceparent } = deployment;
-  // A deployment's id has as many bytes as a trace id. All ids are derived from it, so that a repeated request has the
-  // same ones.
+  // Ids derive from the deployment and its parent trace, so that a repeated request has the same ids.
   const parent = traceparent === null ? null : traceOf(traceparent);
   const traceId = parent?.traceId ?? id.replaceAll('-', '');
   const spanId = spanIdOf(id, '');

@@ -1,7 +1,7 @@
 import type { LogLineRow } from '../../shared/logs/model.js';
 import type { ServiceFacts } from './otlp.js';
 
-/** A service with unsent log lines. `lines` are those that are still stored, in order of their ids, up to a limit. */
+/** `lines` are the unsent lines that are still stored, in order of their ids, up to a limit. */
 export interface WaitingLines {
   serviceId: string;
   sentId: number;
@@ -18,12 +18,12 @@ export interface LineBatch {
   more: boolean;
 }
 
-/** Approximate size of a log record without its text, in bytes: ids, timestamps and field names. */
+/** Approximate size of a log record without its text. */
 const BYTES_OF_RECORD = 500;
 
 /**
- * Decides which lines one request sends. Each service gets an equal share of `maxBytes`, but at least one line. Thus a
- * service with much output does not delay the others. Ids have no gaps: if an id is missing, the line was deleted.
+ * Decides which lines one request sends. Each service gets an equal share of `maxBytes`, but at least one line. Ids
+ * have no gaps: if an id is missing, the line was deleted.
  */
 export function lineBatch(waiting: readonly WaitingLines[], maxBytes: number): LineBatch {
   const batch: LineBatch = { lines: [], positions: new Map(), lost: 0, more: false };

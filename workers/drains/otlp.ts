@@ -3,7 +3,6 @@
  * (https://opentelemetry.io/docs/specs/otlp/#json-protobuf-encoding).
  */
 
-/** The service to which a record belongs. */
 export interface ServiceFacts {
   service_id: string;
   workspace_id: string;

@@ -9,18 +9,15 @@ import { type TracedDeployment, tracesRequest } from './encode-traces.js';
 import { lineBatch, type WaitingLines } from './line-batch.js';
 import type { ServiceFacts } from './otlp.js';
 
-/** The content of one request. */
 export interface Batch {
   /** Null if there is nothing to send because all waiting records were deleted. */
   request: object | null;
   count: number;
-  /** Time of the oldest record; null without records. */
   oldest: Date | null;
   position: Position;
   more: boolean;
   /** Number of log lines that were deleted before they could be sent. */
   lost: number;
-  /** A description of what was lost; empty if nothing was. */
   lossText: string;
 }
 
@@ -34,7 +31,6 @@ const MAX_DEPLOYMENTS = 100;
 const LATE_SECONDS = 60;
 
 const FACTS = `s.id as service_id, s.workspace_id, s.name as service_name, pr.name as project_name, e.name as environment_name`;
-/** SQL: the services whose signals a drain sends. */
 const SERVICES = `services s left join projects pr on pr.id = s.project_id left join environments e on e.id = s.environment_id`;
 const OF_DRAIN = `s.workspace_id = :workspace and (cast(:service as uuid) is null or s.id = :service)`;
 
@@ -92,8 +88,7 @@ async function readLines(db: Db, taken: TakenSignal): Promise<Batch | null> {
 }
 
 async function readSteps(db: Db, taken: TakenSignal): Promise<Batch | null> {
-  // A drain's position in the metrics is the start of the last interval that was sent, for all services together. So a
-  // batch must not contain only some services of its last interval.
+  // The position is one time for all services, so a batch must contain all services of its last interval.
   const steps = await rowsOf<SentStep & ServiceFacts>(
     db,
     `select ${FACTS}, m.at, m.counts, m.replicas, m.samples, m.cpu, m.memory, m.requests_2xx, m.requests_3xx, m.requests_4xx,

@@ -13,10 +13,7 @@ const TURN_MS = 10_000;
 const IDLE_MS = 5_000;
 const ANSWER_BYTES = 16 * 1024;
 
-/**
- * Sends logs, metrics and traces to their drains, one request per drain at a time. A drain's position is saved only
- * after the collector has stored the batch, so if this process dies in between, the batch is sent twice.
- */
+/** Sends logs, metrics and traces to drains. A batch is sent twice if the process dies before recording it. */
 export class DrainSender {
   readonly #deps: SenderDeps;
   readonly #busy = new Map<string, Promise<void>>();
@@ -35,7 +32,6 @@ export class DrainSender {
     }
   }
 
-  /** Resolves when all requests that were started have finished. */
   async settled(): Promise<void> {
     await Promise.all(this.#busy.values());
   }

@@ -4,7 +4,6 @@ import type { Failure } from '../failures/classify-failure.js';
 
 /** What the engine does with a record whose handler failed or was interrupted. */
 export type Action =
-  /** Stop everything the handler started, complete its log, then mark the record as failed or cancelled. */
   | { type: 'end'; state: 'failed' | 'cancelled'; cause: string }
   /** Release the record in its current state. A retry or another worker continues from there. */
   | { type: 'handBack'; fault: unknown }
@@ -13,9 +12,8 @@ export type Action =
   | { type: 'leave' };
 
 /**
- * Decides how to handle a failure of any kind of work. `state` lists the events that are possible in the record's
- * state. After the last attempt, a fault of the platform fails the record, because the queue does not retry it. A
- * record in a state that allows neither `failed` nor `cancelled` is retried until its work succeeds.
+ * Decides how to handle a failure. `state` lists the events that are possible in the record's state. After the last
+ * attempt, a fault of the platform fails the record, because the queue does not retry it.
  */
 export function decide(state: Transitions, failure: Failure, { lastAttempt }: { lastAttempt: boolean }): Action {
   if (failure.type === 'interrupted') {

@@ -6,8 +6,7 @@ export interface JobHelpers {
   /** Aborts with `Interrupted('shutdown')` when this worker shuts down. */
   signal: AbortSignal;
   firstAttempt: boolean;
-  /** True if this is the last attempt: the queue does not retry the job after it. */
   lastAttempt: boolean;
-  /** Adds a line to the job's log on the dashboard, for operators. Does not wait for the write and never throws. */
+  /** Adds a line to the job's log on the dashboard, for operators. Never throws. */
   report(line: string): void;
 }

@@ -8,7 +8,6 @@ import { Interrupted } from '../failures/interruption-errors.js';
 
 const RENEW_MS = 2000;
 
-/** The lease of one record, held while its work runs. */
 export interface HeldLease extends Lease {
   /** Aborts with `Interrupted`: `cancelled` if a cancellation was requested, `superseded` if the lease is lost. */
   readonly signal: AbortSignal;
@@ -22,10 +21,7 @@ interface Entry {
   controller: AbortController;
 }
 
-/**
- * Renews all leases of this process every two seconds, with one SQL statement per kind of work. A cancellation is
- * usually noticed by its notification, and at the latest by the next renewal.
- */
+/** Renews all leases of this process every two seconds, and notices cancellations and lost leases. */
 export class LeaseKeeper {
   readonly #db: Db;
   readonly #log: Logger;
@@ -70,8 +66,7 @@ export class LeaseKeeper {
         );
       }
     } catch (error) {
-      // Work may continue while leases cannot be renewed: every write checks the fence, so it fails if the lease was
-      // lost.
+      // Work may go on without renewals: every write checks the fence, so it fails once the lease is lost.
       this.#log.warn(`cannot renew leases: ${errorMessage(error)}`);
     }
   }

@@ -17,10 +17,8 @@ import type { JobDeps } from '../worker-deps.js';
 import { type Action, decide } from './decide-action.js';
 import type { JobHelpers } from './job-helpers.js';
 
-/** Delay before a record is tried again while another record of its workspace is in progress, in milliseconds. */
 const TURN_MS = 2_000;
 
-/** A record that this worker has claimed, with the signal and the helpers that its handler needs. */
 export interface Work<Row extends WorkRow> {
   /** The record after its last event. */
   record: Row;
@@ -29,12 +27,8 @@ export interface Work<Row extends WorkRow> {
   helpers: JobHelpers;
 }
 
-/** The result of one call of a handler. */
 export type Outcome =
-  /**
-   * An event that the kind's transition table allows in the record's state, with the columns to change. The dashboard
-   * shows `says`.
-   */
+  /** An event of the kind's transition table, with the columns to change. The dashboard shows `says`. */
   | ({ event: string; says?: string } & Omit<Change, 'dueInMs'>)
   /** The work cannot be done now, or not on this host. The record becomes due again after `laterInMs`. */
   | { laterInMs: number; says: string };
@@ -49,7 +43,6 @@ export interface Handler<Row extends WorkRow> {
   run(work: Work<Row>): Promise<Outcome>;
   /** Returns the text of a failure's cause for the record's `error`. By default, the cause itself. */
   describe?(record: Row, cause: string): string;
-  /** Masks the record's secrets in an error message. */
   mask?(text: string): string;
   /** Columns to set on a failure or a cancellation, besides `error`. */
   onEnd?: Change['set'];
@@ -61,15 +54,13 @@ export interface Handler<Row extends WorkRow> {
   afterEnd?(work: Work<Row>, end: End): Promise<void>;
   /** Called in the transaction of each event, except for `released` and `handedBack`, which only change the lease. */
   onEvent?(trx: Transaction, record: Row): Promise<void>;
-  /** If true, a failed record also fails its job. */
   failsJob?: boolean;
 }
 
 /**
- * Runs one job: claims its record, runs the handler and applies the outcome. Returns the outcome in a few words, for
- * the dashboard. Throws `JobFailed` for a recorded failure if the handler has `failsJob`, and `Interrupted('shutdown')`
- * for a record that another worker should continue. Any other error is a fault of the platform: the record stays open,
- * and the queue retries the job.
+ * Runs one job: claims its record, runs the handler and applies the outcome. Throws `JobFailed` for a recorded failure
+ * if the handler has `failsJob`, and `Interrupted('shutdown')` for a record that another worker should continue. After
+ * any other error the record stays open, and the queue retries the job.
  */
 export async function perform<Row extends WorkRow>(
   deps: JobDeps,
@@ -98,7 +89,7 @@ export async function perform<Row extends WorkRow>(
   }
 }
 
-/** Records the outcome of a handler. Returns null if the worker still holds the record. */
+/** Returns null if the worker still holds the record. */
 async function recordOutcome<Row extends WorkRow>(
   { db }: JobDeps,
   handler: Handler<Row>,
@@ -117,7 +108,6 @@ async function recordOutcome<Row extends WorkRow>(
   return moved.worker_id === null ? (outcome.says ?? moved.status) : null;
 }
 
-/** Returns an error that says why an event was not applied. */
 async function refusal(db: Db, kind: WorkKind, { id, fence, status }: WorkRow, event: string): Promise<Error> {
   const current = await openRecord(db, kind, id);
   if (current?.fence !== fence) return new Interrupted('superseded');
@@ -125,9 +115,6 @@ async function refusal(db: Db, kind: WorkKind, { id, fence, status }: WorkRow, e
   return new Error(`a record of ${kind.table} that is ${status} cannot be ${event} now`);
 }
 
-/**
- * Applies an event and calls `onEvent` in the same transaction. Events that only change the lease do not use this.
- */
 function applyEvent<Row extends WorkRow>(
   db: Db,
   { kind, onEvent }: Handler<Row>,
@@ -185,11 +172,7 @@ function masked({ mask }: Pick<Handler<WorkRow>, 'mask'>, fault: unknown): unkno
   return error;
 }
 
-/**
- * Finishes a job that could not claim its record. For kinds that run one record per workspace at a time, an open record
- * becomes due again after `TURN_MS`. Otherwise there is nothing to do: the record has ended, or another worker holds
- * it.
- */
+/** Makes an open record due again if another record of its workspace is in progress. */
 async function waitForTurn(deps: JobDeps, kind: WorkKind, id: string): Promise<string> {
   const open = kind.lease?.aloneInWorkspace === undefined ? null : await openRecord(deps.db, kind, id);
   if (open === null) return 'nothing to do';

@@ -9,21 +9,12 @@ import { printable } from '../logs/log-sink.js';
 import type { JobDeps } from '../worker-deps.js';
 import type { JobHelpers } from './job-helpers.js';
 
-/**
- * Time in milliseconds after which a job's lock in the queue expires without renewal. Together with `STALLED_CHECK_MS`,
- * it limits how long the job of a dead worker waits.
- */
+/** The job of a dead worker waits until its lock expires and the next check for stalled jobs finds it. */
 const LOCK_MS = 5000;
 const STALLED_CHECK_MS = 2500;
-/**
- * Minimum time between two searches for jobs of dead workers, in milliseconds. BullMQ skips a search that comes
- * sooner. The time is shorter than `STALLED_CHECK_MS`, because timers may fire early.
- */
+/** BullMQ skips a check that comes sooner. Shorter than `STALLED_CHECK_MS`, because timers may fire early. */
 const STALLED_THROTTLE_MS = 2000;
-/**
- * Maximum number of times that one job is recovered from dead workers. It is high, because the job's record decides
- * when to give up.
- */
+/** How many times a job is recovered from dead workers: many, because the job's record decides when to give up. */
 const MAX_STALLED = 50;
 
 export interface RunningJob {
@@ -41,10 +32,7 @@ export type JobHandler<N extends QueueName> = (
 
 export type JobHandlers = { readonly [N in QueueName]: JobHandler<N> };
 
-/**
- * This process's BullMQ Workers, one for each queue of the catalog. Only the leader looks for jobs of dead workers.
- * Thus idle workers send no queries.
- */
+/** Runs a BullMQ Worker for each queue. To save queries, only the leader looks for jobs of dead workers. */
 export class WorkerPool {
   readonly #deps: JobDeps;
   readonly #log: Logger;
@@ -156,7 +144,7 @@ export class WorkerPool {
     }
   }
 
-  /** Makes BullMQ return the job to the queue, fail it for good, or retry it, depending on the error. Always throws. */
+  /** Makes BullMQ return the job to the queue, fail it for good, or retry it. Always throws. */
   async #end(job: Job, token: string | undefined, error: unknown, log: Logger): Promise<never> {
     if (error instanceof Interrupted && error.why === 'shutdown') {
       await job.moveToWait(token);
@@ -172,10 +160,9 @@ export class WorkerPool {
   }
 }
 
-/** How long a job's lines are collected before they are written together, in milliseconds. */
+/** How long a job's lines are collected before they are written together. */
 const REPORT_MS = 300;
 
-/** Writes lines to the job's log on the dashboard. A failed write is logged and has no other effect. */
 function jobReports(job: Job, log: Logger) {
   let written: Promise<unknown> = Promise.resolve();
   let waiting: string[] = [];
@@ -195,7 +182,6 @@ function jobReports(job: Job, log: Logger) {
       if (waiting.length === 0) setTimeout(write, REPORT_MS);
       waiting.push(`${new Date().toISOString()} ${now}`);
     },
-    /** Stops publishing the progress of a job that has ended. Lines that were reported before are still written. */
     jobEnds(): void {
       hasEnded = true;
     },

@@ -21,8 +21,6 @@ export class ReleaseError extends ExplainedError {}
 /** Thrown if a backup or a restore is impossible for a reason that a user can fix. Retrying at once would not help. */
 export class BackupError extends ExplainedError {}
 
-/** Command to install the tools that pull and build images, on Debian and Ubuntu. */
 const INSTALL_IMAGES = 'apt-get install runc conmon skopeo umoci buildah';
 
-/** Why a host without OCI containers cannot pull or build images, and what its operator can do. */
 export const IMAGES_MISSING = `images and Dockerfiles need OCI containers and a worker that is root, which this host does not have: run the worker as root, ${INSTALL_IMAGES}, then restart it; or set RUNTIME=swarm`;

@@ -7,11 +7,7 @@ const MAX_LINE_LENGTH = 400;
 export const FIRST_LINES = 50;
 export const ADVICE_LINES = 100;
 
-/**
- * Returns advice for a failure that is recognized in an output; null if none is. If several entries of
- * `KNOWN_FAILURES` match, the first entry is used, even if its line is not the first in the output. Specific failures
- * come before their consequences in the table.
- */
+/** Returns advice for a failure that is recognized in an output; null if none is. */
 export function adviceFor(output: readonly string[], facts: FailureFacts): string | null {
   const known = recognise(output, facts);
   return known === null ? null : known.failure.advice(known.found, facts);

@@ -3,10 +3,7 @@ import { field, parsedJson } from '../../shared/core/json-fields.js';
 import { escapeControls } from '../../shared/core/plain-text.js';
 import { retryAfterMs } from '../../shared/webhooks/model.js';
 
-/**
- * The result of a request: `done`, `refused` for good, or an object if the request must be sent again later. `waitMs`
- * is how long the git host asked to wait, in milliseconds; 0 if it named no time.
- */
+/** An object means that the request must be sent again, after `waitMs` if the git host asked for a wait (else 0). */
 export type Verdict = 'done' | 'refused' | { waitMs: number };
 
 interface Answer {
@@ -16,9 +13,8 @@ interface Answer {
 }
 
 /**
- * Interprets a git host's response. GitHub responds with 403 both if a token lacks a permission, which is final, and if
- * a rate limit is exceeded, which is temporary. GitLab responds with 400 if the commit already has the status, which
- * counts as done.
+ * Interprets a git host's response. GitHub's 403 is final for a missing permission, but temporary for an exceeded rate
+ * limit. GitLab responds with 400 if the commit already has the status.
  */
 export function verdictOf({ status, headers, body }: Answer, now: Date): Verdict {
   if (status >= 200 && status < 300) return 'done';

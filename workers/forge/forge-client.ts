@@ -8,10 +8,7 @@ import type { ForgeRequest } from './forges.js';
 /** Thrown if the git host refuses a request for good. */
 export class ForgeRefusal extends Error {}
 
-/**
- * Thrown if a request must be sent again later. `waitMs` is how long the git host asked to wait, in milliseconds; 0 if
- * it named no time.
- */
+/** Thrown if a request must be sent again later. `waitMs` is the wait that the git host asked for, or 0. */
 export class ForgeAway extends Error {
   readonly waitMs: number;
 
@@ -21,7 +18,7 @@ export class ForgeAway extends Error {
   }
 }
 
-/** Sends a request and returns the JSON of the response. With `missing`, returns undefined on 404. */
+/** Sends a request and returns the JSON of the response. With `missing`, returns undefined on 404 or 410. */
 export type Ask = (request: ForgeRequest, options?: { missing?: boolean }) => Promise<unknown>;
 
 export interface ClientOptions extends Pick<GuardedRequest, 'allowLocal' | 'headers' | 'resolve' | 'signal'> {
@@ -30,10 +27,7 @@ export interface ClientOptions extends Pick<GuardedRequest, 'allowLocal' | 'head
   masker: Masker;
 }
 
-/**
- * Timeout of one request, in milliseconds. A report sends at most four requests. They must end within the 60 s for
- * which the report's job has locked the git host.
- */
+/** All requests of a report must end within the 60 s for which its job has locked the git host. */
 const TIMEOUT_MS = 10_000;
 const MAX_BODY_BYTES = 1024 ** 2;
 

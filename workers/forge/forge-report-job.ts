@@ -10,12 +10,9 @@ import { FORGES } from './forges.js';
 import { type SendResult, sendReport } from './send-report.js';
 import { endReport, type HeldReport, postponeReport, releaseTarget, takeReport } from './store.js';
 
-/**
- * Maximum age of a report that is still retried, in milliseconds. The age counts from the last change that it
- * reports.
- */
+/** An older report is not retried. The age counts from the last change that it reports. */
 const MAX_AGE_MS = 24 * 60 * 60_000;
-/** Pause before a report is retried after an error of the platform itself, in milliseconds. */
+/** Pause before a report is retried after an error of the platform itself. */
 const FAULT_MS = 30_000;
 
 const WHAT: Readonly<Record<HeldReport['kind'], string>> = {
@@ -24,10 +21,7 @@ const WHAT: Readonly<Record<HeldReport['kind'], string>> = {
   deployment: 'A deployment',
 };
 
-/**
- * Handles the queue `forge-report`: sends the state of a deployment or of a preview to a git host. If a git host is
- * unavailable, only the reports for that host are delayed.
- */
+/** Sends the state of a deployment or preview to a git host. An unavailable host delays only its reports. */
 export async function forgeReportJob(
   deps: SenderDeps,
   { forgeReportId }: Payloads['forge-report'],

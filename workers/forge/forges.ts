@@ -18,7 +18,7 @@ export interface Forge {
   editComment(project: string, number: string, id: string, body: string): ForgeRequest;
   /** Requests the comments of a pull request from `since` on. GitLab's response also contains older comments. */
   comments(project: string, number: string, since: Date): ForgeRequest;
-  /** Present for GitHub only, because only GitHub has deployments. */
+  /** Only GitHub has deployments. */
   deployments?: {
     create(project: string, sha: string, report: EnvironmentReport): ForgeRequest;
     status(project: string, id: string, report: EnvironmentReport): ForgeRequest;
@@ -26,16 +26,13 @@ export interface Forge {
 }
 
 const JSON_TYPE = { 'Content-Type': 'application/json', 'User-Agent': 'Ranvier' };
-/** Maximum number of a pull request's comments to fetch when the platform searches for its earlier comment. */
+/** How many comments of a pull request are searched for the platform's earlier comment. */
 const COMMENTS = 30;
 
 const post = (path: string, body: object): ForgeRequest => ({ method: 'POST', path, body });
 const ofRepository = (project: string) => `/repos/${project.split('/').map(encodeURIComponent).join('/')}`;
 
-/**
- * Builds comments for GitHub and Gitea. On these hosts, pull requests and issues share their numbers, so comments use
- * the paths of issues.
- */
+/** On GitHub and Gitea, pull requests and issues share their numbers, so comments use the paths of issues. */
 function issueComments(): Pick<Forge, 'createComment' | 'editComment'> {
   return {
     createComment: (project, number, body) => post(`${ofRepository(project)}/issues/${number}/comments`, { body }),
@@ -71,8 +68,7 @@ const github: Forge = {
     create: (project, sha, { environment, description, transient }) =>
       post(`${ofRepository(project)}/deployments`, {
         ...{ ref: sha, environment, description, auto_merge: false },
-        // Without this empty list, GitHub refuses the deployment while any status of the commit is pending. The
-        // platform's own status is pending at this time.
+        // Without this list, GitHub refuses a deployment while a commit status, such as the platform's own, is pending.
         required_contexts: [],
         ...{ transient_environment: transient, production_environment: !transient },
       }),

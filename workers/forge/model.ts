@@ -1,7 +1,6 @@
 import { escapeControls } from '../../shared/core/plain-text.js';
 import { type DeploymentState, isTerminal, STEP_OF, type StepRecord } from '../../shared/deployments/model.js';
 
-/** A deployment as it is presented in reports. */
 export interface DeploymentFacts {
   status: DeploymentState;
   error: string;
@@ -18,10 +17,7 @@ export interface ServiceFacts {
   url: string | null;
 }
 
-/**
- * The states of a commit status on GitHub and Gitea, plus GitLab's `running`, which GitHub and Gitea show as
- * `pending`.
- */
+/** Only GitLab has `running`; the other hosts get `pending` for it. */
 export type ReportState = 'pending' | 'running' | 'success' | 'failure' | 'error';
 
 export interface StatusReport {
@@ -31,7 +27,7 @@ export interface StatusReport {
   link: string;
 }
 
-/** Maximum length of a description on GitHub, in characters. */
+/** GitHub's limit, in characters. */
 const MAX_DESCRIPTION_LENGTH = 140;
 
 const STATES: Readonly<Record<DeploymentState, ReportState>> = {
@@ -100,7 +96,6 @@ export function environmentReport(
   };
 }
 
-/** The preview of a pull request, as its comment shows it. */
 export interface PreviewFacts {
   service: ServiceFacts;
   /** Why the preview is being closed; '' if it is not. */

@@ -20,11 +20,7 @@ import {
   previewOfPull,
 } from './store.js';
 
-/**
- * The result of sending a report. `sent` is the state that the git host shows now. It is stored. The next report is
- * sent only if its state differs from the stored one. `laterInMs` postpones the report until a deployment's log is
- * complete.
- */
+/** `sent` is the state that the git host shows now. `laterInMs` postpones the report until a log is complete. */
 export type SendResult = { sent: object } | 'unchanged' | { laterInMs: number };
 
 interface SendContext {
@@ -77,7 +73,7 @@ async function deployment(context: SendContext, held: HeldReport): Promise<SendR
   return { sent: shown };
 }
 
-/** Number of log lines of a failed deployment in a comment, and how long to wait for these lines, in milliseconds. */
+/** Log lines of a failed deployment in a pull request's comment, and how long to wait for these lines. */
 const LINES = 20;
 const LINES_MS = 15_000;
 

@@ -3,7 +3,6 @@ import type { DeploymentState, StepRecord } from '../../shared/deployments/model
 import type { ServiceKind } from '../../shared/services/model.js';
 import type { ForgeName } from './forges.js';
 
-/** A report that a job is sending, with the git host to send it to. */
 export interface HeldReport {
   id: string;
   hook_id: string;
@@ -22,21 +21,12 @@ export interface HeldReport {
   failures: number;
 }
 
-/**
- * How long a git host is locked while a report is sent, in seconds. This is longer than the report's requests may
- * take.
- */
+/** How long a git host is locked while a report is sent. Longer than the report's requests may take. */
 const BUSY_SECONDS = 60;
-/**
- * Maximum number of a workspace's git hosts that get reports at the same time. Slow hosts must not delay other
- * workspaces.
- */
+/** How many git hosts of a workspace get reports at once. Slow hosts must not delay other workspaces. */
 const SHARE = 2;
 
-/**
- * Locks the git host of a report for this job. Returns null if the report was already sent or must wait. If the
- * report must wait, schedules another job.
- */
+/** Locks the git host of a report. Returns null if the report was sent, or must wait for another job. */
 export function takeReport(db: Db, id: string): Promise<HeldReport | null> {
   return db.transaction(async (trx) => {
     // Without this lock, two jobs that count the workspace's busy git hosts at the same time would both proceed.
@@ -69,10 +59,7 @@ export function takeReport(db: Db, id: string): Promise<HeldReport | null> {
   });
 }
 
-/**
- * Unlocks the git host for the next report. The caller must have stored this report's result, because the next job
- * sends a state only if it differs from the stored one.
- */
+/** Unlocks the git host for the next report. The result of this report must be stored before. */
 export async function releaseTarget(
   db: Db,
   hookId: string,
@@ -87,10 +74,7 @@ export async function releaseTarget(
   );
 }
 
-/**
- * Stores a report's result and finishes the report. If the report's subject has changed meanwhile, schedules another
- * job at once.
- */
+/** Stores a report's result and finishes the report, or schedules a job if its subject has changed. */
 export async function endReport(
   db: Db,
   { id, revision }: Pick<HeldReport, 'id' | 'revision'>,
@@ -117,10 +101,7 @@ export async function postponeReport(db: Db, id: string, { error, waitMs }: { er
   );
 }
 
-/**
- * Records that a comment is about to be created. If the job dies before it stores the comment's id, the next job
- * searches for the comment.
- */
+/** Records that a comment is about to be created. After a crash, the next job searches for the comment. */
 export async function noteAttempt(db: Db, id: string): Promise<void> {
   await db.raw('update forge_reports set attempted_at = coalesce(attempted_at, now()) where id = ?', [id]);
 }
@@ -151,7 +132,6 @@ interface ObservedService {
 
 const DEPLOYMENT = 'd.id, d.status, d.error, d.steps, d.commit_sha, d.finished_at, d.service_id';
 
-/** Returns SQL for the newest deployment of a service that satisfies a condition on `d`. */
 function newest(condition: string): string {
   return `select ${DEPLOYMENT} from deployments d where d.service_id = :serviceId and ${condition}
            order by d.created_at desc, d.id desc limit 1`;
@@ -216,10 +196,7 @@ export async function lastLines(
 
 const KEPT_DAYS = 30;
 
-/**
- * Deletes finished reports of deleted services, and reports that finished more than 30 days ago. A comment's report
- * is kept as long as its pull request is stored. Returns the number of deleted reports.
- */
+/** Deletes finished reports of deleted services, and other finished reports after `KEPT_DAYS`. */
 export function deleteOldReports(db: Db): Promise<number> {
   return rowCountOf(
     db,

@@ -3,7 +3,7 @@ import { DAYS_TO_EXPIRY, expiresOn, type LogBatchRow } from '../../shared/logs/m
 import { oldestBatch, setLastLogId } from './batch-store.js';
 import { storeRefusedBatch } from './refused-batch.js';
 
-/** How many lines and batches one transaction moves, and how long a service's turn lasts, in milliseconds. */
+/** How many lines and batches one transaction moves, and how long a service's turn lasts. */
 const LINES_AT_ONCE = 5000;
 const BATCHES_AT_ONCE = 50;
 const TURN_MS = 200;
@@ -17,9 +17,8 @@ export interface IngestTurn {
 }
 
 /**
- * Moves a service's waiting batches into its log, oldest first (specification, Logs). A turn ends after about 200 ms,
- * so that other services are not delayed. If another process is moving batches of this service, it moves these batches
- * as well, and this call returns at once.
+ * Moves a service's waiting batches into its log, oldest first, for one turn (specification, Logs). Returns at once if
+ * another process is moving batches of the service.
  */
 export async function ingestTurn(db: Db, serviceId: string): Promise<IngestTurn> {
   const turn: IngestTurn = { lines: 0, leftOut: 0, more: false };
@@ -29,8 +28,7 @@ export async function ingestTurn(db: Db, serviceId: string): Promise<IngestTurn>
     if (moved === 'busy') return turn;
     turn.lines += moved.lines;
     turn.leftOut += moved.leftOut;
-    // A process that finds the lock taken leaves its batch to the process that holds the lock. So look for new
-    // batches after the release.
+    // A process that finds the lock taken leaves its batch to this process, so look again after the release.
     if (!(await oldestBatch(db, serviceId))) return turn;
     if (Date.now() >= end) return { ...turn, more: true };
   }
@@ -68,11 +66,7 @@ async function ingestOnce(db: Db, serviceId: string, wait: '' | 'skip locked'): 
   });
 }
 
-/**
- * Locks a service's counter and returns the last id that was assigned. Returns undefined if `wait` is `skip locked` and
- * another process holds the lock. Because of the lock, ids follow commit order, so that a reader who continues after
- * the last id read misses no line.
- */
+/** Returns the last assigned id; undefined if the lock is taken. The lock makes ids follow commit order. */
 async function lockCounter(trx: Transaction, serviceId: string, wait: string): Promise<number | undefined> {
   await trx.raw(
     'insert into log_counters (service_id) select id from services where id = ? on conflict (service_id) do nothing',
@@ -86,10 +80,7 @@ async function lockCounter(trx: Transaction, serviceId: string, wait: string): P
   return counter?.last_id;
 }
 
-/**
- * Moves batches into the log and deletes them in one statement. Thus no line is stored twice, even if a job is
- * repeated. The lines are never transferred to this process.
- */
+/** Moves and deletes batches in one statement, so that no line is stored twice if a job is repeated. */
 async function moveBatches(trx: Transaction, serviceId: string, last: number): Promise<Moved> {
   const [moved] = await rowsOf<{ lines: number }>(
     trx,

@@ -3,10 +3,7 @@ import type { JobDeps } from '../worker-deps.js';
 import { serviceOfBatch } from './batch-store.js';
 import { ingestTurn } from './ingest-batches.js';
 
-/**
- * Handles the queue `log-ingest`: assigns ids to waiting lines (specification, Logs). One job is one turn. If a
- * service has more lines, they wait for its next turn, so that other services come first.
- */
+/** Moves waiting lines of a service into its log for one turn (specification, Logs). */
 export async function logIngestJob({ db, log, logs }: JobDeps, { batchId }: Payloads['log-ingest']): Promise<string> {
   const serviceId = await serviceOfBatch(db, batchId);
   // Batches are processed in order, so an earlier job may already have stored this one.

@@ -16,7 +16,6 @@ const FLUSH_BYTES = 256 * 1024;
 export interface ChannelOptions {
   serviceId: string;
   deploymentId: string;
-  /** The run to which the lines belong. */
   runId?: string;
   masker: Masker;
 }
@@ -31,15 +30,12 @@ export class LogSink {
     this.#dispatcher = dispatcher;
   }
 
-  /** Opens the log of one deployment. It must be closed before the deployment's terminal state is written. */
+  /** Opens a deployment's log, which must be closed before the deployment's terminal state is written. */
   open(options: ChannelOptions): LogChannel {
     return new LogChannel(options, this.#db, this.#dispatcher);
   }
 
-  /**
-   * Writes one line to a deployment's log on behalf of the platform, and stores it. `masker` masks the service's
-   * secrets, if the line may contain any.
-   */
+  /** Writes one line to a deployment's log. A line that may contain secrets needs the `masker`. */
   async say(
     { masker = new Masker([]), ...owner }: Omit<ChannelOptions, 'masker'> & { masker?: Masker },
     message: string,
@@ -50,16 +46,13 @@ export class LogSink {
     await channel.close();
   }
 
-  /** Writes a line about a service, as `say` does, to the log of its live deployment. Without one, does nothing. */
+  /** Writes a line to the log of a service's live deployment, if there is one. */
   async sayToLive(serviceId: string, message: string, level: LogLevel = 'info'): Promise<void> {
     const deploymentId = (await getService(this.#db, serviceId))?.live_deployment_id;
     if (deploymentId) await this.say({ serviceId, deploymentId }, message, level);
   }
 
-  /**
-   * Stores a batch in the caller's transaction. Until that transaction commits, no other line of the service can be
-   * stored. If the lines must wait for older ones, wakes the dispatcher after the commit.
-   */
+  /** Stores a batch. Until the caller's transaction commits, no other line of the service can be stored. */
   async append(batch: NewLogBatch, trx: Transaction): Promise<void> {
     if (await storeLines(trx, batch)) return;
     // If the transaction fails, its caller handles the error, and there is no batch to dispatch.
@@ -69,9 +62,7 @@ export class LogSink {
     );
   }
 
-  /**
-   * Schedules another job if batches of the service still wait. Jobs of services that have waited longer come first.
-   */
+  /** Schedules another job if batches still wait. Services that have waited longer come first. */
   async announceRest(serviceId: string): Promise<void> {
     const batch = await oldestBatch(this.#db, serviceId);
     if (!batch) return;
@@ -79,7 +70,7 @@ export class LogSink {
   }
 }
 
-/** The log of one deployment. Lines keep their order. Writers wait while a full batch is being stored. */
+/** The log of one deployment. Writers wait while a full batch is being stored. */
 export class LogChannel {
   readonly #options: ChannelOptions;
   readonly #db: Db;
@@ -88,7 +79,7 @@ export class LogChannel {
   #bytes = 0;
   #timer: NodeJS.Timeout | null = null;
   #storing: Promise<void> = Promise.resolve();
-  /** True if lines of this log may still wait in batches, without ids. `close` then moves them into the log. */
+  /** True if lines of this log may still wait in batches, without ids. */
   #waits = false;
 
   constructor(options: ChannelOptions, db: Db, dispatcher: Pick<Dispatcher, 'wakeLogs'>) {
@@ -110,7 +101,6 @@ export class LogChannel {
     return this.#options.masker;
   }
 
-  /** Masks secret values in a text, as this log does in its lines. */
   mask(text: string): string {
     return this.#options.masker.mask(printable(text));
   }
@@ -145,17 +135,13 @@ export class LogChannel {
     }
   }
 
-  /** Stores all batches; if it fails, stores none. The batches may have to wait for older lines of the service. */
   async #put(batches: readonly NewLogBatch[]): Promise<void> {
     this.#waits = !(await storeBatches(this.#db, batches));
     if (this.#waits) this.#dispatcher.wakeLogs();
   }
 }
 
-/**
- * Returns a batch with a note in place of the lines that the database refuses. Otherwise the lines would be retried
- * forever and block other lines.
- */
+/** Replaces refused lines by a note. Otherwise they would be retried forever and block other lines. */
 export function leftOut<T extends { lines: LogLine[] }>(batch: T, error: unknown): T {
   const message = `${batch.lines.length} lines could not be stored and are left out here (${refusalReason(error)})`;
   return { ...batch, lines: [{ level: 'warn', message, timestamp: new Date().toISOString() }] };

@@ -2,16 +2,12 @@ import { isRefusal, oneRow, refusalReason, type Transaction } from '../../shared
 import { DAYS_TO_EXPIRY, expiresOn } from '../../shared/logs/model.js';
 import { setLastLogId } from './batch-store.js';
 
-/**
- * Maximum number of times that a refused batch is split. After that, a part that is still refused is left out as a
- * whole.
- */
+/** After this many splits, a part that is still refused is left out as a whole. */
 const MAX_SPLITS = 40;
 
 /**
- * Stores the acceptable parts of a service's oldest batch, which the database has refused as a whole. To find them, the
- * batch is halved repeatedly. In place of a part that is still refused, stores a line that says how much is left out.
- * Deletes the batch, so that it does not block other batches. The caller must hold the lock on the service's counter.
+ * Stores the acceptable lines of a service's oldest batch, which was refused, and deletes the batch. A note replaces
+ * the other lines. The caller must hold the lock on the service's counter.
  */
 export async function storeRefusedBatch(
   trx: Transaction,
@@ -51,7 +47,7 @@ export async function storeRefusedBatch(
     leftOut += count;
   };
 
-  // Stores the lines from `from` up to `to`. If they are refused together, stores them in halves.
+  // Stores the lines after `from` up to `to`, in halves if they are refused together.
   const store = async (from: number, to: number): Promise<void> => {
     if (from === to) return;
     try {

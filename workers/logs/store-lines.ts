@@ -4,9 +4,9 @@ import { DAYS_TO_EXPIRY, expiresOn, type LogLine, type LogSource } from '../../s
 import { insertLogBatches, type NewLogBatch, partsOf } from './batch-store.js';
 
 /**
- * One statement increments the counter and inserts the lines, so each id is assigned once and together with its line.
- * The counter's row is locked until the commit: ids appear in commit order, and a reader who follows the cursor misses
- * no line. If batches of the service are still waiting, no ids are assigned, because their lines are older.
+ * One statement increments the counter and inserts the lines. The counter's row stays locked until the commit, so ids
+ * appear in commit order, and a reader who follows the cursor misses no line. Lines of waiting batches are older and
+ * come first.
  */
 const STORE = prepare<{ stored: number }>(
   `with kept as (
@@ -27,17 +27,12 @@ const STORE = prepare<{ stored: number }>(
    select count(*) as stored from raised`,
 );
 
-/**
- * Stores lines in a service's log at once (specification, Logs). Returns false if they have to wait. If older lines of
- * the service are still waiting in batches, these lines become batches too, and a log-ingest job is scheduled.
- */
+/** Stores lines in a service's log (specification, Logs). Returns false if they wait behind older batches. */
 export function storeLines(db: Db, batch: NewLogBatch): Promise<boolean> {
   return storeBatches(db, [batch]);
 }
 
-/**
- * Stores consecutive batches of one deployment and one run, like `storeLines`: all of them, or none if it throws.
- */
+/** Stores consecutive batches of one deployment and one run, like `storeLines`: all, or none if it throws. */
 export async function storeBatches(db: Db, batches: readonly NewLogBatch[]): Promise<boolean> {
   const [first] = batches;
   if (first === undefined) return true;

@@ -9,17 +9,12 @@ const TRIVIAL = new Set([
   ...['production', 'development', 'staging', 'testing', 'default', 'enabled', 'disabled', 'verbose', 'warning'],
   ...['localhost', '127.0.0.1', '0.0.0.0'],
 ]);
-/**
- * A secret that is longer than this many characters is searched for in parts. Otherwise too much of a long line would
- * have to be read before the line can be split (see `lookahead`).
- */
+/** Longer secrets are searched for in parts, so that a long line can be split early (see `lookahead`). */
 const MAX_PART_LENGTH = 1024;
 
 /**
- * Replaces secret values in log lines, even if they are escaped or encoded (`secret-encodings.ts`). A multi-line value
- * is masked line by line. Values of fewer than six characters and a few settings ("production") are not masked. The
- * time per line depends on its length and not on the number of secrets. Creating a masker takes memory of about 25
- * times the total length of the secrets.
+ * Replaces secret values in log lines, even if they are escaped or encoded (`secret-encodings.ts`). The time per line
+ * does not depend on the number of secrets. A masker takes about 25 times the memory of the secrets.
  */
 export class Masker {
   readonly #needles: PrefixIndex;
@@ -30,10 +25,7 @@ export class Masker {
     this.#needles = new PrefixIndex(needles);
   }
 
-  /**
-   * Number of characters after a position that must be known to decide whether a text can be split there. This is the
-   * length of the longest form of a secret.
-   */
+  /** How many characters after a position must be known to split a text there: the longest form of a secret. */
   get lookahead(): number {
     return this.#needles.longest;
   }
@@ -48,16 +40,13 @@ export class Masker {
     return from === 0 ? line : masked + line.slice(from);
   }
 
-  /**
-   * Returns the first position from `at` on at which a text can be split without splitting a secret. `text` must
-   * contain `lookahead` characters after `at`, unless the text ends earlier.
-   */
+  /** Returns the first position from `at` on that is not inside a secret. Needs `lookahead` characters after `at`. */
   cut(text: string, at: number): number {
     for (const [start, end] of this.#find(text)) if (start < at && at < end) return end;
     return at;
   }
 
-  /** Returns the positions of secrets in order. Secrets that overlap or touch are merged. */
+  /** Returns the positions in order. Secrets that overlap or touch are merged. */
   #find(text: string): [start: number, end: number][] {
     const found: [number, number][] = [];
     this.#needles.each(text, (start, length) => {

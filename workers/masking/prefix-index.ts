@@ -1,7 +1,7 @@
 /** Bases of two independent polynomial hashes modulo 2^32. Two texts count as equal if both hashes are equal. */
 const BASES = [0x01000193, 0x85ebca6b] as const;
 
-/** The powers of both bases. If a longer text needs more powers, longer tables replace these. */
+/** The powers of both bases. Longer tables replace these for a longer text. */
 let powers = BASES.map((base) => powersOf(base, 1024));
 
 /** Computes the hash of any part of a text in constant time. */
@@ -22,7 +22,6 @@ class PartHashes {
     }
   }
 
-  /** Returns the hash of `length` code units from `start` on. `which` selects one of two hash functions. */
   of(which: 0 | 1, start: number, length: number): number {
     const sums = this.#sums[which];
     const power = powers[which]?.[length] as number;
@@ -38,9 +37,8 @@ function powersOf(base: number, size: number): Int32Array {
 }
 
 /**
- * A hash table of marks (see `PrefixIndex`), keyed by length and hash. Each mark stores the length of the longest
- * pattern that is a prefix of it. Open addressing in typed arrays is several times as fast as a Map, and takes a third
- * of its memory.
+ * A hash table of marks (see `PrefixIndex`), keyed by length and hash. Open addressing in typed arrays is several times
+ * as fast as a Map, and takes a third of its memory.
  */
 class Marks {
   #slots = new Int32Array(4 * 1024);
@@ -72,10 +70,7 @@ class Marks {
   }
 }
 
-/**
- * Returns the index of a mark in a table, or the index at which to insert it. A mark takes four numbers. If the first
- * number is 0, the place is empty.
- */
+/** Returns a mark's index, or where to insert it. A mark takes four numbers; the first is 0 in an empty place. */
 function placeOf(slots: Int32Array, length: number, first: number, second: number): number {
   const mask = slots.length / 4 - 1;
   const mixed = Math.imul(first ^ (second >>> 15) ^ Math.imul(length, 0x9e3779b1), 0x2c1b3c6d);
@@ -86,24 +81,19 @@ function placeOf(slots: Int32Array, length: number, first: number, second: numbe
   }
 }
 
-/** Minimum length of a pattern, in characters. */
 export const MIN_PATTERN_LENGTH = 6;
 const OUTGOING = [1, 2, 3, 4, 5].reduce((power) => Math.imul(power, BASES[0]), 1);
 const FILTER_BITS = 16;
 
 /**
- * Finds, at every position of a text, the longest of many patterns that starts there. The time for a text is its
- * length times the logarithm of the longest pattern's length. A position at which no pattern starts takes one lookup.
+ * Finds, at every position of a text, the longest of many patterns that starts there.
  *
- * This is Waldvogel's search for the longest matching prefix. For each pattern, marks are stored: the prefixes whose
- * lengths a binary search for the pattern's length tries. Each mark contains the length of the longest pattern that
- * is a prefix of the mark. Thus a search that follows a mark but finds no longer pattern still knows the best match
- * so far. Marks are stored as hashes, and each takes 32 to 64 bytes of memory. The number of a pattern's marks grows
- * with the logarithm of its length.
+ * Waldvogel's search for the longest matching prefix is a binary search for the length. Marks are the prefixes of
+ * patterns whose lengths the search tries. Each mark stores the length of the longest pattern that is a prefix of the
+ * mark. Thus a search that follows a mark but finds no longer pattern still knows the best match so far.
  *
- * An Aho-Corasick automaton would have a state for each character: 64 KiB of secrets become 1.2 million states in
- * modern-ahocorasick, which take 30 times the memory. That library also compares graphemes instead of characters, so
- * that it misses a secret before a combining mark.
+ * An Aho-Corasick automaton would take 30 times the memory: 64 KiB of secrets become 1.2 million states in
+ * modern-ahocorasick. That library also misses a secret before a combining mark.
  */
 export class PrefixIndex {
   readonly #marks = new Marks();
@@ -112,7 +102,6 @@ export class PrefixIndex {
   readonly #highest: number;
   readonly longest: number;
 
-  /** Ignores patterns that are shorter than `MIN_PATTERN_LENGTH`. */
   constructor(patterns: Iterable<string>) {
     const sorted = [...new Set(patterns)].filter(({ length }) => length >= MIN_PATTERN_LENGTH);
     sorted.sort((a, b) => a.length - b.length);
@@ -121,10 +110,7 @@ export class PrefixIndex {
     for (const pattern of sorted) this.#add(pattern);
   }
 
-  /**
-   * Calls `visit` for each position at which a pattern starts, in ascending order, with the length of the longest
-   * pattern that starts there.
-   */
+  /** Calls `visit`, in order, with each position where a pattern starts and the length of the longest one there. */
   each(text: string, visit: (start: number, length: number) => void): void {
     if (this.longest === 0 || text.length < MIN_PATTERN_LENGTH) return;
     let hashes: PartHashes | undefined;
@@ -141,7 +127,7 @@ export class PrefixIndex {
     }
   }
 
-  /** Adds a pattern. Patterns must be added in ascending length, so that each mark's prefixes are already present. */
+  /** Patterns must be added in ascending length, so that each mark's prefixes are already present. */
   #add(pattern: string): void {
     const { length } = pattern;
     const hashes = new PartHashes(pattern);
@@ -173,10 +159,7 @@ export class PrefixIndex {
   }
 }
 
-/**
- * Returns the hash of a text's first characters. `each` computes the hash at each later position from the previous
- * one.
- */
+/** A rolling hash: `each` computes the hash at each later position from the previous one. */
 function firstHash(text: string): number {
   let hash = 0;
   for (let i = 0; i < MIN_PATTERN_LENGTH; i++) hash = (Math.imul(hash, BASES[0]) + text.charCodeAt(i)) | 0;

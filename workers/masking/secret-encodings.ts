@@ -1,8 +1,4 @@
-/**
- * Returns the forms in which a value may appear in the output of programs. These are the value itself, its escaped
- * forms (JSON, URL, shell) and its base64. The base64 forms match even if the value is only a part of the encoded
- * text (such as `user:secret` in basic authentication).
- */
+/** Returns the forms of a value in program output: itself, escaped (JSON, URL, shell) or in base64. */
 export function encodingsOf(value: string): Set<string> {
   return new Set([value, ...escapedForText(value), ...escapedForUrls(value), ...insideBase64(value)]);
 }
@@ -36,7 +32,7 @@ function escapedForUrls(value: string): string[] {
   return [...forms, ...withPlus].flatMap((form) => [form, form.replace(/%[0-9A-F]{2}/g, (hex) => hex.toLowerCase())]);
 }
 
-/** Returns the forms of a value inside longer base64, one for each alignment of its first byte. */
+/** One form for each alignment of the value's first byte inside a longer base64 text. */
 function insideBase64(value: string): string[] {
   const bytes = Buffer.from(value);
   return [0, 1, 2].flatMap((shift) => {
@@ -52,10 +48,7 @@ function urlSafe(base64: string): string {
   return base64.replaceAll('+', '-').replaceAll('/', '_');
 }
 
-/**
- * Returns the lines of a value's base64, which tools wrap after 64 or 76 characters. A width at which the base64 fits
- * on one line adds no lines.
- */
+/** Returns the lines of a value's base64, which tools wrap after 64 or 76 characters. */
 export function base64Lines(value: string): string[] {
   const encoded = Buffer.from(value).toString('base64');
   return [64, 76].flatMap((width) =>

@@ -3,10 +3,7 @@ import { deleteOldMetrics, rollUp } from '../../shared/metrics/history-store.js'
 import { foldUsage } from '../runtime/usage-store.js';
 import type { JobDeps } from '../worker-deps.js';
 
-/**
- * Returns how long a measurement of a replica's usage is valid, in seconds. This is more than two measuring
- * intervals, so that the metrics have no gap if one measurement is late or fails.
- */
+/** Returns how long a usage sample is valid, in seconds. One late or missing sample leaves no gap. */
 export function sampleSeconds({ metricsSeconds }: Pick<Config, 'metricsSeconds'>): number {
   return metricsSeconds * 2.5 + 1;
 }

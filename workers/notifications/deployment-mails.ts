@@ -13,17 +13,11 @@ type DeploymentMailDeps = Pick<JobDeps, 'db' | 'mailer' | 'log'> & { config: Add
 
 /** Number of mails per run. If the mail server hangs, a run then takes minutes and not hours. */
 const BATCH = 20;
-/** How many mails are sent at the same time, so that one slow recipient does not delay all others. */
 const AT_ONCE = 4;
-/**
- * Maximum number of tries. The pause between tries grows to an hour, so the last try is about a day after the first.
- */
+/** The pause between tries grows to an hour, so the last try is about a day after the first. */
 const MAX_TRIES = 30;
 
-/**
- * Sends mail about deployments that ended, if the recipients' current settings ask for it. A mail is sent at least
- * once: if the sending was interrupted, it is sent again.
- */
+/** Sends mail about deployments that ended, at least once, if the current settings ask for it. */
 export async function sendDeploymentMails(deps: DeploymentMailDeps): Promise<void> {
   await concurrently(await claimNotifications(deps.db, BATCH), AT_ONCE, (end) => sendMail(deps, end));
 }
@@ -42,7 +36,7 @@ async function sendMail({ db, mailer, log, config }: DeploymentMailDeps, end: De
   }
 }
 
-/** Returns true if a mail whose sending failed is not tried again. `tries` includes the failed try. */
+/** Returns true if no further try follows. `tries` includes the failed try. */
 export function isLastTry(tries: number): boolean {
   return tries >= MAX_TRIES;
 }

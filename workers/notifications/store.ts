@@ -3,7 +3,6 @@ import type { ServiceConfiguration } from '../../shared/services/configuration.j
 import type { WorkspaceConfiguration } from '../../shared/workspaces/model.js';
 import type { End } from './model.js';
 
-/** The end of a deployment, with the contents of the e-mail about it. */
 export interface DeploymentEnd extends End {
   deployment_id: string;
   tries: number;
@@ -21,10 +20,7 @@ export interface DeploymentEnd extends End {
 /** SQL: the pause after a failed try, which grows from a minute to an hour. */
 const PAUSE = `least(interval '1 hour', interval '1 minute' * power(2, least(n.tries, 10)))`;
 
-/**
- * Claims the ends of deployments whose e-mail is due, oldest first, and postpones them. The caller deletes each end
- * when its e-mail is sent. If the process crashes, the ends become due again.
- */
+/** Claims the ends of deployments whose mail is due, and postpones them in case the process crashes. */
 export function claimNotifications(db: Db, limit: number): Promise<DeploymentEnd[]> {
   return rowsOf<DeploymentEnd>(
     db,

@@ -13,16 +13,14 @@ import { DONE, runOperation } from './run-operation.js';
 
 const POLL_INTERVAL_MS = 500;
 
-/** Handles the queue `deletion`. Stops a service's replicas, erases its records, deletes its volumes and backups. */
+/** Stops a deleted service's replicas, and erases its records, volumes and backups. */
 export function deletionJob(
   deps: JobDeps,
   { operationId }: Payloads['deletion'],
   helpers: JobHelpers,
 ): Promise<string> {
   return runOperation(deps, operationId, helpers, async ({ service, signal }) => {
-    // The deletion request has cancelled the service's deployments and runs, and a restore finishes by itself. If any
-    // of them is still running, this job ends and another job checks again later, so that no slot is occupied
-    // meanwhile.
+    // Deployments and runs were cancelled, a restore ends by itself. Another job checks again, to free this slot.
     const busy =
       (await hasOpenDeployment(deps.db, service.id)) ||
       (await countOpenRuns(deps.db, service.id, 'all')) > 0 ||
@@ -33,7 +31,7 @@ export function deletionJob(
     await edgesApplied(deps.db, service.id, service.route_version, signal);
     for (const deploymentId of await runningReleases(deps.db, service.id)) await deps.runtime.stop(deploymentId);
     await deps.db.transaction((trx) => eraseService(trx, service.id));
-    // Remove the volumes that are on this host. A volume on another host is removed by that host's next sweep.
+    // A volume on another host is removed by that host's next sweep.
     await deps.data.removeVolumes();
     await removeDeletedVolumes(deps, deps.data.hostId);
     await removeBackupsOfDeleted(deps);

@@ -4,9 +4,8 @@ import { loadReleaseSpec } from '../releases/release-spec.js';
 import type { JobDeps } from '../worker-deps.js';
 
 /**
- * Brings the live release to the configured number of replicas. Two operations of a service can run at the same time,
- * and the one that read the older configuration may write last. So the configuration is read again after each write.
- * A restart calls this too, because the restart itself starts as many replicas as it found.
+ * Brings the live release to the configured number of replicas. Reads the configuration again after each write: of two
+ * operations at the same time, the one with the older configuration may write last.
  */
 export async function followConfiguration(deps: JobDeps, serviceId: string, signal: AbortSignal): Promise<void> {
   for (let wanted: number | null = null; ; ) {

@@ -12,15 +12,12 @@ import { BackupError } from '../failures/explained-errors.js';
 import type { JobDeps } from '../worker-deps.js';
 import { DONE, runOperation } from './run-operation.js';
 
-/** After this time, in milliseconds, a worker on a host without the data passes the restore to another worker. */
+/** After this time, a worker on a host without the data passes the restore to another worker. */
 const ELSEWHERE_MS = 1_000;
-/**
- * Maximum time that a restore waits for the host with the volume or the archive, in milliseconds since the request.
- * Then the restore fails.
- */
+/** Time since the request after which a restore stops waiting for the host with the volume or the archive. */
 const MAX_WAIT_MS = 60 * 60_000;
 
-/** Handles the queue `restore`: restores a service's database or volumes from one of its backups. */
+/** Restores a service's database or volumes from one of its backups. */
 export async function restoreJob(
   deps: JobDeps,
   { operationId }: Payloads['restore'],
@@ -56,12 +53,12 @@ export async function restoreJob(
   return outcome;
 }
 
-/** Returns the ids of a service's volumes. A database's volume has the id of its service. */
+/** A database's volume has the id of its service. */
 async function volumesOf({ db }: JobDeps, { id, kind }: ServiceRow): Promise<string[]> {
   return isDataKind(kind) ? [id] : (await listVolumes(db, id)).map((volume) => volume.id);
 }
 
-/** Returns false if the archive is in another host's folder. A worker on that host then performs the restore. */
+/** Returns false if the archive is in a folder of another host, whose worker then performs the restore. */
 async function reachesArchive({ db, backups }: JobDeps, backupId: string | null): Promise<boolean> {
   const store = backupId === null ? null : ((await getBackup(db, backupId))?.store ?? null);
   return store === null || backups.stores.all.some(({ id }) => id === store);

@@ -6,7 +6,7 @@ import type { JobDeps } from '../worker-deps.js';
 import { followConfiguration } from './follow-configuration.js';
 import { DONE, runOperation } from './run-operation.js';
 
-/** Handles the queue `routing-reconciliation`. Makes replicas and routes follow the configuration. */
+/** Makes replicas and routes follow the configuration. */
 export function routingJob(
   deps: JobDeps,
   { operationId }: Payloads['routing-reconciliation'],

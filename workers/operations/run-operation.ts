@@ -14,10 +14,7 @@ export interface OperationRun {
 
 export const DONE: Outcome = { event: 'succeeded' };
 
-/**
- * Performs an operation by calling `run`. If the service no longer exists, succeeds without doing anything. Writes a
- * failure to the service's log, so that the user who requested the operation finds it.
- */
+/** Performs an operation; does nothing if the service is gone. Writes a failure to the service's log. */
 export function runOperation(
   deps: JobDeps,
   operationId: string,

@@ -11,7 +11,7 @@ import type { JobDeps } from '../worker-deps.js';
 import { followConfiguration } from './follow-configuration.js';
 import { DONE, type OperationRun, runOperation } from './run-operation.js';
 
-/** Handles the queue `runtime-action`: restart, suspend, resume (specification, Service actions). */
+/** Restarts, suspends or resumes a service (specification, Service actions). */
 export function runtimeActionJob(
   deps: JobDeps,
   { operationId }: Payloads['runtime-action'],
@@ -40,13 +40,13 @@ async function restart(deps: JobDeps, { service, signal }: OperationRun): Promis
   return DONE;
 }
 
-/** Suspends a service. The edges stop routing to it before its processes are stopped, so that no request fails. */
+/** The edges stop routing to the service before its processes are stopped, so that no request fails. */
 async function suspend(deps: JobDeps, { service, signal }: OperationRun): Promise<Outcome> {
   const deploymentId = service.live_deployment_id;
   if (!deploymentId) throw new ReleaseError('the service has no release; deploy it first');
   const version = await deps.db.transaction(async (trx) => {
     const moved = await moveLifecycle(trx, service.id, ['active', 'suspended'], 'suspended');
-    // Cancel only these runs. A deployment in progress continues, and so does its pre-deploy command.
+    // A deployment in progress continues, and so does its pre-deploy command.
     for (const trigger of ['schedule', 'manual'] as const)
       await cancelOpenRuns(trx, { serviceId: service.id, trigger });
     return moved;

@@ -19,22 +19,16 @@ const SERVICE = [
 const IMAGE = ['id', 'digest', 'manifest'] as const satisfies readonly (keyof ImageRow)[];
 const SNAPSHOT = ['id', 'sealed', 'data_references'] as const satisfies readonly (keyof SnapshotRow)[];
 
-/** The columns of a service that its deployments need. */
 export type DeployedService = Pick<ServiceRow, (typeof SERVICE)[number]>;
 
-/**
- * A deployment and the records that its steps need. A record is null if it is missing, or if the service was deleted.
- */
+/** A record is null if it is missing, or if the service was deleted. */
 export interface DeploymentParts {
   deployment: DeploymentRow;
   service: DeployedService | null;
   image: Pick<ImageRow, (typeof IMAGE)[number]> | null;
   snapshot: Pick<SnapshotRow, (typeof SNAPSHOT)[number]> | null;
   hasVolumes: boolean;
-  /**
-   * True if another service in the same private network has this service's name as its name or slug. The name is then
-   * not used as this service's alias, because it would be ambiguous.
-   */
+  /** True if another service in the same private network has this name or slug: the alias would be ambiguous. */
   sharesName: boolean;
 }
 

@@ -4,14 +4,13 @@ import { waitingEdges } from '../../shared/routing/store.js';
 import type { ReplicaRow } from '../replicas/rows.js';
 import { routeVersionOf } from '../replicas/store.js';
 
-/** How long to wait for the edges to apply a route and to drain requests to the old release, in milliseconds. */
+/** How long to wait for the edges to apply a route and to drain requests to the old release. */
 const EDGE_MS = 30_000;
 const POLL_INTERVAL_MS = 20;
 
 /**
- * Waits until every live edge has applied a route version and drained the releases that it replaced. If `version` is
- * null, waits for the service's newest version. Returns after `withinMs` even if an edge is not done. Rejects with
- * the signal's reason if it is aborted.
+ * Waits until every live edge has applied a route version and drained the releases that it replaced. Null means the
+ * service's newest version. Returns after `withinMs` even if an edge is not done.
  */
 export async function edgesApplied(
   db: Db,
@@ -27,10 +26,7 @@ export async function edgesApplied(
   }
 }
 
-/**
- * Waits until no edge sends requests to the replica and its requests in progress have finished. Returns after 30 s at
- * the latest.
- */
+/** Waits at most 30 s until no edge sends requests to the replica and those in progress have ended. */
 export async function replicaDrained(db: Db, row: ReplicaRow): Promise<void> {
   const version = await routeVersionOf(db, row);
   if (version !== undefined) await edgesApplied(db, row.service_id, version, null);

@@ -15,9 +15,7 @@ import type { ReleaseSpec } from '../runtime/runtime-driver.js';
 import { deploymentParts } from './deployment-parts.js';
 import { releaseOfRun } from './release-of-run.js';
 
-/**
- * Returns the URL of a deployment's repository, with its credentials. Throws `SealError` if they cannot be unsealed.
- */
+/** Returns the URL of a deployment's repository, with its credentials. Throws `SealError`. */
 export async function openRepository(db: Db, keyring: Keyring, deployment: DeploymentRow): Promise<string> {
   const { id, configuration, sealed_repository } = deployment;
   if (isPushSource(configuration)) {
@@ -31,10 +29,7 @@ export async function openRepository(db: Db, keyring: Keyring, deployment: Deplo
   return openFrom(keyring, SEALED.deploymentRepository, id, sealed_repository);
 }
 
-/**
- * Loads what a runtime needs to run a deployment's release. If `runId` is set, applies that run's command and plan.
- * Throws `ReleaseError` if the service or the image is missing, and `SealError` if a secret cannot be unsealed.
- */
+/** Loads what a runtime needs for a release, or for a run of it. Throws `ReleaseError` and `SealError`. */
 export async function loadReleaseSpec(
   db: Db,
   keyring: Keyring,

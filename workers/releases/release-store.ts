@@ -9,16 +9,14 @@ const STALE = `replicas r
         and not exists (select from services s where s.live_deployment_id = r.deployment_id)
         and d.finished_at is not null`;
 
-/** Returns releases that have replicas and should have none: they are neither live nor being deployed. */
+/** Returns releases that have replicas and should have none. */
 export async function staleReleases(db: Db): Promise<{ deploymentId: string; serviceId: string }[]> {
   return rowsOf(db, `select distinct r.deployment_id as "deploymentId", r.service_id as "serviceId" from ${STALE}`);
 }
 
 /** What earlier releases of a service left behind. */
 export interface LeftBehind {
-  /** The releases that still have replicas (see `staleReleases`). */
   stale: string[];
-  /** The number of images that have not been removed. */
   images: number;
 }
 
@@ -36,10 +34,7 @@ export async function leftBehind(db: Db, serviceId: string): Promise<LeftBehind>
   return returnedRow(await rowOfPrepared(db, LEFT_BEHIND, [serviceId])).left;
 }
 
-/**
- * Returns true if another release of a service is being deployed and has replicas. The service's volume must not be
- * used then.
- */
+/** Returns true if another release of the service is being deployed and may use the service's volume. */
 export async function isReleasing(db: Db, serviceId: string, exceptId: string): Promise<boolean> {
   const rows = await rowsOf(
     db,
@@ -72,9 +67,8 @@ export async function runningReleases(db: Db, serviceId: string): Promise<string
 }
 
 /**
- * SQL: live releases `d` of services `s` without a replica whose desired state is `running`. No supervisor would
- * start such a release. Leaves out services that sleep or have an unfinished operation, and services with a volume
- * that is in use or is about to be used by a deployment.
+ * SQL: live releases `d` of services `s` that no supervisor starts, because no replica is to run. Leaves out services
+ * that sleep, have an open operation, or have a volume that is in use or that a deployment is about to use.
  */
 const WITHOUT_REPLICAS = `services s
        join deployments d on d.id = s.live_deployment_id

@@ -4,9 +4,8 @@ import type { DataKind } from '../../shared/services/model.js';
 import type { ReplicaRow } from '../replicas/rows.js';
 import type { RemoteDeps } from './remote-deps.js';
 
-/** The startup script and environment variables of a remote shell for a database. */
 export interface DatabaseShell {
-  /** Lines for `sh`. They execute the database's client if the host has it. */
+  /** Lines for `sh`, which execute the database's client if the host has it. */
   script: string;
   env: Record<string, string>;
 }
@@ -16,10 +15,7 @@ const CLIENTS: Readonly<Record<DataKind, string>> = {
   redis: 'command -v redis-cli >/dev/null && exec redis-cli -h 127.0.0.1 -p "$REDIS_PORT" --user "$REDIS_USER"',
 };
 
-/**
- * Returns how to start a shell for a database: its client, logged in as the applications' user. Returns null for
- * other services. Throws `SealError` if the user's password cannot be unsealed.
- */
+/** Returns how to start a shell for a database; null for other services. Throws `SealError`. */
 export async function databaseShell(
   { db, keyring }: Pick<RemoteDeps, 'db' | 'keyring'>,
   { service_id, port, given_port }: Pick<ReplicaRow, 'service_id' | 'port' | 'given_port'>,

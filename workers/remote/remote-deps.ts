@@ -2,7 +2,6 @@ import type { ReleaseSpec } from '../runtime/runtime-driver.js';
 import type { Sandbox } from '../sandbox/sandbox.js';
 import type { JobDeps } from '../worker-deps.js';
 
-/** A worker's dependencies for shells and tunnels. */
 export interface RemoteDeps extends Pick<JobDeps, 'db' | 'listener' | 'log' | 'keyring'> {
   hostId: string;
   sandbox: Sandbox;

@@ -20,13 +20,10 @@ import { targetOf } from './target.js';
 const ws = lazily(() => createRequire(import.meta.url)('ws') as { WebSocket: typeof WebSocket });
 
 const HANDSHAKE_MS = 5_000;
-/** How long to wait for a slow client to receive the last bytes, in milliseconds. */
+/** How long to wait for a slow client to receive the last bytes. */
 const CLOSE_MS = 120_000;
 
-/**
- * The workers' side of shells and tunnels. An API process notifies the workers of a host, and the first one that
- * connects back to it handles the session. Thus a worker listens on no port, and nothing that it hosts can reach it.
- */
+/** Connects to an API process for each shell or tunnel, so that a worker has no port that tenants can reach. */
 export class RemoteEnds {
   readonly #deps: RemoteDeps;
   readonly #open = new Map<WebSocket, Promise<void>>();
@@ -58,8 +55,7 @@ export class RemoteEnds {
       closeTimeout: CLOSE_MS,
       maxPayload: MAX_MESSAGE_BYTES,
       perMessageDeflate: false,
-      // WebSocket masks protect proxies from scripts in web pages, and no script can use this connection. A mask of
-      // zeros avoids the cost of masking.
+      // Masks protect proxies from scripts in web pages. No script can use this connection, so zeros suffice.
       generateMask: (mask: Buffer) => void mask.fill(0),
     };
     const peer = new (ws().WebSocket)(url, options);

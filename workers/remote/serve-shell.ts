@@ -16,23 +16,18 @@ const KILLED = 137;
 /** Without a locale, a shell's line editor would take the bytes of a multi-byte character for commands. */
 const TERMINAL = { TERM: 'xterm-256color', LC_CTYPE: 'C.UTF-8' };
 
-/** Executes the user's login shell in the container. `exec` replaces the outer shell. */
 const LOGIN_SHELL = `
 shell=$(awk -F: -v id="$(id -u)" '$3 == id { print $7; exit }' /etc/passwd 2>/dev/null)
 case $shell in ''|*/nologin|*/false|/bin/sh) shell=$(command -v bash) ;; esac
 [ -x "$shell" ] || shell=/bin/sh
 exec "$shell"`;
 
-/** Returns the argument vector of a shell's command. An array is used as is, a string is run with `sh -c`. */
 function argumentsOf(command: RemoteSessionRow['command'], database: DatabaseShell | null): string[] {
   if (Array.isArray(command)) return command;
   return ['/bin/sh', '-c', command ?? [database?.script ?? '', LOGIN_SHELL].join('\n')];
 }
 
-/**
- * Runs a shell's command in a replica's container, connected to `peer`. Resolves when all of its processes have
- * exited.
- */
+/** Runs a shell's command in a replica's container until all of its processes have exited. */
 export async function serveShell(
   deps: RemoteDeps,
   session: RemoteSessionRow,
@@ -62,10 +57,7 @@ export async function serveShell(
   }
 }
 
-/**
- * Resolves to true if the container's main process exits soon. When a container stops, the kernel kills its other
- * processes first, so the end of a shell may mean that its container is stopping.
- */
+/** When a container stops, its main process ends last. So a killed shell may mean that the container stops. */
 async function endsSoon(isAlive: () => Promise<boolean>): Promise<boolean> {
   for (let tries = 0; tries < 10; tries++) {
     if (!(await isAlive())) return true;
@@ -74,7 +66,7 @@ async function endsSoon(isAlive: () => Promise<boolean>): Promise<boolean> {
   return false;
 }
 
-/** Passes bytes in both directions. Returns the program's exit code; null if the peer has disconnected. */
+/** Returns the program's exit code; null if the peer has disconnected. */
 async function converse(entry: Entry, size: Parameters<typeof startShell>[1], peer: WebSocket): Promise<number | null> {
   if (peer.readyState !== peer.OPEN) return null;
   const gone = new Promise<null>((resolve) => peer.once('close', () => resolve(null)));
@@ -85,8 +77,7 @@ async function converse(entry: Entry, size: Parameters<typeof startShell>[1], pe
   let waiting = 0;
   let done = Promise.resolve();
   peer.on('message', (data: Buffer, isBinary: boolean) => {
-    // Reads no further message until the program has accepted this one. Messages that have already arrived are handled
-    // in order.
+    // Reads no further message until the program has accepted this one.
     peer.pause();
     waiting += 1;
     done = done.then(async () => {
@@ -104,9 +95,7 @@ async function converse(entry: Entry, size: Parameters<typeof startShell>[1], pe
   return code;
 }
 
-/**
- * Kills the processes that a program has started after the program has exited, because they may keep its output open.
- */
+/** Ends processes that outlive the program, because they may keep its output open. */
 async function endRest(entry: Entry, shell: ShellProcess, signal: AbortSignal): Promise<void> {
   const ended = (async () => {
     while (!signal.aborted && (await entry.isRunning())) await sleep(POLL_INTERVAL_MS);

@@ -44,7 +44,6 @@ async function isReachable({ sandbox }: RemoteDeps, { replica, process }: Target
   return ((await socketsOfNamespace(process.pid)) ?? []).some((listener) => listener.port === own);
 }
 
-/** Resolves to the connection; null if it fails or is not open after `CONNECT_MS`. */
 function opened({ address }: Pick<ReplicaRow, 'address'>, port: number): Promise<Socket | null> {
   const socket = connect({ host: address, port, allowHalfOpen: true, noDelay: true, timeout: CONNECT_MS });
   return new Promise((resolve) => {
@@ -63,7 +62,7 @@ function opened({ address }: Pick<ReplicaRow, 'address'>, port: number): Promise
   });
 }
 
-/** Passes bytes in both directions. Each direction ends separately, and a slow receiver pauses the other side. */
+/** Each direction ends separately, and a slow receiver pauses the other side. */
 function pass(socket: Socket, peer: WebSocket): void {
   const outlet = new Outlet(peer, () => socket, { merges: true });
   let failed = false;

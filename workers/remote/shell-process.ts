@@ -13,16 +13,14 @@ import type { Entry } from '../sandbox/sandbox.js';
 /** Native code that only terminals need. Loaded on demand, so that a worker starts even without it. */
 const pty = lazily(() => createRequire(import.meta.url)('@lydell/node-pty') as typeof Pty);
 
-/** Called with the output of a shell. `stream` is 0 for a terminal, otherwise one of `STREAM`. */
+/** `stream` is 0 for a terminal, otherwise one of `STREAM`. */
 export type OnOutput = (chunk: Buffer, stream: number) => void;
 
-/** A program that a remote user interacts with. */
 export interface ShellProcess {
   /** Resolves when the program has accepted the bytes, or accepts no more. */
   write(chunk: Buffer): Promise<void>;
   endInput(): void;
   resize(size: Size): void;
-  /** Pauses reading the program's output; `resume` continues. */
   pause(): void;
   resume(): void;
   /** Resolves when the started process has exited, even if other processes keep its output open. */
@@ -36,10 +34,7 @@ export function startShell(entry: Entry, size: Size | null, onOutput: OnOutput):
   return size === null ? startPiped(entry, onOutput) : startInTerminal(entry, size, onOutput);
 }
 
-/**
- * A command that puts this terminal into raw mode, prints `R`, then executes its arguments. Control characters are not
- * processed here but by the terminal in the container, which the OCI runtime connects to this one.
- */
+/** Raw mode, because the terminal in the container processes control characters. `R` means that raw mode is on. */
 const RAW = ['/bin/sh', '-c', 'stty raw -echo && printf R && exec "$@"', 'raw'];
 const RETRY_MS = 10;
 
@@ -103,7 +98,7 @@ function startPiped(entry: Entry, onOutput: OnOutput): ShellProcess {
   const { stdin, stdout, stderr } = child;
   stdout.on('data', (chunk: Buffer) => onOutput(chunk, STREAM.output));
   stderr.on('data', (chunk: Buffer) => onOutput(chunk, STREAM.error));
-  // Errors are ignored: writing fails if the command exits before it has read everything.
+  // Writing fails if the command exits before it has read everything.
   stdin.on('error', () => undefined);
   const exited = new Promise<number>((resolve) => {
     child.once('error', () => resolve(127));
@@ -127,7 +122,6 @@ function startPiped(entry: Entry, onOutput: OnOutput): ShellProcess {
   };
 }
 
-/** Resolves when the stream takes more input, or has ended. */
 async function taken(stream: Writable, chunk: Buffer): Promise<void> {
   if (!stream.writable || stream.write(chunk)) return;
   const waiting = new AbortController();

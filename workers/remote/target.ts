@@ -6,7 +6,6 @@ import { processOf } from '../runtime/process/replica-sandbox.js';
 import type { DetachedProcess, EntryCommand } from '../sandbox/sandbox.js';
 import type { RemoteDeps } from './remote-deps.js';
 
-/** The running replica that a remote session connects to. */
 export interface Target {
   replica: ReplicaRow;
   process: DetachedProcess;

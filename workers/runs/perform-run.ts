@@ -16,10 +16,10 @@ import { maskerOf } from '../runtime/retained-release.js';
 import type { ReleaseSpec } from '../runtime/runtime-driver.js';
 import type { JobDeps } from '../worker-deps.js';
 
-/** After this time, in milliseconds, a worker without the image passes the run to another worker. */
+/** After this time, a worker without the image passes the run to another worker. */
 const ELSEWHERE_MS = 1_000;
 
-/** Handles the queue `run`: performs one run, or continues one whose worker died. */
+/** Performs one run, or continues one whose worker died. */
 export function runJob(deps: JobDeps, { runId }: Payloads['run'], helpers: JobHelpers): Promise<string> {
   return perform(deps, runHandler(deps), runId, helpers).finally(() => deps.dispatcher.wake());
 }
@@ -57,7 +57,7 @@ async function conclude(deps: JobDeps, run: RunRow, spec: ReleaseSpec, decision:
   return { event: 'retried', says: 'tried again', set, sql: retrySql(decision.delayMs) };
 }
 
-/** Explains why an attempt failed. For a user's one-off command, adds the last output and advice. */
+/** For a user's one-off command, adds the last output and advice. */
 async function causeOf({ db }: JobDeps, run: RunRow, spec: ReleaseSpec, detail: string): Promise<string> {
   const command = commandOf(spec);
   if (run.command === null) return `the command "${command}" ${detail}`;
@@ -78,10 +78,7 @@ function sentence(run: RunRow, decision: RunDecision, cause: string): string {
   return `${name} failed: ${cause}; ${next}`;
 }
 
-/**
- * Stops the attempts that a run has started. If their host is offline, the run ends anyway, because it would otherwise
- * block its schedule forever. The host stops these attempts when it is online again.
- */
+/** If the host of an attempt is offline, the run ends anyway. It would block its schedule forever otherwise. */
 async function stop(deps: JobDeps, run: RunRow): Promise<void> {
   try {
     await deps.runtime.stopRun(run.id);

@@ -12,14 +12,9 @@ import type { JobDeps } from '../worker-deps.js';
 
 type Deps = Pick<JobDeps, 'db' | 'dispatcher' | 'log'>;
 
-/** Maximum number of schedules for which one call creates runs. */
 const BATCH = 200;
 
-/**
- * Updates schedules from their services' configuration, and creates the runs that are due. Every worker calls this each
- * second; the database decides which worker creates a run. If several due times of a schedule were missed, a run is
- * created only for the latest.
- */
+/** Updates changed schedules, and creates the runs that are due: of missed ticks, only for the latest. */
 export async function tickSchedules({ db, dispatcher, log }: Deps): Promise<void> {
   for (const change of await changedSchedules(db)) {
     if (change.runnable) await planSchedule(db, change, following(change, change.now, log));

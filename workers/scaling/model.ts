@@ -3,11 +3,9 @@
  * without I/O and clock. Usage is in percent of the plan; times are in milliseconds since the epoch.
  */
 
-/**
- * The number of replicas stays the same while the usage differs from the target by at most this share of the target.
- */
+/** Usage that differs from the target by at most this share of the target changes nothing. */
 const TOLERANCE = 0.1;
-/** The period in which the number of added and removed replicas is limited, in milliseconds. */
+/** In this period the number of added and removed replicas is limited. */
 const PERIOD_MS = 60_000;
 /** In one period the number of replicas may double, or increase by this number if that is more. */
 const MAX_ADDED = 4;
@@ -19,13 +17,9 @@ export interface Usage {
 
 /** The state between two decisions. Stored as JSON. */
 export interface ScalingMemory {
-  /**
-   * How many replicas the usage required at each decision of the last `quietMs`. The first entry after a pause (such as
-   * a deployment) is at least the number of replicas at that time, so that no replica is removed before `quietMs` have
-   * passed.
-   */
+  /** How many replicas the usage required at each decision of the last `quietMs`. */
   wishes: readonly { at: number; replicas: number }[];
-  /** Changes in the last minute: the number of replicas added (positive) or removed (negative). */
+  /** Replicas added (positive) or removed (negative) in the last minute; 0 for a refusal that was logged. */
   changes: readonly { at: number; by: number }[];
 }
 
@@ -35,16 +29,13 @@ export interface ScalingFacts {
   now: number;
   /** Number of the release's replicas, ready or not. */
   replicas: number;
-  /**
-   * The usage of replicas that have been ready for long enough. In a decision to add, unmeasured replicas count as
-   * idle; in a decision to remove, as busy.
-   */
+  /** Usage of replicas ready long enough. Others count as idle in a decision to add, as busy in one to remove. */
   measured: readonly Usage[];
   minReplicas: number;
   maxReplicas: number;
   targetCpu: number;
   targetMemory: number;
-  /** For how long fewer replicas must have sufficed before one is removed, in milliseconds. */
+  /** For how long fewer replicas must have sufficed before one is removed. */
   quietMs: number;
   memory: ScalingMemory;
 }
@@ -58,10 +49,7 @@ export interface ScalingDecision {
   memory: ScalingMemory;
 }
 
-/**
- * Decides how many replicas a service should have now. After a pause (such as a deployment), the caller must pass the
- * memory that `forgotten` returns.
- */
+/** Decides how many replicas a service should have. After a deployment, pass the memory that `forgotten` returns. */
 export function decideScaling(facts: ScalingFacts): ScalingDecision {
   const { now, replicas, minReplicas, maxReplicas, quietMs } = facts;
   const bounded = (count: number) => Math.min(Math.max(count, minReplicas), maxReplicas);
@@ -88,20 +76,14 @@ export function decideScaling(facts: ScalingFacts): ScalingDecision {
   return decided(isQuiet && sufficed < replicas && !justRemoved ? replicas - 1 : replicas);
 }
 
-/**
- * Returns the memory with which scaling continues after a pause. Replicas are removed only after another whole
- * `quietMs`; the changes of the last minute still count.
- */
+/** Returns the memory for after a deployment or an operation. No replica is removed for `quietMs`. */
 export function forgotten({ changes }: ScalingMemory): ScalingMemory {
   return { wishes: [], changes };
 }
 
-/**
- * Returns how many replicas the usage required at each decision of the last `quietMs`. The last entry is `wish`, the
- * result of this decision. Keeps one entry older than `quietMs`, which shows that the entries cover this whole time.
- */
+/** Keeps one entry older than `quietMs`, which shows that the entries cover this whole time. */
 function remember({ now, replicas, quietMs, memory }: ScalingFacts, wish: number): ScalingMemory['wishes'] {
-  // After more than a minute without a decision, the earlier entries no longer cover the time, so they are dropped.
+  // After a gap of more than a minute, the earlier entries no longer cover the time.
   if (now - (memory.wishes.at(-1)?.at ?? now) > PERIOD_MS) return [{ at: now, replicas: Math.max(wish, replicas) }];
   const since = memory.wishes.findLastIndex(({ at }) => now - at >= quietMs);
   const kept = memory.wishes.slice(Math.max(0, since));
@@ -125,8 +107,7 @@ function wishByUsage(values: readonly number[], replicas: number, target: number
   if (missing === 0) return isClose(ratio) ? replicas : ceil(replicas * ratio);
   const assumed = ratio > 1 ? 0 : 100 * missing;
   const whole = (used + assumed) / (values.length + missing) / target;
-  // The assumption about unmeasured replicas must not turn a decision to add replicas into one to remove them, or the
-  // reverse.
+  // The assumption must not turn a decision to add replicas into one to remove them, or the reverse.
   if (isClose(whole) || whole > 1 !== ratio > 1) return replicas;
   return ceil((values.length + missing) * whole);
 }

@@ -19,11 +19,7 @@ const ACTOR = 'automatic scaling';
 
 type Deps = Pick<JobDeps, 'db' | 'config' | 'logs' | 'dispatcher' | 'log'>;
 
-/**
- * Decides, for every service with automatic scaling, how many replicas it should have. One transaction stores a change,
- * its line in the log and the operation that applies it. The change is dropped if the service has changed since it was
- * observed.
- */
+/** Adds or removes replicas of services with automatic scaling, as their usage requires. */
 export async function scaleServices(deps: Deps): Promise<void> {
   const { db, config } = deps;
   const observed = await observeServices(db, {
@@ -34,8 +30,7 @@ export async function scaleServices(deps: Deps): Promise<void> {
   const unchanged: Remembered[] = [];
   const changes: { service: ObservedService; facts: ScalingFacts; decision: ScalingDecision }[] = [];
   for (const service of observed) {
-    // While replicas of two releases are running, or a change is in progress, usage is not a valid basis for a
-    // decision.
+    // While a deployment or an operation is in progress, usage is not a valid basis for a decision.
     if (service.busy) {
       if (service.memory.wishes.length > 0) unchanged.push({ ...service, memory: forgotten(service.memory) });
       continue;
@@ -83,7 +78,7 @@ async function apply(
   });
 }
 
-/** Logs, at most once a minute, that the workspace's budget allows no further replica. */
+/** Logs, at most once a minute, that the budget allows no further replica. A change by 0 marks the log line. */
 async function refuse(
   deps: Deps,
   trx: Transaction,

@@ -3,7 +3,6 @@ import type { ServiceConfiguration } from '../../shared/services/configuration.j
 import type { ServiceRow } from '../../shared/services/rows.js';
 import { NO_MEMORY, type ScalingFacts, type ScalingMemory } from './model.js';
 
-/** A running service with automatic scaling, as observed for one decision. */
 export interface ObservedService
   extends Pick<
     ScalingFacts,
@@ -22,9 +21,8 @@ export interface ObservedService
 }
 
 export interface ObservationSpan {
-  /** How long a replica must have been ready before its usage counts, in seconds. */
+  /** How long a replica must have been ready before its usage counts. */
   readySeconds: number;
-  /** How long a sample is valid, in seconds. */
   freshSeconds: number;
 }
 
@@ -62,10 +60,7 @@ export async function observeServices(db: Db, span: ObservationSpan): Promise<Ob
 
 export type Remembered = Pick<ObservedService, 'id' | 'version' | 'memory' | 'replicas'>;
 
-/**
- * Stores the scaling memory of services whose number of replicas does not change, in one statement. Also stores this
- * number, in case the last change failed. Skips a service for which another decision was stored meanwhile.
- */
+/** Stores the memory of services that are not scaled; resets `scaled_replicas` after a failed change. */
 export async function rememberAll(db: Db, services: readonly Remembered[]): Promise<void> {
   if (services.length === 0) return;
   await rowsOf(

@@ -1,4 +1,3 @@
-/** Facts about a web service that has replicas and may sleep, or whose replicas are frozen. */
 export interface SleepFacts {
   /** True if the service is asleep and its replicas are frozen, or about to be. */
   frozen: boolean;
@@ -6,30 +5,26 @@ export interface SleepFacts {
   maySleep: boolean;
   /** True while the service has an unfinished deployment or operation, or an open shell or tunnel. */
   busy: boolean;
-  /**
-   * Seconds since the service's last visitor, or since the last of its replicas became ready, whichever was later. Null
-   * if a replica was never ready.
-   */
+  /** Since the last visitor, or since the last replica became ready if that is later. Null: one was never ready. */
   quietSeconds: number | null;
-  /** True if every replica of the service passes its health check. */
   allReady: boolean;
-  /** Seconds since the service fell asleep; 0 if it is awake. */
+  /** 0 if the service is awake. */
   asleepSeconds: number;
   /** True if the service had a visitor since it fell asleep. */
   visited: boolean;
 }
 
 export interface SleepTimes {
-  /** The time without a visitor after which a service falls asleep, in seconds. */
+  /** Seconds without a visitor after which a service falls asleep. */
   quiet: number;
-  /** How long a service's replicas stay frozen before they are stopped, in seconds; 0 to stop them at once. */
+  /** Seconds for which replicas stay frozen before they are stopped; 0 to stop them at once. */
   frozen: number;
 }
 
-/** `freeze`: freezes the replicas. `end`: stops them. `thaw`: lets frozen replicas run again. */
+/** `end` stops the replicas. */
 export type SleepAction = 'freeze' | 'end' | 'thaw';
 
-/** Decides what happens to a service that may sleep. Returns null if nothing is to be done. */
+/** Decides what happens to a service that may sleep; null for nothing. */
 export function decideSleep(facts: SleepFacts, times: SleepTimes): SleepAction | null {
   if (facts.frozen) {
     // A visitor may have arrived while the replicas were being frozen, for example with a WebSocket.

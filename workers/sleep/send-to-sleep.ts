@@ -8,15 +8,11 @@ import { freezeReplicas, lockSleeper, markEnded, sleepFacts } from './visit-stor
 
 const ACTOR = 'automatic scaling';
 
-/**
- * Freezes the replicas of web services that had no visitor for SLEEP_SECONDS. Stops them FROZEN_SECONDS later, or lets
- * them run again after a visit.
- */
+/** Freezes web services that had no visitor for SLEEP_SECONDS, and stops them FROZEN_SECONDS later. */
 export async function sendToSleep(deps: Pick<JobDeps, 'db' | 'config' | 'logs' | 'dispatcher' | 'log'>): Promise<void> {
   const { db, config, logs, dispatcher } = deps;
   const times = {
-    // Edges report visitors only every METRICS_SECONDS. After a shorter time without a report, a service may still have
-    // visitors.
+    // Edges report visitors only every METRICS_SECONDS, so a shorter time may miss a visitor.
     quiet: Math.max(config.sleepSeconds, 2 * config.metricsSeconds),
     // Only this platform's own sandboxes can be frozen.
     frozen: config.runtime === 'process' ? config.frozenSeconds : 0,

@@ -9,19 +9,13 @@ import { insertLogBatches } from '../logs/batch-store.js';
 import { wakeService } from './visit-store.js';
 
 const ACTOR = 'a visitor';
-/**
- * Maximum number of tries to wake a service, one each second. The edge holds a request for 30 s, so a later try would
- * be too late.
- */
+/** One try each second. The edge holds a request for 30 s, so a later try would be too late. */
 const TRIES = 30;
 const RETRY_MS = 1_000;
 
-/**
- * Returns a function that wakes a service for the requests that the edge holds. It makes a worker thaw or start a
- * replica, and tries again while PostgreSQL cannot be reached. It never throws.
- */
+/** Returns a function that wakes a service for a held request. Tries again while PostgreSQL is away. */
 export function serviceWaker(db: Db, log: Logger): (serviceId: string) => void {
-  // Services that are being woken. Further requests of a service cause no further work.
+  // Further requests of a service that is being woken cause no further work.
   const waking = new Set<string>();
   const keepTrying = async (serviceId: string) => {
     for (let attempt = 1; attempt <= TRIES; attempt++) {

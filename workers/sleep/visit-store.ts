@@ -20,14 +20,12 @@ export async function recordVisits(db: Db, serviceIds: readonly string[]): Promi
   );
 }
 
-/** A service whose replicas are to be frozen, stopped or started again. */
 export interface SleepingService {
   id: string;
   workspace_id: string;
   live_deployment_id: string;
 }
 
-/** SQL: the replicas `r` of the live release of a service `s`. */
 const LIVE_REPLICAS = `replicas r
   where r.deployment_id = s.live_deployment_id and r.run_id is null and r.desired = 'running' and r.state <> 'stopped'`;
 

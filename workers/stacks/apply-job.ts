@@ -22,10 +22,8 @@ import { nothingWentLive, settleTogether } from '../together/settle-together.js'
 import type { JobDeps } from '../worker-deps.js';
 import { performStep } from './perform-step.js';
 
-/** Interval at which a waiting apply checks its restores and deployments, in milliseconds. */
 const POLL_INTERVAL_MS = 1_000;
 
-/** Why an apply failed, for the user who requested it. */
 class ApplyError extends ExplainedError {}
 
 /** Steps that are performed after the deployments are live, so that nothing is deleted that still gets requests. */
@@ -36,11 +34,7 @@ export function applyJob(deps: JobDeps, { applyId }: Payloads['stack-apply'], he
   return perform<ApplyRow>(deps, applyHandler(deps), applyId, helpers);
 }
 
-/**
- * Returns the handler for one apply. One transaction makes the change of a step, records the step as done and checks
- * that no other worker has taken over the apply. Thus each step is done only once, and another worker can continue at
- * the first step that is not done.
- */
+/** One transaction makes a step's change and records the step as done, so that each step is done only once. */
 function applyHandler(deps: JobDeps): Handler<ApplyRow> {
   const { db, keyring } = deps;
   let steps: readonly Step[] | undefined;
@@ -99,10 +93,7 @@ function reasonOf(error: AppError): string {
   return [errorMessage(error), ...(error.details ?? []).map(({ path, message }) => `${path} ${message}`)].join('; ');
 }
 
-/**
- * Returns null if all restores have succeeded, so that the services that use the data can be deployed. Throws
- * `ApplyError` once all restores have ended and some failed.
- */
+/** Returns null if all restores have succeeded. Throws `ApplyError` once all have ended and some failed. */
 async function lookAtRestores({ db }: JobDeps, { id }: ApplyRow): Promise<Outcome | null> {
   const restores = await listApplyRestores(db, id);
   if (restores.some(({ open }) => open)) return { laterInMs: POLL_INTERVAL_MS, says: 'waits for restores' };

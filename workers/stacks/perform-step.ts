@@ -40,17 +40,13 @@ import { addVolume, deleteVolume, growVolume } from '../../shared/volumes/comman
 import { listVolumes, type VolumeView } from '../../shared/volumes/store.js';
 import type { JobDeps } from '../worker-deps.js';
 
-/** The context that all steps of one apply share. */
 export interface ApplyContext {
   deps: Pick<JobDeps, 'keyring' | 'config'>;
   apply: Pick<ApplyRow, 'id' | 'workspace_id' | 'actor' | 'reads_protected' | 'together'>;
   stack: StackRow & { project_id: string };
 }
 
-/**
- * Performs one step with the same commands as the API's routes. The caller records the step as done in the same
- * transaction. Throws the errors of these commands, and not_found for a resource that was deleted meanwhile.
- */
+/** Performs one step with the API's commands. Throws their errors, and not_found if a resource is gone. */
 export async function performStep(trx: Transaction, context: ApplyContext, step: Step): Promise<StepResult> {
   const { deps, apply, stack } = context;
   const { workspace_id: workspaceId, actor } = apply;
@@ -174,7 +170,7 @@ async function isNews(trx: Transaction, serviceId: string, { branch, sha }: Step
   return noveltyOf(sha, await knownCommits(trx, serviceId, branch)) !== 'known';
 }
 
-/** Returns an authorization check with the permissions that the requester of the apply had when requesting it. */
+/** Checks the permissions that the requester of the apply had when requesting it. */
 function authorizeOf({ reads_protected }: ApplyContext['apply']) {
   return ({ protectedEnvironment }: { protectedEnvironment: boolean }): void => {
     if (protectedEnvironment && !reads_protected) throw new AppError('forbidden');
@@ -190,9 +186,8 @@ async function lockOwn(trx: Transaction, { apply, stack }: ApplyContext, name: s
 }
 
 /**
- * Returns the apply's id if its services go live together; null if this service goes live alone. A database always goes
- * live alone. Throws conflict if a service that must go live together has a volume: its old and new release would run
- * at the same time, which a volume does not allow.
+ * Returns null if the service goes live alone. Throws conflict for a service with a volume, because its old and new
+ * release would use the volume at the same time.
  */
 async function togetherIdOf(
   trx: Transaction,
@@ -252,7 +247,7 @@ async function contentOf(trx: Transaction, stack: StackRow, content: StepContent
 
 const CHARACTERS = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789';
 
-/** Returns random letters and digits, which need no quoting anywhere. */
+/** Letters and digits need no quoting anywhere. */
 function generated(length: number): string {
   return Array.from({ length }, () => CHARACTERS[randomInt(CHARACTERS.length)]).join('');
 }

@@ -24,17 +24,12 @@ export interface BudgetAlertDeps {
   log: Logger;
 }
 
-/** One alert: the percentage of the budget that is reached, and the mail about it. */
 export interface BudgetAlert {
   threshold: number;
   mail: Mail;
 }
 
-/**
- * Sends mail to each workspace whose estimated costs reach a threshold of its budget. Returns a line for each mail.
- * Each threshold is reported once a month (UTC). Costs and budget are compared anew each time, so an alert is also sent
- * if only the budget was lowered.
- */
+/** Mails workspaces whose estimated costs reach a threshold of their budget, once a month (UTC). */
 export async function sendBudgetAlerts(deps: BudgetAlertDeps): Promise<string[]> {
   const done: string[] = [];
   for (const workspace of await workspacesWantingAlerts(deps.db)) {
@@ -62,10 +57,7 @@ export function budgetAlerts(
   }));
 }
 
-/**
- * Sends one alert, unless it was sent before or is not due. Returns true if it was sent. The database decides which of
- * several workers sends it.
- */
+/** Returns true if the alert was sent. The database decides which of several workers sends it. */
 async function sendAlert(
   { db, mailer, log }: BudgetAlertDeps,
   workspaceId: string,

@@ -5,13 +5,9 @@ import { claimDueDomains } from '../../shared/domains/store.js';
 import { sweepEach } from '../core/sweep-each.js';
 import type { JobDeps } from '../worker-deps.js';
 
-/** Number of domains that one sweep checks, all at the same time. */
 const BATCH = 20;
 
-/**
- * Queries the DNS for the domains that are due for a check. Returns a line for each domain whose status changed. New
- * domains are checked early and often, verified ones once a day.
- */
+/** Queries the DNS for domains that are due. Returns a line for each domain whose status changed. */
 export async function checkDomains(deps: Pick<JobDeps, 'db' | 'config' | 'log'>): Promise<string[]> {
   const failure = 'a domain was not checked';
   const facts = ({ hostname }: DomainRow) => ({ hostname });

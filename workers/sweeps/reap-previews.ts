@@ -7,15 +7,11 @@ import { lockService } from '../../shared/services/store.js';
 import { sweepEach } from '../core/sweep-each.js';
 import type { JobDeps } from '../worker-deps.js';
 
-/** The audit actor for deletions of ended previews. */
 const ACTOR = 'previews';
 
 type Deps = Pick<JobDeps, 'db' | 'dispatcher' | 'log'>;
 
-/**
- * Deletes previews that have ended, with everything they own. If an earlier deletion failed, starts it again. Returns a
- * log line for each deletion.
- */
+/** Deletes previews that have ended, and retries failed deletions. Returns a line for each deletion. */
 export async function reapPreviews(deps: Deps): Promise<string[]> {
   await forgetDeletedPreviews(deps.db);
   const now = new Date();
@@ -35,7 +31,6 @@ export async function reapPreviews(deps: Deps): Promise<string[]> {
   return lines;
 }
 
-/** Deletes a database whose preview is deleted. */
 async function reapDatabase({ db }: Deps, serviceId: string): Promise<string[]> {
   return db.transaction(async (trx) => {
     const service = await lockService(trx, serviceId);
@@ -46,10 +41,7 @@ async function reapDatabase({ db }: Deps, serviceId: string): Promise<string[]> 
   });
 }
 
-/**
- * Deletes one preview. First decides again, under the service's lock, whether the preview has ended: a deployment that
- * was queued meanwhile keeps it.
- */
+/** Decides again under the service's lock: a deployment that was queued meanwhile keeps the preview. */
 async function reap({ db }: Deps, serviceId: string): Promise<string[]> {
   return db.transaction(async (trx) => {
     const service = await lockService(trx, serviceId);

@@ -6,13 +6,9 @@ import { releasesToStart } from '../releases/release-store.js';
 import { hostOfVolumes } from '../volumes/volume-store.js';
 import type { JobDeps } from '../worker-deps.js';
 
-/** How long the sweep waits for one release's replicas to become ready, in milliseconds. */
 const READY_WITHIN_MS = 120_000;
 
-/**
- * How many releases are started at the same time. After a host's restart, a release that fails must not delay the
- * others.
- */
+/** After a host's restart, a release that fails must not delay the others. */
 const AT_ONCE = 8;
 
 /** Starts live releases that have no replicas at all, if this host has their image. Returns a line for each of them. */

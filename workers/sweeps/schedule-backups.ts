@@ -17,17 +17,10 @@ import { CHECKS } from '../backups/work-folders.js';
 import { discardTree } from '../core/remove-folders.js';
 import type { JobDeps } from '../worker-deps.js';
 
-/**
- * Minimum age, in milliseconds, at which a sweep removes an archive without a database row. The row of a newer archive
- * may not be committed yet.
- */
+/** An archive without a database row is removed at this age. The row of a newer one may not be committed yet. */
 const ORPHAN_MS = 60 * 60_000;
 
-/**
- * Queues the backups whose daily time has come. Returns nothing, because a sweep counts each returned line as a repair.
- * Any number of workers may call this at the same time: because of a unique index, only one of them creates a day's
- * backup.
- */
+/** Queues the backups whose daily time has come. A unique index prevents a second backup of a day. */
 export async function scheduleBackups({ db, dispatcher }: JobDeps): Promise<void> {
   let queued = 0;
   for (const { now, liveSince, ...rest } of await servicesToSchedule(db)) {
@@ -44,10 +37,7 @@ export async function scheduleBackups({ db, dispatcher }: JobDeps): Promise<void
   if (queued > 0) dispatcher.wake();
 }
 
-/**
- * Marks backups that have expired, and those of deleted services, as deleted. Another sweep removes their archives.
- * Returns a line for the log if any backup has expired.
- */
+/** Marks expired backups, and those of deleted services, as deleted. Another sweep removes the archives. */
 export async function expireBackups({ db }: JobDeps): Promise<string[]> {
   await hideBackupsOfDeleted(db);
   let expired = 0;

@@ -5,16 +5,9 @@ import { lockService } from '../../shared/services/store.js';
 import { sweepEach } from '../core/sweep-each.js';
 import type { JobDeps } from '../worker-deps.js';
 
-/**
- * The audit actor for previews that this sweep creates later, because they could not be created when the webhook for
- * their pull request arrived.
- */
 const ACTOR = 'previews';
 
-/**
- * Creates previews of open pull requests that could not be created before. Returns a line for each. Possible causes are
- * an exhausted plan, an earlier preview that was being deleted, or the death of the process that received the webhook.
- */
+/** Creates previews that a pull request's webhook could not create. Returns a line for each. */
 export async function showPullRequests(
   deps: Pick<JobDeps, 'db' | 'keyring' | 'config' | 'dispatcher' | 'log'>,
 ): Promise<string[]> {

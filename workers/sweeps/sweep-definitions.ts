@@ -124,8 +124,7 @@ export function sweepDefinitions(deps: JobDeps, engine: Pick<Engine, 'removeOldJ
     ofHost('storage', '*/20 * * * * *', () => watchStorage(deps), 'databases'),
     ofHost('service-volumes', '*/10 * * * * *', () => watchVolumes(deps), 'volumes'),
     ofHost('volumes', '25 * * * * *', () => removeVolumes(deps)),
-    // This sweep runs rarely, because it examines many files. The Linux user ID of a deleted service is not reused for
-    // hours, so a delay does no harm.
+    // Runs rarely, because it examines many files. A deleted service's user ID is not reused for hours.
     ofHost(
       'users',
       '10 */10 * * * *',
@@ -169,7 +168,6 @@ export function sweepDefinitions(deps: JobDeps, engine: Pick<Engine, 'removeOldJ
   ];
 }
 
-/** Returns a sweep that does this work and reports no repairs. */
 function withoutRepairs(work: () => Promise<unknown>): SweepDefinition['sweep'] {
   return async () => {
     await work();

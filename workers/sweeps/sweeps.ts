@@ -23,10 +23,7 @@ export interface SweepDeps {
   countRepairs: (name: string, repairs: number) => Promise<void>;
 }
 
-/**
- * Maximum random delay of a host's sweep, in milliseconds. Without it, all hosts would query the database at the same
- * instant, because their clocks agree.
- */
+/** Delays are random, because the clocks of all hosts agree and would start all queries at one instant. */
 const MAX_DELAY_MS = 4000;
 
 /** Runs sweeps on their schedules. A sweep that is still running is not started again. */
@@ -45,10 +42,6 @@ export class Sweeps {
     );
   }
 
-  /**
-   * Runs one sweep now. Does nothing if only the leading worker may run it and this worker does not lead, or if the
-   * host has nothing that the sweep works on. A failure is logged, and the next run retries.
-   */
   async run({ name, scope, of, sweep }: SweepDefinition): Promise<void> {
     const { leadership, contents, log, countRepairs } = this.#deps;
     if (scope === 'platform' && !leadership.leading) return;

@@ -17,9 +17,8 @@ const AT_ONCE = 4;
 type Deps = Pick<JobDeps, 'db' | 'config' | 'log' | 'logs' | 'data' | 'backups'>;
 
 /**
- * Measures the volumes of this host, and enlarges mounted volumes whose configured size was raised. A volume that is a
- * plain folder has no hard limit: once it uses 110 % of its size, the service's replica is killed. Returns a line for
- * each volume with a replica whose state has changed.
+ * Measures this host's volumes, and enlarges mounted ones whose configured size was raised. A plain folder has no hard
+ * limit: once it uses 110 % of its size, the service's replica is killed.
  */
 export async function watchVolumes(deps: Deps): Promise<string[]> {
   const { db, data } = deps;
@@ -54,7 +53,7 @@ async function watchVolume(deps: Deps, volume: VolumeRow, replica: ReplicaRow | 
   return [`volume ${volume.id} is ${state} now (${used} bytes)`];
 }
 
-/** Grows the file system of a mounted volume. If this fails, it is grown when the service next starts. */
+/** If growing a mounted volume fails, the volume grows when the service next starts. */
 async function grow({ log }: Deps, rooms: ServiceVolumes, volume: VolumeRow, monitor: ProcessIdentity): Promise<void> {
   const { folder } = rooms.folderOf(volume);
   try {

@@ -8,7 +8,6 @@ import type { FoundTemplates } from '../../shared/templates/store.js';
 import { resolveInside, textInside } from '../builders/files/project-files.js';
 import { BuildError } from '../failures/explained-errors.js';
 
-/** The folder of a repository with its templates. */
 const FOLDER = '.ranvier/templates';
 const MAX_FILES = 50;
 const MAX_FILE_BYTES = 64 * 1024;

@@ -9,7 +9,7 @@ import type { JobDeps } from '../worker-deps.js';
 
 const TIMEOUT_MS = 120_000;
 
-/** Handles the queue `template-source`: reads the templates in a workspace's repository. */
+/** Reads the templates in a workspace's repository. */
 export async function templateSourceJob(
   deps: JobDeps,
   { templateSourceId }: Payloads['template-source'],

@@ -1,7 +1,7 @@
 import type { DeploymentState } from '../../shared/deployments/model.js';
 import type { ApplyStatus } from '../../shared/stacks/model.js';
 
-/** One of the deployments that an apply of a stack has queued. Times are in milliseconds since the epoch. */
+/** Times are in milliseconds since the epoch. */
 export interface GroupDeployment {
   name: string;
   status: DeploymentState;
@@ -15,11 +15,10 @@ export interface GroupDeployment {
   /** When the last step of this deployment started or ended. */
   progressedAt: number;
   finishedAt: number | null;
-  /** Timeout of this deployment's build, in milliseconds. */
+  /** Timeout of this deployment's build. */
   limitMs: number;
 }
 
-/** An apply of a stack whose deployments go live together, as stored in PostgreSQL. */
 export interface Group {
   applyStatus: ApplyStatus;
   applyCancelRequested: boolean;
@@ -33,20 +32,16 @@ export interface Group {
 
 export type GroupDecision =
   | { type: 'wait'; for: string[] }
-  /** All deployments are prepared: the routes of all services are to be moved to the new releases now. */
+  /** All deployments are prepared: move the routes of all services to the new releases now. */
   | { type: 'switch' }
-  /** The routes of all services have been moved to the new releases. */
   | { type: 'switched' }
-  /** None of the deployments goes live, because of `reason`: no route may be moved to a new release from now on. */
+  /** No deployment goes live: no route may be moved to a new release from now on. */
   | { type: 'giveUp'; reason: string };
 
-/** Stands for the end time of a deployment that has not ended, so that a sort by end time puts it last. */
+/** Sorts a deployment that has not ended after the others. */
 const OPEN = Number.MAX_SAFE_INTEGER;
 
-/**
- * Decides whether the deployments of an apply go live together (design, section 9). Gives up if no deployment makes
- * progress. That is so if none is running and the longest build timeout has passed since the last step of any of them.
- */
+/** Decides whether the deployments of an apply go live together (design, section 9). */
 export function decideTogether(group: Group): GroupDecision {
   const { applyStatus, givenUp, undeployed, deployments, now } = group;
   const members = deployments.filter(({ together }) => together);
@@ -59,8 +54,7 @@ export function decideTogether(group: Group): GroupDecision {
   const works = deployments.some(({ status, admitted }) => admitted && isWorking(status));
   const limitMs = Math.max(...deployments.map((each) => each.limitMs));
   const idleMs = now - Math.max(...deployments.map(({ progressedAt }) => progressedAt));
-  // This timeout does not count while the apply is still queuing deployments: if its worker dies then, the lease of the
-  // apply expires and another worker continues.
+  // This timeout does not count while the apply queues deployments: if its worker dies, another one continues.
   if (applyStatus !== 'queued' && undeployed.length === 0 && !works && idleMs > limitMs) {
     const those = missing.length === 1 ? 'was' : 'were';
     return {

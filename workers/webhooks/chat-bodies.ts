@@ -12,10 +12,7 @@ export function chatBody(format: Exclude<WebhookFormat, 'json'>, notice: Notice)
 
 const BODIES = { slack, discord, teams };
 
-/**
- * Formats a notice for incoming webhooks of Slack and compatible services. Slack accepts 3,000 characters in a section.
- * The characters that it interprets everywhere (&, < and >) are escaped. `plain_text` has no other markup.
- */
+/** Slack accepts 3,000 characters in a section, and interprets &, < and > even in `plain_text`. */
 function slack({ title, text, tone, link }: Notice): object {
   const icon = { good: '\u2705', bad: '\u274c', warning: '\u26a0\ufe0f' }[tone];
   const shown = `${icon} ${fitted(title, 300, escapeSlack)}`;
@@ -33,10 +30,7 @@ function slack({ title, text, tone, link }: Notice): object {
   };
 }
 
-/**
- * Formats a Discord embed: at most 256 characters in the title and 4,096 in the description. Both are escaped, because
- * Discord interprets markup in them.
- */
+/** Discord accepts 256 characters in a title and 4,096 in a description, and interprets markup in both. */
 function discord({ title, text, tone, link, at }: Notice): object {
   const color = { good: 0x2e7d32, bad: 0xc62828, warning: 0xf9a825 }[tone];
   const description = fitted(text, 4096, escapeDiscord);
@@ -46,7 +40,7 @@ function discord({ title, text, tone, link, at }: Notice): object {
   };
 }
 
-/** Formats an Adaptive Card for Teams Workflows. Unlike text blocks, text runs have no markup. */
+/** An Adaptive Card for Teams Workflows. Unlike text blocks, text runs have no markup. */
 function teams({ title, text, tone, link }: Notice): object {
   const run = (content: string, look: object = {}) => ({
     type: 'RichTextBlock',
@@ -70,7 +64,7 @@ function teams({ title, text, tone, link }: Notice): object {
   return { type: 'message', attachments: [{ contentType, contentUrl: null, content: card }] };
 }
 
-/** Returns the escaped text, truncated to `most` characters. No escape sequence or character is cut in two. */
+/** Truncates to `most` characters. No escape sequence or character is cut in two. */
 function fitted(text: string, most: number, escaped: (text: string) => string = (same) => same): string {
   const whole = escaped(text);
   if (whole.length <= most) return whole;

@@ -7,15 +7,12 @@ export interface NewestDelivery {
   event: WebhookEvent;
   /** Identifies what the event is about, such as an alert rule and a service. Stored subjects begin with this text. */
   about: string;
-  /** The kinds of older events about the same subject that are deleted if they were not delivered yet. */
+  /** Undelivered events of these kinds about the same subject are deleted. */
   replaces: readonly WebhookEvent[];
   data: object;
 }
 
-/**
- * SQL: one row for each of `deliveries` and each webhook that is subscribed to its event. Locks the webhooks against
- * deletion.
- */
+/** SQL: each of `deliveries` with each webhook that is subscribed. Locks the webhooks against deletion. */
 const TOLD = `
   select w.id as webhook_id, t.* from jsonb_to_recordset(cast(:deliveries as jsonb))
     as t ("workspaceId" uuid, event text, about text, replaces jsonb, data jsonb)
@@ -23,9 +20,8 @@ const TOLD = `
     for key share of w`;
 
 /**
- * Stores a delivery for each webhook that is subscribed to the event. Deletes waiting deliveries about the same
- * subject, so that a receiver that was unavailable gets only the newest state. A webhook with too many waiting
- * deliveries gets none.
+ * Stores a delivery for each subscribed webhook. Deletes waiting deliveries about the same subject: a receiver that was
+ * away gets only the newest state. A webhook with too many waiting deliveries gets none.
  */
 export async function storeNewestDeliveries(trx: Transaction, newest: readonly NewestDelivery[]): Promise<void> {
   if (newest.length === 0) return;

@@ -8,7 +8,7 @@ export interface Notice {
   /** Lines below the title; '' for none. */
   text: string;
   tone: 'good' | 'bad' | 'warning';
-  /** URL of the page in the console, which is the only link in the message. */
+  /** URL of the page in the console, the only link in the message. */
   link: string;
   at: Date;
 }
@@ -18,7 +18,7 @@ type Data = DeliveryContent['data'];
 interface Wording {
   tone: Notice['tone'];
   title: (data: Data) => string;
-  /** Returns the path of the page in the console, relative to the workspace's path. */
+  /** The page in the console, relative to the workspace's path. */
   page: (data: Data) => string;
 }
 
@@ -99,10 +99,7 @@ function alertFacts({ alertId, metric, above, forMinutes, value }: Data): [strin
   ];
 }
 
-/**
- * Returns a text in which no chat service finds a mention or a link, because zero-width spaces split them. Control
- * characters, which could disguise text, are escaped.
- */
+/** Splits mentions and links with zero-width spaces. Escapes control characters, which could disguise text. */
 function inert(text: string): string {
   const lines = text.replace(/\t/g, ' ').split('\n').map(escapeControls);
   return lines.join('\n').replace(/@/g, '@\u200b').replace(/:\/\//g, ':\u200b//');

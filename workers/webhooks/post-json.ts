@@ -4,7 +4,6 @@ import type { JobDeps } from '../worker-deps.js';
 /** Dependencies of the code that sends requests to tenants' addresses. */
 export type SenderDeps = Pick<JobDeps, 'db' | 'keyring' | 'config' | 'log'> & Pick<GuardedRequest, 'resolve'>;
 
-/** The parts of a response that the senders use. */
 export interface Answer {
   status: number;
   retryAfter: string | undefined;

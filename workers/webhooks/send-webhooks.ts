@@ -30,7 +30,7 @@ const BATCH = 40;
 /** Maximum number of deliveries of one workspace in a batch: its slow receivers must not delay other workspaces. */
 const SHARE = 8;
 const AT_ONCE = 8;
-/** Maximum time for which a response's Retry-After delays all deliveries to the same receiver, in milliseconds. */
+/** Maximum time for which a response's Retry-After delays all deliveries to the same receiver. */
 const HOLD_MS = 60 * 60_000;
 const MAX_OUTCOME_LENGTH = 200;
 
@@ -65,10 +65,6 @@ async function send(deps: SenderDeps, delivery: DueDelivery): Promise<void> {
   }
 }
 
-/**
- * Returns the body of a delivery in the webhook's format. For a deployment of a public service, it includes the
- * service's URL.
- */
 function bodyOf(
   { config }: SenderDeps,
   { id, event, workspace_id: workspaceId, happened_at: happenedAt, format, data }: DueDelivery,
