@@ -6,7 +6,7 @@ import { lazily } from './lazily.js';
 
 export type { Ajv, ErrorObject, ValidateFunction } from 'ajv';
 
-/** The JSON Schema validator, loaded on first use because loading costs 40 ms of CPU time and 1 MiB. */
+/** Loads the JSON Schema validator on first use, because loading costs 40 ms of CPU time and 1 MiB. */
 export const loadAjv = lazily(() => {
   const load = createRequire(import.meta.url);
   return {

@@ -1,10 +1,9 @@
-/** The user name and the password of HTTP basic authentication. */
 export interface BasicCredentials {
   name: string;
   password: string;
 }
 
-/** Returns the credentials of an `Authorization: Basic` header; null if it has none. */
+/** Returns the credentials of an `Authorization: Basic` header, or null. */
 export function basicCredentials(header: string | undefined): BasicCredentials | null {
   const [, encoded = ''] = /^basic +([A-Za-z0-9+/=_-]+)$/i.exec(header?.trim() ?? '') ?? [];
   const [name = '', ...password] = Buffer.from(encoded, 'base64').toString('utf8').split(':');

@@ -2,10 +2,7 @@ import { open } from 'node:fs/promises';
 
 const CHUNK_BYTES = 16 * 1024;
 
-/**
- * Returns the first bytes of a file as text. Some files in /proc can be endless, because a process controls their
- * content.
- */
+/** Returns the first bytes of a file as text. A process can make some of its files in /proc endless. */
 export async function beginningOf(path: string, maxBytes: number, encoding: BufferEncoding = 'utf8'): Promise<string> {
   const file = await open(path, 'r');
   try {

@@ -1,24 +1,22 @@
 import ipaddr from 'ipaddr.js';
 
-/** Prefix length by which an IPv6 client is identified: providers usually assign it a whole /64. */
+/** Providers usually assign a whole /64 to one IPv6 client. */
 const CLIENT_PREFIX = 64;
-/** Prefix length of a site: providers usually assign one customer at most a /48, which is 65,536 /64s. */
+/** Providers usually assign at most a /48 to one customer. */
 const SITE_PREFIX = 48;
-/** IPv6 ranges that embed an IPv4 address. The range's name in ipaddr.js → the byte offset of the IPv4 address. */
+/** IPv6 ranges that embed an IPv4 address (their names in ipaddr.js), and the index of that address's first byte. */
 const EMBEDDED: Readonly<Record<string, number>> = { ipv4Mapped: 12, rfc6052: 12, rfc6145: 12, '6to4': 2 };
 const WITH_PORT = /^\[([^\]]+)\](?::\d+)?$|^(\d+\.\d+\.\d+\.\d+):\d+$/;
 
 /**
- * Returns the key by which rate limits count a client.
- * An IPv4 address is its own key, even when embedded in an IPv6 address (mapped, translated, 6to4). Any other IPv6
- * address counts by its /64. A port or zone is ignored. Any other text gives 'unknown', so that a client cannot choose
- * a new key for each request.
+ * Returns the key by which rate limits count a client: the IPv4 address or the IPv6 /64. Text that is no address gives
+ * 'unknown', so that a client cannot choose a new key for each request.
  */
 export function clientKey(address: string | undefined): string {
   const text = (address ?? '').trim();
   const [, bracketed, plain] = WITH_PORT.exec(text) ?? [];
   const bare = bracketed ?? plain ?? text;
-  // ipaddr.js also accepts "1" and "0x7f.1" as IPv4 addresses, but no socket or proxy writes them.
+  // ipaddr.js also accepts "1" and "0x7f.1" as IPv4 addresses.
   if (ipaddr.IPv4.isValidFourPartDecimal(bare)) return bare;
   if (!ipaddr.IPv6.isValid(bare)) return 'unknown';
   const parsed = ipaddr.IPv6.parse(bare);
@@ -29,7 +27,7 @@ export function clientKey(address: string | undefined): string {
   return networkOf(bytes, CLIENT_PREFIX);
 }
 
-/** Returns the wider key for a client: the /48 of an IPv6 client's /64; any other key unchanged. */
+/** Returns the /48 of a client that is an IPv6 /64, and any other client key unchanged. */
 export function siteOf(client: string): string {
   const [network = '', prefix] = client.split('/');
   if (prefix !== String(CLIENT_PREFIX)) return client;

@@ -4,10 +4,9 @@ import { SETTINGS, type SettingName, type Values } from './settings/all-settings
 import { isSocketAddress } from './settings/hosting-settings.js';
 import type { Report, Setting } from './settings/setting.js';
 
-/** Every setting of the platform, in the form the code uses. `settings/` documents each variable. */
 export type Config = ReturnType<typeof assemble>;
 
-/** Reports all problems with the environment variables at once. Each problem names its variable and how to fix it. */
+/** Lists all problems with the environment variables. Each problem names its variable and how to fix it. */
 export class ConfigError extends Error {
   readonly problems: string[];
   constructor(problems: string[]) {
@@ -19,7 +18,7 @@ export class ConfigError extends Error {
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** Reads and validates the environment. Throws `ConfigError` with every problem found. */
+/** Reads and validates the environment variables. Throws `ConfigError` with every problem found. */
 export function loadConfig(env: Environment = process.env): Config {
   const problems: string[] = [];
   const names = Object.keys(SETTINGS) as SettingName[];
@@ -32,7 +31,7 @@ export function loadConfig(env: Environment = process.env): Config {
 
 /**
  * Returns only the encryption keys, for the key rotation command. Throws `ConfigError`. `kept` is the key stored in
- * DATA_DIR, used if SECRETS_KEY is not set.
+ * DATA_DIR.
  */
 export function loadSecretsKeys(
   kept: string | null,
@@ -46,12 +45,11 @@ export function loadSecretsKeys(
   return { current, previous };
 }
 
-/** Returns the admin command line's settings. If `databaseUrl` is null, the database is embedded in `dataDir`. */
+/** Returns the settings of the admin command line. A null `databaseUrl` means the embedded database in `dataDir`. */
 export function loadDatabaseSettings(env: Environment = process.env): { databaseUrl: string | null; dataDir: string } {
   return { databaseUrl: env.DATABASE_URL || null, dataDir: resolve(env.DATA_DIR || SETTINGS.DATA_DIR.kind.fallback) };
 }
 
-/** Parses one variable. A reported problem never includes the text of a secret. */
 function read<Name extends SettingName>(name: Name, env: Environment, problems: string[]): Values[Name] {
   const { kind }: Setting<unknown> = SETTINGS[name];
   const report: Report = (problem, given) => {
@@ -67,19 +65,12 @@ function assemble(values: Values, env: Environment) {
   const { OIDC_ISSUER: issuer, OIDC_CLIENT_ID: clientId, OIDC_CLIENT_SECRET: clientSecret } = values;
   return {
     port: values.PORT,
-    /**
-     * Descriptor of a socket that systemd opened for the API or the edge. Null if the process opens the port itself.
-     */
+    /** The socket that systemd opened for this process, if any. */
     listenDescriptor: env.LISTEN_FDS === '1' && env.LISTEN_PID === String(process.pid) ? 3 : null,
-    /** If null, the API listens on all addresses of the host. */
     apiAddress: values.API_ADDRESS,
     apiHosts: values.API_HOSTS,
-    /** The public URL of the API and the console, without a trailing slash. */
     publicUrl: (values.PUBLIC_URL ?? `http://localhost:${values.PORT}`).replace(/\/+$/, ''),
-    /**
-     * The URL at which other hosts reach this API, without a trailing slash. Null if the platform must detect it
-     * itself.
-     */
+    /** The URL at which other hosts reach this API. If null, the platform detects the URL. */
     internalUrl: values.INTERNAL_URL?.replace(/\/+$/, '') ?? null,
     trustProxy: values.TRUST_PROXY,
     rateLimits: {
@@ -91,7 +82,6 @@ function assemble(values: Values, env: Environment) {
     metricsToken: values.METRICS_TOKEN,
     metricsServices: values.METRICS_SERVICES,
     mail: smtpUrl === null || from === null ? null : { smtpUrl, from },
-    /** The OpenID Connect provider with which users sign in; null if none is configured. */
     oidc:
       issuer === null || clientId === null || clientSecret === null || !URL.canParse(issuer)
         ? null
@@ -128,7 +118,6 @@ function assemble(values: Values, env: Environment) {
           },
     caddyAdminUrl: values.CADDY_ADMIN_URL,
 
-    /** The absolute path of the folder in which the platform stores its data. */
     dataDir,
     databaseUrl: values.DATABASE_URL,
     redisUrl: values.REDIS_URL,
@@ -137,7 +126,6 @@ function assemble(values: Values, env: Environment) {
     backups: {
       store: values.BACKUP_STORE,
       bucket: values.BACKUP_S3_BUCKET,
-      /** If null, Amazon's endpoint is used. */
       endpoint: values.BACKUP_S3_ENDPOINT,
       region: values.BACKUP_S3_REGION,
       accessKeyId: values.BACKUP_S3_ACCESS_KEY_ID,
@@ -171,19 +159,14 @@ function assemble(values: Values, env: Environment) {
     docker: { host: values.DOCKER_HOST, registryUrl: values.REGISTRY_URL },
     baseImages: values.BASE_IMAGES,
     dataImages: { postgres: values.POSTGRES_IMAGE, redis: values.REDIS_IMAGE },
-    // The address of BuildKit; null unless builds run in containers. Without containers, BUILDKIT_HOST is ignored. It
-    // may then be set for another tool, to an address that Ranvier does not support. That must not cause an error.
+    // Without containers, BUILDKIT_HOST may be set for another tool, so it is ignored and cannot cause an error.
     railpack: { buildkitHost: values.RUNTIME === 'swarm' ? values.BUILDKIT_HOST : null, searchPath: values.PATH },
   };
 }
 
-/**
- * Maximum length of EDGE_SOCKET_DIR. Linux limits a socket's path to 107 bytes. The socket's name needs up to 24 of
- * them: /65535.gate.sock.4194304.
- */
+/** Linux limits a socket's path to 107 bytes, of which `/65535.gate.sock.4194304` needs 24. */
 const MAX_SOCKET_DIR_BYTES = 83;
 
-/** Returns the problems of settings that are valid by themselves but contradict each other. */
 function conflicts(values: Values, config: Config): string[] {
   const { buildkitHost } = config.railpack;
   const { edge, edgeTls, edgeSocketDir } = config;
@@ -224,7 +207,6 @@ function conflicts(values: Values, config: Config): string[] {
   return rules.flatMap(([broken, problem]) => (broken ? [problem] : []));
 }
 
-/** Returns the variables that are set and match a pattern: a name, or a prefix followed by `*`. */
 function pick(env: Environment, patterns: readonly string[]): Record<string, string> {
   const names = new Set(patterns);
   const beginnings = patterns.filter((name) => name.endsWith('*')).map((name) => name.slice(0, -1));
@@ -236,19 +218,17 @@ function pick(env: Environment, patterns: readonly string[]): Record<string, str
 }
 
 /**
- * Matches variables that are not passed to builds even if a pattern such as `CARGO_*` matches them. They name folders
- * of the platform's host, or contain tokens for publishing packages.
+ * Variables for folders of the platform's host, and tokens for publishing packages. A pattern such as `CARGO_*` does
+ * not match them.
  */
 const NOT_OF_MIRRORS = /_(HOME|DIR|TOKEN)$/;
 
 type EdgeAddress = Pick<Config, 'edgeDomain' | 'edgePort' | 'edgeTls'>;
 
-/** Returns the public URL of a service on the platform domain. */
 export function serviceUrl(config: EdgeAddress, slug: string): string {
   return edgeUrl(config, `${slug}.${config.edgeDomain}`);
 }
 
-/** Returns the URL of the edge for this host name. */
 export function edgeUrl({ edgePort, edgeTls }: Pick<EdgeAddress, 'edgePort' | 'edgeTls'>, host: string): string {
   const [scheme, port, usual] = edgeTls === null ? ['http', edgePort, 80] : ['https', edgeTls.port, 443];
   return `${scheme}://${host}${port === usual ? '' : `:${port}`}`;

@@ -1,6 +1,5 @@
 import { Cron } from 'croner';
 
-/** Maximum length of a schedule, in characters. */
 export const MAX_SCHEDULE_LENGTH = 256;
 const YEARS = 5;
 
@@ -10,7 +9,7 @@ const YEARS = 5;
  */
 export function isSchedule(text: string, from: Date): boolean {
   if (text.length > MAX_SCHEDULE_LENGTH || !/^[ -~]*$/.test(text)) return false;
-  // croner also accepts names such as @daily, and six fields. Neither is accepted here.
+  // croner also accepts names such as @daily, and six fields.
   if (text.trim().split(/ +/).length !== 5) return false;
   const stopAt = new Date(from);
   stopAt.setUTCFullYear(from.getUTCFullYear() + YEARS);

@@ -1,7 +1,4 @@
-/**
- * Every error code that a caller can receive, with its HTTP status and default message (specification, Errors). Domain
- * code throws `AppError`, which only the API's error middleware turns into a response.
- */
+/** Every error code that a caller can receive, with its HTTP status and default message (specification, Errors). */
 export const ERROR_REGISTRY = {
   invalid_json: { status: 400, message: 'The request body is not valid JSON' },
   invalid_request: { status: 400, message: 'The request has invalid values' },
@@ -56,7 +53,7 @@ export const ERROR_REGISTRY = {
 
 export type ErrorCode = keyof typeof ERROR_REGISTRY;
 
-/** One failed check. `path` is a JSON pointer into the body, or `query.<name>` or `header.<name>`. */
+/** `path` is a JSON pointer into the body, `query.<name>` or `header.<name>`. */
 export interface ErrorDetail {
   path: string;
   message: string;
@@ -84,20 +81,16 @@ export function conflict(message: string): AppError {
   return new AppError('conflict', message);
 }
 
-/** Creates an `invalid_request` error for one value. */
 export function invalidRequest(path: string, message: string): AppError {
   return new AppError('invalid_request', undefined, [{ path, message }]);
 }
 
-/**
- * Creates an `invalid_request` error for a field. The message also names the field, because some clients show only the
- * message.
- */
+/** Creates an `invalid_request` error for a field. Some clients show only the message, so it names the field. */
 export function invalidField(field: string, message: string): AppError {
   return new AppError('invalid_request', `${field} ${message}`, [{ path: `/${field}`, message }]);
 }
 
-/** Limits error messages, because a tenant's server can send one of any length. */
+/** A tenant's server can send an error message of any length. */
 const MAX_MESSAGE_CHARACTERS = 10_000;
 
 /** Returns the message of any thrown value, truncated, and without NUL, which PostgreSQL cannot store. */

@@ -1,6 +1,6 @@
 import { access, readFile } from 'node:fs/promises';
 
-/** Returns false only if the system reports that the path does not exist. An unreadable folder gives true. */
+/** Returns false only if the system says that the path does not exist. An unreadable folder gives true. */
 export async function exists(path: string): Promise<boolean> {
   return access(path).then(
     () => true,
@@ -8,7 +8,7 @@ export async function exists(path: string): Promise<boolean> {
   );
 }
 
-/** Returns the result of `work`, or null if it fails because its path does not exist. */
+/** Returns the result of `work`, or null if `work` fails because its path does not exist. */
 export async function unlessAbsent<T>(work: Promise<T>): Promise<T | null> {
   try {
     return await work;
@@ -18,7 +18,6 @@ export async function unlessAbsent<T>(work: Promise<T>): Promise<T | null> {
   }
 }
 
-/** Returns the file's text, or null if the file does not exist. */
 export function readIfThere(path: string): Promise<string | null> {
   return unlessAbsent(readFile(path, 'utf8'));
 }

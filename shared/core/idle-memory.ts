@@ -1,13 +1,10 @@
 const POLL_INTERVAL_MS = 15_000;
-/** Memory growth since the last garbage collection that makes another one worthwhile. */
 const MIN_GAIN_BYTES = 48 * 1024 * 1024;
-/** Maximum event loop utilization since the last check for the process to count as idle. */
 const MAX_UTILIZATION = 0.1;
 
 /**
- * Collects garbage while the process is idle. V8 keeps the memory of a burst (120 MiB after a build that printed 500
- * MB) until an allocation triggers a collection, which does not happen in an idle process. Does nothing without
- * `--expose-gc`.
+ * Collects garbage while the process is idle. Without this, V8 keeps the memory of a burst: 120 MiB after a build that
+ * printed 500 MB. Does nothing without `--expose-gc`.
  */
 export class IdleMemory {
   readonly #running: () => number;
@@ -15,7 +12,7 @@ export class IdleMemory {
   #elu = performance.eventLoopUtilization();
   #timer: NodeJS.Timeout | undefined;
 
-  /** `running` returns the number of running tasks. The process is idle only if it is 0. */
+  /** `running` returns the number of running tasks. */
   constructor(running: () => number = () => 0) {
     this.#running = running;
   }
@@ -29,7 +26,6 @@ export class IdleMemory {
     clearInterval(this.#timer);
   }
 
-  /** Collects garbage if the process is idle and uses much more memory than after the last collection. */
   look(): void {
     const before = this.#elu;
     this.#elu = performance.eventLoopUtilization();

@@ -2,15 +2,14 @@ import { type ChildProcess, type SpawnOptions, type StdioOptions, spawn } from '
 import { lowerPriority } from './lower-priority.js';
 import { signalGroup } from './signal-process.js';
 
-/** The PATH for tools that the platform itself runs. It does not depend on the platform's environment. */
+/** The PATH of tools that the platform itself runs. */
 export const SYSTEM_PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
 
 /** Limits of one process. Each of its descendants gets the same limits for itself. */
 export interface ChildLimits {
-  /** Writable memory. Files mapped read-only and address space that is only reserved do not count. */
+  /** Writable memory. Read-only file mappings and merely reserved address space do not count. */
   memoryBytes: number;
   processorSeconds: number;
-  /** Maximum size of a file that the process writes. */
   fileBytes: number;
   openFiles: number;
 }
@@ -23,17 +22,15 @@ const USUAL_LIMITS: ChildLimits = {
   openFiles: 1024,
 };
 
-/** Seconds between SIGXCPU, sent when the limit of CPU time is reached, and SIGKILL. */
+/** Seconds from SIGXCPU, at the limit of CPU time, to SIGKILL. */
 const KILL_AFTER_SECONDS = 5;
-/** oom_score_adj of the processes (-1000 to 1000). The kernel's OOM killer kills them before the platform's own. */
+/** oom_score_adj (-1000 to 1000): the kernel's OOM killer kills these processes before the platform's own. */
 const OOM_SCORE = 500;
 
 /**
- * Returns a shell script that sets the limits and then executes the command. If `ulimit` cannot set a limit, the
- * current one is already stricter. A watcher waits on the descriptor `tether`, one end of a pipe whose other end only
- * this Node.js process holds. That end closes when this process exits, or when it notices that the command has exited.
- * The watcher then kills the rest of the process group. While the watcher runs, the system does not reuse the group's
- * id.
+ * Returns a script that sets the limits and executes the command. A background shell reads from the pipe `tether`,
+ * whose other end only this Node.js process holds, and kills the process group when that end closes. That shell also
+ * keeps the group's id from being reused.
  */
 function program({ memoryBytes, processorSeconds, fileBytes, openFiles }: ChildLimits, tether: number): string {
   const closed = Array.from({ length: tether - 2 }, (_, i) => `${i + 3}>&-`).join(' ');
@@ -51,8 +48,8 @@ exec "$@" ${tether}>&-`;
 }
 
 /**
- * Starts a command with limits in its own process group. The group is killed when the command or this process exits. To
- * stop it, signal the group (`endChild`). If the command does not exist, the exit code is 127.
+ * Starts a command with limits in its own process group. The group is killed when the command or this process exits. If
+ * the command does not exist, the exit code is 127.
  */
 export function spawnLimited(
   [file, ...args]: readonly [file: string, ...args: string[]],
@@ -75,7 +72,7 @@ export function spawnLimited(
   return child;
 }
 
-/** Kills a child of `spawnLimited` and its process group, unless the child has already exited. */
+/** Kills a child of `spawnLimited` and its process group, unless the child has exited. */
 export function endChild({ pid, exitCode, signalCode }: ChildProcess): void {
   if (pid !== undefined && exitCode === null && signalCode === null) signalGroup(pid, 'SIGKILL');
 }

@@ -6,14 +6,12 @@ import { isRunning, type ProcessIdentity } from './process-identity.js';
 
 export type LockAttempt<H> = { taken: true } | { taken: false; holder: H };
 
-/** Delay before the next attempt if another caller is removing the stale lock, in milliseconds. */
 const RETRY_MS = 5;
 
 /**
- * Takes a lock by linking the file `own` to `path`. If a running process holds the lock, returns that holder. If the
- * holder has exited, removes the lock and tries again. `livingHolder` gets the text of the lock file and returns its
- * holder. It returns null if the holder has exited or the text is unreadable, for example because the disk was full.
- * The file `own` is kept. Its text must differ from that of every other holder.
+ * Takes a lock by linking the file `own` to `path`. Returns the holder if a running process has the lock.
+ * `livingHolder` reads the holder from the lock's text, and returns null if it has exited or the text is unreadable,
+ * for example because the disk was full. The text of `own` must differ from that of every other holder.
  */
 export async function tryLockFile<H>(
   path: string,
@@ -30,7 +28,7 @@ export async function tryLockFile<H>(
   return { taken: true };
 }
 
-/** Returns the process named in a lock's text; null if it has exited, or if the text is malformed. */
+/** Returns the process named in a lock's text; null if it has exited or the text is malformed. */
 export async function runningHolder(text: string): Promise<ProcessIdentity | null> {
   try {
     const holder = JSON.parse(text) as ProcessIdentity;
@@ -41,8 +39,8 @@ export async function runningHolder(text: string): Promise<ProcessIdentity | nul
 }
 
 /**
- * Links a complete file to `path`. Returns false if a file already exists there.
- * Unlike creating and writing a file, linking is atomic: no reader sees a partial file, and only one caller succeeds.
+ * Links a complete file to `path`. Returns false if a file already exists there. Unlike writing a file, linking is
+ * atomic: no reader sees a partial file, and only one caller succeeds.
  */
 export async function linked(own: string, path: string): Promise<boolean> {
   try {
@@ -55,9 +53,8 @@ export async function linked(own: string, path: string): Promise<boolean> {
 }
 
 /**
- * Removes a stale lock, unless another caller is removing it.
- * The removal has a lock of its own, which is named after the stale text. Without it, two callers could both remove the
- * stale lock, and the second could delete a new lock that a third caller has just taken.
+ * Removes a stale lock under a lock of its own. Without that second lock, two callers could find the same stale lock,
+ * and the slower one could delete a new lock that a third caller has just taken.
  */
 async function removeStale<H>(
   path: string,

@@ -3,12 +3,10 @@ import { RepeatedLines } from './repeated-lines.js';
 
 export type { Logger };
 
-/**
- * Creates the process's logger. It writes one JSON line per event, with the process's name, and limits repeated errors.
- */
+/** Creates the process's logger, which writes a line of JSON per event and limits repeated errors. */
 export function createLogger(name: string, level: string): Logger {
   const output = pino.destination(1);
-  // If the reader of the output has exited, the process keeps working without a log.
+  // The process keeps working if the reader of its output exits.
   output.on('error', () => undefined);
   const redact = ['req.headers.authorization', 'req.headers.cookie', '*.password', '*.apiKey'];
   const repeated = new RepeatedLines();

@@ -2,8 +2,8 @@ import { writeFileSync } from 'node:fs';
 import { constants, setPriority } from 'node:os';
 
 /**
- * Gives a process a lower CPU priority than the worker, services and the edge. The process must be a session leader:
- * kernels with autogroups first divide CPU time between sessions, and each session has its own priority.
+ * Lowers the CPU priority of a process. The process must be a session leader, because kernels with autogroups divide
+ * CPU time between sessions first.
  */
 export function lowerPriority(pid: number | undefined): void {
   if (pid === undefined) return;
@@ -12,6 +12,6 @@ export function lowerPriority(pid: number | undefined): void {
     setPriority(pid, priority);
     writeFileSync(`/proc/${pid}/autogroup`, String(priority));
   } catch {
-    // The process has exited, or the system forbids the change or does not support autogroups.
+    // The process has exited, or the system forbids the change or has no autogroups.
   }
 }

@@ -2,7 +2,7 @@ import type { Transporter } from 'nodemailer';
 import type { Config } from './config.js';
 import type { Logger } from './log.js';
 
-/** A plain-text e-mail. Its text may contain secrets and is never logged. */
+/** The text may contain secrets and is never logged. */
 export interface Mail {
   to: string;
   subject: string;
@@ -10,18 +10,14 @@ export interface Mail {
 }
 
 export interface Mailer {
-  /**
-   * Returns true once the mail server has accepted the mail; false if no server is configured. Throws if the server
-   * rejects the mail or is unreachable.
-   */
+  /** Returns false if no mail server is configured. Throws if the server rejects the mail or is unreachable. */
   send(mail: Mail): Promise<boolean>;
   close(): void;
 }
 
-/** Timeout for connecting, for the server's greeting and for each later reply, in milliseconds. */
 const TIMEOUT_MS = 10_000;
 
-/** Creates a mailer that uses SMTP. Without `SMTP_URL`, it sends nothing and logs that, without the mail's text. */
+/** Creates a mailer. Without `SMTP_URL`, it only logs that a mail was not sent. */
 export function createMailer(mail: Config['mail'], log: Logger): Mailer {
   if (!mail) return { send: async ({ to, subject }) => notSent(log, to, subject), close: () => undefined };
   let transport: Promise<Transporter> | null = null;
@@ -35,7 +31,7 @@ export function createMailer(mail: Config['mail'], log: Logger): Mailer {
   };
 }
 
-/** Loads nodemailer when the first mail is sent, because many processes never send one. */
+/** Loads nodemailer on first use, because many processes never send a mail. */
 async function openTransport({ smtpUrl, from }: NonNullable<Config['mail']>): Promise<Transporter> {
   const { createTransport } = await import('nodemailer');
   return createTransport(
@@ -44,7 +40,7 @@ async function openTransport({ smtpUrl, from }: NonNullable<Config['mail']>): Pr
       connectionTimeout: TIMEOUT_MS,
       greetingTimeout: TIMEOUT_MS,
       socketTimeout: TIMEOUT_MS,
-      // Mails contain names that users chose, so nothing in them may be loaded as a file or URL.
+      // Mails contain names that users chose, so nodemailer must not load a file or URL that a name looks like.
       disableFileAccess: true,
       disableUrlAccess: true,
     },
@@ -57,7 +53,7 @@ function notSent(log: Logger, to: string, subject: string): boolean {
   return false;
 }
 
-/** Formats a time in a time zone, such as `2026-11-21 13:05 (Africa/Lagos)`. For e-mails; the API uses UTC. */
+/** Formats a time in a time zone, such as `2026-11-21 13:05 (Africa/Lagos)`. */
 export function localTime(time: Date, zone: string): string {
   // The Swedish locale formats dates like ISO 8601.
   const format = new Intl.DateTimeFormat('sv-SE', { timeZone: zone, dateStyle: 'short', timeStyle: 'short' });

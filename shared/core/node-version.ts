@@ -1,10 +1,9 @@
 /**
- * Minimum major version of Node.js. Every process except `rnv` imports this file first, because packages that need a
- * newer Node.js fail with misleading errors. `rnv` supports older versions.
+ * Every process except `rnv` imports this file first, because packages that need a newer Node.js fail with misleading
+ * errors.
  */
 const MIN_MAJOR = 24;
 
-/** Returns a message for the operator if Node.js is too old; null if it is new enough. */
 export function nodeProblem(version: string): string | null {
   if (Number.parseInt(version, 10) >= MIN_MAJOR) return null;
   return (

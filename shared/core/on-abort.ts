@@ -1,7 +1,4 @@
-/**
- * Calls `listener` once when the signal aborts, or immediately if it has already aborted. Returns a function that
- * removes the listener.
- */
+/** Calls `listener` when the signal aborts, at once if it has aborted. Returns a function that removes `listener`. */
 export function onAbort(signal: AbortSignal, listener: () => void): () => void {
   if (signal.aborted) {
     listener();

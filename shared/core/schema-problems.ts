@@ -3,13 +3,9 @@ import type { ErrorDetail } from './error-registry.js';
 import { pointerPart } from './json-fields.js';
 
 const MAX_DETAILS = 20;
-/**
- * Maximum number of validation errors that are compared with each other. One request body can cause hundreds of
- * thousands, and comparing them all would take too long.
- */
+/** One body can cause hundreds of thousands of errors, too many to compare all of them. */
 const MAX_COMPARED = 200;
 
-/** Format name → what it accepts, for error messages. */
 const FORMATS: Record<string, string> = {
   branch: 'the name of a branch: letters, digits and . _ / # @ + -, as git accepts it',
   cron: 'a schedule of five fields, such as 0 * * * *',
@@ -20,7 +16,7 @@ const FORMATS: Record<string, string> = {
   uuid: 'a UUID',
 };
 
-/** Lists the problems of a value. Each `path` is `prefix` followed by the path inside the value. */
+/** Lists the problems of a value. Each path begins with `prefix`. */
 export function problemsOf(validate: ValidateFunction, value: unknown, prefix: string): ErrorDetail[] {
   if (validate(value)) return [];
   const errors = (validate.errors ?? []).slice(0, MAX_COMPARED);
@@ -30,32 +26,30 @@ export function problemsOf(validate: ValidateFunction, value: unknown, prefix: s
     .map((error) => toDetail(error, prefix));
 }
 
-/** Returns true if the error can be omitted because another one describes the same problem better. */
+/** Returns true if another error describes the same problem better. */
 function isImplied(
   { keyword, instancePath, params, schemaPath }: ErrorObject,
   errors: readonly ErrorObject[],
 ): boolean {
   const others = (tells: (other: ErrorObject) => boolean) => errors.some((other) => tells(other));
   switch (keyword) {
-    // For a string of the wrong length, only the error about its length is reported. The error about its pattern may be
-    // untrue, because `createAjv` lets no string of more than 4096 characters match a pattern.
+    // The error about a pattern may be untrue, because `createAjv` lets no string of more than 4096 characters match a
+    // pattern. So only the error about the length is reported.
     case 'pattern':
     case 'format':
       return others((other) => other.instancePath === instancePath && /^m(?:in|ax)Length$/.test(other.keyword));
     // Each alternative of `oneOf` reports its own missing field. Only the error of `oneOf` itself names all
-    // alternatives, so the others are omitted.
+    // alternatives.
     case 'required':
       return schemaPath.includes('/oneOf/');
-    // The error of `anyOf` itself, for example of a nullable field, is omitted if an alternative reports a more exact
-    // error.
+    // An alternative of `anyOf` can report a more exact error.
     case 'anyOf':
       return others((other) => other.keyword !== 'anyOf' && isAtOrBelow(other.instancePath, instancePath));
     case 'type': {
       const hasAlternative = (other: ErrorObject) =>
         isAtOrBelow(other.instancePath, instancePath) && other.params.type !== 'null' && other.keyword !== 'anyOf';
       if (params.type === 'null') return others(hasAlternative);
-      // The value has the type of another alternative of `anyOf`. Only the errors of that alternative help the user, so
-      // this error is omitted.
+      // If the value has the type of another alternative of `anyOf`, only the errors of that alternative help the user.
       const isTyped = (other: ErrorObject) => other.keyword !== 'type' || other.instancePath !== instancePath;
       return schemaPath.includes('/anyOf/') && others((other) => hasAlternative(other) && isTyped(other));
     }
@@ -68,7 +62,7 @@ function isAtOrBelow(path: string, place: string): boolean {
   return path === place || path.startsWith(`${place}/`);
 }
 
-/** Converts a validation error to an error detail for the API. The detail's path begins with `prefix`. */
+/** Converts a validation error to an error detail. Its path begins with `prefix`. */
 export function toDetail(error: ErrorObject, prefix: string): ErrorDetail {
   const { instancePath, keyword, params } = error;
   const path = prefix === '' ? instancePath : prefix + instancePath.slice(1).replaceAll('/', '.');
@@ -114,7 +108,6 @@ function messageOf({ keyword, params, message, parentSchema }: ErrorObject): str
   }
 }
 
-/** Returns the first sentence of a description, which says what the pattern accepts. */
 function firstSentence(description: string): string {
   return description.split(/\. (?=[A-Z])/, 1)[0] ?? '';
 }
@@ -125,7 +118,6 @@ function withArticle(type: string | string[]): string {
   return `${/^[aio]/.test(type) ? 'an' : 'a'} ${type}`;
 }
 
-/** Returns the path of a field: a JSON pointer into the body, or `query.<name>` for a query parameter. */
 function join(path: string, prefix: string, field: string): string {
   if (prefix !== '') return path === prefix ? prefix + field : `${path}.${field}`;
   return `${path}/${pointerPart(field)}`;

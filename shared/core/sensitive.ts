@@ -2,7 +2,7 @@ import { inspect } from 'node:util';
 
 const REDACTED = '[REDACTED]';
 
-/** A value that must not be logged by accident. Converting it to text in any way results in `[REDACTED]`. */
+/** A value that must not be logged by accident. Any conversion to text gives `[REDACTED]`. */
 export class Sensitive {
   readonly #value: string;
 
@@ -10,7 +10,6 @@ export class Sensitive {
     this.#value = value;
   }
 
-  /** Returns the value itself. Call this only where the value is used. */
   reveal(): string {
     return this.#value;
   }

@@ -1,7 +1,4 @@
-/**
- * Sends a signal to a process. Returns false if the process has already exited. Throws any other system error, such as
- * EPERM.
- */
+/** Sends a signal to a process. Returns false if it has exited. Throws other system errors, such as EPERM. */
 export function signalProcess(pid: number, name: NodeJS.Signals | number): boolean {
   try {
     process.kill(pid, name);
@@ -12,7 +9,7 @@ export function signalProcess(pid: number, name: NodeJS.Signals | number): boole
   }
 }
 
-/** Sends a signal to the process group led by `leader`. Returns false if the group has no process. */
+/** Sends a signal to the process group led by `leader`. Returns false if the group is empty. */
 export function signalGroup(leader: number, name: NodeJS.Signals): boolean {
   return signalProcess(-leader, name);
 }

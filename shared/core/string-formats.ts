@@ -1,23 +1,15 @@
 import { isIP } from 'node:net';
 import { isSchedule, MAX_SCHEDULE_LENGTH } from './cron-expression.js';
 
-/** Pattern of a stack's name. The name is part of URL paths. */
 export const STACK_NAME_PATTERN = '^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$';
-/**
- * Pattern of a template's name: `name` for a template of the platform itself, `source.name` for one from a repository
- * that a workspace has added (a template source).
- */
+/** `name` is a template of the platform, `source.name` a template of a source that a workspace has added. */
 export const TEMPLATE_NAME_PATTERN =
   '^(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\\.)?[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$';
 
-/** Length of the longest IP range: IPv6 with an embedded IPv4 address and a prefix length. */
 export const MAX_IP_RANGE_LENGTH = 49;
 export const MAX_TIME_ZONE_LENGTH = 64;
 
-/**
- * Returns the non-standard string formats of our schemas for ajv, each with its check. The check of schedules reads the
- * current time from `now`.
- */
+/** Returns the string formats that our schemas add to ajv, each with its check. */
 export function stringFormats(now: () => Date): Record<string, (value: string) => boolean> {
   return {
     'ip-range': atMost(MAX_IP_RANGE_LENGTH, isIpRange),
@@ -27,10 +19,7 @@ export function stringFormats(now: () => Date): Record<string, (value: string) =
   };
 }
 
-/**
- * Returns a check that rejects a string of more than `length` characters without calling `isValid`. A JSON Schema
- * validator checks the format even if the string exceeds maxLength.
- */
+/** Limits a check to short strings. A JSON Schema validator checks the format even if a string exceeds maxLength. */
 export function atMost(length: number, isValid: (value: string) => boolean): (value: string) => boolean {
   return (value) => value.length <= length && isValid(value);
 }

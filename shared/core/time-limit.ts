@@ -1,6 +1,6 @@
 /**
- * Returns the result of `work`, or rejects with the error of `late` after `ms` milliseconds. The work then continues,
- * and an error of it is ignored.
+ * Returns the result of `work`, or rejects with `late()` after `ms` milliseconds. The work then continues, and its
+ * errors are ignored.
  */
 export async function withTimeLimit<T>(work: Promise<T>, ms: number, late: () => Error): Promise<T> {
   let timer: NodeJS.Timeout | undefined;

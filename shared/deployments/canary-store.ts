@@ -4,19 +4,17 @@ import { publishRouteChange } from '../services/publish-route.js';
 import { DEPLOYMENTS } from './kind.js';
 import { MOVE_ROUTES } from './store.js';
 
-/** One side of a canary: the new release, or the one that was live before. */
 export type SideName = 'new' | 'previous';
 
-/** The requests that edges have counted on one side of a canary, and the number of its replicas that take requests. */
 export interface CanarySide {
   requests: number;
   errors: number;
-  /** Number of requests by response time: one count for each index that `latencyClass` returns. */
+  /** One count for each index that `latencyClass` returns. */
   latency: readonly number[];
   ready: number;
 }
 
-/** A canary with facts about its deployment, service and replicas. Times are in milliseconds since the epoch. */
+/** Times are in milliseconds since the epoch. */
 export interface Canary {
   deploymentId: string;
   serviceId: string;
@@ -27,14 +25,12 @@ export interface Canary {
   /** Null while the canary is under way. */
   endedAt: number | null;
   promoted: boolean;
-  /** Why the canary ended. */
   reason: string;
   cancelRequested: boolean;
-  /** True if the service is active and serves the previous release. */
   isActive: boolean;
   /**
-   * When the record of a replica of the new release was last updated; `begunAt` if there is no replica. If no replica
-   * is ready some time after this, the canary is withdrawn.
+   * When a replica of the new release last changed; `begunAt` if there is none. The canary is withdrawn if no replica
+   * becomes ready for some time after this.
    */
   changedAt: number;
   new: CanarySide;
@@ -42,25 +38,20 @@ export interface Canary {
   now: number;
 }
 
-/** Returns SQL that converts a time to milliseconds since the epoch. */
 const ms = (time: string) => `cast(extract(epoch from ${time}) * 1000 as float8)`;
 
-/** Returns SQL: the number of a release's replicas that take requests. */
+/** Returns SQL that counts the replicas of a release that take requests. */
 export function readyCount(deployment: string): string {
   return `(select count(*) from replicas r where r.deployment_id = ${deployment} and r.run_id is null
               and r.desired = 'running' and r.state = 'ready')`;
 }
 
-/**
- * Returns SQL: one side of a canary as JSON. `counts` is the alias of the side's row in `canary_sides`, which may be
- * missing.
- */
+/** `counts` is the alias of the side's row in `canary_sides`, which may be missing. */
 function sideSql(counts: string, deployment: string): string {
   return `jsonb_build_object('requests', coalesce(${counts}.requests, 0), 'errors', coalesce(${counts}.errors, 0),
     'latency', coalesce(${counts}.latency, '{}'), 'ready', ${readyCount(deployment)})`;
 }
 
-/** Returns the canary of a deployment, or null if it has none. */
 export function readCanary(db: Db, deploymentId: string): Promise<Canary | null> {
   return oneRow<Canary>(
     db,
@@ -79,14 +70,13 @@ export function readCanary(db: Db, deploymentId: string): Promise<Canary | null>
   );
 }
 
-/** Returns the deployments whose canaries are under way. */
 export function openCanaries(db: Db): Promise<string[]> {
   return valuesOf<string>(db, 'select deployment_id from canaries where ended_at is null order by begun_at', []);
 }
 
 /**
- * Sends all visitors to the new release. Returns false if the canary is not under way or its deployment is being
- * cancelled. The caller must have locked the service.
+ * Sends all visitors to the new release. Returns false if the canary has ended or its deployment is being cancelled.
+ * The caller must have locked the service.
  */
 export async function promoteCanary(trx: Transaction, id: string, reason: string): Promise<boolean> {
   const match = { id, status: 'canary' };
@@ -97,8 +87,8 @@ export async function promoteCanary(trx: Transaction, id: string, reason: string
 }
 
 /**
- * Sends all visitors back to the previous release, if the canary is under way. A worker then ends the deployment: as
- * cancelled if a cancellation was requested, otherwise as failed. The caller must have locked the service.
+ * Sends all visitors back to the previous release, and lets a worker end the deployment. The caller must have locked
+ * the service.
  */
 export async function withdrawCanary(trx: Transaction, id: string, reason: string): Promise<void> {
   await sendVisitorsBack(trx, id, reason);
@@ -106,14 +96,15 @@ export async function withdrawCanary(trx: Transaction, id: string, reason: strin
 }
 
 /**
- * Sends all visitors back to the previous release, if the canary is under way. The caller must have locked the service.
+ * Sends all visitors back to the previous release, unless the canary has ended. The caller must have locked the
+ * service.
  */
 export async function sendVisitorsBack(trx: Transaction, id: string, reason: string): Promise<void> {
   const serviceId = await recordEnd(trx, id, { promoted: false, reason });
   if (serviceId !== null) await publishRouteChange(trx, serviceId);
 }
 
-/** Records the end of a canary. Returns the id of its service; null if the canary had already ended. */
+/** Returns null if the canary had already ended. */
 function recordEnd(
   trx: Transaction,
   deploymentId: string,

@@ -26,31 +26,25 @@ import { assertSource } from './source-check.js';
 import { cancelOpenDeployments, type DeploymentKey, findKeyHolder, getDeployment, insertDeployment } from './store.js';
 
 export interface QueueDeploymentInput {
-  /** The deployment's id; a new one is generated if absent. */
   id?: string;
   service: Pick<ServiceRow, 'id'>;
-  /** The service's row, if this transaction has already locked and read it. */
+  /** The service's row, if the caller has locked it. */
   locked?: ServiceRow;
   actor: string;
   trigger: DeploymentTrigger;
   branch?: string;
   commitSha?: string;
   clearCache?: boolean;
-  /**
-   * Id of the change to a stack (a group of services) whose deployments all go live together; null if this one goes
-   * live alone.
-   */
+  /** The change to a stack whose deployments go live together, if any. */
   togetherId?: string | null;
-  /** The caller's trace context, as returned by `validTraceparent`. */
   traceparent?: string | null;
   idempotency?: DeploymentKey | null;
-  /** Throws if the user who queues the deployment may not read values from protected environments. */
+  /** Throws if the user may not read values from protected environments. */
   authorize: ResolveInput['authorize'];
 }
 
 /**
- * Stores a queued deployment with a sealed snapshot of its variables (specification, Deployments). Under
- * `overlappingDeploys: cancel`, requests the cancellation of the service's older deployments. A preview gets the
+ * Stores a queued deployment with a sealed snapshot of its variables (specification, Deployments). A preview gets the
  * configuration and variables of its base service. Throws not_found, hosting_disabled, service_archived, conflict,
  * source_invalid, idempotency_legacy_conflict, capacity_exceeded, billing_required, and errors of `resolveVariables`.
  */
@@ -106,9 +100,6 @@ function keyColumns(idempotency: DeploymentKey | null | undefined) {
   return { idempotency_scope: idempotency?.scope ?? null, idempotency_key: idempotency?.key ?? null };
 }
 
-/**
- * Locks the service and returns it. Uses `locked` if the caller has already locked it. Throws if it cannot be deployed.
- */
 async function lockDeployable(
   trx: Transaction,
   deps: CommandDeps,
@@ -124,10 +115,7 @@ async function lockDeployable(
   return service;
 }
 
-/**
- * Throws idempotency_legacy_conflict if a deployment was already created with this Idempotency-Key. Not called for a
- * repeated request whose response is still stored, because the request gets that response.
- */
+/** A request whose response is still stored does not come here: it gets that response. */
 async function assertKeyUnused(trx: Transaction, idempotency: DeploymentKey | null | undefined): Promise<void> {
   if (!idempotency) return;
   const holder = await findKeyHolder(trx, idempotency);
@@ -139,11 +127,7 @@ async function assertKeyUnused(trx: Transaction, idempotency: DeploymentKey | nu
   }
 }
 
-/**
- * Throws billing_required or capacity_exceeded if the deployment would exceed the workspace's limits. Under
- * `overlappingDeploys: cancel`, requests the cancellation of the service's older deployments. Under `wait`, the new
- * deployment waits for them.
- */
+/** Throws billing_required or capacity_exceeded if the deployment would exceed the workspace's limits. */
 async function makeRoom(
   trx: Transaction,
   service: ServiceRow,
@@ -163,11 +147,10 @@ export interface QueueRollbackInput
 }
 
 /**
- * Queues a deployment that rolls back to an earlier release (specification, Rollback rules). It reuses the image,
- * configuration and snapshot of the source deployment, and needs no build minutes. Throws conflict if that deployment
- * never went live or its image was deleted; forbidden if `authorize` refuses a value from a protected environment in
- * the snapshot; not_found, hosting_disabled, service_archived, idempotency_legacy_conflict, capacity_exceeded,
- * billing_required.
+ * Queues a deployment that rolls back to an earlier release (specification, Rollback rules). It needs no build minutes,
+ * because it reuses the image of the source deployment. Throws conflict if that deployment never went live or its image
+ * was deleted; errors of `authorize` for values from protected environments; not_found, hosting_disabled,
+ * service_archived, idempotency_legacy_conflict, capacity_exceeded, billing_required.
  */
 export async function queueRollback(
   trx: Transaction,
@@ -224,8 +207,8 @@ export async function queueRollback(
 }
 
 /**
- * Requests the cancellation of a deployment (specification, Deployment status). Once this commits, the deployment
- * cannot go live. Throws not_found, deployment_terminal.
+ * Requests the cancellation of a deployment (specification, Deployment status). Once the transaction commits, the
+ * deployment cannot go live. Throws not_found, deployment_terminal.
  */
 export async function requestCancel(
   trx: Transaction,

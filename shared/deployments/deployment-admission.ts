@@ -2,36 +2,24 @@ import { type Db, theRow } from '../core/database/database-client.js';
 import { prepare, rowsOfBatch } from '../core/database/prepared.js';
 import { ONLINE_SECONDS } from '../workers/store.js';
 
-/**
- * The first round of admission examines one workspace per free deployment slot, and `SPARE_WORKSPACES` more, because
- * some workspaces may have no deployment that can start. Further rounds examine `MAX_WORKSPACES` each, until no slot is
- * free or no workspace remains. There are at most `MAX_ROUNDS` rounds in total.
- */
+/** The first round takes this many workspaces more than slots: some may have no deployment that can start. */
 const SPARE_WORKSPACES = 4;
 const MAX_WORKSPACES = 128;
 const MAX_ROUNDS = 8;
-/**
- * Seconds after which a workspace whose deployments are all blocked is checked again. They may become unblocked without
- * a change to any deployment, for example when a database that they refer to is resumed.
- */
+/** Deployments can become unblocked without a change of their own, for example when a database is resumed. */
 const RECHECK_SECONDS = 5;
 const MAX_RECHECKS = 32;
-/**
- * Seconds during which only the process that admitted a deployment may enqueue its first job. After that, any process
- * may do so, in case that process has crashed.
- */
+/** After this time any process may enqueue the first job, because the admitting process may have crashed. */
 const HANDOVER_SECONDS = 2;
 
 /**
  * Admits waiting deployments and returns their ids, for which the caller must enqueue jobs.
- * Admits the oldest deployment of each service that has none running: at most `buildConcurrency` per workspace, and in
- * total at most as many as the online workers have slots. Workspaces take turns: the next is the one whose last turn is
- * longest ago, even if another workspace has older deployments. Each round is a separate transaction, and concurrent
- * calls are safe.
- * If the caller crashes before it enqueues a job, the deployment becomes due two seconds after its admission.
+ * Admits at most one deployment per service, `buildConcurrency` per workspace, and in total as many as the online
+ * workers have free slots. The next turn is of the workspace with the fewest running deployments, and then of the one
+ * whose last turn is longest ago. Each round is a transaction, and concurrent calls are safe.
  * Each workspace with waiting deployments has a row in `admission_lines`, which a trigger updates. A round reads only
- * the first rows, so its time depends on the number of free slots and not on the number of waiting deployments. For the
- * same reason, subqueries read each row's data: the planner could turn a join into a scan of whole tables.
+ * the first rows, so its time does not grow with the number of waiting deployments. Subqueries read each row's data,
+ * because the planner could turn a join into a scan of whole tables.
  */
 export async function admitDeployments(db: Db): Promise<string[]> {
   const admitted: string[] = [];
@@ -45,27 +33,19 @@ export async function admitDeployments(db: Db): Promise<string[]> {
 
 const LOCK = prepare<unknown>(`select pg_advisory_xact_lock(hashtextextended('ranvier.admission', 0))`);
 
-/** SQL: the states in which a deployment waits without using a slot. */
+/** The states in which a deployment waits without using a slot. */
 const PARKED = `'prepared', 'canary'`;
 
-/**
- * SQL: the number of free slots of all online workers. A deployment whose route has switched is not counted, because it
- * needs its slot for only a few more milliseconds. If the next deployment is admitted in this time, it waits in the
- * queue. A deployment in one of the `PARKED` states uses no slot.
- */
+/** A deployment whose route has switched needs its slot for only a few more milliseconds, so it does not count. */
 const FREE_SLOTS = `(select coalesce(sum(deploy_slots), 0) from workers where seen_at > now() - interval '${ONLINE_SECONDS} seconds')
   - (select count(*) from deployments where finished_at is null and admitted_at is not null and status not in (${PARKED}, 'switched'))`;
 
-/**
- * Name of a PostgreSQL setting that lasts for one transaction. The statement of `turns` stores the ids of the chosen
- * workspaces in it, and the statement `ADMIT` reads them.
- */
+/** A setting of one transaction, through which `turns` passes the chosen workspaces to `ADMIT`. */
 const LINES = 'ranvier.admission_lines';
 
 /**
- * Returns a statement that chooses the workspaces whose deployments are admitted next. It chooses one workspace per
- * free slot and `beyond` more, but none if no slot is free. It locks their rows in `admission_lines` until the round
- * ends. It skips rows that another transaction is changing. After that transaction commits, another round follows.
+ * The statement locks one workspace per free slot and `beyond` more, until the round ends. It skips rows that another
+ * transaction is changing. After that transaction commits, another round follows.
  */
 function turns(beyond: number) {
   return prepare<{ taken: number; wanted: number }>(
@@ -89,10 +69,6 @@ function turns(beyond: number) {
 const FIRST_TURNS = turns(SPARE_WORKSPACES);
 const FURTHER_TURNS = turns(MAX_WORKSPACES);
 
-/**
- * Admits deployments of the chosen workspaces. Returns their ids in order of turns, and the number of slots that are
- * still free.
- */
 const ADMIT = prepare<{ admitted: string[]; free: number }>(
   `with lines as materialized (
      select chosen.id as workspace_id,
@@ -141,16 +117,11 @@ const ADMIT = prepare<{ admitted: string[]; free: number }>(
           (select slots from free) - (select count(*) from admitted) as free`,
 );
 
-/** Returns an SQL query for a column of the last restore of the service `s`. */
 function lastRestore(column: 'status' | 'error'): string {
   return `select r.${column} from operations r where r.service_id = s.id and r.kind = 'restore' order by r.created_at desc limit 1`;
 }
 
-/**
- * Returns an SQL query for the databases that keep a deployment waiting. The deployment's variables refer to these
- * databases, but they do not run yet. Each row has a database's `name` and, in `what`, the reason. `deployment` is the
- * alias of the deployment's row in the outer query.
- */
+/** Returns SQL for the databases that a deployment's variables refer to and that do not run yet. */
 function missingDatabases(deployment: string): string {
   return `select s.name,
             case when s.deleted_at is not null then 'it was deleted'
@@ -166,18 +137,13 @@ function missingDatabases(deployment: string): string {
          or (exists (select from preview_databases p where p.service_id = s.id) and (${lastRestore('status')}) <> 'succeeded')`;
 }
 
-/** Maximum number of deployments that get their first reason for waiting in one call of `recordWaitingReasons`. */
 const UNEXPLAINED = 50;
-/**
- * Maximum number of waiting deployments whose reasons one call of `recordWaitingReasons` updates. It takes them in the
- * order of their numbers.
- */
 const EXPLAINED_AGAIN = 100;
 
 /**
- * Records why deployments wait. Each call adds a reason to deployments that have none. Recorded reasons become outdated
- * when other deployments change, so each call also updates some of them: those of the next deployments with numbers
- * above `after`. Returns the value of `after` for the next call.
+ * Records why deployments wait. Each call adds a reason to deployments that have none. It also updates the reasons of
+ * the next deployments with numbers above `after`, because reasons become outdated when other deployments change.
+ * Returns the `after` of the next call.
  */
 export async function recordWaitingReasons(db: Db, after = 0): Promise<number> {
   const { explained, last } = await theRow<{ explained: number; last: number }>(
@@ -225,10 +191,7 @@ export async function recordWaitingReasons(db: Db, after = 0): Promise<number> {
   return explained < EXPLAINED_AGAIN ? 0 : last;
 }
 
-/**
- * Records that admitted but unclaimed deployments wait because the queue engine is unreachable. When a worker claims a
- * deployment, this reason is cleared.
- */
+/** Records that admitted deployments wait because the queue engine is unreachable. A claim clears the reason. */
 export async function recordEngineUnreachable(db: Db): Promise<void> {
   await db.raw(
     `update deployments set blocked_reason = 'The queue engine cannot be reached', updated_at = now()

@@ -2,8 +2,8 @@ import { type Db, rowsOf } from '../core/database/database-client.js';
 import { type DeploymentState, type DeploymentStatus, statusOf } from './model.js';
 
 /**
- * Returns the number of deployments by visible status. A finished deployment is counted when it finishes, so the time
- * of this query does not grow with the number of finished ones.
+ * Counts deployments by visible status. The time does not grow with the number of finished deployments, which are
+ * counted when they finish.
  */
 export async function countDeployments(db: Db): Promise<Map<DeploymentStatus, number>> {
   const rows = await rowsOf<{ state: DeploymentState; count: number }>(
@@ -17,12 +17,9 @@ export async function countDeployments(db: Db): Promise<Map<DeploymentStatus, nu
   return counts;
 }
 
-/** Maximum number of `deployment_counts` rows that one call merges. */
 const FOLDED = 10_000;
 
-/**
- * Merges rows that count finished deployments. Uses one statement, so that readers see either the old rows or the new.
- */
+/** Merges rows that count finished deployments. Readers see either the old rows or the new one. */
 export async function foldDeploymentCounts(db: Db): Promise<void> {
   await db.raw(
     `with taken as (
@@ -35,13 +32,9 @@ export async function foldDeploymentCounts(db: Db): Promise<void> {
   );
 }
 
-/** Maximum number of deployments whose steps are read for one metrics request. */
 const MEASURED = 1000;
 
-/**
- * Returns the median and 95th percentile of each step's duration, in seconds. Reads the last thousand deployments of
- * the last hour.
- */
+/** Returns the median and 95th percentile of each step's duration in the last hour, in seconds. */
 export async function stepDurations(db: Db): Promise<{ step: string; median: number; p95: number }[]> {
   return rowsOf(
     db,

@@ -4,17 +4,14 @@ import { DEPLOYMENT_COLUMNS } from './rows.js';
 import { endedSteps } from './step-records.js';
 
 /**
- * Deployments as a kind of background work. `takeovers` counts how many times in a row a worker claimed the deployment
- * although the previous worker had not released it. Any event except `claimed`, `released` and `handedBack` resets the
- * count.
+ * `takeovers` counts how many times in a row a worker claimed a deployment that its previous worker had not released.
  */
 export const DEPLOYMENTS = defineKind({
   table: 'deployments',
   payload: 'deploymentId',
   queues: { deploy: RECORD_QUEUE },
   waiting: 'finished_at is null and admitted_at is null',
-  // A deployment is due only after its admission. The condition lets the query use the partial index on admitted
-  // deployments.
+  // Lets the query use the partial index on admitted deployments.
   due: 'finished_at is null and admitted_at is not null',
   lease: {
     states: TRANSITIONS,

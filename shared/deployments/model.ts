@@ -1,11 +1,10 @@
 import type { BuiltImage } from '../images/model.js';
 
 /**
- * The states of a deployment (specification, States and transitions). Only the engine changes the status, by one of the
- * `TRANSITIONS`. Four states are internal, and callers see `releasing` instead. `prepared`: the release is healthy and
- * waits to go live together with others. `canary`: some visitors get the new release, the others the previous one.
- * `withdrawn`: all visitors get the previous release again, because the canary was worse. `switched`: visitors get the
- * new release, but not every edge has confirmed it.
+ * The states of a deployment (specification, States and transitions). Callers see the four internal states as
+ * `releasing`. `prepared`: the release is healthy and waits to go live together with others. `canary`: some visitors
+ * get the new release. `withdrawn`: all visitors get the previous release again. `switched`: visitors get the new
+ * release, but not every edge has confirmed it.
  */
 export const DEPLOYMENT_STATES = [
   'queued',
@@ -22,31 +21,28 @@ export const DEPLOYMENT_STATES = [
 export type DeploymentState = (typeof DEPLOYMENT_STATES)[number];
 
 export type DeploymentEvent =
-  /** The step `queued` resolved the commit or image to deploy. */
   | { type: 'resolved'; commitSha: string; commitMessage: string }
-  /** The step `queued` of a rollback found the image, so no build is needed. */
+  /** The image of a rollback exists, so no build is needed. */
   | { type: 'imageFound' }
-  /** The step `build` stored an image. `image` is null if an interrupted worker had already stored it. */
+  /** `image` is null if an interrupted worker had already stored the image. */
   | { type: 'built'; image: BuiltImage | null }
-  /** The image that the step `release` needs is not on this host. */
+  /** The image is not on this host, so the build must run again. */
   | { type: 'imageMissing' }
   /** The release is healthy. Its route will switch together with those of other deployments. */
   | { type: 'prepared' }
   /** The release is healthy, and a share of the visitors gets it for a limited time. */
   | { type: 'canaryBegun'; percent: number; minutes: number; previousId: string }
-  /** The release is healthy, and its route was switched to it. */
   | { type: 'routeSwitched' }
   /** Every edge serves the new release, or the timeout for the edges has expired. */
   | { type: 'edgesConfirmed' };
 
 /**
- * The type of an event. `canaryWithdrawn`: the canary was worse than the previous release. `failed`: a step failed for
- * a reason that the user can fix, or its last attempt failed. `cancelled`: cancellation was requested, and everything
- * that the deployment had started has stopped.
+ * `failed`: a step failed for a reason that the user can fix, or its last attempt failed. `cancelled`: a cancellation
+ * was requested, and everything that the deployment had started has stopped.
  */
 type EventType = DeploymentEvent['type'] | 'canaryWithdrawn' | 'failed' | 'cancelled';
 
-/** State → the events that are possible in it, with the next state of each. */
+/** State → event → the next state. */
 export const TRANSITIONS = {
   queued: { resolved: 'building', imageFound: 'releasing', failed: 'failed', cancelled: 'cancelled' },
   building: { built: 'releasing', failed: 'failed', cancelled: 'cancelled' },
@@ -61,7 +57,7 @@ export const TRANSITIONS = {
   prepared: { routeSwitched: 'switched', failed: 'failed', cancelled: 'cancelled' },
   canary: { routeSwitched: 'switched', canaryWithdrawn: 'withdrawn', failed: 'failed', cancelled: 'cancelled' },
   withdrawn: { failed: 'failed', cancelled: 'cancelled' },
-  // Visitors already see the new release, so the deployment can only become live.
+  // Visitors already see the new release.
   switched: { edgesConfirmed: 'live' },
   live: {},
   failed: {},
@@ -76,7 +72,6 @@ export function isTerminal(state: DeploymentState): state is TerminalState {
   return Object.keys(TRANSITIONS[state]).length === 0;
 }
 
-/** The values of `deployment.status` in the API. */
 export const DEPLOYMENT_STATUSES = ['queued', 'building', 'releasing', 'live', 'failed', 'cancelled'] as const;
 export type DeploymentStatus = (typeof DEPLOYMENT_STATUSES)[number];
 
@@ -95,20 +90,19 @@ export const DEPLOYMENT_TRIGGERS = [
 ] as const;
 export type DeploymentTrigger = (typeof DEPLOYMENT_TRIGGERS)[number];
 
-/** The steps in order, as `deployment.steps[].name` shows them. */
 export const STEP_NAMES = ['queued', 'build', 'release', 'canary'] as const;
 export type StepName = (typeof STEP_NAMES)[number];
 
-/** One entry of `deployment.steps`. `finishedAt` is null while the step runs. Times are in ISO 8601. */
+/** Times are in ISO 8601. */
 export interface StepRecord {
   name: StepName;
-  /** Id of the run that executes the pre-deploy command. Only a `release` step can have one. */
+  /** The run of the pre-deploy command. Only a `release` step can have one. */
   runId?: string;
   startedAt: string;
   finishedAt: string | null;
 }
 
-/** The step performed in each state. A worker that takes over a deployment resumes with this step. */
+/** A worker that takes over a deployment resumes with this step. */
 export const STEP_OF: Record<ActiveState, StepName> = {
   queued: 'queued',
   building: 'build',

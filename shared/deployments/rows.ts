@@ -47,5 +47,4 @@ const COLUMNS = {
 
 export type DeploymentRow = typeof COLUMNS;
 
-/** The column names, for prepared statements. */
 export const DEPLOYMENT_COLUMNS = Object.keys(COLUMNS);

@@ -10,8 +10,8 @@ import type { ServiceRow } from '../services/rows.js';
 import { isImageSource, isPushSource, repositoryProblem } from '../services/service-source.js';
 
 /**
- * Throws source_invalid if the service cannot be deployed from the source in this configuration. A database has no
- * source: throws conflict if the configuration does not fit its data.
+ * Throws source_invalid if the service cannot be deployed from the source in this configuration. For a database, throws
+ * conflict if the configuration does not fit the data.
  */
 export async function assertSource(
   trx: Transaction,
@@ -35,7 +35,6 @@ export async function assertSource(
   if (problem) throw invalidSource('repository', problem);
 }
 
-/** Returns the container registry that the configuration names; null if it names none. */
 async function registryOf(
   trx: Transaction,
   service: ServiceRow,
@@ -61,7 +60,7 @@ function invalidSource(field: keyof ServiceConfiguration, message: string): AppE
   return new AppError('source_invalid', undefined, [{ path: `configuration.${field}`, message }]);
 }
 
-/** Returns true if a commit was ever pushed to the repository of the service or, for a preview, of its base service. */
+/** A preview is built from the repository of its base service. */
 function wasPushed(trx: Transaction, serviceId: string): Promise<boolean> {
   return anyRow(
     trx,

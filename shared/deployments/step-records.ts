@@ -1,11 +1,11 @@
-/** Returns SQL for a deployment's steps, in which the running step gets the current time as its end. */
+/** Returns SQL for a deployment's steps, in which the running step ends now. */
 export function endedSteps(): string {
   return `(select coalesce(jsonb_agg(case when step ->> 'finishedAt' is null
              then jsonb_set(step, '{finishedAt}', to_jsonb(${isoNow()})) else step end order by position), '[]'::jsonb)
              from jsonb_array_elements(steps) with ordinality as s(step, position))`;
 }
 
-/** Returns SQL for a deployment's steps, in which the running step ends now and the step `name` starts. */
+/** Returns SQL for a deployment's steps, in which the running step ends and the step `name` starts. */
 export function stepsWith(name: string): string {
   return `${endedSteps()} || jsonb_build_array(jsonb_build_object('name', '${name}', 'startedAt', ${isoNow()}, 'finishedAt', null))`;
 }

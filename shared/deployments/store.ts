@@ -8,11 +8,10 @@ import { DEPLOYMENTS } from './kind.js';
 import type { StepRecord } from './model.js';
 import type { DeploymentRow } from './rows.js';
 
-/** A deployment to store. Omitted columns get their defaults. */
 export type NewDeployment = Partial<DeploymentRow> &
   Pick<DeploymentRow, 'id' | 'workspace_id' | 'service_id' | 'trigger' | 'actor' | 'branch' | 'configuration'>;
 
-/** Stores a queued deployment. Its first step starts immediately. */
+/** Stores a queued deployment, whose first step starts immediately. */
 export async function insertDeployment(trx: Transaction, deployment: NewDeployment): Promise<DeploymentRow> {
   const now = new Date();
   const steps: StepRecord[] = [{ name: 'queued', startedAt: now.toISOString(), finishedAt: null }];
@@ -31,20 +30,20 @@ export async function getDeployment(db: Db, id: string): Promise<DeploymentRow |
   return db<DeploymentRow>('deployments').where({ id }).first();
 }
 
-/** The request's Idempotency-Key. It is stored with the deployment permanently (specification, Errors). */
+/** A request's Idempotency-Key, stored with the deployment permanently (specification, Errors). */
 export interface DeploymentKey {
   scope: string;
   key: string;
 }
 
-/** Returns the deployment that was created with this Idempotency-Key; undefined if there is none. */
+/** Returns the deployment that was created with this Idempotency-Key. */
 export async function findKeyHolder(db: Db, { scope, key }: DeploymentKey): Promise<{ id: string } | undefined> {
   return db<DeploymentRow>('deployments').where({ idempotency_scope: scope, idempotency_key: key }).first('id');
 }
 
 /**
- * Requests the cancellation of matching open deployments and notifies their workers. Returns how many matched.
- * Deployments that no worker has claimed are cancelled immediately.
+ * Requests the cancellation of matching open deployments. Returns how many matched. Deployments that no worker has
+ * claimed are cancelled immediately.
  */
 export function cancelOpenDeployments(
   trx: Transaction,
@@ -53,10 +52,7 @@ export function cancelOpenDeployments(
   return requestCancel(trx, DEPLOYMENTS, { service_id: serviceId, id: deploymentId });
 }
 
-/**
- * SQL common table expression that switches the routes to the deployments in `moved`. Each becomes the live release of
- * its service, and the edges are notified.
- */
+/** Makes each deployment in `moved` the live release of its service, and notifies the edges. */
 export const MOVE_ROUTES = `switched as (
   update services s
      set live_deployment_id = moved.id, lifecycle_status = 'active', health_status = 'ready', health_checked_at = now(),
@@ -65,31 +61,23 @@ export const MOVE_ROUTES = `switched as (
   returning pg_notify('${CHANNELS.route}', cast(s.id as text)))`;
 
 /**
- * Switches the routes of all prepared deployments of a change to a stack, with one statement. They go live at the same
- * time. Returns their number. Their jobs then wait until the edges have confirmed the new routes. The caller must have
- * locked the services first, and then the deployments.
+ * Switches the routes of all prepared deployments of a stack's change in one statement. Returns their number. The
+ * caller must have locked first the services and then the deployments.
  */
 export function goLiveTogether(trx: Transaction, togetherId: string): Promise<number> {
   const change = { sql: 'went_live_at = now()', after: MOVE_ROUTES };
   return moveOpen(trx, DEPLOYMENTS, { together_id: togetherId }, 'routeSwitched', change);
 }
 
-/**
- * Marks the deployments of a change to a stack as failed if they still wait for admission. No worker has started them.
- */
+/** Marks the deployments of a stack's change as failed if they still wait for admission. */
 export function failUnadmitted(trx: Transaction, togetherId: string, error: string): Promise<void> {
   return failOpen(trx, DEPLOYMENTS, { together_id: togetherId }, error, { only: 'admitted_at is null' });
 }
 
-/** Returns true if a deployment of the service has not finished. */
 export function hasOpenDeployment(db: Db, serviceId: string): Promise<boolean> {
   return anyRow(db, 'select from deployments where service_id = ? and finished_at is null limit 1', [serviceId]);
 }
 
-/**
- * A deployment, and whether it can be rolled back to. Databases cannot. Otherwise the deployment must have gone live,
- * its image must be kept, and its service must be deployable.
- */
 export type DeploymentView = DeploymentRow & { can_rollback: boolean };
 
 const CAN_ROLLBACK = `(d.status = 'live' and i.id is not null and i.removed_at is null
@@ -108,7 +96,7 @@ export async function findDeployment(db: Db, serviceId: string, id: string): Pro
   return (await views(db, serviceId).where('d.id', id).first()) as DeploymentView | undefined;
 }
 
-/** The columns of a deployment in a list. The configuration is omitted, because it is the largest part of a row. */
+/** Excludes the configuration, which is the largest part of a row. */
 const LISTED = [
   'id',
   'status',
@@ -137,26 +125,21 @@ function listSql(position: string, limit: string): string {
 const LIST_FIRST = prepare<ListedDeployment>(listSql('', '$2'));
 const LIST_NEXT = prepare<ListedDeployment>(listSql('and (d.created_at, d.id) < ($3, $4)', '$2'));
 
-/** Returns a service's deployments, newest first. */
 export async function listDeployments(
   db: Db,
   serviceId: string,
   { limit, after }: PageRequest,
 ): Promise<Page<ListedDeployment>> {
-  // Reads one row more than the page has. If that row exists, there is a next page.
+  // One extra row shows whether there is a next page.
   const rows = after
     ? await rowsOfPrepared(db, LIST_NEXT, [serviceId, limit + 1, after.createdAt, after.id])
     : await rowsOfPrepared(db, LIST_FIRST, [serviceId, limit + 1]);
   return { items: rows.slice(0, limit), hasMore: rows.length > limit };
 }
 
-/** A deployment in a list of all deployments of a workspace. */
 export type WorkspaceDeployment = ListedDeployment & { service_id: string; service_name: string };
 
-/**
- * Returns a workspace's deployments, newest first; with `active`, only unfinished ones. Excludes deployments of deleted
- * services.
- */
+/** Returns a workspace's deployments, newest first. Excludes deployments of deleted services. */
 export async function listWorkspaceDeployments(
   db: Db,
   workspaceId: string,

@@ -2,8 +2,8 @@ const TRACEPARENT = /^([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-[0-9a-f]{2}(-.
 const ZEROS = /^0+$/;
 
 /**
- * Returns a valid `traceparent` header. Removes the fields that versions later than 00 may append (W3C Trace Context).
- * Returns null for any other text, which the caller must ignore.
+ * Returns a valid `traceparent` header without the fields that later versions may append (W3C). Returns null for any
+ * other text, which the caller must ignore.
  */
 export function validTraceparent(header: string | undefined): string | null {
   const [found, version, traceId = '', spanId = '', rest] = TRACEPARENT.exec(header ?? '') ?? [];

@@ -4,10 +4,9 @@ import type { WorkKind } from './kind.js';
 import { UNHELD } from './leases.js';
 import { moveOf } from './transition.js';
 
-/** Column → the value to match; null matches every value. Column names come from code, never from input. */
+/** Column → the value to match; null matches every value. Column names must not come from input. */
 type Match = Readonly<Record<string, string | null>>;
 
-/** Returns an SQL condition: the record has not finished, and its columns have the values in `match`. */
 function openAnd(match: Match): string {
   const columns = Object.keys(match).filter((column) => match[column] !== null);
   return ['finished_at is null', ...columns.map((column) => `${column} = :${column}`)].join(' and ');
@@ -15,7 +14,7 @@ function openAnd(match: Match): string {
 
 /**
  * Requests cancellation of matching open records and notifies their workers. Returns how many matched. Records that no
- * worker has claimed are cancelled immediately. Records that would become due later become due now.
+ * worker has claimed are cancelled immediately. The others become due at once.
  */
 export function requestCancel(trx: Transaction, kind: WorkKind, match: Match): Promise<number> {
   const { status, possible } = moveOf(kind, 'cancelled');
@@ -40,8 +39,8 @@ export function requestCancel(trx: Transaction, kind: WorkKind, match: Match): P
 }
 
 /**
- * Marks matching open records as failed. Workers that hold such records lose their leases. `sql` sets further columns;
- * `only` is a further SQL condition.
+ * Marks matching open records as failed, and ends their leases. `sql` sets further columns; `only` is a further
+ * condition.
  */
 export async function failOpen(
   db: Db,
@@ -70,10 +69,9 @@ export async function failOpen(
 }
 
 /**
- * Applies an event to each matching open record in one statement and makes the records due. Returns how many changed.
- * Workers that hold such records lose their leases. A record is left unchanged if its cancellation was requested or if
- * the event is impossible in its state. Throws if the event would finish records. `sql` sets further columns. `after`
- * is a common table expression, `name as (…)`, that reads the changed records from `moved`.
+ * Applies an event to each matching open record, makes it due and ends its lease. Returns how many changed. Skips
+ * records whose cancellation was requested, and those in whose state the event is impossible. Throws if the event would
+ * finish records. `after` is a common table expression, `name as (…)`, that reads the changed records from `moved`.
  */
 export async function moveOpen(
   trx: Transaction,

@@ -2,18 +2,13 @@ import { anyRow, type Db, returnedRow, rowsOf, type Transaction } from '../core/
 import { type Prepared, prepare, rowOfPrepared, rowsOfPrepared } from '../core/database/prepared.js';
 import type { WorkKind } from './kind.js';
 
-/**
- * A record that needs a job. The transaction that creates the need sets `due_at`; the dispatcher clears it when it
- * enqueues the job. `dispatches` counts the jobs created for the record, and is part of the job's id.
- */
+/** `dispatches` counts the jobs created for the record, and is part of the job's id. */
 export interface DueRecord {
   id: string;
   dispatches: number;
-  /** Value of the column that selects the queue; null if this kind of work has only one queue. */
   kind: string | null;
 }
 
-/** Returns a function from a key, such as a kind of work, to its prepared statement. Calls `sql` once per key. */
 function preparedOnce<Key extends object, Row>(sql: (key: Key) => string): (key: Key) => Prepared<Row> {
   const known = new WeakMap<Key, Prepared<Row>>();
   return (key) => {
@@ -45,7 +40,7 @@ const WAITING = preparedOnce<readonly WorkKind[], WaitingWork>((kinds) => {
   return `select ${tables(waiting)} as waiting, ${tables(kinds.map((kind) => [kind.table, isDue(kind)]))} as due`;
 });
 
-/** Returns which tables have records to admit or dispatch. If there are none, the dispatcher makes no further query. */
+/** Returns which tables have records to admit or dispatch. An idle dispatcher makes only this query. */
 export async function waitingWork(db: Db, kinds: readonly WorkKind[]): Promise<WaitingWork> {
   return returnedRow(await rowOfPrepared(db, WAITING(kinds), []));
 }
@@ -62,17 +57,14 @@ const TAKE = preparedOnce<WorkKind, DueRecord>(
 );
 
 /**
- * Takes due records, in the order in which they became due. They are no longer due once the transaction commits. Skips
- * records that another process is taking.
+ * Takes due records, oldest first. They are no longer due once the transaction commits. Skips records that another
+ * process is taking.
  */
 export async function takeDue(trx: Transaction, kind: WorkKind, limit: number): Promise<DueRecord[]> {
   return rowsOfPrepared(trx, TAKE(kind), [limit]);
 }
 
-/**
- * Makes a record due again after `delayMs`. `dispatches` is the number of its last job. Returns false if the record is
- * already due or already has a newer job.
- */
+/** Makes a record due again after `delayMs`. Returns false if the record is due or has a newer job. */
 export function makeDue(
   db: Db,
   { table }: WorkKind,
@@ -87,12 +79,10 @@ export function makeDue(
   );
 }
 
-/** An open record that has no valid lease and has not changed for some time, so its job may be lost. */
 export interface AbandonedRecord extends DueRecord {
   table: string;
 }
 
-/** Returns SQL for open records without a valid lease, unchanged for `:idleSeconds`, oldest first. */
 function abandonedSql(kind: WorkKind): string[] {
   const { table, abandoned, waiting, lease } = kind;
   if (abandoned === null) return [];

@@ -1,32 +1,21 @@
 import { type Db, rowsOf } from '../core/database/database-client.js';
 import type { WorkKind } from './kind.js';
 
-/**
- * A worker's claim on a record. Every write by the worker compares the fence, and so changes nothing after another
- * worker has claimed the record.
- */
+/** A worker's claim on a record. A write with an older `fence` than the record's changes nothing. */
 export interface Lease {
   id: string;
   fence: number;
 }
 
-/** Lifetime of a lease without renewal, in seconds. The dispatcher's reconciliation skips leased records. */
 export const LEASE_SECONDS = 10;
 
-/**
- * SQL assignments that claim a record. They increment its fence, so that the previous holder can no longer change it.
- * Binds `:workerId`.
- */
+/** SQL assignments. The new fence keeps the previous holder from changing the record. */
 export const CLAIM = `fence = fence + 1, worker_id = :workerId, updated_at = now(),
   lease_expires_at = now() + interval '${LEASE_SECONDS} seconds'`;
 
-/** SQL assignments that release a record. */
 export const UNHELD = 'worker_id = null, lease_expires_at = null, updated_at = now()';
 
-/**
- * Renews all leases that a process holds on one kind of work. A lease missing from the result is lost. Each entry of
- * the result also says whether the record's cancellation was requested.
- */
+/** Renews the leases that a process holds on one kind of work. A lease missing from the result is lost. */
 export async function renewLeases(
   db: Db,
   { table, lease }: WorkKind,

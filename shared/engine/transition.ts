@@ -3,12 +3,7 @@ import { rowsOfNamed } from '../core/database/prepared.js';
 import type { States, WorkKind } from './kind.js';
 import { CLAIM, type Lease, UNHELD } from './leases.js';
 
-/**
- * Lease events, which exist for every kind of work. `claimed`: a worker holds the record. `released`: a worker releases
- * it because the worker is shutting down. `handedBack`: a platform fault interrupted the work, and the job is retried.
- * A kind's transitions list them only if they change the status. Each kind defines the events that finish its records:
- * `succeeded`, `failed`, `cancelled`.
- */
+/** The events of a lease. `handedBack`: a platform fault interrupted the work, and the job is retried. */
 const HOLDS = new Set(['claimed', 'released', 'handedBack']);
 
 export interface WorkRow extends Lease {
@@ -21,30 +16,25 @@ export interface WorkRow extends Lease {
 type Values = Readonly<Record<string, string | number | Buffer | Date | null>>;
 
 export interface Change {
-  /** Columns to change with the status. Their names come from code, never from input. */
+  /** Columns to change with the status. Their names must not come from input. */
   set?: Values;
-  /** Further SQL assignments. */
   sql?: string;
-  /** If set, the record becomes due for another job after this time, in milliseconds. */
+  /** Makes the record due for another job after this time. */
   dueInMs?: number;
-  /** Changes to other records in the same statement. */
   beside?: Beside;
 }
 
 export interface Beside {
   /** A common table expression, `name as (…)`, that precedes the update. */
   before?: string;
-  /** A further SQL condition for the update. */
   only?: string;
-  /** A common table expression, `name as (…)`, that follows the update. It reads the changed record from `moved`. */
+  /** A common table expression that reads the changed record from `moved`. */
   after?: string;
-  /** SQL: further columns to return. */
   columns?: string;
-  /** Values for the SQL parameters `:name`. */
   values?: Values;
 }
 
-/** Returns the transitions of a kind of work. Throws if the kind has no leases. */
+/** Returns the states of a kind of work. Throws if the kind has no leases. */
 export function statesOf({ table, lease }: WorkKind): States {
   if (lease === null) throw new Error(`${table} has no table of states`);
   return lease.states;
@@ -55,19 +45,18 @@ function isEnd(states: States, state: string): boolean {
 }
 
 interface Move {
-  /** SQL expression for the status after the event. */
+  /** SQL expression. */
   status: string;
-  /** SQL condition: the event is possible in the record's state. */
+  /** SQL condition. */
   possible: string;
   ends: boolean;
-  /** True if no worker holds the record after the event. */
+  /** True if no worker holds the record afterwards. */
   leaves: boolean;
 }
 
 /**
- * Returns how an event changes the status of records of this kind. Throws if no state allows it. Every status change
- * uses this. If a record's cancellation was requested, an event that finishes the record sets the status that follows
- * `cancelled` instead.
+ * Returns how an event changes the status of records. Throws if no state allows the event. If a record's cancellation
+ * was requested, an event that finishes the record cancels it instead.
  */
 export function moveOf(kind: WorkKind, event: string): Move {
   const states = statesOf(kind);
@@ -78,8 +67,7 @@ export function moveOf(kind: WorkKind, event: string): Move {
   });
   if (moves.length === 0) throw new Error(`nothing of ${kind.table} can be ${event}`);
   const ends = moves.every(({ to }) => isEnd(states, to));
-  // True if the event puts the record into a state in which it waits for a worker to claim it. These are the states in
-  // which the event `claimed` changes the status.
+  // In a state in which the event `claimed` changes the status, the record waits for a worker.
   const waits = moves.every(({ to }) => (states[to]?.claimed ?? to) !== to);
   const cases = moves.map(({ from, to, cancelled }) => {
     const wins = ends && kind.lease?.cancellable && cancelled !== undefined;
@@ -98,7 +86,6 @@ function columnsOf({ lease }: WorkKind, of: string): string {
   return (lease?.columns ?? ['*']).map((column) => `${of}.${column}`).join(', ');
 }
 
-/** Returns the first row, or null. Prepares the statement if the kind of work declares its columns. */
 async function rowOf<Row>(db: Db, { lease }: WorkKind, sql: string, values: Values): Promise<Row | null> {
   const rows =
     lease?.columns === undefined ? await rowsOf<Row>(db, sql, values) : await rowsOfNamed<Row>(db, sql, values);
@@ -106,9 +93,9 @@ async function rowOf<Row>(db: Db, { lease }: WorkKind, sql: string, values: Valu
 }
 
 /**
- * Applies an event to the record that `lease` holds, and returns the changed record. Returns null and changes nothing
- * if the lease is lost, if the event is impossible in the record's state, or if the work must stop because its
- * cancellation was requested. Throws if no state allows the event.
+ * Applies an event to the record that `lease` holds, and returns the changed record. Returns null if the lease is lost,
+ * the event is impossible in the record's state, or the work must stop because its cancellation was requested. Throws
+ * if no state allows the event.
  */
 export function transition<Row extends WorkRow>(
   db: Db,
@@ -159,18 +146,15 @@ export function transition<Row extends WorkRow>(
   );
 }
 
-/**
- * SQL to add to the statement of a claim. `only` is a further condition; `sql` sets further columns. Neither may have
- * parameters.
- */
+/** SQL to add to the statement of a claim. Neither part may have parameters. */
 export interface ClaimRules {
   only?: string;
   sql?: string;
 }
 
 /**
- * Claims a record and increments its fence, so that the previous holder can no longer change it. Returns null if the
- * record has finished, waits for admission, or must wait for another record of its workspace.
+ * Claims a record for a worker. Returns null if the record has finished, waits for admission, or must wait for another
+ * record of its workspace.
  */
 export async function claim<Row extends WorkRow>(
   db: Db,
@@ -195,7 +179,7 @@ export async function claim<Row extends WorkRow>(
   const free = alone === 'true' ? null : await take(db, alone === undefined ? undefined : `not (${alone})`);
   if (free !== null || alone === undefined) return free;
   return db.transaction(async (trx) => {
-    // Otherwise two workers could each claim a record of the same workspace at the same time.
+    // Otherwise two workers could each claim a record of one workspace at the same time.
     await lockUntilCommit(trx, `ranvier.claims:${kind.table}`);
     return take(
       trx,

@@ -3,11 +3,11 @@ import { anyRow, countOf, type Db, type Transaction } from '../core/database/dat
 import { hashToken } from '../secrets/random-token.js';
 
 const COUNT = 10;
-/** The characters of backup codes. Characters that look alike, such as 0 and o, are excluded. */
+/** Excludes characters that look alike, such as 0 and o. */
 const LETTERS = 'abcdefghjkmnpqrstuvwxyz23456789';
 const HALF = 5;
 
-/** Pattern of a backup code. Its 49 random bits suffice, because a user has only ten attempts in five minutes. */
+/** A code's 49 random bits suffice, because a user has only ten attempts in five minutes. */
 export const BACKUP_CODE_PATTERN = `[${LETTERS}]{${HALF}}-[${LETTERS}]{${HALF}}`;
 
 /** Replaces a user's backup codes and returns the new ones, such as `k3n9x-7w2pd`. They are shown only once. */
@@ -37,7 +37,7 @@ function newCode(): string {
   return `${half()}-${half()}`;
 }
 
-/** Returns the hash of a backup code and the user's id. With the id, equal codes of two users have different hashes. */
+/** With the user's id, equal codes of two users have different hashes. */
 function hashOf(userId: string, code: string): Buffer {
   return hashToken(`${userId} ${code}`);
 }

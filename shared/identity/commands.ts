@@ -46,7 +46,7 @@ const checks = lazily(() => {
 
 export interface CreatedUser {
   user: UserRow;
-  /** The generated password, which is shown only once; null if the caller chose one. */
+  /** The generated password, which cannot be shown again; null if the caller chose one. */
   password: string | null;
 }
 
@@ -56,7 +56,7 @@ export interface CreatedWorkspace extends CreatedUser {
 
 export interface CreatedKey {
   row: ApiKeyRow;
-  /** The secret key, which is shown only once. */
+  /** The secret key, which cannot be shown again. */
   key: string;
 }
 
@@ -76,8 +76,8 @@ export async function createUser(
 }
 
 /**
- * Creates a workspace and makes the user with this e-mail address its owner. Throws invalid_request. If there is no
- * such user, creates one whose address counts as verified.
+ * Creates a workspace and makes the user with this e-mail address its owner. If there is no such user, creates one
+ * whose address counts as verified. Throws invalid_request.
  */
 export async function createWorkspace(
   trx: Transaction,
@@ -105,10 +105,7 @@ export async function configureWorkspace(trx: Transaction, id: string, changes: 
   return updateWorkspaceConfiguration(trx, id, changes);
 }
 
-/**
- * Assigns another plan to the workspace. Throws not_found. Existing resources that exceed the new plan are kept, but
- * nothing more is admitted.
- */
+/** Assigns another plan to the workspace. Existing resources that exceed the new plan are kept. Throws not_found. */
 export async function changePlan(trx: Transaction, id: string, plan: PlanId): Promise<WorkspaceRow> {
   await lockWorkspaceOrThrow(trx, id);
   return updateWorkspacePlan(trx, id, plan);
@@ -150,7 +147,7 @@ export async function createKey(
   };
 }
 
-/** Returns every API key of the workspace with its owner's e-mail address, oldest first. Throws not_found. */
+/** Returns every API key of the workspace, oldest first. Throws not_found. */
 export async function listApiKeys(db: Db, workspaceId: string): Promise<(ApiKeyRow & { email: string })[]> {
   await workspaceOf(db, workspaceId);
   return listKeys(db, workspaceId);

@@ -37,7 +37,7 @@ export function listInvitations(db: Db, workspaceId: string): Promise<Invitation
   );
 }
 
-/** Returns how many invitations were sent in the last seven days. Includes accepted and withdrawn ones. */
+/** Counts the invitations of the last seven days. Includes accepted and withdrawn ones. */
 export function countSentInvitations(db: Db, workspaceId: string): Promise<number> {
   return countOf(db, 'select count(*) from invitations where workspace_id = ? and expires_at > now()', [workspaceId]);
 }
@@ -46,10 +46,7 @@ export async function findInvitation(db: Db, id: string): Promise<InvitationRow 
   return db<InvitationRow>('invitations').where({ id }).first();
 }
 
-/**
- * Replaces an invitation's token, which invalidates the previous link. Returns false if the invitation was withdrawn or
- * accepted.
- */
+/** Replaces an invitation's token. Returns false if the invitation was withdrawn or accepted. */
 export async function setInvitationToken(db: Db, id: string, tokenHash: Buffer): Promise<boolean> {
   return (await db('invitations').where({ id }).whereNotNull('token_hash').update({ token_hash: tokenHash })) > 0;
 }
@@ -61,9 +58,7 @@ export function findInvitationOfToken(db: Db, tokenHash: Buffer): Promise<Invita
   return oneRow<InvitationRow>(db, OF_TOKEN, { tokenHash });
 }
 
-/**
- * Finds an invitation and locks it. Of two concurrent requests that use it, the second waits and then finds nothing.
- */
+/** Finds an invitation and locks it. Of two concurrent requests, the second waits and then finds nothing. */
 export function lockInvitation(trx: Transaction, tokenHash: Buffer): Promise<InvitationRow | null> {
   return oneRow<InvitationRow>(trx, `${OF_TOKEN} for update`, { tokenHash });
 }
@@ -100,7 +95,7 @@ export async function endInvitationsBy(trx: Transaction, workspaceId: string, in
   await trx('invitations').where({ workspace_id: workspaceId, invited_by: inviter }).update({ token_hash: null });
 }
 
-/** Invalidates one invitation. Returns false if the workspace has no such invitation or it is already invalid. */
+/** Invalidates one invitation. Returns false if there is none or it is already invalid. */
 export async function endInvitation(trx: Transaction, workspaceId: string, id: string): Promise<boolean> {
   const ended = await trx('invitations')
     .where({ workspace_id: workspaceId, id })
@@ -109,7 +104,6 @@ export async function endInvitation(trx: Transaction, workspaceId: string, id: s
   return ended > 0;
 }
 
-/** Deletes expired invitations. Returns their number. */
 export async function deleteExpiredInvitations(db: Db): Promise<number> {
   return db('invitations').whereRaw('expires_at <= now()').delete();
 }

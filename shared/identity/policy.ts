@@ -1,9 +1,6 @@
 import type { ErrorCode } from '../core/error-registry.js';
 
-/**
- * The access and the role that a caller needs for an operation. In a protected environment, `protectedRole` replaces
- * `role`, if it is set.
- */
+/** The access and the role that an operation needs. In a protected environment, `protectedRole` replaces `role`. */
 export interface Policy {
   access: 'read' | 'write';
   role: Role;
@@ -14,23 +11,18 @@ export interface Policy {
 
 const READ = { access: 'read', role: 'viewer' } as const satisfies Policy;
 
-/** Requires developer, or admin in a protected environment (specification, Authentication 6). */
+/** See the specification, Authentication 6. */
 const WRITE = { access: 'write', role: 'developer', protectedRole: 'admin' } as const satisfies Policy;
 
-/**
- * For operations with write access that change nothing in any environment. They therefore require no higher role if an
- * environment is protected.
- */
+/** For operations that change nothing in any environment, so a protected environment does not raise the role. */
 const ARRANGE = { access: 'write', role: 'developer' } as const satisfies Policy;
 const ADMIN = { access: 'write', role: 'admin' } as const satisfies Policy;
-/** For operations that grant access to another person. */
 const GRANT = { ...ADMIN, sessionOnly: true } as const satisfies Policy;
 
 function each<const Shared extends Policy, const Name extends string>(policy: Shared, ...names: Name[]) {
   return Object.fromEntries(names.map((name) => [name, policy])) as Record<Name, Shared>;
 }
 
-/** The policy of each API operation. Every route names its operation. */
 export const POLICIES = {
   ...each(READ, 'catalog.read', 'workspace.list', 'workspace.read', 'project.list', 'project.read'),
   ...each(ADMIN, 'workspace.update', 'project.delete'),
@@ -100,15 +92,12 @@ export const POLICIES = {
 export type OperationName = keyof typeof POLICIES;
 
 export interface AccessFacts {
-  /** The caller's role in the workspace; null if the caller is not a member. */
   role: Role | null;
   scope: KeyScope;
-  /** True if the request is authenticated with an API key, false if with a browser session. */
   withKey?: boolean;
   emailVerified: boolean;
   /** True if the workspace requires a second factor and the caller has not enrolled one. */
   mfaMissing: boolean;
-  /** True if the operation changes something in a protected environment. */
   protectedEnvironment?: boolean;
 }
 

@@ -18,19 +18,11 @@ export interface SessionRow {
   user_id: string;
   token_hash: Buffer;
   second_factor: boolean;
-  /**
-   * True after a sign-in with a password; false after one with the OpenID Connect provider, a link or only a passkey.
-   */
+  /** False after a sign-in with the OpenID Connect provider, a link or only a passkey. */
   by_password: boolean;
-  /**
-   * A session without TLS is valid only for the client that started it. This identifies that client, usually by its IP
-   * address; null for a session over TLS.
-   */
+  /** The only client that may use a session without TLS, usually an IP address; null with TLS. */
   client: string | null;
-  /**
-   * Identifies the client from which the user signed in, usually by its IP address. `user_agent` is its User-Agent
-   * header.
-   */
+  /** The client from which the user signed in, usually an IP address. */
   origin: string;
   user_agent: string;
   created_at: Date;
@@ -42,10 +34,7 @@ export interface MembershipRow {
   workspace_id: string;
   user_id: string;
   role: Role;
-  /**
-   * True if a sign-in with the OpenID Connect provider created the membership. What the provider reports about the user
-   * then determines the role.
-   */
+  /** If true, the OpenID Connect provider determines the role. */
   by_sign_in: boolean;
   created_at: Date;
 }

@@ -1,25 +1,19 @@
 import { anyRow, type Db, rowCountOf, type Transaction, theRow } from '../core/database/database-client.js';
 import type { UserRow } from './rows.js';
 
-/** SQL condition: the user `u` has an authenticator or a passkey. Workspaces can require this. */
 export const HAS_SECOND_FACTOR = `(u.totp_confirmed_at is not null
   or exists (select from passkeys y where y.user_id = u.id))`;
 
-/** The second factors that a user can answer with after a password or a link. */
 export interface SecondFactors {
   totp: boolean;
   passkey: boolean;
-  /**
-   * True if sign-in asks for one of these factors. It does if the user has an authenticator, or if the user has only
-   * passkeys and a workspace requires a second factor.
-   */
+  /** True if sign-in asks for one of these factors. */
   asked: boolean;
 }
 
 /**
- * Returns which second factors the user has. If the user has only passkeys, sign-in asks for one only if one of the
- * user's workspaces requires it. Otherwise, a user without the passkey's device could no longer sign in with the
- * password.
+ * Returns which second factors the user has. Sign-in asks for a passkey only if one of the user's workspaces requires a
+ * second factor. Otherwise, a user without the passkey's device could no longer sign in with the password.
  */
 export async function secondFactorsOf(db: Db, userId: string): Promise<SecondFactors> {
   const { totp, passkey, required } = await theRow<{ totp: boolean; passkey: boolean; required: boolean }>(
@@ -39,7 +33,7 @@ export function deletePasskeys(db: Db, userId: string): Promise<number> {
   return rowCountOf(db, 'delete from passkeys where user_id = ?', [userId]);
 }
 
-/** Reads a user and locks the row until the commit. Must be called before a change of the second factor. */
+/** Reads a user and locks the row until the commit. Must precede a change of the second factor. */
 export async function lockUser(trx: Transaction, id: string): Promise<UserRow | undefined> {
   return trx<UserRow>('users').where({ id }).forUpdate().first();
 }

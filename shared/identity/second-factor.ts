@@ -20,7 +20,7 @@ import { findUserByEmail } from './store.js';
 
 type Deps = Pick<CommandDeps, 'keyring'>;
 
-/** The session that makes the request. It gets a new token, because its privileges change. */
+/** The session gets a new token, because its privileges change. */
 export interface SessionOf {
   userId: string;
   sessionId: string;
@@ -31,17 +31,14 @@ export interface Rotated {
   session: SessionRow;
 }
 
-/** Throws invalid_request if this is not the user's password. Takes equally long if the user has no password. */
+/** Throws invalid_request if this is not the user's password. Takes equally long if there is none. */
 export async function assertPassword(db: Db, email: string, password: string): Promise<void> {
   const user = await findUserByEmail(db, email);
   if (await verifyPassword(password, user?.password_hash ?? null)) return;
   throw invalidRequest('/password', 'is not the password of this account');
 }
 
-/**
- * Creates a TOTP secret, which takes effect once it is confirmed. Throws conflict if the user already has a confirmed
- * one.
- */
+/** Creates a TOTP secret, which takes effect once it is confirmed. Throws conflict if one is confirmed already. */
 export async function enrolSecondFactor(
   trx: Transaction,
   { keyring }: Deps,
@@ -54,10 +51,7 @@ export async function enrolSecondFactor(
   return { secret, uri: totpUri(secret, user.email) };
 }
 
-/**
- * Confirms the authenticator, which sign-in then requires. The user's other sessions end. Throws conflict,
- * invalid_request.
- */
+/** Confirms the authenticator, and ends the user's other sessions. Throws conflict, invalid_request. */
 export async function confirmSecondFactor(
   trx: Transaction,
   deps: Deps,
@@ -71,8 +65,8 @@ export async function confirmSecondFactor(
 }
 
 /**
- * Removes the user's authenticator and backup codes. Passkeys are kept. The user's other sessions end. Throws conflict
- * if there is no authenticator; invalid_request for a wrong code.
+ * Removes the user's authenticator and backup codes, and ends the user's other sessions. Passkeys are kept. Throws
+ * conflict if there is no authenticator; invalid_request for a wrong code.
  */
 export async function removeSecondFactor(
   trx: Transaction,
@@ -87,10 +81,7 @@ export async function removeSecondFactor(
   return rotate(trx, { userId, sessionId }, false);
 }
 
-/**
- * Replaces the backup codes and returns the new ones. Throws conflict if the user has no authenticator; invalid_request
- * for a wrong code.
- */
+/** Replaces the backup codes. Throws conflict if there is no authenticator; invalid_request for a wrong code. */
 export async function newBackupCodes(
   trx: Transaction,
   deps: Deps,
@@ -103,9 +94,8 @@ export async function newBackupCodes(
 }
 
 /**
- * Removes all second factors of a user who has lost them, at an operator's request. The user's sessions end. The
- * password then suffices until the user enrols another second factor. Until then, in a workspace that requires MFA, the
- * user's keys have read access only. Throws not_found; conflict if the user has no second factor.
+ * Removes all second factors of a user who has lost them, and ends the user's sessions. Throws not_found; conflict if
+ * the user has no second factor.
  */
 export async function resetSecondFactor(trx: Transaction, text: string): Promise<UserRow> {
   const email = text.trim().toLowerCase();

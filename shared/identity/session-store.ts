@@ -5,7 +5,7 @@ import type { SessionRow, UserRow } from './rows.js';
 const REMEMBERED = `interval '90 days'`;
 const CLIENTS_OF_A_USER = 20;
 
-/** Returns true if the user with this address has signed in from this client within the last 90 days. */
+/** Returns true if the user has signed in from this client within the last 90 days. */
 export function isKnownClient(db: Db, email: string, client: string): Promise<boolean> {
   return anyRow(
     db,
@@ -15,10 +15,7 @@ export function isKnownClient(db: Db, email: string, client: string): Promise<bo
   );
 }
 
-/**
- * Records that the user signed in from the client. Keeps only the user's 20 latest clients, and deletes those that were
- * not used for 90 days.
- */
+/** Records that the user signed in from the client. Keeps the user's 20 latest clients. */
 export async function rememberClient(db: Db, userId: string, client: string): Promise<void> {
   await db.raw(
     `insert into known_clients (user_id, client) values (:userId, :client)
@@ -32,14 +29,11 @@ export async function rememberClient(db: Db, userId: string, client: string): Pr
   );
 }
 
-/** How long an unused session lasts, as an SQL interval. Even a session in use ends at its `expires_at`. */
 export const IDLE = `interval '12 hours'`;
 const LIFETIME = `interval '7 days'`;
 
-/** Maximum number of sessions per user. If a sign-in exceeds it, the least recently used session ends. */
 const SESSIONS_OF_A_USER = 50;
 
-/** A session, joined with the current state of its user. */
 export type SessionWithUser = SessionRow &
   Pick<UserRow, 'email' | 'email_verified_at' | 'totp_confirmed_at'> & { has_password: boolean };
 
@@ -100,7 +94,6 @@ export function findSession(db: Db, tokenHash: Buffer, client: string | null): P
   );
 }
 
-/** Updates the time at which a session was last used. */
 export async function recordSessionUse(db: Db, id: string): Promise<void> {
   await db.raw('update sessions set seen_at = now() where id = ?', [id]);
 }
@@ -130,7 +123,6 @@ export async function deleteSessions(db: Db, userId: string): Promise<void> {
   await db.raw('delete from sessions where user_id = ?', [userId]);
 }
 
-/** Deletes expired and idle sessions. Returns their number. */
 export async function deleteExpiredSessions(db: Db): Promise<number> {
   return db('sessions').whereRaw(`expires_at <= now() or seen_at <= now() - ${IDLE}`).delete();
 }

@@ -2,7 +2,6 @@ import { v7 as uuidv7 } from 'uuid';
 import { type Db, oneRow, type Transaction } from '../core/database/database-client.js';
 import type { UserRow } from './rows.js';
 
-/** Lifetime of a sign-in link that is not opened. */
 const LIFETIME = `interval '15 minutes'`;
 
 export async function insertSignInLink(db: Db, link: { userId: string; tokenHash: Buffer }): Promise<void> {
@@ -21,10 +20,7 @@ export async function findSignInLink(db: Db, tokenHash: Buffer): Promise<UserRow
   return (await oneRow<UserRow>(db, USER, { tokenHash })) ?? undefined;
 }
 
-/**
- * Finds the link's user and locks the link. Of two concurrent requests that use it, the second waits and then finds
- * nothing.
- */
+/** Returns the link's user and locks the link. Of two concurrent requests, the second waits and then finds nothing. */
 export async function lockSignInLink(trx: Transaction, tokenHash: Buffer): Promise<UserRow | undefined> {
   return (await oneRow<UserRow>(trx, `${USER} for update of l`, { tokenHash })) ?? undefined;
 }
@@ -45,7 +41,6 @@ export async function deleteSignInLink(db: Db, tokenHash: Buffer): Promise<void>
   await db.raw('delete from sign_in_links where token_hash = ?', [tokenHash]);
 }
 
-/** Deletes expired sign-in links. Returns their number. */
 export async function deleteExpiredSignInLinks(db: Db): Promise<number> {
   return db('sign_in_links').whereRaw('expires_at <= now()').delete();
 }

@@ -18,27 +18,19 @@ import { findUserByEmail } from './store.js';
 
 type Deps = Pick<CommandDeps, 'keyring'>;
 
-/** Maximum number of stored characters of a User-Agent header. */
 const MAX_USER_AGENT = 300;
 
-/** Input of a sign-in, except the proof of the user's identity. */
 export interface SignInInput {
   otp?: string | undefined;
-  /** Checks a passkey that was given in place of the one-time code. Throws unauthenticated. */
+  /** Checks a passkey in place of the one-time code. Throws unauthenticated. */
   usePasskey?: ((trx: Transaction, userId: string) => Promise<void>) | undefined;
-  /** The token of the browser's previous session, which is deleted; null if there was none. */
   replaces: string | null;
-  /**
-   * Identifies the client from which the user signs in, usually by its IP address. It is recorded as known to the user.
-   */
+  /** The client from which the user signs in, usually an IP address. */
   client: string;
   userAgent?: string;
-  /** True if only this client can use the session, which is the case without TLS. */
+  /** True without TLS: only this client may use the session. */
   bound: boolean;
-  /**
-   * Counts an attempt to enter the user's one-time code. Throws rate_limited. After a correct code, call the returned
-   * function to reset the count.
-   */
+  /** Counts an attempt to enter a one-time code. The returned function resets the count. Throws rate_limited. */
   countCode: (userId: string) => Promise<() => Promise<void>>;
 }
 
@@ -48,26 +40,21 @@ interface PasswordProof {
   verify?: typeof verifyPassword;
 }
 
-/** How a user has proven their identity. */
 export interface Proof {
   byPassword: boolean;
-  /**
-   * True if the OpenID Connect provider required a second factor. Counts only for users who have not enrolled one here.
-   */
+  /** True if the OpenID Connect provider required a second factor. Counts only for users without an authenticator. */
   secondFactor?: boolean;
-  /** True if a passkey was the only proof. It then counts as the second factor for every user. */
   byPasskey?: boolean;
 }
 
 export interface SignedIn {
-  /** The new session's token for the cookie. Only its hash is stored. */
   token: string;
   session: SessionRow;
 }
 
 /**
- * Returns the user with this address and password. `verify` compares the password. An unknown address and a wrong
- * password give the same error after the same work. Throws unauthenticated, and errors of `verify`.
+ * Returns the user with this address and password. An unknown address and a wrong password give the same error after
+ * the same work. Throws unauthenticated, and errors of `verify`.
  */
 export async function provenUser(
   db: Db,
@@ -91,15 +78,12 @@ export async function signIn(db: Db, deps: Deps, input: SignInInput & PasswordPr
   return signedIn;
 }
 
-/** Starts a session for a user who has just proven their identity. Throws like signIn. */
+/** Starts a session for a user who has just proven their identity. Throws like `signIn`. */
 export function beginSession(db: Db, deps: Deps, user: UserRow, input: SignInInput & Proof): Promise<SignedIn> {
   return db.transaction((trx) => startSession(trx, deps, user, input));
 }
 
-/**
- * Creates the token of a link that signs the user in once within 15 minutes. The second factor is still required.
- * Throws not_found.
- */
+/** Creates the token of a link that signs the user in once within 15 minutes. Throws not_found. */
 export async function createSignInLink(db: Db, email: string): Promise<string> {
   const user = await findUserByEmail(db, email);
   if (!user) throw new AppError('not_found', `There is no user ${email}`);
@@ -110,7 +94,7 @@ export async function createSignInLink(db: Db, email: string): Promise<string> {
 
 /**
  * Starts a session with a one-time link and deletes the link. A wrong one-time code leaves the link valid. Throws
- * unauthenticated; mfa_required if only the one-time code is missing; errors of countCode.
+ * unauthenticated; mfa_required if only the one-time code is missing; errors of `countCode`.
  */
 export async function signInWithLink(db: Db, deps: Deps, input: SignInInput & { token: string }): Promise<SignedIn> {
   const tokenHash = hashToken(input.token);
@@ -131,9 +115,8 @@ export async function signInWithLink(db: Db, deps: Deps, input: SignInInput & { 
 }
 
 /**
- * Starts a session while holding a lock, which changes of the password or second factor also take. Such a change ends
- * all earlier sessions. A session that starts later needs the new password or second factor. `proven` is the user's row
- * as it was when the proof was checked.
+ * Takes the lock that changes of the password or second factor also take. Such a change ends all earlier sessions, even
+ * one that is just starting. `proven` is the user's row from the time of the proof.
  */
 async function startSession(
   trx: Transaction,

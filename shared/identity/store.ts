@@ -7,12 +7,12 @@ import type { KeyScope, Role } from './policy.js';
 import type { ApiKeyRow, MembershipRow, UserRow } from './rows.js';
 import { deleteSessions } from './session-store.js';
 
-/** SQL column: true if the workspace does not allow password sign-in. `s` is the workspace's sign-in settings. */
+/** `s` is the workspace's sign-in settings. */
 const NEEDS_PROVIDER = 'coalesce(not s.passwords, false) as needs_provider';
 
 /**
- * Stores a user, with the address in lower case. Returns null if the address is taken. A user without a password signs
- * in with the OpenID Connect provider.
+ * Stores a user. Returns null if the address is taken. A user without a password signs in with the OpenID Connect
+ * provider.
  */
 export async function insertUser(
   db: Db,
@@ -31,7 +31,7 @@ export function findUserByEmail(db: Db, email: string): Promise<UserRow | null> 
   return oneRow<UserRow>(db, 'select * from users where email = :email', { email });
 }
 
-/** Stores a new password and ends all of the user's sessions, including any that is just starting. */
+/** Stores a new password and ends all of the user's sessions. */
 export async function setPasswordHash(db: Db, userId: string, passwordHash: string): Promise<void> {
   await db.transaction(async (trx) => {
     await trx.raw('update users set password_hash = :passwordHash where id = :userId', { userId, passwordHash });
@@ -45,7 +45,7 @@ export async function setVerification(db: Db, userId: string, tokenHash: Buffer)
   await db('users').where({ id: userId }).update({ verification_hash: tokenHash, verification_expires_at: expires });
 }
 
-/** Marks the address of the token's user as verified. Returns false if the token is unknown, used or expired. */
+/** Marks the address of the token's user as verified. Returns false if the token is unknown or expired. */
 export function useVerificationToken(db: Db, tokenHash: Buffer): Promise<boolean> {
   return anyRow(
     db,
@@ -78,7 +78,6 @@ export async function deleteMembership(db: Db, workspaceId: string, userId: stri
   await db('memberships').where({ workspace_id: workspaceId, user_id: userId }).delete();
 }
 
-/** Returns the number of the workspace's owners other than this user. */
 export function countOtherOwners(db: Db, workspaceId: string, userId: string): Promise<number> {
   return countOf(
     db,
@@ -88,10 +87,9 @@ export function countOtherOwners(db: Db, workspaceId: string, userId: string): P
   );
 }
 
-/** A workspace, with the role of one of its members. */
 export type OwnWorkspaceRow = WorkspaceRow & {
   role: Role;
-  /** True if the workspace cannot be accessed with a session that was started with a password. */
+  /** True if a session that was started with a password cannot access the workspace. */
   needs_provider: boolean;
 };
 
@@ -145,7 +143,6 @@ export function revokeApiKey(db: Db, id: string): Promise<ApiKeyRow | null> {
   return oneRow<ApiKeyRow>(db, revoke, { id });
 }
 
-/** An API key, with its owner's e-mail address. */
 export type ApiKeyView = ApiKeyRow & { email: string };
 
 /** Returns the workspace's unrevoked API keys, newest first; with `userId`, only that member's. */
@@ -164,7 +161,7 @@ export function pageOfApiKeys(
   return fetchPage(query, 'k', page);
 }
 
-/** Returns the number of a member's API keys that are not revoked, including expired ones. */
+/** Counts a member's API keys that are not revoked, including expired ones. */
 export function countApiKeys(db: Db, workspaceId: string, userId: string): Promise<number> {
   return countOf(
     db,
@@ -199,18 +196,13 @@ export async function revokeKeysOfMember(db: Db, workspaceId: string, userId: st
   );
 }
 
-/** Updates the time at which an API key was last used. */
 export async function recordKeyUse(db: Db, id: string): Promise<void> {
   await db.raw('update api_keys set last_used_at = now() where id = ?', [id]);
 }
 
-/** A workspace, with one user's role in it; null if the user is not a member. */
 export type WorkspaceAccessRow = WorkspaceRow & {
   role: Role | null;
-  /**
-   * True if the workspace cannot be accessed with a session that was started with a password. Absent for an API key,
-   * for which the kind of sign-in does not matter.
-   */
+  /** True if a session that was started with a password cannot access the workspace. Absent for an API key. */
   needs_provider?: boolean;
 };
 

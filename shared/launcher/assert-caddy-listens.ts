@@ -3,7 +3,7 @@ import { errorMessage } from '../core/error-registry.js';
 
 const TIMEOUT_MS = 5_000;
 
-/** Throws an error that says what to do if Caddy's admin API is not listening. `EDGE=caddy` needs it. */
+/** Throws an error that says what to do if Caddy's admin API is not listening. */
 export async function assertCaddyListens(adminUrl: string): Promise<void> {
   const { protocol, hostname, port, pathname } = new URL(adminUrl);
   const place = protocol === 'unix:' ? { path: pathname } : { host: hostname, port: Number(port || 80) };

@@ -4,8 +4,8 @@ import { fileURLToPath } from 'node:url';
 import { type Plugin, rolldown } from 'rolldown';
 
 /**
- * This script bundles the platform's programs into `dist/programs`. A program and its packages have up to 1,500
- * modules. To load them one by one takes 0.3 s more CPU time and 10 MiB more memory.
+ * This script bundles the platform's programs. A program and its packages have up to 1,500 modules. To load them one by
+ * one takes 0.3 s more CPU time and 10 MiB more memory.
  */
 const DIST = fileURLToPath(new URL('../../', import.meta.url));
 const DAY_MS = 86_400_000;
@@ -16,10 +16,7 @@ const PROGRAMS = {
   edge: join(DIST, 'workers/edge/main.js'),
   reader: join(DIST, 'workers/builders/reader/reader-process.js'),
 };
-/**
- * Packages that are bundled into the programs, because each has many files that are loaded at startup. All other
- * packages stay in node_modules, next to the files that they read.
- */
+/** Packages with many files that are loaded at startup. */
 const BUNDLED =
   /node_modules\/(bullmq|cron-parser|knex|lodash|luxon|rate-limiter-flexible|semver|typebox|undici|uuid)\//;
 
@@ -37,15 +34,12 @@ const ownModules: Plugin = {
   },
 };
 
-/**
- * Placeholder for an `import.meta.url` that must remain in the bundled code. `withPlaces` first inserts it, then
- * replaces all other occurrences of `import.meta.url`, and finally turns the placeholder back.
- */
+/** A placeholder for an `import.meta.url` that must remain in the bundled code. */
 const HERE = '__HERE__';
 
 /**
- * Replaces `import.meta.url` in a module's code by the URL of the module's own file, because modules read and start
- * files beside them. A URL of one of the bundled programs becomes the URL of its bundle.
+ * Modules read and start files beside them, so `import.meta.url` becomes the URL of the module's own file. The URL of a
+ * bundled program becomes the URL of its bundle.
  */
 function withPlaces(id: string, code: string): string {
   return code
@@ -63,7 +57,7 @@ const { output } = await bundle.write({ dir: FOLDER, format: 'esm', sourcemap: t
 await bundle.close();
 await removeOld(new Set(output.map(({ fileName }) => fileName)));
 
-/** Removes files of earlier builds that are more than a day old. Running processes may still import newer files. */
+/** Running processes may still import files of earlier builds. */
 async function removeOld(current: ReadonlySet<string>): Promise<void> {
   for (const name of await readdir(FOLDER)) {
     const path = join(FOLDER, name);

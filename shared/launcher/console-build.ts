@@ -7,8 +7,8 @@ const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
 const PROGRAM = 'dist/api/pages/build-console.js';
 
 /**
- * Builds the console in a separate process, unless it was already built for this version. A failure is only logged.
- * Returns a function that aborts the build.
+ * Builds the console in a separate process, unless it was built for this version. A failure is only logged. Returns a
+ * function that aborts the build.
  */
 export async function startConsoleBuild({ label, log }: { label: string; log: Logger }): Promise<() => unknown> {
   try {

@@ -9,7 +9,7 @@ import { parseApiKey } from '../secrets/api-key.js';
 import { hashPassword, newPassword } from '../secrets/password.js';
 import { writePrivately } from './private-file.js';
 
-/** What the owner needs to use the platform. Stored in `DATA_DIR/credentials.json`. */
+/** Stored in `DATA_DIR/credentials.json`. */
 export interface Credentials {
   baseUrl: string;
   edgeUrl: string;
@@ -25,8 +25,8 @@ type Identity = Pick<Credentials, 'workspaceId' | 'email' | 'password' | 'apiKey
 const OWNER = 'owner@ranvier.localhost';
 
 /**
- * Returns the credentials of the embedded platform, with the current URLs. `created` is true if they are new.
- * Reuses those of an earlier start as long as their API key is in the database.
+ * Returns the credentials of the platform. Reuses those of an earlier start while their API key is in the database.
+ * `created` is true if they are new.
  */
 export async function ensureCredentials(
   db: Db,
@@ -65,7 +65,6 @@ function parse(text: string, path: string): Identity {
   }
 }
 
-/** Creates a new password and key for the owner, at the first start or if the file was lost. */
 async function newIdentity(trx: Transaction): Promise<Identity> {
   const password = newPassword();
   const known = await findUserByEmail(trx, OWNER);

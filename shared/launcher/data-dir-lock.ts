@@ -5,7 +5,7 @@ import { identityOf } from '../core/process-identity.js';
 import { writePrivately } from './private-file.js';
 
 /**
- * Locks a DATA_DIR for this process. Returns the function that releases the lock. Takes over the lock of a killed
+ * Locks a DATA_DIR for this process, and returns the function that releases the lock. Takes over the lock of a killed
  * process. Throws an error that names the holder if another process uses the DATA_DIR.
  */
 export async function takeLock(dataDir: string): Promise<() => Promise<void>> {

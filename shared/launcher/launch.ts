@@ -27,14 +27,10 @@ import { writePrivately } from './private-file.js';
 import { parseProcfile, SupervisedProcess } from './procfile.js';
 import { readSecretsKey, secretsKeyFile } from './secrets-key.js';
 
-/**
- * `npm start`: runs the whole platform on one machine. After SIGTERM or Ctrl-C, everything that it started is stopped
- * in reverse order. If this process is killed, everything is stopped at the same time. The only argument is the path of
- * a Procfile to use instead of the package's.
- */
+/** `npm start`: runs the whole platform on one machine. The only argument is the path of another Procfile. */
 
 const PACKAGE_PROCFILE = fileURLToPath(new URL('../../../Procfile', import.meta.url));
-/** Seconds until a process of the platform that was asked to exit is killed. The process itself gives up after 30 s. */
+/** A process of the platform gives up its own shutdown after 30 s. */
 const CHILD_GRACE_SECONDS = 35;
 const ORPHAN_SECONDS = 3;
 const DEADLINE_MS = 60_000;
@@ -58,8 +54,7 @@ async function launch(procfile: string, log: Logger, lifecycle: Lifecycle): Prom
     DATA_DIR: dataDir,
     SECRETS_KEY: process.env.SECRETS_KEY || (await keptSecretsKey(dataDir)),
   };
-  // Reports all problems with the settings before anything starts. The URL of the embedded database is not known yet,
-  // so a placeholder stands in for it.
+  // Reports all problems with the settings before anything starts, so the embedded database has no URL yet.
   const config = loadConfig({ ...settings, DATABASE_URL: databaseUrl ?? 'postgres://embedded' });
   log.level = config.logLevel;
   await assertPortsFree([
@@ -68,8 +63,7 @@ async function launch(procfile: string, log: Logger, lifecycle: Lifecycle): Prom
   ]);
   if (config.edge === 'caddy') await assertCaddyListens(config.caddyAdminUrl);
 
-  // The build takes seconds after an upgrade, and otherwise no time. It runs while the database starts, and nothing
-  // waits for it.
+  // The build takes seconds after an upgrade. It runs while the database starts, and nothing waits for it.
   lifecycle.onEnd('console', await startConsoleBuild({ label, log }));
   const url = databaseUrl ?? (await startEmbedded(dataDir, log, lifecycle));
   const { credentials, created, linkToken } = await prepareDatabase(url, config);
@@ -122,8 +116,7 @@ async function startEmbedded(dataDir: string, log: Logger, lifecycle: Lifecycle)
 }
 
 async function prepareDatabase(url: string, config: Config) {
-  // Idle transactions have no time limit, because this process may get no CPU time for several seconds while everything
-  // starts.
+  // Idle transactions have no time limit, because this process may get no CPU time for seconds while everything starts.
   const db = createDatabase({ url, name: 'ranvier-launch', poolSize: 2, idleInTransactionMs: 0 });
   try {
     await migrate(db, url);
@@ -136,13 +129,10 @@ async function prepareDatabase(url: string, config: Config) {
   }
 }
 
-/** Resolves to true once the API is ready; to false if the platform shuts down first. */
 async function becameReady({ apiAddress, port }: Config, lifecycle: Lifecycle): Promise<boolean> {
   const host = apiAddress === null || ANY_ADDRESS.includes(apiAddress) ? '127.0.0.1' : apiAddress;
   const url = `http://${isIPv6(host) ? `[${host}]` : host}:${port}/readyz`;
   while (!lifecycle.ending) {
-    // The request fails while the API is not listening yet or a dependency is unavailable. The log of the API explains
-    // why.
     const response = await fetch(url).catch(() => null);
     await response?.body?.cancel();
     if (response?.ok) return true;
@@ -181,8 +171,8 @@ ${plain}  Ctrl-C ends it.
 }
 
 /**
- * Shuts the platform down when npm or `ranvier` is killed, because no signal is sent then. Both normally outlive this
- * process, so a new parent process id means that the parent was killed.
+ * When npm or `ranvier` is killed, it sends no signal. Both normally outlive this process, so a new parent process id
+ * means that the parent was killed.
  */
 function endWithParent(lifecycle: Lifecycle): void {
   const { npm_lifecycle_event = '', RANVIER_PARENT } = process.env;
@@ -199,7 +189,7 @@ function fail(log: Logger, lifecycle: Lifecycle, error: unknown): void {
   void lifecycle.end('failure', 1);
 }
 
-// The reader of this output may exit before the platform does. That must not stop the platform.
+// The reader of this output may exit before the platform does.
 process.stdout.on('error', () => undefined);
 mapStackTraces();
 const log = createLogger('launch', 'info');

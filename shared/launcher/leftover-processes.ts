@@ -6,31 +6,18 @@ import type { Logger } from '../core/log.js';
 import { signalProcess } from '../core/signal-process.js';
 import { runAs } from './system-user.js';
 
-/**
- * How long leftover processes may take to exit cleanly before they are killed, in milliseconds. They may have to write
- * a last checkpoint.
- */
+/** Leftover processes may have to write a last checkpoint. */
 const ORDERLY_END_MS = 10_000;
 const POLL_INTERVAL_MS = 50;
-/**
- * Number of bytes that are read of a process's command line to find the label. The label is near its beginning, in the
- * arguments of PostgreSQL or of a watcher (`tethered-child.ts`).
- */
 const MAX_COMMAND_BYTES = 64 * 1024;
 
-/**
- * Returns the label of the processes that belong to one folder. It is in their command lines or in those of their
- * watchers, so that a later start can find them.
- */
+/** Returns the label by which a later start finds a folder's processes, or their watchers. */
 export async function labelOf(folder: string): Promise<string> {
   const digest = createHash('sha256').update(await realpath(folder));
   return `ranvier-${digest.digest('hex').slice(0, 12)}`;
 }
 
-/**
- * Stops processes with this label that an earlier run left behind. Resolves when none is left. Throws an error if one
- * cannot be killed.
- */
+/** Stops processes with this label that an earlier run left behind. Throws if one cannot be killed. */
 export async function endLeftovers(label: string, log: Logger): Promise<void> {
   const deadline = Date.now() + ORDERLY_END_MS;
   const found = await processesOf(label);
@@ -62,7 +49,6 @@ async function procCommands(): Promise<Command[]> {
   return Promise.all(
     names.map(async (name) => ({
       pid: Number(name),
-      // Fails if the process has exited since the folder was listed.
       command: await beginningOf(`/proc/${name}/cmdline`, MAX_COMMAND_BYTES, 'latin1').catch(() => ''),
     })),
   );

@@ -4,15 +4,17 @@ import { readIfThere } from '../core/exists.js';
 export const SUPERUSER = 'ranvier';
 export const DATABASE = 'ranvier';
 
-/** Returns the paths of two files: the server's password (0600), and the path of its socket folder. */
+/**
+ * Returns the paths of two files. `password` contains the server's password, `socket` the path of its socket folder.
+ */
 export function addressFiles(dataDir: string): { password: string; socket: string } {
   const folder = join(dataDir, 'postgres');
   return { password: join(folder, 'password'), socket: join(folder, 'socket-folder') };
 }
 
 /**
- * Returns the connection URL of the server. Clients use the parameter `host`, which is the socket folder; `localhost`
- * only satisfies URL parsers.
+ * Returns the server's connection URL. Clients use the parameter `host`, which is the socket folder. The host
+ * `localhost` only satisfies URL parsers.
  */
 export function serverUrl(password: string, socketFolder: string, database: string = DATABASE): string {
   return `postgres://${SUPERUSER}:${password}@localhost/${database}?host=${encodeURIComponent(socketFolder)}`;

@@ -5,18 +5,15 @@ import { errorMessage } from '../core/error-registry.js';
 import { linkLibraries, ownPostgres, postgresPackage } from '../core/postgres-package.js';
 import { runAs, type SystemUser } from './system-user.js';
 
-/** A PostgreSQL installation that the server's user can execute. */
 export interface PostgresBinaries {
   initdb: string;
   postgres: string;
-  /** The major version, as in the data folder's PG_VERSION file. */
   major: string;
 }
 
 /**
- * Finds PostgreSQL in the platform's optional npm package. Uses it in place if the server's user can execute it there.
- * Otherwise (a checkout in /root, a read-only node_modules), copies it to the first usable folder of `caches`, or to a
- * cache of this host.
+ * Finds PostgreSQL in the platform's optional npm package. If the server's user cannot execute it there (a checkout in
+ * /root, a read-only node_modules), copies it to the first usable folder of `caches`, or to a cache of this host.
  */
 export async function findPostgres(caches: string[], user: SystemUser | undefined): Promise<PostgresBinaries> {
   const { native, version } = await locatePackage();
@@ -52,10 +49,6 @@ async function locatePackage(): Promise<{ native: string; version: string }> {
   );
 }
 
-/**
- * Returns paths for a cache that outlives this process and that other users can read. `copyOnce` refuses a folder to
- * which other users could write.
- */
 function hostCaches(): string[] {
   return [join('/var/cache', 'ranvier'), join(tmpdir(), `ranvier-${process.getuid?.() ?? 0}`)];
 }

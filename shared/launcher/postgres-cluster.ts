@@ -14,13 +14,12 @@ import { spawnTethered, type Tethered, type TetherOptions } from './tethered-chi
 const ORPHAN_SECONDS = 10;
 const RECENT_LINES = 20;
 
-/** The data folder of the embedded PostgreSQL, its owner, and how the server's user accesses it. */
 export interface Place {
   folder: string;
   data: string;
   /**
-   * The path by which the server accesses `folder`. If the server's user cannot enter the folder, this is the path of
-   * an open descriptor of the folder, which the server inherits.
+   * The path of `folder` for the server. If the server's user cannot enter the folder, this is the path of an open
+   * descriptor of the folder, which the server inherits.
    */
   seen: string;
   handle: FileHandle;
@@ -31,10 +30,7 @@ export interface Place {
   password: string;
 }
 
-/**
- * Creates the folder, and finds the user and the PostgreSQL installation. Throws an error that says what the host
- * lacks.
- */
+/** Creates the folder, and finds the user and PostgreSQL. Throws an error that says what the host lacks. */
 export async function preparePlace(dataDir: string): Promise<Place> {
   const folder = join(dataDir, 'postgres');
   const data = join(folder, 'data');

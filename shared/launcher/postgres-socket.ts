@@ -5,28 +5,24 @@ import { readIfThere } from '../core/exists.js';
 import { addressFiles } from './postgres-address.js';
 import type { SystemUser } from './system-user.js';
 
-/** Part of the socket's file name. PostgreSQL uses a port number in it even if no port is open. */
+/** Part of the socket's file name. No port is open. */
 export const PORT = 5432;
 const SOCKET = `.s.PGSQL.${PORT}`;
 const MAX_SOCKET_PATH_BYTES = process.platform === 'darwin' ? 103 : 107;
 const SHORT_PREFIX = 'ranvier-db-';
 
-/** The folder of the server's socket. Only the server's user and root can enter it. */
+/** Only the server's user and root can enter the folder. */
 export interface SocketFolder {
-  /** The folder's path for clients. */
   path: string;
-  /**
-   * The folder's path for the server. It differs from `path` if the server runs as a user who cannot enter DATA_DIR.
-   */
+  /** The folder's path for the server, whose user may be unable to enter DATA_DIR. */
   seen: string;
-  /** Deletes the temporary folder outside DATA_DIR. There is one only if the socket's path in DATA_DIR is too long. */
+  /** Deletes the temporary folder, which exists only if the socket's path in DATA_DIR is too long. */
   remove(): Promise<void>;
 }
 
 /**
- * Creates an empty `<dataDir>/postgres/socket` (0700). `seen` is the path by which the server accesses
- * `<dataDir>/postgres`. If the folder's path is too long for a socket, also creates a private temporary folder with a
- * symbolic link to it.
+ * Creates an empty `<dataDir>/postgres/socket`. `seen` is the path by which the server accesses `<dataDir>/postgres`.
+ * If the folder's path is too long for a socket, also creates a private temporary folder with a symbolic link to it.
  */
 export async function prepareSocketFolder(
   dataDir: string,
@@ -69,7 +65,6 @@ async function shortPath(folder: string, user: SystemUser | undefined): Promise<
   return path;
 }
 
-/** Deletes the temporary folder that contains the path if `shortPath` created it. Does nothing for any other path. */
 async function removeShort(path: string | null): Promise<void> {
   if (path === null || !dirname(path).includes(`/${SHORT_PREFIX}`)) return;
   await rm(dirname(path), { recursive: true, force: true });

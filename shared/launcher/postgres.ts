@@ -12,36 +12,30 @@ import { writePrivately } from './private-file.js';
 import { spawnTethered, type Tethered } from './tethered-child.js';
 
 export interface PostgresOptions {
-  /** The platform's DATA_DIR, which must exist. PostgreSQL uses only its subfolder `postgres/`. */
   dataDir: string;
   log: Logger;
   /** Called if the server exited unexpectedly and could not be restarted. */
   onGone?: (error: Error) => void;
-  /** False only in tests: the data then does not survive a crash of the machine. */
+  /** False only in tests: a crash of the machine then loses data. */
   durable?: boolean;
-  /** For tests: how many connections the server accepts. */
+  /** Set only in tests. */
   maxConnections?: number;
 }
 
 export interface EmbeddedPostgres {
-  /**
-   * Connection URL of the database `ranvier`, as superuser and over a socket. It remains valid while this server runs.
-   */
+  /** The connection URL of the database `ranvier`, as superuser and over a socket. */
   url: string;
   pid(): number;
-  /** Stops the server. Open connections are closed; committed transactions are kept. */
   stop(): Promise<void>;
 }
 
 const STOP_MS = 10_000;
-/** Delays before each attempt to restart a server that exited unexpectedly, in milliseconds. */
 const RESTART_WAITS_MS = [0, 500, 2000, 5000];
 
 /**
- * Starts the embedded PostgreSQL with its data in `dataDir`. It listens on a private socket and opens no port. Creates
- * the data at the first start, and recovers after a kill. Restarts a server that exits unexpectedly, and stops it when
- * this process exits, even after kill -9. If this process is root, the server runs as another user, who need not have
- * access to the folder's parents.
+ * Starts the embedded PostgreSQL on a private socket. Restarts a server that exits unexpectedly, and stops it when this
+ * process exits, even after kill -9. If this process is root, the server runs as another user, who need not have access
+ * to the folder's parents.
  */
 export async function startPostgres(options: PostgresOptions): Promise<EmbeddedPostgres> {
   const place = await preparePlace(options.dataDir);
@@ -109,7 +103,6 @@ class Server {
     await this.#place.socket.remove();
   }
 
-  /** Starts the server and waits until it accepts connections. */
   async #run(): Promise<void> {
     const { binaries, data, seen, socket, label } = this.#place;
     const settings = {
@@ -162,10 +155,7 @@ class Server {
   }
 }
 
-/**
- * PostgreSQL settings for a small machine that also builds and hosts applications: no parallel queries, no replication,
- * little memory.
- */
+/** For a small machine that also builds and hosts applications: no parallel queries, no replication, little memory. */
 const SETTINGS = {
   listen_addresses: '',
   unix_socket_permissions: '0700',
@@ -179,15 +169,14 @@ const SETTINGS = {
   timezone: 'UTC',
   log_timezone: 'UTC',
   log_checkpoints: 'off',
-  // Statements are not logged: callers report failed ones, and statements may contain values that must not be logged.
+  // Callers report failed statements, which may contain values that must not be logged.
   log_min_messages: 'log',
   log_min_error_statement: 'panic',
 };
 
-/** PostgreSQL settings for tests, in which data may be lost in a crash and many platforms connect to one server. */
+/** For tests, in which data may be lost in a crash and many platforms connect to one server. */
 const NOT_DURABLE = { fsync: 'off', full_page_writes: 'off', synchronous_commit: 'off', max_connections: 800 };
 
-/** Quotes a path for a list in a PostgreSQL setting. */
 function quoted(path: string): string {
   return `"${path.replaceAll('"', '""')}"`;
 }

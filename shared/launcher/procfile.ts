@@ -7,7 +7,7 @@ export interface ProcfileLine {
   command: string;
 }
 
-/** Parses the `name: command` lines of a Procfile. Ignores empty lines and comments; throws for any other line. */
+/** Parses the `name: command` lines of a Procfile. Throws for a line that is neither one nor a comment. */
 export function parseProcfile(text: string): ProcfileLine[] {
   const lines = text.split('\n').map((line) => line.trim());
   return lines
@@ -19,10 +19,7 @@ export function parseProcfile(text: string): ProcfileLine[] {
     });
 }
 
-/**
- * Makes a simple command replace its shell, so that the command itself receives signals. Returns compound commands
- * unchanged.
- */
+/** Makes a simple command replace its shell, so that the command itself receives signals. */
 function inPlace(command: string): string {
   return /[;&|]/.test(command) ? command : `exec env ${command}`;
 }
@@ -31,24 +28,18 @@ export interface RunnerOptions {
   env: NodeJS.ProcessEnv;
   cwd: string;
   log: Logger;
-  /** Called with each line of output. */
   write: (name: string, line: string) => void;
   /** Called when the process is not restarted any more, because it keeps exiting right after its start. */
   onGivenUp: (error: Error) => void;
   /**
-   * Seconds between the signal that asks the process to exit and SIGKILL. `orphanSeconds` applies instead if the
-   * launcher was killed. It is shorter, because the database then stops at the same time.
+   * Seconds to SIGKILL. `orphanSeconds` applies if the launcher was killed; the database then stops at the same time.
    */
   graceSeconds: number;
   orphanSeconds: number;
-  /**
-   * A text in the command line of each process's watcher, by which a later start finds processes that are still
-   * running.
-   */
+  /** A text on the watcher's command line, by which a later start finds leftover processes. */
   label: string;
 }
 
-/** A process that exits within this time counts as having exited right after its start, in milliseconds. */
 const AT_ONCE_MS = 5000;
 const MAX_QUICK_ENDS = 5;
 const FIRST_WAIT_MS = 250;
@@ -73,14 +64,13 @@ export class SupervisedProcess {
     this.#starting = this.#run().catch((error: Error) => this.#options.onGivenUp(error));
   }
 
-  /** Asks the process to exit and waits for it; kills it after the grace period. It is not restarted. */
   async stop(): Promise<void> {
     this.#stopping = true;
     if (this.#timer) clearTimeout(this.#timer);
     await this.#starting;
     const running = this.#running;
     if (!running) return;
-    // Unlike SIGTERM, SIGINT makes a worker also stop the processes that it hosts, because the whole platform stops.
+    // SIGINT makes a worker also stop the processes that it hosts, because the whole platform stops.
     running.kill('SIGINT');
     const timer = setTimeout(() => {
       this.#options.log.warn({ process: this.#line.name }, 'did not end in time and is killed');

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { readIfThere } from '../core/exists.js';
 
-/** Returns the path of the file in which `npm start` stores its key. Only this user may read it. */
+/** Returns the path of the file in which `npm start` stores its key. */
 export function secretsKeyFile(dataDir: string): string {
   return join(dataDir, 'secrets.key');
 }

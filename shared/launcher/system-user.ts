@@ -2,21 +2,20 @@ import { execFile } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
 import { promisify } from 'node:util';
 
-/** A user of this host that can run a child process. */
 export interface SystemUser {
   uid: number;
   gid: number;
 }
 
-/** Runs a short program, as this user if one is given, and returns its output. Rejects with its error output. */
+/** Runs a short program, as this user if one is given, and returns its output. */
 export async function runAs(user: SystemUser | undefined, command: string, args: string[]): Promise<string> {
   const { stdout } = await promisify(execFile)(command, args, { ...user, cwd: '/', env: { PATH: process.env.PATH } });
   return stdout;
 }
 
 /**
- * Returns the user to run PostgreSQL as; undefined if this process is not root. PostgreSQL refuses to run as root. The
- * user is the owner of existing data, otherwise `postgres` or, if that does not exist, `nobody`.
+ * Returns the user to run PostgreSQL as, which refuses to run as root; undefined if this process is not root. The user
+ * is the owner of existing data, otherwise `postgres` or, if that does not exist, `nobody`.
  */
 export async function postgresUser(dataOwner: SystemUser | null): Promise<SystemUser | undefined> {
   if (process.getuid?.() !== 0) return undefined;

@@ -3,17 +3,17 @@ import type { Socket } from 'node:net';
 import { signalGroup } from '../core/signal-process.js';
 
 export interface TetherOptions {
-  /** The signal that asks the child to exit. It is also sent if this process exits or is killed. */
+  /** Also sent if this process exits or is killed. */
   stopSignal: 'TERM' | 'INT';
-  /** Seconds between that signal and SIGKILL if this process exits before the child. */
+  /** Seconds from that signal to SIGKILL if this process exits before the child. */
   orphanSeconds: number;
-  /** The label on the watcher's command line, by which a later run finds leftover processes. */
+  /** A text on the watcher's command line, by which a later run finds leftover processes. */
   label: string;
   env: NodeJS.ProcessEnv;
   cwd: string;
-  /** Runs the child as another user. Only root can do this. */
+  /** Only root can run the child as another user. */
   user?: { uid: number; gid: number } | undefined;
-  /** An open descriptor, passed to the child as its descriptor 4. */
+  /** The child gets this open descriptor as its descriptor 4. */
   passDescriptor?: number | undefined;
 }
 
@@ -22,18 +22,17 @@ export interface Tethered {
   pid: number;
   stdout: NodeJS.ReadableStream;
   stderr: NodeJS.ReadableStream;
-  /** Resolves when the child has exited, with the reason in words ("exit code 1", "signal SIGKILL"). */
+  /** The reason is in words ("exit code 1", "signal SIGKILL"). */
   ended: Promise<string>;
   kill(signal: NodeJS.Signals): void;
-  /** Kills the child's whole process group. */
   killGroup(): void;
 }
 
 /**
- * A shell script that starts a watcher and then executes the child's program. The watcher is in the child's process
- * group. It waits until descriptor 3, the tether, closes. Only this process holds the other end of that pipe, so the
- * descriptor closes when this process exits. While the watcher runs, the system does not reuse the group's id, so no
- * unrelated process is signalled.
+ * A script that starts a watcher in the child's process group and then executes the child's program. The watcher waits
+ * until descriptor 3, the tether, closes. Only this process holds the other end of that pipe, so the descriptor closes
+ * when this process exits. While the watcher runs, the system does not reuse the group's id, so no unrelated process is
+ * signalled.
  */
 const WATCH = `
 signal=$1 tenths=$(($2 * 10)); shift 2
@@ -49,7 +48,7 @@ exec "$@" 3<&-
 
 const LAST_LINES_MS = 500;
 
-/** Starts `argv` so that it is stopped when this process exits. Throws if the program cannot be started. */
+/** Starts `argv` so that it is stopped when this process exits. Throws if it cannot be started. */
 export async function spawnTethered(argv: string[], options: TetherOptions): Promise<Tethered> {
   const { stopSignal, orphanSeconds, label, env, cwd, user, passDescriptor } = options;
   const child = spawn('/bin/sh', ['-c', WATCH, label, stopSignal, String(orphanSeconds), ...argv], {
@@ -70,8 +69,7 @@ export async function spawnTethered(argv: string[], options: TetherOptions): Pro
       signalGroup(pid, 'SIGKILL');
       tether.destroy();
       const end = signal ? `signal ${signal}` : `exit code ${code}`;
-      // The child's last lines arrive before `close`. The wait is limited, because a process that has left the group
-      // may keep the output open indefinitely.
+      // A process that has left the group may keep the output open, and `close` would then never follow.
       const timer = setTimeout(() => resolve(end), LAST_LINES_MS);
       child.once('close', () => {
         clearTimeout(timer);

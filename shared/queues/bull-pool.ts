@@ -5,22 +5,19 @@ import { LASTING_CONNECTION } from '../core/database/database-client.js';
 import { runPrepared } from '../core/database/prepared-query.js';
 import { JOBS_CHANNEL, JobTurns, type ListenClient } from './job-turns.js';
 
-/**
- * SQLSTATEs after which a command is retried. These are deadlock, serialization failure, and changed columns of a
- * prepared statement.
- */
+/** Deadlock, serialization failure, and changed columns of a prepared statement. */
 const AGAIN = new Set(['40P01', '40001', '0A000']);
 const RETRIES = 8;
 
 /**
- * The connection pool of BullMQ's PostgreSQL backend. Each command is a transaction of its own. Under load, some
- * commands deadlock, so an aborted command is sent again. Each connection prepares a command only once.
+ * The connection pool of BullMQ's PostgreSQL backend. Each command is a transaction of its own. Under load some
+ * commands deadlock, so an aborted command is sent again.
  */
 export class BullPool {
   readonly #pool: pg.Pool;
-  /** SQL text → the name of its prepared statement. There are about sixty. */
+  /** SQL text → the name of its prepared statement, about sixty in all. */
   readonly #names = new Map<string, string>();
-  /** Options of the pool. BullMQ reads from them whether connections use TCP keepalive. */
+  /** BullMQ reads from the options whether connections use TCP keepalive. */
   readonly options: pg.PoolConfig;
 
   constructor(url: string, name: string, max: number) {
@@ -31,8 +28,8 @@ export class BullPool {
       max,
       // Workers share one listening connection, on which their commands may be sent concurrently.
       pipeline: true,
-      // A job only wakes a worker. If a database crash loses the newest jobs, they are created again from the records,
-      // so queue commands need not wait for the disk.
+      // If a database crash loses the newest jobs, they are created again from the records, so queue commands need not
+      // wait for the disk.
       options: '-c search_path=bullmq -c synchronous_commit=off',
     };
     this.#pool = new pg.Pool(this.options);
@@ -53,7 +50,6 @@ export class BullPool {
     }
   }
 
-  /** Notifies the workers of each queue that has a delayed job which can run now. */
   announceDelayed(): Promise<pg.QueryResult> {
     return this.query(
       `select pg_notify('${JOBS_CHANNEL}', queue)
@@ -62,7 +58,7 @@ export class BullPool {
     );
   }
 
-  /** Returns true if the queue has a job that a worker could take now. Another worker may still take it first. */
+  /** Returns true if the queue has a job that a worker could take now. */
   async hasJob(queue: string): Promise<boolean> {
     const { rows } = await this.query(
       `select exists (select from job where queue = $1 and state = 'waiting')
@@ -105,7 +101,6 @@ export class BullPool {
       client.release();
       return { rows } as pg.QueryResult;
     } catch (error) {
-      // The connection may be broken, so it is closed, as the pool does after its own commands fail.
       client.release(true);
       throw error;
     }
@@ -123,9 +118,8 @@ export class BullPool {
 const ignore = (): void => undefined;
 
 /**
- * The connection on which all workers of a process listen for new jobs. BullMQ would open one per worker, and
- * PostgreSQL wakes every listening connection for each notification. Waking ten idle connections costs more than the
- * command that sends the notification.
+ * Lets all workers of a process listen on one connection. PostgreSQL wakes every listening connection for each
+ * notification, and waking ten costs more than the command that sends the notification.
  */
 class SharedListening extends PostgresConnection {
   readonly #listener: PostgresConnection;
@@ -147,7 +141,6 @@ class SharedListening extends PostgresConnection {
   }
 }
 
-/** What the queues and workers of a process need to use the pool. */
 export interface BullBackend {
   create: BackendFactory<PostgresQueueBackend, BullPool>;
   shareWith(workers: number): void;
@@ -171,10 +164,10 @@ export function bullBackend(pool: BullPool): BullBackend {
   };
 }
 
-/** Suffix of the `application_name` of connections that listen for notifications of new jobs. */
+/** Suffix of the `application_name` of connections that listen for new jobs. */
 export const LISTENER = '-listener';
 
-/** Migrates BullMQ's own schema (`bullmq`) to the package's version. Takes a lock, so concurrent calls are safe. */
+/** Migrates BullMQ's own schema (`bullmq`) to the package's version. Concurrent calls are safe. */
 export async function migrateQueues(url: string): Promise<void> {
   const client = new pg.Client({ connectionString: url, application_name: 'ranvier-migrate' });
   await client.connect();

@@ -15,12 +15,8 @@ import { admitRuns } from '../runs/run-admission.js';
 import type { Engine } from './queue-engine.js';
 import { jobOf, KINDS } from './work-catalog.js';
 
-/** Maximum number of due records whose jobs one transaction enqueues. */
 const BATCH = 200;
-/**
- * Seconds for which a record must be unchanged before `reconcile` checks whether its job was lost. A record that
- * changed more recently probably still has its job.
- */
+/** A record that changed more recently probably still has its job. */
 const IDLE_SECONDS = 5;
 const EXPLAIN_MS = 1000;
 
@@ -31,9 +27,8 @@ function kindOf(table: string): WorkKind {
 }
 
 /**
- * Enqueues jobs; no other code does. A transaction that accepts work marks its record as due. After the commit, the
- * dispatcher admits deployments and enqueues a BullMQ job for each due record. It runs in every process, and if one
- * crashes, the next dispatch in any other process continues.
+ * Admits deployments and enqueues a BullMQ job for each due record. It runs in every process, so that another process
+ * continues if one crashes.
  */
 export class Dispatcher {
   readonly #db: Db;
@@ -41,7 +36,7 @@ export class Dispatcher {
   readonly #everything: BackgroundRun;
   readonly #admission: BackgroundRun;
   readonly #logs: BackgroundRun;
-  /** Number of the deployment after which the next call of `recordWaitingReasons` continues to update reasons. */
+  /** The `after` of the next call of `recordWaitingReasons`. */
   #explained = 0;
   #explainedAt = Number.NEGATIVE_INFINITY;
 
@@ -54,15 +49,11 @@ export class Dispatcher {
     this.#logs = new BackgroundRun(() => this.#handOverAll(LOG_BATCHES), failed);
   }
 
-  /**
-   * Starts a dispatch in the background. If one is already running, one more follows it, even if this is called several
-   * times.
-   */
   wake(): void {
     this.#everything.wake();
   }
 
-  /** Starts only the admission of deployments, because a deployment slot has become free. */
+  /** Starts only the admission of deployments, when a deployment slot has become free. */
   wakeAdmission(): void {
     this.#admission.wake();
   }
@@ -72,10 +63,7 @@ export class Dispatcher {
     this.#logs.wake();
   }
 
-  /**
-   * Admits deployments and runs, and enqueues jobs for all due records. Throws if the database or the queue engine is
-   * unreachable.
-   */
+  /** Admits deployments and runs, and enqueues jobs. Throws if the database or the queue engine is unreachable. */
   async dispatch(): Promise<void> {
     const work = await waitingWork(this.#db, KINDS);
     const due = new Set(work.due);
@@ -95,10 +83,7 @@ export class Dispatcher {
     await this.#explain();
   }
 
-  /**
-   * Runs `work`, which needs the queue engine. If it fails, waiting deployments show that the engine is unreachable.
-   * Throws errors of `work`.
-   */
+  /** If `work` fails, waiting deployments show that the queue engine is unreachable. */
   async #reaching(work: () => Promise<void>): Promise<void> {
     try {
       await work();
@@ -109,8 +94,8 @@ export class Dispatcher {
   }
 
   /**
-   * Makes open records due again if their jobs were lost, and returns descriptions of these records. A job is lost, for
-   * example, if Redis was flushed, someone deleted the job, or all its attempts failed.
+   * Makes open records due again if their jobs were lost, for example because Redis was flushed or all attempts failed.
+   * Returns descriptions of these records.
    */
   async reconcile(): Promise<string[]> {
     const mended: string[] = [];
@@ -124,15 +109,11 @@ export class Dispatcher {
     return mended;
   }
 
-  /** Waits for dispatches in progress. */
   async close(): Promise<void> {
     await Promise.all([this.#everything, this.#admission, this.#logs].map((run) => run.close()));
   }
 
-  /**
-   * Records why deployments wait, at most once per second, because only users read the reasons. Later dispatches record
-   * the remaining reasons. A sweep starts dispatches regularly.
-   */
+  /** Runs at most once per second, because only users read the reasons. */
   async #explain(): Promise<void> {
     const now = performance.now();
     if (now - this.#explainedAt < EXPLAIN_MS) return;
@@ -150,8 +131,8 @@ export class Dispatcher {
   }
 
   /**
-   * Enqueues the jobs of due records before the transaction commits. If the process crashes in between, the records are
-   * still due, and enqueueing a job id twice is harmless.
+   * Enqueues the jobs before the commit. If the process crashes in between, the records are still due, and enqueueing a
+   * job id twice is harmless.
    */
   async #handOver(kind: WorkKind): Promise<number> {
     return this.#db.transaction(async (trx) => {
@@ -162,10 +143,7 @@ export class Dispatcher {
   }
 }
 
-/**
- * Runs work in the background, one run at a time. If `wake` is called once or several times during a run, one more run
- * follows.
- */
+/** Runs work in the background, one run at a time. If `wake` is called during a run, one more run follows. */
 class BackgroundRun {
   readonly #work: () => Promise<void>;
   readonly #failed: (error: unknown) => void;

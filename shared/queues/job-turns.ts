@@ -1,10 +1,9 @@
 import { EventEmitter } from 'node:events';
 import type { PostgresConnection } from 'bullmq';
 
-/** PostgreSQL channel on which BullMQ announces new jobs. The payload of a notification is the name of the queue. */
+/** The channel on which BullMQ announces new jobs. The payload is the name of the queue. */
 export const JOBS_CHANNEL = 'bullmq_jobs';
 
-/** The connection on which BullMQ listens. */
 export type ListenClient = Awaited<ReturnType<PostgresConnection['getListenClient']>>;
 
 interface Message {
@@ -14,12 +13,9 @@ interface Message {
 
 type Listener = (message: Message) => void;
 
-/**
- * If at most this many workers are online, all of them ask for a new job immediately. If there are more, they take
- * turns.
- */
+/** With more workers online, they take turns to ask for a job. */
 const AT_ONCE = 4;
-/** Average time between the requests for a job by workers that take turns, in milliseconds. */
+/** The average time between two requests of workers that take turns. */
 const APART_MS = 20;
 
 /**
@@ -33,7 +29,7 @@ export function turnMs(workers: number, chance: number): number {
 /**
  * Makes workers take turns to ask for jobs. PostgreSQL notifies all workers of a job, and only one gets it: with a
  * thousand workers, a job would cost four thousand statements. With turns, all workers together ask about fifty times a
- * second for the jobs of a queue. A worker whose turn comes after the job was taken sends only one statement.
+ * second for the jobs of a queue.
  */
 export class JobTurns {
   readonly #pool: { hasJob(queue: string): Promise<boolean> };
@@ -45,19 +41,17 @@ export class JobTurns {
     this.#pool = pool;
   }
 
-  /** Sets how many workers are online. */
   shareWith(workers: number): void {
     this.#workers = workers;
   }
 
-  /** Wraps a client so that it delays notifications of new jobs until this worker's turn to ask for them has come. */
+  /** Delays a client's notifications of new jobs until this worker's turn. */
   of(client: ListenClient): ListenClient {
     const known = this.#clients.get(client);
     if (known !== undefined) return known;
     const passed = new EventEmitter().setMaxListeners(0);
     client.on('notification', (message) => this.#announce(message, passed));
-    // BullMQ sends statements and receives notifications through this object. Its `release` does nothing, because other
-    // workers use the same connection.
+    // `release` does nothing, because other workers use the same connection.
     const own = {
       query: <R>(text: string, params?: readonly unknown[]) => client.query<R>(text, params),
       on(_event: string, listener: Listener | ((error: Error) => void)) {
@@ -96,7 +90,7 @@ export class JobTurns {
       this.#timers.delete(queue);
       this.#pool
         .hasJob(queue)
-        // If the check fails, the worker is notified anyway. It handles the error if its own request fails too.
+        // If the check fails, the worker is notified anyway, and handles the error if its own request fails too.
         .catch(() => true)
         .then((present) => present && passed.emit('notification', message));
     }, waitMs);

@@ -1,7 +1,7 @@
 import type { Queue } from 'bullmq';
 import { QUEUES, type QueueName } from './work-catalog.js';
 
-/** Deletes finished jobs beyond the maximum age or number in `QUEUES`. Returns the number of deleted jobs. */
+/** Deletes finished jobs beyond the maximum age or number in `QUEUES`. Returns their number. */
 export async function removeOldJobs(queues: readonly Queue[]): Promise<number> {
   let removed = 0;
   for (const queue of queues) {
@@ -19,8 +19,8 @@ async function removeEnded(
 ): Promise<number> {
   const [first] = await queue.getJobs([state], count, count);
   const ended = first?.finishedOn;
-  // BullMQ can delete jobs only by age. The limit is the age of `first`, the newest job beyond the maximum number. With
-  // 5 ms more, jobs that finished at about the same time as `first` are kept.
+  // BullMQ can delete jobs only by age. The limit is the age of `first`, the newest job beyond the maximum number. The
+  // 5 ms keep jobs that finished at about the same time as `first`.
   const kept = ended === undefined ? age * 1000 : Math.min(age * 1000, Date.now() - ended + 5);
   return (await queue.clean(kept, 0, state)).length;
 }

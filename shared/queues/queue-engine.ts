@@ -8,17 +8,15 @@ import { BullPool, bullBackend } from './bull-pool.js';
 import { removeOldJobs } from './old-jobs.js';
 import { jobId, type NewJob, QUEUE_NAMES, QUEUES, type QueueName } from './work-catalog.js';
 
-/** A BullMQ queue of either backend. */
 export type JobQueue = Queue;
 
 export type EngineConfig = Pick<Config, 'databaseUrl' | 'redisUrl'>;
 
-/** The options of a BullMQ Worker that connect it to this engine. */
 interface WorkerConnection {
   connection: WorkerOptions['connection'];
   /**
-   * BullMQ's factory for its PostgreSQL backend; undefined for Redis. The factory is cast to the type `undefined`, so
-   * that one call of the Worker constructor suits both.
+   * BullMQ's factory for its PostgreSQL backend; undefined for Redis. The type `undefined` lets one call of the Worker
+   * constructor suit both.
    */
   backendFactory: undefined;
   /** Seconds after which an idle worker asks for jobs. A new job or a lost connection wakes it sooner. */
@@ -29,10 +27,9 @@ const DRAINED_S = { redis: 10, postgres: 300 } as const;
 
 const PING_MS = 1000;
 const CONNECT_MS = 20_000;
-/** States of a job that is running, or that will run without being enqueued again. */
 const PENDING_STATES = ['active', 'waiting', 'delayed', 'prioritized', 'waiting-children', 'paused'];
 
-/** The queue engine: BullMQ on Redis if REDIS_URL is set, otherwise on PostgreSQL. All other code works with both. */
+/** BullMQ on Redis if REDIS_URL is set, otherwise on PostgreSQL. */
 export interface Engine {
   readonly backend: 'redis' | 'postgres';
   readonly queues: Readonly<Record<QueueName, JobQueue>>;
@@ -40,7 +37,6 @@ export interface Engine {
   ping(): Promise<void>;
   /** Enqueues jobs. Does not change an existing job with the same id. */
   add(jobs: readonly NewJob[]): Promise<void>;
-  /** Deletes finished jobs beyond the retention in `QUEUES`. Returns the number of deleted jobs. */
   removeOldJobs(): Promise<number>;
   /** Returns true if the job is running, or will run without being enqueued again. */
   isPending(queue: QueueName, recordId: string, dispatch: number): Promise<boolean>;
@@ -50,14 +46,14 @@ export interface Engine {
    * it began to wait. If another worker delays a job later and then dies, no worker would wake for that job in time.
    */
   announceDelayed(): Promise<unknown>;
-  /** Sets how many workers are online, so that they do not all ask for the same job. */
+  /** Sets how many workers are online. */
   shareWith(workers: number): void;
   close(): Promise<void>;
 }
 
 interface Backend extends Pick<Engine, 'workerConnection' | 'announceDelayed' | 'shareWith' | 'close'> {
   readonly name: Engine['backend'];
-  /** If more jobs than this are added to a queue at once, they are added in one command instead of one by one. */
+  /** More jobs than this are added to a queue in one command instead of one by one. */
   readonly addedSingly: number;
   /** True if BullMQ deletes old jobs whenever a job finishes. If false, a sweep deletes them. */
   readonly removesAtEnd: boolean;
@@ -147,24 +143,24 @@ async function redisBackend(url: string, name: string, log: Logger): Promise<Bac
     removesAtEnd: true,
     createQueue: (queue) => new Queue(queue, { connection: redis, skipWaitingForReady: true }),
     ping: () => redis.ping(),
-    // Unlike a request, a worker can wait until an outage of Redis is over. Its commands are queued until then.
+    // A worker, unlike a request, can wait until an outage of Redis is over.
     workerConnection: () => {
       const connection = redis.duplicate({ enableOfflineQueue: true });
       ofWorkers.push(connection);
       return { connection, backendFactory: undefined, drainDelay: DRAINED_S.redis };
     },
-    // Not needed with Redis: an idle worker asks for jobs again within ten seconds, so it finds delayed jobs by itself.
+    // An idle worker asks Redis for jobs again within ten seconds, so it finds delayed jobs by itself.
     announceDelayed: async () => undefined,
-    // Not needed with Redis, which gives each job to only one of the workers that ask.
+    // Redis gives each job to only one of the workers that ask.
     shareWith: () => undefined,
     async close() {
-      // A worker does not close a connection that was passed to it, so it is closed here.
+      // A worker does not close a connection that was passed to it.
       for (const connection of [redis, ...ofWorkers]) connection.disconnect();
     },
   };
 }
 
-/** Waits for Redis, retrying for 20 s, because Redis may be starting together with the platform. */
+/** Redis may be starting together with the platform. */
 async function waitUntilReady(redis: Redis): Promise<void> {
   const ready = new Promise((resolve) => redis.once('ready', resolve));
   const late = () => new Error('Redis cannot be reached: check REDIS_URL, and that the server runs');
@@ -176,7 +172,6 @@ async function waitUntilReady(redis: Redis): Promise<void> {
   }
 }
 
-/** Number of pooled connections, and so of commands that queues and workers can send concurrently. */
 const POOL_SIZE = 10;
 
 function postgresBackend(url: string, name: string, log: Logger): Backend {

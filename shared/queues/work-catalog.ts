@@ -11,7 +11,7 @@ import { RUNS } from '../runs/kind.js';
 import { STACK_APPLIES } from '../stacks/kind.js';
 import { TEMPLATE_SOURCES } from '../templates/kind.js';
 
-/** Every kind of background work. Queues, payloads, jobs and SQL statements are derived from this list. */
+/** Queues, payloads, jobs and SQL statements are derived from this list. */
 export const KINDS = [
   DEPLOYMENTS,
   OPERATIONS,
@@ -31,14 +31,14 @@ type Intersection<Union> = (Union extends unknown ? (one: Union) => void : never
   ? All
   : never;
 
-/** The payload of each queue. It contains only ids, because a job is only a wake-up and PostgreSQL has the record. */
+/** Contains only ids, because a job is only a wake-up and PostgreSQL has the record. */
 export type Payloads = Intersection<PayloadsOf<(typeof KINDS)[number]>>;
 export type QueueName = keyof Payloads;
 
 export const QUEUES = Object.assign({}, ...KINDS.map(({ queues }) => queues)) as Record<QueueName, QueueDefinition>;
 export const QUEUE_NAMES = Object.keys(QUEUES) as QueueName[];
 
-/** A job for a record. `dispatch` is the number of jobs created for the record so far. */
+/** `dispatch` counts the jobs created for the record so far. */
 export interface NewJob<N extends QueueName = QueueName> {
   queue: N;
   recordId: string;
@@ -46,15 +46,14 @@ export interface NewJob<N extends QueueName = QueueName> {
   payload: Payloads[N];
 }
 
-/** Returns the job of a due record. */
 export function jobOf({ queues, queueBy, payload }: WorkKind, { id, dispatches, kind }: DueRecord): NewJob {
   const queue = (queueBy?.queues[kind ?? ''] ?? Object.keys(queues)[0]) as QueueName;
   return { queue, recordId: id, dispatch: dispatches, payload: { [payload]: id } as Payloads[QueueName] };
 }
 
 /**
- * Returns the id of a record's job. `dispatch` is the number of jobs created for the record so far. The queue silently
- * ignores a job whose id it still has, even that of a finished job.
+ * Returns the id of a record's job. The queue silently ignores a job whose id it still has, even that of a finished
+ * job, so the number of jobs created for the record (`dispatch`) is part of the id.
  */
 export function jobId(queue: QueueName, recordId: string, dispatch: number): string {
   return `${queue}-${recordId}-${dispatch}`;

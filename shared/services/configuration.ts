@@ -8,10 +8,7 @@ import { FIELD_DESCRIPTIONS } from './field-descriptions.js';
 import { isDataKind, type ServiceKind } from './model.js';
 import { DATABASE_PLANS, PLAN_IDS, PLANS, REGION_IDS, RUNTIMES } from './plan-catalog.js';
 
-/**
- * Returns an `enum` schema for a string with a closed set of values. `name` is its component's name in the OpenAPI
- * document.
- */
+/** Returns an `enum` schema for a string. `name` is its component's name in the OpenAPI document. */
 export function oneOf<const T extends readonly string[]>(name: string, values: T, fallback?: T[number]) {
   return Type.Unsafe<T[number]>({
     type: 'string',
@@ -56,13 +53,9 @@ const databaseIdentifier = () =>
     default: '',
   });
 
-/** The supported major versions of PostgreSQL. */
 export const DATABASE_VERSIONS = ['13', '14', '15', '16', '17', '18'] as const;
 
-/**
- * The fields of a service's configuration with their limits and defaults (specification, Service).
- * `shared/core/string-formats.ts` defines the formats `branch`, `ip-range`, `cron` and `time-zone`.
- */
+/** A service's configuration (specification, Service). */
 const FIELDS = describeFields(FIELD_DESCRIPTIONS, {
   autoDeploy: oneOf('AutoDeploy', ['off', 'commit'], 'off'),
   backupEnabled: flag(true),
@@ -165,7 +158,7 @@ export type PartialServiceConfiguration = Partial<ServiceConfiguration>;
 
 /**
  * Adds a sentence to each field's description, for the OpenAPI document. An existing description comes first, because
- * error messages use it (`shared/core/schema-problems.ts`).
+ * error messages use the first sentence.
  */
 export function describeFields<T extends Record<string, TSchema & { description?: unknown }>>(
   sentences: Readonly<Record<keyof T, string>>,
@@ -184,17 +177,14 @@ export function withoutDefaults<T extends Record<string, TSchema & { default?: u
   return copy;
 }
 
-/** Returns the default of each field for a new record; undefined for a field without one. `T` is the record's type. */
+/** Returns the default of each field for a new record; undefined for a field without one. */
 export function defaultsOf<T>(fields: Record<string, TSchema & { default?: unknown }>): Readonly<T> {
   return Object.freeze(Object.fromEntries(Object.entries(fields).map(([name, field]) => [name, field.default])) as T);
 }
 
 export const DEFAULT_CONFIGURATION = defaultsOf<ServiceConfiguration>(FIELDS);
 
-/**
- * Configuration fields that concern the edge or the number of replicas. Changing one queues a routing operation
- * (specification, Service lifecycle).
- */
+/** A change of one of these fields queues a routing operation (specification, Service lifecycle). */
 const ROUTING_FIELDS = [
   'ipAllowList',
   'maintenance',

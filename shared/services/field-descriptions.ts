@@ -1,4 +1,3 @@
-/** What each field of a service's configuration does, for the OpenAPI document. */
 export const FIELD_DESCRIPTIONS = {
   autoDeploy: 'With commit, each new commit of the branch is deployed',
   backupEnabled: 'Make scheduled backups of a database or of volumes, and permit backups on demand',

@@ -12,14 +12,13 @@ export type NewService = Pick<
 const SLUG_TRIES = 10;
 
 /**
- * Days for which only its own workspace can reuse a deleted service's slug. Links to the slug and visitors' cookies
- * outlive the service.
+ * Links to the slug and visitors' cookies outlive a deleted service, so another workspace cannot take the slug sooner.
  */
 const SLUG_REST_DAYS = 30;
 
 /**
  * Stores a service. Its slug is derived from its name, with a suffix if the plain slug is reserved or taken. Throws
- * capacity_exceeded. A slug of another workspace counts as taken for 30 days after the deletion of its service.
+ * capacity_exceeded.
  */
 export async function insertService(
   trx: Transaction,

@@ -25,7 +25,6 @@ export function isScalable(kind: ServiceKind): boolean {
   return kind === 'web' || kind === 'private' || kind === 'worker';
 }
 
-/** The kinds of databases. Each service of these kinds is one server with its own volume. */
 const DATA_KINDS = ['postgres', 'redis'] as const satisfies readonly ServiceKind[];
 export type DataKind = (typeof DATA_KINDS)[number];
 
@@ -35,8 +34,7 @@ export function isDataKind(kind: ServiceKind): kind is DataKind {
 
 /**
  * Returns a second host name by which services in the same environment reach this one; '' if none. It is the service's
- * own name, if that is a valid host name and differs from the slug. The slug can differ, because another workspace may
- * have taken the name as its slug.
+ * own name, which another workspace may have taken as its slug.
  */
 export function aliasOf({ name, slug }: { name: string; slug: string }): string {
   const alias = name.toLowerCase();

@@ -1,8 +1,6 @@
 import { isDataKind, type ServiceKind } from './model.js';
 
-/**
- * A plan. This file is the only source of plans, prices, regions, runtimes and service types (specification, Catalog).
- */
+/** The only source of plans, prices, regions, runtimes and service types (specification, Catalog). */
 export interface Plan {
   id: string;
   name: string;
@@ -13,21 +11,21 @@ export interface Plan {
   memoryMb?: number;
   storageGb?: number;
   transferGb?: number;
-  /** Build minutes that a workspace with this plan has per calendar month (UTC). */
+  /** Per workspace and calendar month (UTC). */
   buildMinutes?: number;
   logDays?: number;
   maxConnections?: number;
   backupRetentionDays?: number;
-  /** Maximum number of services of a workspace with this plan; unlimited if absent. */
+  /** The maximum number of services of a workspace; unlimited if absent. */
   workspaceLimit?: number;
 }
 
-/** A plan for services that run processes. The runtime enforces cpu and memory. */
+/** The runtime enforces cpu and memory. */
 export interface ServicePlan extends Plan {
   cpu: number;
   memoryMb: number;
   logDays: number;
-  /** Maximum number of processes and threads per replica. */
+  /** The maximum number of processes and threads per replica. */
   pids: number;
 }
 
@@ -115,7 +113,7 @@ export const PLANS = [
 export const PLAN_IDS = PLANS.map((plan) => plan.id);
 export type PlanId = (typeof PLAN_IDS)[number];
 
-/** A plan for databases. The runtime enforces each of these limits. */
+/** The runtime enforces each of these limits. */
 export interface DatabasePlan extends Plan {
   cpu: number;
   memoryMb: number;
@@ -206,7 +204,7 @@ export function databasePlanOf(id: string): DatabasePlan {
   return DATABASE_PLANS.find((plan) => plan.id === id) ?? smallest;
 }
 
-/** Maximum number of processes of a database server, in addition to one per connection. */
+/** Processes of a database server in addition to one per connection. */
 const DATABASE_PIDS = 64;
 
 /** Returns the resource limits for a service's processes. */
@@ -221,16 +219,14 @@ export function planOf(id: string): ServicePlan {
   return PLANS.find((plan) => plan.id === id) ?? PLANS[0];
 }
 
-/** Returns the CPU cores and memory for a replica of a service. Databases have their own plans. */
+/** Returns the CPU cores and memory for a replica of a service. */
 export function resourcesOf(kind: ServiceKind, id: string): { cpu: number; memoryMb: number } {
   const plan = isDataKind(kind) ? DATABASE_PLANS.find((known) => known.id === id) : undefined;
   const { cpu, memoryMb } = planOf(id);
   return { cpu: plan?.cpu ?? cpu, memoryMb: plan?.memoryMb ?? memoryMb };
 }
 
-/**
- * Returns `service.estimatedMonthly`: the plan's price times the number of replicas. Databases have plans of their own.
- */
+/** Returns `service.estimatedMonthly`: the plan's price times the number of replicas. */
 export function estimatedMonthly(
   kind: ServiceKind,
   planId: string,
@@ -239,7 +235,7 @@ export function estimatedMonthly(
   const plans: readonly Plan[] = isDataKind(kind) ? DATABASE_PLANS : PLANS;
   const plan = plans.find((p) => p.id === planId);
   if (!plan) return { usd: 0, ngn: 0, priced: false };
-  // Static services and databases are charged once, regardless of the number of replicas in their configuration.
+  // Static services and databases are charged once.
   const count = kind === 'static' || isDataKind(kind) ? 1 : replicas;
   return { usd: plan.usd * count, ngn: plan.ngn * count, priced: true };
 }

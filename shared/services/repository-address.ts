@@ -3,7 +3,7 @@ import { type Keyring, SealError } from '../secrets/keyring.js';
 import { openFrom, SEALED, type SealedColumn, sealIn } from '../secrets/sealed-columns.js';
 import { addressProblem, isMasked, maskedRepository } from './service-source.js';
 
-/** A repository address as stored: masked text, and the whole address sealed if it contains a secret. */
+/** `repository` is masked. `sealed` is the whole address, if it contains a secret. */
 export interface StoredAddress {
   repository: string;
   sealed: Buffer | null;
@@ -11,10 +11,7 @@ export interface StoredAddress {
 
 const PATH = '/configuration/repository';
 
-/**
- * Seals a service's repository address; '' removes it. Throws invalid_request if it is not a valid address. Rejects a
- * masked address too, because its secret part is unknown.
- */
+/** Seals a service's repository address; '' removes it. Throws invalid_request if it is invalid or masked. */
 export function sealAddress(keyring: Keyring, address: string, serviceId: string): StoredAddress {
   const problem = address === '' ? null : addressProblem(address);
   if (problem !== null) throw invalidRequest(PATH, problem);

@@ -1,7 +1,4 @@
-/**
- * Slugs that people or programs would take for the platform's own. Services get them only with a suffix. The setting
- * `RESERVED_SLUGS` adds more.
- */
+/** Slugs that people or programs would take for the platform's own. */
 const RESERVED: readonly string[] = [
   // Names that programs look up automatically, and names with a special meaning for a domain's mail or certificates.
   ...['wpad', 'isatap', 'autoconfig', 'autodiscover', 'mta-sts', 'openpgpkey', 'localhost', 'localdomain'],
@@ -18,7 +15,7 @@ const RESERVED: readonly string[] = [
   ...['git', 'caddy', 'traefik', 'proxy', 'vpn', 'cdn', 'queues', 'webhooks', 'hooks', 'healthz', 'metrics'],
 ];
 
-/** Returns the slugs that services get only with a suffix. They are the built-in ones and the installation's own. */
+/** Returns the slugs that services get only with a suffix. `further` adds the installation's own. */
 export function reservedSlugs(further: Iterable<string>): ReadonlySet<string> {
   return new Set([...RESERVED, ...further]);
 }

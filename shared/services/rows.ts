@@ -19,11 +19,10 @@ const COLUMNS = {
   health_checked_at: column<Date | null>(),
   runtime_detail: column<string>(),
   live_deployment_id: column<string | null>(),
-  /** The number of replicas that automatic scaling last decided on (`wantedReplicas`). */
+  /** The last decision of automatic scaling. */
   scaled_replicas: column<number | null>(),
-  /** When the service fell asleep: its replicas were frozen or stopped. Null while the service is awake. */
+  /** Null while the service is awake. */
   asleep_since: column<Date | null>(),
-  /** When the service last fell asleep. `woke_at` is when it last woke. */
   last_asleep_since: column<Date | null>(),
   woke_at: column<Date | null>(),
   route_version: column<number>(),
@@ -36,5 +35,4 @@ const COLUMNS = {
 
 export type ServiceRow = typeof COLUMNS;
 
-/** The column names, for prepared statements. */
 export const SERVICE_COLUMNS = Object.keys(COLUMNS);

@@ -3,7 +3,7 @@ import { isSpecialAddress } from '../core/special-address.js';
 import { givenAddress, isSshLike, parseSshAddress } from '../ssh/model.js';
 import type { ServiceConfiguration } from './configuration.js';
 
-/** A full commit id. An abbreviated id or a branch could refer to other code later. */
+/** An abbreviated id or a branch could refer to other code later. */
 export const CommitSha = Type.String({
   maxLength: 64,
   pattern: '^[0-9a-f]{40}$|^[0-9a-f]{64}$',
@@ -29,9 +29,8 @@ export function isPushSource(
 const STARTER = /^starter:node(?:@(\d{2}))?$/;
 
 /**
- * Returns the Node.js version of a starter, such as '22'; '' for any version; null if not a starter. A starter,
- * `starter:node` or `starter:node@22`, is an empty project available on every worker. Its service consists only of
- * commands: `buildCommand` installs a package, and `startCommand` starts it.
+ * Returns the Node.js version of a starter, such as '22'; '' for any version; null otherwise.
+ * A starter (`starter:node`, `starter:node@22`) is an empty project, into which `buildCommand` installs a package.
  */
 export function starterNode(address: string): string | null {
   const found = STARTER.exec(address);
@@ -81,17 +80,16 @@ export function addressProblem(address: string): string | null {
     : 'the host name of the repository address has characters that no host name has';
 }
 
-/** A host name. It cannot begin with `+` or `-`, which git could read as an option. */
+/** Cannot begin with `+` or `-`, which git could read as an option. */
 const HOST = /^(?:[a-z0-9_][a-z0-9_.-]*|\[[0-9a-f:.]+\])$/;
 
 const MASK = '***';
-/** If a user name in a repository address has at least this many characters, it counts as a secret token. */
+/** A user name of at least this length counts as a secret token. */
 const TOKEN_LENGTH = 20;
 
 /**
- * Returns the parts of a repository address that must not be logged. These are the password, a token used as the user
- * name, the query and the fragment. A short user name with a password is not included, because it is a word such as
- * "deploy".
+ * Returns the secret parts of a repository address, which must not be logged. A short user name with a password is not
+ * secret, because it is a word such as "deploy".
  */
 export function credentialsOf(address: string): string[] {
   if (isSshLike(givenAddress(address))) return [];
@@ -103,7 +101,7 @@ export function credentialsOf(address: string): string[] {
   return [...new Set(parts.filter((part) => part !== ''))];
 }
 
-/** Replaces the user name, password, query and fragment of an address with asterisks, for display. */
+/** Replaces the secret parts of an address with asterisks, for display. */
 export function maskedRepository(address: string): string {
   // In an SSH address the user name is not secret, and there is no password.
   if (parseSshAddress(address) !== null) return address;

@@ -7,7 +7,6 @@ import type { DeploymentState } from '../deployments/model.js';
 import { SERVICE_COLUMNS, type ServiceRow } from './rows.js';
 import { FROZEN } from './wanted-replicas.js';
 
-/** A service, joined with the columns of other tables that its presenter and its policies need. */
 export type ServiceView = ServiceRow & {
   environment_group_ids: string[];
   environment_protected: boolean;
@@ -16,25 +15,20 @@ export type ServiceView = ServiceRow & {
   latest_deployment_updated_at: Date | null;
   /** A verified domain of a service whose platform domain is disabled; otherwise null. */
   own_domain: string | null;
-  /** The base service, if this service is a preview; otherwise null. */
   preview_of: string | null;
-  /** The host or node that stores a database's volume; null if there is none. */
+  /** The host or node that stores a database's volume. */
   volume_host: string | null;
   /** True if the service sleeps with frozen processes, which the next request thaws. */
   frozen: boolean;
 };
 
-/** SQL: the oldest verified domain of a service `s` whose platform domain is disabled. */
 const OWN_DOMAIN = `case when s.configuration ->> 'platformDomainEnabled' = 'false' then
     (select n.hostname from domains n where n.service_id = s.id and n.status = 'active' and n.released_at is null
       order by n.created_at, n.id limit 1) end`;
 
 const PREVIEW_OF = '(select p.base_id from previews p where p.service_id = s.id)';
 
-/**
- * SQL: the name of the host or node that stores the volume of the service `s`. It is the host's id if no worker of the
- * host was seen recently.
- */
+/** The host or node that stores the volume: its name, or the host's id if no worker of the host is known. */
 const VOLUME_HOST = `(select coalesce(v.node_name, (select w.host from workers w where w.host_id = v.host_id
     order by w.seen_at desc limit 1), cast(v.host_id as text))
   from data_servers v where v.id = s.id and v.initialized_at is not null)`;
@@ -47,7 +41,7 @@ export const SERVICE_VIEW_COLUMNS: readonly string[] = [
   ...['own_domain', 'preview_of', 'volume_host', 'frozen', 'environment_group_ids'],
 ];
 
-/** SQL: the columns of a `ServiceView` that come from other tables. The query selects from `services s`. */
+/** The columns of a `ServiceView` that come from other tables. */
 const VIEWED = `coalesce((select e.protected from environments e where e.id = s.environment_id), false)
     as environment_protected,
   d.id as latest_deployment_id, d.status as latest_deployment_state, d.updated_at as latest_deployment_updated_at,
@@ -94,8 +88,8 @@ const LOCK = prepare<{ id: string }>(
 );
 
 /**
- * Locks a service, and then reads it in a second statement. The result stays valid until a change is written. A single
- * statement would read other tables, such as the environment's protection, as they were before it waited for the lock.
+ * Locks a service, and then reads it in a second statement. A single statement would read other tables, such as the
+ * environment's protection, as they were before it waited for the lock.
  */
 export async function lockServiceView(
   trx: Transaction,
@@ -111,8 +105,8 @@ const LOCK_VIEW = prepare<ServiceView>(
 );
 
 /**
- * Locks a service and reads its current row, in one statement. Other tables, such as its environment's protection, may
- * be read as they were before the wait for the lock. `writeServiceRow` reads them again.
+ * Locks a service and reads its current row, in one statement. Other tables, such as the environment's protection, may
+ * be read as they were before the wait for the lock.
  */
 export async function lockServiceRow(
   trx: Transaction,
@@ -131,7 +125,7 @@ const WRITE = prepare<ServiceView>(
    select ${COLUMNS}, ${VIEWED} from changed s ${LATEST_DEPLOYMENT}`,
 );
 
-/** Writes the name, configuration, project and environment of a locked service. Returns the service's view. */
+/** Writes the name, configuration, project and environment of a locked service. */
 export async function writeServiceRow(
   trx: Transaction,
   service: Pick<ServiceRow, 'id' | 'name' | 'configuration' | 'sealed_repository' | 'project_id' | 'environment_id'>,
@@ -188,7 +182,7 @@ export async function replaceServiceRow(
   return (await rowOfPrepared(db, REPLACE, values)) ?? undefined;
 }
 
-/** SQL: true if the service `s` is a preview or the database of one. */
+/** SQL condition. The databases of a preview count as previews. */
 export const IS_PREVIEW = `(exists (select from previews p where p.service_id = s.id)
   or exists (select from preview_databases p where p.service_id = s.id))`;
 
@@ -202,7 +196,6 @@ export type ServiceChanges = Partial<
   Pick<ServiceRow, 'name' | 'configuration' | 'sealed_repository' | 'archived' | 'project_id' | 'environment_id'>
 >;
 
-/** Updates the columns of a service that users can set. */
 export async function updateServiceRow(trx: Transaction, id: string, changes: ServiceChanges): Promise<void> {
   await trx<ServiceRow>('services')
     .where({ id })
@@ -227,7 +220,7 @@ export async function getService(db: Db, id: string): Promise<ServiceRow | undef
   return db<ServiceRow>('services').where({ id }).whereNull('deleted_at').first();
 }
 
-/** Locks a service's row until the commit and reads it, to change the service's state. */
+/** Locks a service's row until the commit and reads it. */
 export async function lockService(trx: Transaction, id: string): Promise<ServiceRow | undefined> {
   return trx<ServiceRow>('services').where({ id }).whereNull('deleted_at').forUpdate().first();
 }

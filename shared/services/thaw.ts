@@ -1,7 +1,6 @@
 import { oneValue, type Transaction } from '../core/database/database-client.js';
 import { CHANNELS } from '../core/database/listener.js';
 
-/** SQL assignments to `services` that record that a service wakes now. */
 export const WAKES =
   'last_asleep_since = coalesce(asleep_since, last_asleep_since, now()), woke_at = now(), asleep_since = null';
 
@@ -9,10 +8,9 @@ export const WAKES =
 export const SLEPT_MS = 'cast(extract(epoch from woke_at - last_asleep_since) * 1000 as double precision)';
 
 /**
- * Thaws the frozen replicas of a service, and records that it has a visitor now. Returns how long the service slept, in
- * milliseconds; null if no replica was frozen. With `deploymentId`, thaws only the replicas of this release. Uses one
- * statement, because a request waits for it. To prevent deadlocks, locks replicas before their service, as all other
- * code does.
+ * Thaws the frozen replicas of a service, or of one release, and records that it has a visitor now. Returns how long
+ * the service slept, in milliseconds; null if no replica was frozen. To prevent deadlocks, locks replicas before their
+ * service, as all other code does.
  */
 export function thawReplicas(
   trx: Transaction,

@@ -1,16 +1,10 @@
 import { countOf, type Db, oneValue, rowCountOf, type Transaction } from '../core/database/database-client.js';
 import { AppError } from '../core/error-registry.js';
 
-/**
- * Hours for which the Linux user of a deleted service is not reused, unless the service was never deployed. Meanwhile
- * sweeps remove the user's files from hosts.
- */
+/** In this time, sweeps remove the files of a deleted service's Linux user from hosts. */
 const REST_HOURS = 6;
 
-/**
- * Maximum number of Linux users per workspace, out of 200,000. Each service has one. The user of a deleted service also
- * counts for `REST_HOURS`.
- */
+/** The platform has 200,000 Linux users for services, of which each service has one. */
 export const MAX_USERS_OF_WORKSPACE = 10_000;
 
 /** Throws capacity_exceeded if the workspace has used up its share of the Linux users for services. */
@@ -47,9 +41,8 @@ export async function freeUserNumber(trx: Transaction, serviceId: string): Promi
 }
 
 /**
- * Records that a host was searched for processes and files of services' Linux users. `look` searches it and returns the
- * numbers of the users that it found. The hours until these users can be reused start again. If `look` throws, nothing
- * is recorded.
+ * Records that a host was searched for processes and files of services' Linux users. `look` searches the host and
+ * returns the numbers of the users that it found. These users cannot be reused for the next hours.
  */
 export async function recordUsersInUse(db: Db, hostId: string, look: () => Promise<number[]>): Promise<void> {
   const began = await oneValue<string>(db, 'select now()::text');

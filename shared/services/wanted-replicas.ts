@@ -4,14 +4,13 @@ import type { ServiceRow } from './rows.js';
 
 type Scaled = Pick<ServiceRow, 'kind' | 'configuration' | 'scaled_replicas'>;
 
-/** Returns true if automatic scaling decides the service's number of replicas. */
 function scalesItself({ kind, configuration }: Pick<Scaled, 'kind' | 'configuration'>): boolean {
   return configuration.scaling === 'auto' && isScalable(kind);
 }
 
 /**
- * Returns how many replicas a service should have. It is the number in its configuration or, with automatic scaling,
- * the last decision within the configured limits.
+ * Returns how many replicas a service should have. With automatic scaling, it is the last decision within the
+ * configured limits.
  */
 export function wantedReplicas(service: Scaled): number {
   const { replicas, minReplicas, maxReplicas } = service.configuration;
@@ -25,16 +24,13 @@ export function replicasOfRelease(service: Scaled, { replicas }: Pick<ServiceCon
   return scalesItself(service) ? Math.max(1, wantedReplicas(service)) : replicas;
 }
 
-/**
- * SQL: true if a service `s` sleeps when it gets no requests. Only web services can, because only the edge can hold the
- * request that wakes them.
- */
+/** Only web services can sleep, because only the edge can hold the request that wakes them. */
 export const MAY_SLEEP = `(s.kind = 'web' and s.configuration @> '{"scaling": "auto", "minReplicas": 0}')`;
 
-/** SQL: true if a service `s` is asleep without any replica. The next request starts one. */
+/** True if the service `s` is asleep without any replica. */
 export const ASLEEP = `(${MAY_SLEEP} and s.scaled_replicas is not distinct from 0)`;
 
-/** SQL: true if the replicas of a service `s` are frozen until the next request, or are about to be. */
+/** True if the replicas of the service `s` are frozen until the next request, or are about to be. */
 export const FROZEN = `(s.asleep_since is not null and exists (select from replicas f
   where f.deployment_id = s.live_deployment_id and f.to_freeze and f.desired = 'running'))`;
 

@@ -21,28 +21,22 @@ interface Deps {
 }
 
 export interface ApplyRequest extends PlanRequest, Asked {
-  /** Hash of the plan that the user approved. Null if the platform generated the document and no user saw the plan. */
+  /** The hash of the plan that the user approved; null if no user saw the plan. */
   planHash: string | null;
   confirmDestructive: string | undefined;
-  /**
-   * If false, the apply creates and changes services but deploys none, except databases that are restored from a backup
-   * (`fills`): a restore needs a running database.
-   */
+  /** If false, no service is deployed except the databases of `fills`: a restore needs a running database. */
   deploy?: boolean;
-  /**
-   * The pushed commit that contains the document. Services whose source is the same repository are deployed from this
-   * commit.
-   */
+  /** The pushed commit that contains the document. Services of the same repository are deployed from this commit. */
   pushed?: PushedCommit;
-  /** Backups to restore into new services. Only for a document whose resources are all new. */
+  /** Backups to restore into new services. Requires that all resources of the document are new. */
   fills?: readonly Fill[];
 }
 
 /**
- * Stores the steps that change an environment as a document describes, for a worker to perform. Plans the document
- * again, because the environment may have changed since the user approved the plan. Returns the id of the apply. Throws
- * errors of `planDocument`; plan_changed if the plan differs from the approved one; apply_running;
- * invalid_confirmation; invalid_request if a secret has no value.
+ * Stores the steps of an apply, which a worker performs. Returns the id of the apply. Plans the document again, because
+ * the environment may have changed since the user approved the plan. Throws errors of `planDocument`; plan_changed if
+ * the plan differs from the approved one; apply_running; invalid_confirmation; invalid_request if a secret has no
+ * value.
  */
 export async function acceptApply(trx: Transaction, deps: Deps, request: ApplyRequest): Promise<string> {
   const { workspaceId, name, planHash, values, deploy = true, pushed, fills = [] } = request;
@@ -126,7 +120,6 @@ async function store(
   });
 }
 
-/** Records the name that each existing resource of the stack has in the document; null for an omitted resource. */
 async function claimAll(trx: Transaction, stackId: string, matches: Matches): Promise<void> {
   const { services, groups, goneServices, goneGroups } = matches;
   const claims = [

@@ -1,7 +1,7 @@
 import type { Step } from './model.js';
 import type { Plan } from './plan-model.js';
 
-/** A service of a document whose data is restored from a backup of another service, `from`. */
+/** A service whose data is restored from a backup of the service `from`. */
 export interface Fill {
   service: string;
   isDatabase: boolean;
@@ -10,8 +10,8 @@ export interface Fill {
 }
 
 /**
- * Adds restores to a plan whose resources are all new. Databases are deployed first, because a restore needs a running
- * database. Other services are deployed once all restores are done, or not at all if `deploy` is false. Pure.
+ * Adds restores to a plan whose resources are all new. Databases are deployed before the restores, because a restore
+ * needs a running database. The other services are deployed after them. Pure.
  */
 export function arrangeFills(plan: Plan, fills: readonly Fill[], deploy: boolean): Plan {
   const empty = fills.filter(({ isDatabase, service }) => isDatabase && !plan.deploys.includes(service));

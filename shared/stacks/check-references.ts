@@ -5,10 +5,7 @@ import type { EnvironmentState } from './environment-state.js';
 import type { Matches } from './match-resources.js';
 import type { ReferenceWish, VariableWish } from './wish.js';
 
-/**
- * A service to whose variables others can refer. `variables` contains its own variables and those of its groups.
- * Services of its kind also provide other variables, such as HOST.
- */
+/** `variables` contains the service's own variables and those of its groups. */
 interface Provider {
   kind: ServiceKind;
   variables: Map<string, ReferenceWish | null>;
@@ -77,10 +74,7 @@ function offers({ kind, variables }: Provider, key: string): boolean {
   return variables.has(key) || (isDataKind(kind) ? OFFERED_KEYS[kind] : OFFERED).includes(key);
 }
 
-/**
- * Returns true if a chain of references leads back to itself. Follows only references by service name. A circle through
- * a reference by id is found later, when a deployment reads its variables.
- */
+/** Follows only references by service name. A deployment that reads its variables finds circles through an id. */
 function isCircle(
   providers: ReadonlyMap<string, Provider>,
   owner: string | null,

@@ -13,12 +13,11 @@ const APPLICATION_KINDS = SERVICE_KINDS.filter(
   (kind): kind is Exclude<ServiceKind, DataKind> => !DATA_KINDS.some((data) => data === kind),
 );
 
-/** Maximum number of services, of databases and of groups in a document, and of groups per service. */
+/** For services, databases and groups in a document, and groups per service. */
 const MAX_ENTRIES = 500;
-/** Maximum number of characters of a generated secret. */
 const MAX_GENERATED = 256;
 
-/** A name like `Name`, but without leading and trailing spaces: names are stored without them. */
+/** Names are stored without leading and trailing spaces. */
 const EntryName = Type.String({
   minLength: 1,
   maxLength: 100,
@@ -27,7 +26,6 @@ const EntryName = Type.String({
   description: 'one line without control characters, and without spaces at its ends',
 });
 
-/** Returns the schema of a map from names to entries. */
 function byName<T extends TSchema>(names: TSchema, entry: T, maxProperties: number, description: string) {
   return Type.Unsafe<Record<string, Static<T>>>({
     type: 'object',
@@ -84,14 +82,12 @@ const Redirect = Strict({
   redirectTo: described(Hostname, 'one line: a host name, to which all requests are redirected'),
 });
 
-/** A host name, with or without the host to which it redirects. */
 export type DomainEntry = string | Static<typeof Redirect>;
 
 const DomainEntry = Type.Unsafe<DomainEntry>({ anyOf: [Hostname, Redirect] });
 
 const { name: volumeName, ...volumeFields } = VOLUME_FIELDS;
 
-/** Fields of services and databases in addition to those of their configuration. */
 const PARTS = {
   archived: Type.Optional(Type.Boolean({ default: false, description: 'Deployments are prevented' })),
   variables,
@@ -116,17 +112,12 @@ const FIELDS = Object.fromEntries(
   Object.entries(ServiceConfigurationSchema.properties).map(([name, field]) => [name, Type.Optional(field)]),
 );
 
-/**
- * Returns the schema of a document's services of these kinds. It has the fields of the configuration and those in
- * `PARTS`.
- */
 function serviceOf(kinds: readonly ServiceKind[], name: string): TObject {
   return Strict({ kind: oneOf(name, kinds), ...FIELDS, ...PARTS });
 }
 
 export type ServiceEntry = Static<TObject<typeof PARTS>> & { kind: ServiceKind } & Record<string, unknown>;
 
-/** Whether the services of a stack go live separately or together. */
 export const STACK_RELEASES = ['separate', 'together'] as const;
 
 /** The schema of `ranvier.yaml`, composed of the API's own schemas (design, section 9). */
@@ -153,7 +144,6 @@ export const StackDocument = Type.Object(
   { additionalProperties: false, patternProperties: { '^x-': {} } },
 );
 
-/** URL path at which the schema is served. */
 export const STACK_SCHEMA_PATH = '/api/schemas/stack.json';
 
 /** Returns the schema for editors, without `$id`: the API's component names are not valid ids there. */
@@ -164,7 +154,6 @@ export function stackSchema(): object {
   return { $schema: 'http://json-schema.org/draft-07/schema#', title: 'ranvier.yaml', ...plain };
 }
 
-/** A document that satisfies the schema. */
 export interface StackDocument {
   release?: (typeof STACK_RELEASES)[number];
   services?: Record<string, ServiceEntry>;

@@ -7,14 +7,10 @@ import { type WorkspaceConfiguration, workspaceConfiguration } from '../workspac
 import type { EnvironmentState, GroupState, ServiceState, VariableState } from './environment-state.js';
 import type { VolumeWish } from './wish.js';
 
-/** SQL: the stack that owns the resource `r`, as an `Owner`. */
 const OWNER = `case when k.id is not null then
     jsonb_build_object('stackId', k.id, 'stack', k.name, 'as', r.name) end as owner`;
 
-/**
- * SQL: true if the last apply of the stack that owns `r` failed or was cancelled before it deployed the service `s`,
- * and no later deployment of `s` is live.
- */
+/** The last apply of the stack ended before it deployed the service `s`, and no later deployment is live. */
 const UNRELEASED = `exists (
     select from stack_applies a join stack_steps p on p.apply_id = a.id left join deployments d on d.id = p.deployment_id
      where a.id = (select l.id from stack_applies l where l.stack_id = k.id and l.rollback_of is null
@@ -37,10 +33,7 @@ interface VariableStateRow extends Pick<VariableState, 'key' | 'scope'> {
   reference_key: string | null;
 }
 
-/**
- * Reads the current state of an environment, including unsealed variables. Excludes previews and services that are
- * being deleted.
- */
+/** Reads the current state of an environment, including unsealed variables. */
 export async function readEnvironmentState(
   db: Db,
   keyring: Keyring,
@@ -140,7 +133,6 @@ function openAddress(
   return opened(() => openFrom(keyring, SEALED.repository, id, sealed)) ?? configuration.repository;
 }
 
-/** Returns null if the value cannot be unsealed. */
 function opened(open: () => string): string | null {
   try {
     return open();

@@ -1,10 +1,7 @@
 import { ABANDONED, defineKind, RECORD_QUEUE } from '../engine/kind.js';
 import type { ApplyStatus } from './model.js';
 
-/**
- * State of a stack apply → its transitions. The event `stepped` means that a completed step was recorded in
- * `stack_steps`. While an apply waits for its deployments, no worker processes it, but it stays `running`.
- */
+/** An apply stays `running` while it waits for its deployments, although no worker holds it. */
 const STATES = {
   queued: { claimed: 'running', cancelled: 'cancelled' },
   running: {
@@ -21,7 +18,7 @@ const STATES = {
   cancelled: {},
 } as const satisfies Record<ApplyStatus, Partial<Record<string, ApplyStatus>>>;
 
-/** How stack applies are stored and queued for workers. The table `stack_steps` records which steps are done. */
+/** The table `stack_steps` records which steps are done. */
 export const STACK_APPLIES = defineKind({
   table: 'stack_applies',
   payload: 'applyId',

@@ -2,7 +2,6 @@ import { AppError, type ErrorDetail } from '../core/error-registry.js';
 import type { EnvironmentState, GroupState, Owner, ServiceState } from './environment-state.js';
 import type { GroupWish, ServiceWish, StackWish } from './wish.js';
 
-/** A service in a document, and the matching existing service. */
 export interface ServiceMatch {
   wish: ServiceWish;
   state: ServiceState | null;
@@ -13,14 +12,13 @@ interface GroupMatch {
   state: GroupState | null;
 }
 
-/** The resources of a document, each matched with the existing one. */
 export interface Matches {
   services: ServiceMatch[];
   groups: GroupMatch[];
-  /** Resources that the stack owns but the document omits. */
+  /** Resources that the document omits. */
   goneServices: ServiceState[];
   goneGroups: GroupState[];
-  /** Existing resources that the stack becomes the owner of because the document contains them. */
+  /** Existing resources that the stack now owns, because the document contains them. */
   adopted: (ServiceState | GroupState)[];
 }
 
@@ -31,9 +29,9 @@ interface Resource {
 }
 
 /**
- * Matches the resources of a document with existing ones by name. A resource of the stack that a user has renamed is
- * found by its name in the document. Adds a problem for each ambiguous name. Throws owned_elsewhere if another stack
- * owns a resource.
+ * Matches the resources of a document with existing ones by name. A resource that a user has renamed is found by its
+ * earlier name in the document. Adds a problem for each ambiguous name. Throws owned_elsewhere if another stack owns a
+ * resource.
  */
 export function matchResources(
   stackId: string | null,

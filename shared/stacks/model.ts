@@ -5,26 +5,20 @@ import type { ServiceKind } from '../services/model.js';
 import type { VariableScope } from '../variables/model.js';
 import type { ReferenceWish } from './wish.js';
 
-/** The value or reference that a step sets for a variable. */
 export type StepContent = { value: string } | { reference: ReferenceWish } | { generate: number };
 
-/** A service or group of the stack, by its name in the document. */
+/** A service or group, by its name in the document. */
 export type VariablesOwner = { service: string } | { group: string };
 
-/** The pushed commit that a step deploys. */
 export interface StepCommit {
   branch: string;
   sha: string;
-  /**
-   * True if the push is the only reason for the step. The step then does nothing if the service has already deployed or
-   * skipped the commit.
-   */
   once: boolean;
 }
 
 /**
- * One change that an apply makes, in its own transaction. `service` and `group` are names in the document. The apply
- * looks up their ids when it performs the step, because an earlier step may have created the resource.
+ * One change, made in its own transaction. `service` and `group` are names in the document, because an earlier step may
+ * still have to create the resource.
  */
 export type Step =
   | { op: 'group.create'; group: string }
@@ -52,7 +46,7 @@ export type Step =
   | { op: 'group.delete'; groupId: string; name: string }
   | { op: 'stack.delete' };
 
-/** Why a service with a volume cannot go live together with others. Completes a sentence that begins with its name. */
+/** Completes a sentence that begins with a service's name. */
 export const VOLUME_APART =
   'has a volume, which one release at a time can use, so it cannot go live together with other services';
 
@@ -61,7 +55,7 @@ export type ApplyStatus = (typeof APPLY_STATUSES)[number];
 
 export const STEP_STATUSES = ['pending', 'done', 'failed'] as const;
 
-/** A row as pg returns it. The migrations document the columns. */
+/** The migrations document the columns. */
 export interface ApplyRow extends LeasedColumns<ApplyStatus> {
   stack_id: string;
   actor: string;

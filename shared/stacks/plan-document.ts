@@ -17,14 +17,12 @@ export interface PlanRequest {
   workspaceId: string;
   name: string;
   document: string;
-  /** Warnings that the plan shows in addition to those found by planning. */
   warnings?: readonly string[];
   environmentId: string | undefined;
   values: Readonly<Record<string, string>>;
   authorize: (facts: { protectedEnvironment: boolean }) => void;
 }
 
-/** A plan without problems, with its stack and environment. */
 export interface PlannedDocument extends Omit<PlannedStack, 'problems'> {
   wish: StackWish;
   stack: StackRow | undefined;
@@ -32,9 +30,9 @@ export interface PlannedDocument extends Omit<PlannedStack, 'problems'> {
 }
 
 /**
- * Returns the changes that would make the environment of a stack match its document. Throws invalid_request with the
- * line numbers of faults; forbidden if the caller may not change a protected environment; owned_elsewhere if another
- * stack owns a resource; conflict if the stack belongs to another environment.
+ * Returns the changes that would make an environment match a document. Throws invalid_request with the line numbers of
+ * faults; forbidden if the caller may not change a protected environment; owned_elsewhere if another stack owns a
+ * resource; conflict if the stack belongs to another environment.
  */
 export async function planDocument(
   db: Db,

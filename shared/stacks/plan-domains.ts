@@ -5,10 +5,7 @@ import type { Step } from './model.js';
 import { type Change, type FieldChange, fieldChange } from './plan-model.js';
 import type { DomainWish, ServiceWish } from './wish.js';
 
-/**
- * Returns the changes of a service's host names, and the steps that add and remove them. `redirectSteps` returns the
- * steps that set redirects.
- */
+/** Plans which host names a service gets and loses. `redirectSteps` sets their redirects. */
 export function planDomains(
   { name: service, domains }: ServiceWish,
   state: ServiceState | null,
@@ -35,10 +32,7 @@ export function planDomains(
   };
 }
 
-/**
- * Returns the steps that change redirects of domains, in an order that never chains two redirects. Steps that remove a
- * redirect come first, then those that change one, then those that add one.
- */
+/** Returns the steps that change redirects, in an order that never chains two redirects. */
 export function redirectSteps(services: readonly ServiceMatch[]): Step[] {
   const changed = services.flatMap(({ wish, state }) =>
     wish.domains
@@ -53,10 +47,7 @@ export function redirectSteps(services: readonly ServiceMatch[]): Step[] {
   ].map(({ service, name: hostname, redirectTo }) => ({ op: 'domain.redirect', service, hostname, redirectTo }));
 }
 
-/**
- * Returns the problems of a document's host names. It is a problem if another service keeps a host name, if a redirect
- * leads to its own host name, or if two redirects form a chain.
- */
+/** Returns problems: host names that another service keeps, and redirects that form a chain or a loop. */
 export function domainProblems({ services }: Matches, state: EnvironmentState): ErrorDetail[] {
   const freed = new Set<string>();
   for (const { wish, state: service } of services)

@@ -14,10 +14,7 @@ import { planDomains } from './plan-domains.js';
 import { type Change, type FieldChange, fieldChange } from './plan-model.js';
 import type { ServiceWish } from './wish.js';
 
-/**
- * Fields of the configuration whose change needs no deployment. The change takes effect without one, or only matters to
- * something later, such as the next push, run or preview.
- */
+/** Fields whose change takes effect without a deployment, or only matters to the next push, run or preview. */
 const WITHOUT_DEPLOYMENT: ReadonlySet<string> = new Set<keyof ServiceConfiguration>([
   ...(['autoDeploy', 'backupEnabled', 'backupRetentionDays', 'description', 'ignorePaths', 'includePaths'] as const),
   ...(['ipAllowList', 'maintenance', 'maintenancePage', 'maxConcurrency', 'maxReplicas', 'maxRetries'] as const),
@@ -34,19 +31,15 @@ const WITHOUT_DEPLOYMENT: ReadonlySet<string> = new Set<keyof ServiceConfigurati
   ] as const),
 ]);
 
-/** Fields that cannot change once a database has data. */
 const FIXED = ['databaseName', 'databaseUser', 'databaseVersion'] as const;
 
 export interface ServicePlan {
   changes: Change[];
   steps: Step[];
-  /** Names of the configuration fields that change. */
   changed: string[];
-  /** True if the changes require a deployment of the service. */
   deploys: boolean;
 }
 
-/** Returns how a plan labels changes of a service of this kind. */
 export function changeKind(kind: ServiceKind): 'service' | 'database' {
   return isDataKind(kind) ? 'database' : 'service';
 }
@@ -176,7 +169,6 @@ function archival(from: boolean, to: boolean): FieldChange {
   return { path: '/archived', from, to };
 }
 
-/** Masks the secret parts of a repository address. */
 function shown(field: string, value: unknown): unknown {
   return field === 'repository' ? maskedRepository(String(value)) : value;
 }
@@ -209,7 +201,7 @@ function planVolumes({ name: service, volumes }: ServiceWish, state: ServiceStat
   return { changes, steps };
 }
 
-/** Plans the rules of a service as one change. Their order matters, so they are only replaced together. */
+/** The order of rules matters, so they are only replaced together. */
 function planRules({ name, rules }: ServiceWish, state: ServiceState | null): PartPlan {
   const before = state?.rules ?? [];
   if (isDeepStrictEqual(before, rules)) return { changes: [], steps: [] };

@@ -3,13 +3,11 @@ import type { Step, StepContent, VariablesOwner } from './model.js';
 import { type Change, type FieldChange, fieldChange, HIDDEN } from './plan-model.js';
 import type { Content, VariableWish } from './wish.js';
 
-/** Names and ids of the services in the document and the environment. */
 export interface ServiceNames {
-  /** Returns the id of the service with this name. Null if the apply creates it; undefined if there is none. */
+  /** Null if the apply creates the service; undefined if there is none. */
   idOf(name: string): string | null | undefined;
-  /** Returns the name of a service in the document or the environment, or its id if it has none there. */
+  /** Returns the id if the service has no name in the document or the environment. */
   nameOf(id: string): string;
-  /** Returns true if the document contains the service. */
   isOwn(name: string): boolean;
 }
 
@@ -17,17 +15,11 @@ export interface VariablesPlan {
   changes: Change[];
   step: Step | null;
   secrets: string[];
-  /**
-   * Keys of the changed variables whose scope was or is `all` or `production`. Services with these variables must be
-   * deployed. A change of variables for previews alone requires no deployment.
-   */
+  /** Services with these variables must be deployed. A change for previews alone requires no deployment. */
   changedKeys: string[];
 }
 
-/**
- * Returns the changes that give a service or group the variables of its document. `values` contains the values that the
- * user entered for secrets, by `name.KEY`.
- */
+/** Plans the variables of a service or group. `values` contains the values of secrets, by `name.KEY`. */
 export function planVariables(
   name: string,
   owner: VariablesOwner,
@@ -63,12 +55,11 @@ export function planVariables(
   return plan;
 }
 
-/** Returns true if a variable has no readable value that could be kept, so that a new one is needed. */
 function isSetAgain(state: VariableState | null): boolean {
   return state === null || state.value === null;
 }
 
-/** Returns the value or reference that the step sets. A generated or secret variable keeps an existing value. */
+/** A generated or secret variable keeps an existing value. */
 function contentOf(
   content: Content,
   state: VariableState | null,

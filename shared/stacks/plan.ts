@@ -11,9 +11,7 @@ import { changeKind, hasSource, planService, wantedConfiguration } from './plan-
 import { planVariables, type ServiceNames } from './plan-variables.js';
 import type { StackWish, VariableWish } from './wish.js';
 
-/**
- * Order of an apply's steps. Steps that free host names or storage come first. Services and groups are deleted last.
- */
+/** The order of an apply's steps. Steps that free host names or storage come first. */
 const PHASES: readonly Step['op'][] = [
   ...(['domain.delete', 'volume.delete', 'group.create', 'service.create', 'service.update'] as const),
   ...(['volume.create', 'volume.grow', 'variables.set', 'groups.link', 'domain.create'] as const),
@@ -22,7 +20,7 @@ const PHASES: readonly Step['op'][] = [
 ];
 
 export interface PlanInput {
-  /** The stack; null if it does not exist yet. */
+  /** Null if the stack does not exist yet. */
   stackId: string | null;
   wish: StackWish;
   state: EnvironmentState;
@@ -30,11 +28,10 @@ export interface PlanInput {
   values: Readonly<Record<string, string>>;
 }
 
-/** A plan, with the data it is based on. It can be applied only if there are no problems. */
 export interface PlannedStack {
   plan: Plan;
   matches: Matches;
-  /** What is invalid. Each path is a JSON pointer into the document. */
+  /** Each path is a JSON pointer into the document. */
   problems: ErrorDetail[];
 }
 
@@ -121,7 +118,6 @@ export function planStack({ stackId, wish, state, values }: PlanInput): PlannedS
   return { plan, matches, problems };
 }
 
-/** Returns the steps in the order in which an apply performs them. */
 export function inOrder(steps: readonly Step[]): Step[] {
   return steps.toSorted((one, other) => PHASES.indexOf(one.op) - PHASES.indexOf(other.op));
 }
@@ -181,8 +177,8 @@ function planLinks(
   const isEqual = before.length === wanted.length && wanted.every(({ id }, index) => id === before[index]);
   if (isEqual) return { changes: [], steps: [] };
   const fields = fieldChange('/groups', before.map(nameOf), wish.groups);
-  // Two groups can share a name: one of the environment and one of the whole workspace. If the old and the new groups
-  // have the same names, the plan shows their ids.
+  // A group of the environment and one of the whole workspace can have the same name. If only the ids differ, the plan
+  // shows the ids.
   if (fields.length === 0) fields.push({ path: '/groups', from: before, to: wanted.map(({ id }) => id) });
   return {
     changes: service === null ? [] : [{ action: 'update', kind: changeKind(wish.kind), name: wish.name, fields }],
@@ -190,7 +186,6 @@ function planLinks(
   };
 }
 
-/** Returns a warning for each service whose rules have users that have no stored password. */
 function passwordWarnings({ services }: Matches): string[] {
   return services.flatMap(({ wish: { name, rules }, state }) => {
     const known = new Set(usersOf(state?.rules ?? []));
@@ -204,7 +199,6 @@ function usersOf(rules: readonly RuleView[]): string[] {
   return rules.flatMap(({ users = [] }) => users.map(({ name }) => name));
 }
 
-/** Adds to `deploys` the services whose variables refer to a changed variable, directly or through other references. */
 function addReferring({ services }: Matches, changedKeys: Set<string>, deploys: Set<string>): void {
   for (let grew = true; grew; ) {
     grew = false;

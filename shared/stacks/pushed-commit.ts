@@ -8,27 +8,22 @@ import type { Plan } from './plan-model.js';
 import { wantedConfiguration } from './plan-services.js';
 import type { ServiceWish } from './wish.js';
 
-/** The head commit of a branch after a push. */
 export interface PushedCommit {
   /** The repository, in the form of `repositoryKey`. */
   repository: string;
   branch: string;
   sha: string;
-  /** Names of services that are not deployed because their path filters exclude all changed files. */
+  /** Services whose path filters exclude all changed files. */
   excluded: ReadonlySet<string>;
 }
 
-/** An existing service, with the configuration from the document. */
 interface PushedService {
   name: string;
   id: string;
   configuration: ServiceConfiguration;
 }
 
-/**
- * Returns the host and path of a repository address, which all addresses of the repository share. Omits the user,
- * password, query and fragment.
- */
+/** Returns the host and path of a repository address, which all addresses of the repository share. */
 export function repositoryKey(address: string): string {
   const ssh = parseSshAddress(address);
   const given = ssh?.url ?? address;
@@ -43,10 +38,7 @@ export function stackNameOf(address: string): string {
   return labelOf(key.slice(key.lastIndexOf('/') + 1)) || 'stack';
 }
 
-/**
- * Returns the services that are deployed only because a commit was pushed to their branch. They have `autoDeploy`, and
- * the plan does not deploy them for another reason. Excludes archived and suspended services.
- */
+/** Returns the services that are deployed only because a commit was pushed to their branch. */
 export function pushedServices(plan: Plan, matches: Pick<Matches, 'services'>, commit: PushedCommit): PushedService[] {
   return matches.services.flatMap(({ wish, state }) => {
     const configuration = wanted(wish);
@@ -59,8 +51,8 @@ export function pushedServices(plan: Plan, matches: Pick<Matches, 'services'>, c
 }
 
 /**
- * Adds to a plan the deployments that a pushed commit causes. Deployments that the plan already had then also use this
- * commit, if their service is built from its branch. Pure.
+ * Adds to a plan the deployments that a pushed commit causes. Other deployments of the same branch also use this
+ * commit. Pure.
  */
 export function withCommit(plan: Plan, matches: Pick<Matches, 'services'>, commit: PushedCommit): Plan {
   const { branch, sha } = commit;

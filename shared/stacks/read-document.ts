@@ -19,16 +19,13 @@ import { VOLUME_APART } from './model.js';
 import type { Content, DomainWish, ServiceWish, StackWish, VariableWish } from './wish.js';
 import { readYaml, type YamlSource } from './yaml-source.js';
 
-/** Maximum size of a document, in bytes: 1 MB. */
 export const MAX_DOCUMENT_BYTES = 1_000_000;
 const MAX_FAULTS = 20;
-/** Maximum length of a word for which a similar known word is suggested. */
 const MAX_SUGGESTED_LENGTH = 64;
 
-/** The document's schema, compiled when the first document is read. */
 const validator = lazily(() => createAjv().compile(StackDocument));
 
-/** A parsed document. `at` turns problems that are found later into an error with the line of each problem. */
+/** `at` turns problems that are found later into an error with the line of each problem. */
 export interface ReadDocument {
   wish: StackWish;
   at: (problems: readonly ErrorDetail[]) => AppError;
@@ -57,10 +54,7 @@ export function readDocument(text: string, own: readonly string[]): ReadDocument
   return { wish, at };
 }
 
-/**
- * Checks a document that the platform generated. Returns its problems or, if there are none, the state that it
- * describes (`wish`).
- */
+/** Checks a document that the platform generated. Returns its problems or, if there are none, its `wish`. */
 export function checkDocument(
   value: StackDocument,
   own: readonly string[],
@@ -107,14 +101,12 @@ function schemaFaults(
   return [...faults.values()].sort((one, other) => one.line - other.line || one.column - other.column);
 }
 
-/** Returns true if the error can be omitted because another one describes the same problem better. */
 function isImplied({ keyword, schemaPath, propertyName, data }: ErrorObject): boolean {
   const isObject = typeof data === 'object' && data !== null && !Array.isArray(data);
   return (
     // Another error says that the value must be an object, or that it must have exactly one of these properties.
     (keyword === 'oneOf' && !isObject) ||
     (keyword === 'required' && /\/oneOf\/\d+\/required$/.test(schemaPath)) ||
-    // A more specific error about the property name follows.
     (keyword === 'propertyNames' && propertyName === undefined) ||
     // A variable is a string or an object. Errors about the form that was not used are irrelevant.
     keyword === 'anyOf' ||
@@ -138,7 +130,6 @@ function faultOf(error: ErrorObject): ErrorDetail {
   return { path, message };
 }
 
-/** Returns a question that suggests the most similar known word; '' if none is similar. */
 function suggestion(given: string, known: readonly string[]): string {
   if (given.length > MAX_SUGGESTED_LENGTH) return '';
   const most = Math.max(1, Math.floor(given.length / 3));
@@ -149,7 +140,6 @@ function suggestion(given: string, known: readonly string[]): string {
   return near === undefined ? '' : `; did you mean ${near.word}?`;
 }
 
-/** Converts a document to a `StackWish`, and lists its contradictions. */
 function wishOf(document: StackDocument, own: readonly string[]): { wish: StackWish; problems: ErrorDetail[] } {
   const problems: ErrorDetail[] = [];
   const sections = (['services', 'databases'] as const).flatMap((section) =>
@@ -256,7 +246,6 @@ function variableWishes(variables: Record<string, VariableEntry> | undefined): V
   });
 }
 
-/** Returns the entries of a map in document order. */
 function entriesOf<T>(map: Record<string, T> | undefined): [string, T][] {
   return Object.entries(map ?? {});
 }

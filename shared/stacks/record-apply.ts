@@ -7,11 +7,10 @@ import type { StackRow } from './model.js';
 import type { PlanRequest } from './plan-document.js';
 import { hasOpenApply, insertApply, type NewApply } from './store.js';
 
-/** The user who requests an apply, and a check of their permissions. */
 export interface Asked {
   actor: string;
   authorize: PlanRequest['authorize'];
-  /** Called before work is queued. Throws if the queue engine is unavailable. */
+  /** Throws if the queue engine is unavailable. */
   needEngine: () => void;
 }
 
@@ -26,8 +25,8 @@ export async function assertIdle(trx: Transaction, stack: StackRow | undefined):
 }
 
 /**
- * Stores an apply with its journal, whose steps are sealed. Returns its id. An apply without steps succeeds
- * immediately. Throws errors of `needEngine`.
+ * Stores an apply with its sealed steps, and returns its id. An apply without steps succeeds immediately. Throws errors
+ * of `needEngine`.
  */
 export async function recordApply(
   trx: Transaction,

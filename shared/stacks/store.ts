@@ -12,21 +12,19 @@ import { requestCancel } from '../engine/cancel-requests.js';
 import { STACK_APPLIES } from './kind.js';
 import { type ApplyRow, type StackRow, type Step, type StepRow, stepName } from './model.js';
 
-/** A service or group, as a resource of a stack. */
 export type ResourceId = { serviceId: string } | { groupId: string };
 
-/** An apply to store. An apply without steps is stored as succeeded. */
 export interface NewApply extends Pick<ApplyRow, 'id' | 'workspace_id' | 'stack_id' | 'actor' | 'reads_protected'> {
-  /** True if all routes of its deployments switch in one transaction. */
+  /** True if the routes of all deployments switch in one transaction. */
   together: boolean;
-  /** The id of the earlier apply whose releases this apply restores, if it is a rollback. */
+  /** The earlier apply whose releases a rollback restores. */
   rollback_of?: string;
   plan: ApplyRow['plan'];
   sealed_steps: Buffer | null;
   steps: readonly Step[];
 }
 
-/** Stores an apply with its journal. The apply is due immediately; without steps, it is stored as succeeded. */
+/** Stores an apply with its steps. The apply is due immediately; without steps, it is stored as succeeded. */
 export async function insertApply(trx: Transaction, { steps, plan, ...apply }: NewApply): Promise<void> {
   const ended = { status: 'succeeded', finished_at: trx.fn.now() };
   await trx('stack_applies').insert({
@@ -42,7 +40,6 @@ export async function insertApply(trx: Transaction, { steps, plan, ...apply }: N
   );
 }
 
-/** SQL: the first step of an apply that is not done yet. */
 const NEXT_STEP = `select * from stack_steps where apply_id = :applyId and status <> 'done' order by position limit 1`;
 
 /** Returns the first step that is not done yet; undefined if all are done. */
@@ -50,19 +47,18 @@ export async function findNextStep(db: Db, applyId: string): Promise<StepRow | u
   return (await oneRow<StepRow>(db, NEXT_STEP, { applyId })) ?? undefined;
 }
 
-/** Returns the first step that is not done yet, locked until the commit; undefined if all are done. */
+/** Returns the first step that is not done yet, locked until the commit. */
 export async function lockNextStep(trx: Transaction, applyId: string): Promise<StepRow | undefined> {
   return (await oneRow<StepRow>(trx, `${NEXT_STEP} for update`, { applyId })) ?? undefined;
 }
 
-/** What the journal records about a completed step. */
 export interface StepResult {
   resourceId?: string | null;
   deploymentId?: string | null;
   operationId?: string | null;
 }
 
-/** Records in the journal that a step is done. Must run in the transaction that performs the step. */
+/** Records that a step is done. Must run in the transaction that performs the step. */
 export async function finishStep(
   trx: Transaction,
   { apply_id, position }: Pick<StepRow, 'apply_id' | 'position'>,
@@ -76,7 +72,7 @@ export async function finishStep(
   );
 }
 
-/** Records in the journal why a step failed. */
+/** Records why a step failed. */
 export async function failStep(
   db: Db,
   { apply_id, position }: Pick<StepRow, 'apply_id' | 'position'>,
@@ -93,7 +89,6 @@ export function listSteps(db: Db, applyId: string): Promise<StepRow[]> {
   return rowsOf<StepRow>(db, 'select * from stack_steps where apply_id = :applyId order by position', { applyId });
 }
 
-/** A deployment that an apply queued. */
 export interface ApplyDeployment {
   id: string;
   service_id: string;
@@ -156,7 +151,6 @@ export async function claimResource(
   );
 }
 
-/** Removes a service or group from its stack. */
 export async function releaseResource(trx: Transaction, resource: ResourceId): Promise<void> {
   const match = 'serviceId' in resource ? { service_id: resource.serviceId } : { group_id: resource.groupId };
   await trx('stack_resources').where(match).delete();
@@ -183,7 +177,6 @@ export async function insertStack(
   return returnedRow(stack);
 }
 
-/** Stores the sealed document of a stack's newest apply. */
 export async function writeDocument(trx: Transaction, id: string, sealed: Buffer): Promise<void> {
   await trx('stacks').where({ id }).update({ sealed_document: sealed, updated_at: trx.fn.now() });
 }
@@ -204,7 +197,6 @@ export function hasOpenApply(db: Db, stackId: string): Promise<boolean> {
   return anyRow(db, 'select from stack_applies where stack_id = ? and finished_at is null', [stackId]);
 }
 
-/** Returns a stack with the project of its environment. */
 export async function getStack(db: Db, id: string): Promise<(StackRow & { project_id: string }) | undefined> {
   const row = await oneRow<StackRow & { project_id: string }>(
     db,

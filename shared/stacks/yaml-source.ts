@@ -6,34 +6,33 @@ import { lazily } from '../core/lazily.js';
 /** Loaded when the first document is read, because loading takes tens of milliseconds. */
 const yaml = lazily(() => createRequire(import.meta.url)('yaml') as typeof Yaml);
 
-/** Maximum number of nodes in a document after its aliases are resolved. */
+/** The maximum after aliases are resolved. */
 const MAX_NODES = 200_000;
 const MAX_DEPTH = 50;
-/** Maximum number of line ends, commas and brackets in a text. Limits the parsing time to about 0.5 s. */
+/** Line ends, commas and brackets in a text. The limit keeps the parsing time to about 0.5 s. */
 const MAX_MARKS = 50_000;
 
-/** A fault at a position in a text. Lines and columns start at 1. */
+/** Lines and columns start at 1. */
 export interface YamlFault {
   line: number;
   column: number;
   message: string;
 }
 
-/** A parsed text that can return the position of each value. */
 export interface YamlSource {
   /** The value, with aliases and merges resolved; undefined if there are faults. */
   value: unknown;
   faults: YamlFault[];
   /**
-   * Returns the position of the value at a JSON pointer or, if `at` is `key`, of its key. If the pointer leads nowhere,
-   * returns the position of the nearest ancestor that exists.
+   * Returns the position of the value at a JSON pointer, or of its key. If the pointer leads nowhere, returns the
+   * position of the nearest ancestor that exists.
    */
   positionOf(pointer: string, at?: 'key' | 'value'): { line: number; column: number };
 }
 
 /**
- * Parses YAML or JSON written by a user. Supports anchors and merge keys. Rejects a text whose aliases would resolve to
- * more than 200,000 values, without resolving them.
+ * Parses YAML or JSON, with anchors and merge keys. Rejects a text whose aliases would resolve to more than 200,000
+ * values, without resolving them.
  */
 export function readYaml(text: string): YamlSource {
   if (marksOf(text) > MAX_MARKS) {
@@ -42,8 +41,7 @@ export function readYaml(text: string): YamlSource {
   }
   const { LineCounter, parseDocument } = yaml();
   const lines = new LineCounter();
-  // With `uniqueKeys`, the package would compare each key with all others of its map. `documentFault` finds duplicates
-  // in linear time.
+  // The package would compare each key with all others of its map. `documentFault` finds duplicates in linear time.
   const options = { uniqueKeys: false, merge: true, logLevel: 'silent', prettyErrors: false } as const;
   const document = parseDocument(text, { lineCounter: lines, ...options });
   const place = (offset: number) => {
@@ -68,10 +66,6 @@ function marksOf(text: string): number {
   return count;
 }
 
-/**
- * Returns the first fault: a duplicate key, too deep nesting, or an alias that cannot be resolved. Null if there is
- * none.
- */
 function documentFault(document: Yaml.Document.Parsed): { offset: number; message: string } | null {
   const { isAlias, isCollection, isMap, isPair, isNode, isScalar } = yaml();
   const sizes = new Map<object, number>();
@@ -118,18 +112,16 @@ function documentFault(document: Yaml.Document.Parsed): { offset: number; messag
   return fault;
 }
 
-/** Returns the offset of the node at a JSON pointer. Follows aliases and merge keys. */
 function offsetOf(document: Yaml.Document.Parsed, pointer: string, at: 'key' | 'value'): number {
   const { isAlias, isMap, isNode, isScalar, isSeq } = yaml();
   const resolved = (node: unknown): unknown => (isAlias(node) ? node.resolve(document) : node);
   let offset = isNode(document.contents) ? (document.contents.range?.[0] ?? 0) : 0;
 
-  /** Finds the pair with this key in the map itself or in a map that is merged into it. */
   function pairOf(map: unknown, key: string): Yaml.Pair | undefined {
     if (!isMap(map)) return undefined;
     const keyOf = ({ key: node }: Yaml.Pair) => {
       const value = isScalar(node) ? node.value : node;
-      // The yaml package represents the key `<<`, which merges another map into this one, as a symbol.
+      // The yaml package represents the merge key `<<` as a symbol.
       return typeof value === 'symbol' ? value.description : String(value);
     };
     const own = map.items.find((pair) => keyOf(pair) === key);

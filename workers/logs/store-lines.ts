@@ -32,7 +32,7 @@ export function storeLines(db: Db, batch: NewLogBatch): Promise<boolean> {
   return storeBatches(db, [batch]);
 }
 
-/** Stores consecutive batches of one deployment and one run, like `storeLines`: all, or none if it throws. */
+/** Stores consecutive batches of one deployment and one run, like `storeLines`. If it throws, stores none. */
 export async function storeBatches(db: Db, batches: readonly NewLogBatch[]): Promise<boolean> {
   const [first] = batches;
   if (first === undefined) return true;

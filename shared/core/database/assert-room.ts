@@ -1,7 +1,6 @@
 import { AppError } from '../error-registry.js';
 import { countOf, lockUntilCommit, type Transaction } from './database-client.js';
 
-/** Tables in which a workspace may have a limited number of rows → the plural noun for error messages. */
 const NAMES = {
   alert_rules: 'alert rules',
   drains: 'drains',
@@ -10,8 +9,8 @@ const NAMES = {
 } as const;
 
 /**
- * Throws capacity_exceeded if the workspace already has `most` rows in the table. Takes a lock until the commit, so
- * that concurrent insertions cannot exceed the limit together.
+ * Throws capacity_exceeded if the workspace already has `most` rows in the table. The lock keeps concurrent insertions
+ * from exceeding the limit together.
  */
 export async function assertRoom(
   trx: Transaction,

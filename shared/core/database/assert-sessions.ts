@@ -5,8 +5,9 @@ const CONNECT_MS = 10_000;
 const ROUNDS = 3;
 
 /**
- * Throws if `url` leads through a pooler that gives each transaction another session of PostgreSQL, as PgBouncer does with
- * `pool_mode = transaction`. Two processes could then hold the same lock, and notifications would not arrive.
+ * Throws if `url` leads through a pooler that gives each transaction another session of PostgreSQL.
+ * PgBouncer does with `pool_mode = transaction`. Two processes could then hold the same lock, and notifications would
+ * not arrive.
  */
 export async function assertSessions(url: string): Promise<void> {
   const clients = Array.from(

@@ -4,25 +4,19 @@ import pg from 'pg';
 import { errorMessage } from '../error-registry.js';
 import type { Logger } from '../log.js';
 
-/** A database connection pool or a transaction. Store functions accept either. */
 export type Db = Knex;
 
 export type Transaction = Knex.Transaction;
-/** New values for a row's columns. A value may be an SQL expression. */
 export type Changes<Row> = { [Column in keyof Row]?: Row[Column] | Knex.Raw };
 
 const INT8_OID = 20;
 const CANNOT_CONNECT_NOW = '57P03';
 
-/**
- * Default of `idleInTransactionMs`, in milliseconds. A process that hangs in a transaction holds locks no longer than
- * this.
- */
+/** A process that hangs in a transaction holds its locks no longer than this. */
 const IDLE_IN_TRANSACTION_MS = 10_000;
 
 /**
- * Options of every long-lived connection. If the server's machine fails silently, a connection attempt would otherwise
- * take minutes, and a response would be awaited for two hours.
+ * Without these options, a failed machine goes unnoticed: for minutes while connecting, for two hours while waiting.
  */
 export const LASTING_CONNECTION = {
   keepAlive: true,
@@ -31,15 +25,11 @@ export const LASTING_CONNECTION = {
 };
 
 /**
- * How much longer than the server the client waits for a statement, in milliseconds. The client's timeout matters only
- * if the server is lost and so cannot cancel the statement itself.
+ * How much longer the client waits for a statement than the server, which cannot cancel the statement if it is lost.
  */
 const ANSWER_MS = 5_000;
 
-/**
- * Parses 64-bit integers as numbers, which is safe because ids and counters stay far below 2^53. Only this pool uses
- * this parser: BullMQ's own pool keeps the parser of pg.
- */
+/** Parses 64-bit integers as numbers, which is safe because ids and counters stay far below 2^53. */
 const types = {
   getTypeParser(oid: number, format?: 'text' | 'binary') {
     if (oid === INT8_OID && format !== 'binary') return (value: string) => Number(value);
@@ -49,19 +39,17 @@ const types = {
 
 export interface DatabaseOptions {
   url: string;
-  /** The application name of the connections, as pg_stat_activity shows it. */
+  /** The connections' name in pg_stat_activity. */
   name: string;
-  /** Maximum number of connections that this process opens. */
   poolSize?: number;
-  /** Statement timeout, in milliseconds; 0 for none. */
+  /** 0 for no limit. */
   statementTimeoutMs?: number;
-  /** How long a transaction may be idle before PostgreSQL aborts it, in milliseconds; 0 for no limit. */
+  /** 0 for no limit. */
   idleInTransactionMs?: number;
-  /** If given, receives a warning for each lost connection. Queries on that connection fail as well. */
   log?: Logger;
 }
 
-/** Creates the connection pool. It connects at the first query. The caller must destroy it. */
+/** Creates a connection pool, which the caller must destroy. */
 export function createDatabase({
   url,
   name,
@@ -81,13 +69,13 @@ export function createDatabase({
         ? { statement_timeout: statementTimeoutMs, query_timeout: statementTimeoutMs + ANSWER_MS }
         : {}),
       types,
-      // Lets `rowsOfBatch` and shared-connections.ts send further statements before earlier results have arrived.
+      // Lets `rowsOfBatch` and `SharedConnections` send a statement before earlier results have arrived.
       pipeline: true,
     } as Knex.PgConnectionConfig,
-    // An idle process keeps one connection for its periodic work, because opening another takes three round trips.
+    // Keeps one connection for periodic work, because opening a connection takes three round trips.
     pool: { min: 1, max: poolSize, afterCreate: assertPrimary },
     acquireConnectionTimeout: 10_000,
-    // Otherwise the error message of a failing statement would contain the statement's values, and so would logs.
+    // Otherwise the error of a failed statement would contain the statement's values, and logs would show them.
     compileSqlOnError: false,
     log: {
       warn: (message) => log?.warn(String(message)),
@@ -97,8 +85,8 @@ export function createDatabase({
 }
 
 /**
- * Refuses a connection to a standby, which the database's address may name for a moment during a failover. Otherwise
- * the pool would keep the connection, and its writes would fail even after the address names the primary again.
+ * Refuses a connection to a standby, which the database's address may name for a moment during a failover. The pool
+ * would keep that connection, and writes would go on failing after the address names the primary again.
  */
 function assertPrimary(connection: pg.Client, done: (error: Error | null) => void): void {
   connection
@@ -113,10 +101,7 @@ function assertPrimary(connection: pg.Client, done: (error: Error | null) => voi
     .catch((error: Error) => void connection.end().then(() => done(error), done));
 }
 
-/**
- * Returns the rows of a raw statement, typed by the caller. Write a cast of a named binding as `cast(:name as type)`,
- * because knex reads `:name:` as an identifier.
- */
+/** Returns the rows of a raw statement. Write `cast(:name as type)`, because knex reads `:name:` as an identifier. */
 export async function rowsOf<T>(
   db: Db,
   sql: string,
@@ -128,7 +113,7 @@ export async function rowsOf<T>(
 
 const MAX_REASON_LENGTH = 200;
 
-/** Classes of SQLSTATE errors caused by a statement's data: invalid values, constraints, size limits. */
+/** Errors that a statement's data causes: invalid values, constraints, size limits. */
 const REFUSALS = ['21', '22', '23', '54'];
 
 /** Returns true if the database refused a statement because of its data. A retry would fail again. */
@@ -139,7 +124,6 @@ export function isRefusal(error: unknown): boolean {
   return REFUSALS.includes(code.slice(0, 2)) || code === 'XX000';
 }
 
-/** Returns why the database refused a statement, without the SQL that knex puts before the message. */
 export function refusalReason(error: unknown): string {
   const message = errorMessage(error);
   return message
@@ -150,19 +134,19 @@ export function refusalReason(error: unknown): string {
 
 const QUERY_CANCELED = '57014';
 
-/** Returns true if a statement was cancelled because it ran for too long. */
+/** Returns true if a statement was cancelled, for example because it exceeded its timeout. */
 export function isTimeout(error: unknown): boolean {
   return (error as { code?: unknown } | null)?.code === QUERY_CANCELED;
 }
 
-/** SQLSTATE classes and codes of a server that is starting or stopping, has no free connection, or is a standby. */
+/** The server is starting or stopping, has no free connection, or is a standby. */
 const AWAY = ['08', '57P01', '57P02', CANNOT_CONNECT_NOW, '53300', '25006'];
 const AWAY_SYSTEM = ['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'EHOSTUNREACH', 'ENETUNREACH', 'ENOENT'];
-/** Messages of pg and knex for connections that were lost or could not be opened. These errors have no code. */
+/** Errors of pg and knex for lost or failed connections have no code, only these messages. */
 const AWAY_MESSAGES =
   /^Connection terminated|timeout exceeded when trying to connect|^Knex: Timeout acquiring|^Query read timeout/;
 
-/** Returns true if a statement failed because the server could not be reached. Whether it had an effect is unknown. */
+/** Returns true if the server could not be reached. Whether the statement had an effect is then unknown. */
 export function isDatabaseAway(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
   const { code, syscall } = error as NodeJS.ErrnoException;
@@ -171,25 +155,23 @@ export function isDatabaseAway(error: unknown): boolean {
   return code.length === 5 && AWAY.some((away) => code.startsWith(away));
 }
 
-/** Takes an advisory lock until the transaction ends. Other transactions that request the same name wait. */
+/** Takes an advisory lock until the transaction ends. */
 export async function lockUntilCommit(trx: Transaction, name: string): Promise<void> {
   await trx.raw('select pg_advisory_xact_lock(hashtextextended(?, 0))', [name]);
 }
 
-/** Returns the id of this installation. It labels what the installation creates in systems shared with others. */
+/** Returns the installation's id, which labels its resources in shared systems, such as a bucket. */
 export async function installationId(db: Db): Promise<string> {
   const id = await oneValue<string>(db, 'select id from installation');
   if (id === null) throw new Error('the table "installation" has lost its row');
   return id;
 }
 
-/** Returns the first row of a raw statement, or null. */
 export async function oneRow<T>(db: Db, sql: string, bindings: Parameters<typeof rowsOf>[2] = []): Promise<T | null> {
   const [row] = await rowsOf<T>(db, sql, bindings);
   return row ?? null;
 }
 
-/** Returns the row of a raw statement that always returns one. */
 export async function theRow<T>(db: Db, sql: string, bindings: Parameters<typeof rowsOf>[2] = []): Promise<T> {
   return returnedRow(await oneRow<T>(db, sql, bindings));
 }
@@ -210,13 +192,13 @@ export async function valuesOf<T>(db: Db, sql: string, bindings: Parameters<type
   return (await rowsOf<Record<string, T>>(db, sql, bindings)).flatMap((row) => Object.values(row));
 }
 
-/** Returns the value of the first column in the first row of a statement; null if there is no row. */
+/** Returns the first column of a statement's first row; null if there is no row. */
 export async function oneValue<T>(db: Db, sql: string, bindings: Parameters<typeof rowsOf>[2] = []): Promise<T | null> {
   const [value] = await valuesOf<T>(db, sql, bindings);
   return value ?? null;
 }
 
-/** Returns the number that a statement selects as `count`; 0 if it returns no row. */
+/** Returns the number that a statement selects as `count`. */
 export async function countOf(db: Db, sql: string, bindings: Parameters<typeof rowsOf>[2] = []): Promise<number> {
   return (await oneRow<{ count: number }>(db, sql, bindings))?.count ?? 0;
 }

@@ -3,17 +3,17 @@ import { errorMessage } from '../error-registry.js';
 import type { Logger } from '../log.js';
 import { LASTING_CONNECTION } from './database-client.js';
 
-/** PostgreSQL NOTIFY channels. A notification only wakes its receiver, which reads the tables. */
+/** Channels of PostgreSQL NOTIFY. A notification only wakes its receiver, which then reads the tables. */
 export const CHANNELS = {
-  /** Payload: a service's id. What the edge serves for the service has changed. */
+  /** What the edge serves for a service has changed. The payload is the service's id. */
   route: 'ranvier_route',
-  /** Payload: the id of a record, such as a deployment or a run. Its cancellation was requested. */
+  /** The cancellation of a deployment, run or other record was requested. The payload is the record's id. */
   cancel: 'ranvier_cancel',
-  /** Payload: a host's id. The replicas that the host should run have changed. */
+  /** The replicas that a host should run have changed. The payload is the host's id. */
   replica: 'ranvier_replica',
-  /** Payload: empty. A record is due, and the process that stored it does not itself hand due records to BullMQ. */
+  /** A record is due, and the process that stored it does not itself hand due records to BullMQ. */
   work: 'ranvier_work',
-  /** Payload: a `Summons`. It asks the workers of a host to connect to an API process, for a shell or tunnel. */
+  /** The workers of a host should connect to an API process, for a shell or a tunnel. The payload is a `Summons`. */
   remote: 'ranvier_remote',
 } as const;
 export type Channel = (typeof CHANNELS)[keyof typeof CHANNELS];
@@ -21,8 +21,8 @@ export type Channel = (typeof CHANNELS)[keyof typeof CHANNELS];
 const RECONNECT_MS = 500;
 
 /**
- * A connection that listens for notifications on the channels that have handlers. When it is lost, every handler is called with `null`: notifications may
- * have been missed, so the handler must reconcile everything.
+ * Listens on the channels that have handlers. After a lost connection, each handler is called with `null` and must reconcile everything,
+ * because notifications may have been missed.
  */
 export class Listener {
   readonly #url: string;
@@ -37,7 +37,7 @@ export class Listener {
     this.#log = log;
   }
 
-  /** Registers a handler and returns the function that removes it. May be called before or after `start`. */
+  /** Registers a handler and returns the function that removes it. */
   on(channel: Channel, handler: (payload: string | null) => void): () => void {
     const handlers = this.#handlers.get(channel) ?? new Set();
     handlers.add(handler);
@@ -49,7 +49,7 @@ export class Listener {
     return () => void handlers.delete(handler);
   }
 
-  /** Connects; throws if the first attempt fails. A connection lost later is reopened in the background. */
+  /** Connects, and reconnects whenever the connection is lost. Throws if the first attempt fails. */
   async start(): Promise<void> {
     const client = new pg.Client({
       connectionString: this.#url,
@@ -63,7 +63,7 @@ export class Listener {
       await client.connect();
       for (const channel of this.#handlers.keys()) await client.query(`listen ${channel}`);
     } catch (error) {
-      // A standby accepts connections but refuses LISTEN, so each attempt would leave a connection open.
+      // A standby accepts connections but refuses LISTEN, so without this each attempt would leave a connection open.
       await client.end().catch(() => undefined);
       throw error;
     }

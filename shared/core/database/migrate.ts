@@ -7,7 +7,7 @@ import { type Db, rowsOf } from './database-client.js';
 
 const DIRECTORY = join(dirname(fileURLToPath(import.meta.url)), '../../../migrations');
 
-/** Identifies migrations by file name without extension, which is the same for source and compiled files. */
+/** Names migrations without their extension, so that source and compiled files have the same names. */
 class CompiledMigrations implements Knex.MigrationSource<string> {
   async getMigrations(): Promise<string[]> {
     const files = await readdir(DIRECTORY);
@@ -19,7 +19,6 @@ class CompiledMigrations implements Knex.MigrationSource<string> {
   getMigrationName(name: string): string {
     return name;
   }
-  /** knex requires a `down` function, although migrations cannot be undone. */
   async getMigration(name: string): Promise<Knex.Migration> {
     const { up }: Pick<Knex.Migration, 'up'> = await import(pathToFileURL(join(DIRECTORY, `${name}.js`)).href);
     return { up, down: () => Promise.reject(new Error('migrations only go forward: restore a backup instead')) };
@@ -29,14 +28,13 @@ class CompiledMigrations implements Knex.MigrationSource<string> {
 const OPTIONS: Knex.MigratorConfig = {
   migrationSource: new CompiledMigrations(),
   tableName: 'migrations',
-  // Accept a database that a newer version has migrated: migrations only add to the schema, so this version can use it.
+  // Accepts a database that a newer version has migrated: this version can use it, because migrations only add.
   disableMigrationsListValidation: true,
 };
 
 /**
- * Migrates the database to this version. Returns the names of the applied migrations.
- * May run in several processes at once; a second run changes nothing. The migrations run under an advisory lock, which
- * PostgreSQL releases if the process crashes, unlike knex's own lock.
+ * Applies the missing migrations and returns their names. Several processes may call this at once. PostgreSQL releases
+ * an advisory lock if the process crashes; knex's own lock would stay.
  */
 export async function migrate(db: Db, url: string): Promise<string[]> {
   const guard = new pg.Client({ connectionString: url, application_name: 'ranvier-migrate' });

@@ -1,12 +1,11 @@
 import type { Knex } from 'knex';
 
-/** A position in a collection: the last record of the previous page. */
 interface Position {
   createdAt: Date;
   id: string;
 }
 
-/** A request for one page: at most `limit` records that follow the position (specification, Pagination). */
+/** At most `limit` records that follow `after` (specification, Pagination). */
 export interface PageRequest {
   limit: number;
   after: Position | null;
@@ -17,14 +16,9 @@ export interface Page<T> {
   hasMore: boolean;
 }
 
-/** The whole collection in one page. */
 export const COMPLETE: PageRequest = { limit: Number.POSITIVE_INFINITY, after: null };
 
-/**
- * Runs a query for one page, ordered by creation time and then id, both descending.
- * `table` is the table or alias that has `created_at` and `id`. Times are stored with millisecond precision, so a
- * `Date` represents them exactly.
- */
+/** Runs a query for one page, newest first. `table` is the table or alias with `created_at` and `id`. */
 export async function fetchPage<T extends object>(
   query: Knex.QueryBuilder<T>,
   table: string,
@@ -41,7 +35,6 @@ export async function fetchPage<T extends object>(
   return { items: rows.slice(0, limit), hasMore: rows.length > limit };
 }
 
-/** Returns one page of a table's matching rows, newest first. */
 export function pageOf<T extends object>(
   db: Knex,
   table: string,

@@ -1,16 +1,14 @@
 import pg from 'pg';
 
-/** How to decode a statement's rows, from PostgreSQL's response to a Describe message. */
 interface Shape {
   columns: readonly { name: string; parse: (text: string) => unknown }[];
-  /** A row of nulls, copied for each result row so that all rows have the same shape in V8. */
+  /** Copied for each row, so that all rows have the same shape in V8. */
   empty: Readonly<Record<string, null>>;
 }
 
-/** Cached descriptions of the statements of one connection. */
 interface Described {
   shapes: Map<string, Shape>;
-  /** The connection, wrapped so that it does not send Describe messages. */
+  /** Wraps the connection so that pg's Describe messages are not sent. */
   quiet: pg.Connection;
 }
 
@@ -27,12 +25,11 @@ function describedOf(connection: pg.Connection): Described {
 }
 
 /**
- * An execution of a named statement. Asks PostgreSQL to describe the columns only once per connection. pg asks at each
- * execution, which costs client and server more than reading a few rows. The description cannot change on a connection:
- * PostgreSQL would refuse the statement instead.
+ * Lets PostgreSQL describe a named statement's columns only once per connection. pg asks at each execution, which costs
+ * more than reading a few rows. The columns cannot change: PostgreSQL would refuse the statement instead.
  */
 class PreparedQuery<Row> extends pg.Query {
-  /** The statement's name. pg uses it to track which statements a connection has parsed. */
+  /** pg finds by this name whether the connection has parsed the statement. */
   readonly name: string;
   readonly #client: pg.Client;
   /** pg replaces this by a callback that also stops the timer of `query_timeout`. */
@@ -98,7 +95,6 @@ class PreparedQuery<Row> extends pg.Query {
   }
 }
 
-/** Executes a named statement and returns its rows. */
 export function runPrepared<Row>(
   client: pg.Client,
   statement: { name: string; text: string },

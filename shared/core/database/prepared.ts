@@ -5,13 +5,12 @@ import { runPrepared } from './prepared-query.js';
 import { SharedConnections } from './shared-connections.js';
 
 /**
- * A statement that each connection parses only once. PostgreSQL also plans it once if the plan does not depend on the
- * values. Meant for statements that every request runs, whose parsing and planning cost more than their execution.
+ * A statement that each connection parses only once. Parsing and planning a short statement cost more than executing
+ * it.
  */
 export interface Prepared<Row> {
   readonly name: string;
   readonly text: string;
-  /** Never set; only carries the row type. */
   readonly row?: Row;
 }
 
@@ -24,10 +23,9 @@ export function prepare<Row>(text: string): Prepared<Row> {
   return { name: `ranvier_${createHash('sha256').update(text).digest('hex').slice(0, 20)}`, text };
 }
 
-/** Declares a column's type, for an object that lists a row's columns. The value is never used. */
+/** The value is never used, only its type. */
 export const column = <Type>() => undefined as Type;
 
-/** Returns the rows of a prepared statement, run on a pooled connection or in the given transaction. */
 export async function rowsOfPrepared<Row>(
   db: Db,
   statement: Prepared<Row>,
@@ -52,7 +50,6 @@ export async function rowsOfBatch<Rows extends readonly unknown[]>(
   return (db.isTransaction ? rows : rows.slice(1, -1)) as { [Index in keyof Rows]: Rows[Index][] };
 }
 
-/** Returns the first row of a prepared statement, or null. */
 export async function rowOfPrepared<Row>(
   db: Db,
   statement: Prepared<Row>,
@@ -65,8 +62,8 @@ export async function rowOfPrepared<Row>(
 const named = new Map<string, { statement: Prepared<unknown>; names: string[] }>();
 
 /**
- * Prepares a statement with `:name` parameters once per SQL text, and returns its rows. The texts come from code, never
- * from input, so there are few.
+ * Prepares a statement with `:name` parameters, and returns its rows. The text must not depend on input, because each
+ * text is kept forever.
  */
 export async function rowsOfNamed<Row>(
   db: Db,
@@ -94,10 +91,7 @@ function numbered(text: string, values: Readonly<Record<string, unknown>>) {
 
 const shared = new WeakMap<object, SharedConnections>();
 
-/**
- * Runs a short read on a connection shared with other requests. The read must not wait for locks or be part of a
- * transaction.
- */
+/** Runs a short read on a connection that other requests share. The read must not wait for locks. */
 export async function rowOfShared<Row>(
   db: Db,
   statement: Prepared<Row>,
@@ -109,18 +103,17 @@ export async function rowOfShared<Row>(
   return row ?? null;
 }
 
-/** Sends a prepared statement without waiting for the results of earlier statements. Returns its rows. */
 async function runOn<Row>(connection: pg.Client, statement: Prepared<Row>, values: readonly unknown[]): Promise<Row[]> {
   try {
     return await runPrepared<Row>(connection, statement, values);
   } catch (error) {
-    // The error's stack points into the socket code, so it is replaced by the caller's.
+    // The error's stack points into the socket code.
     if (error instanceof Error) Error.captureStackTrace(error);
     throw error;
   }
 }
 
-/** Waits for all statements, so that none is still running when the connection is reused. Throws the first failure. */
+/** Waits for all statements, so that none is still running when the connection is reused. */
 async function allOf<T>(sent: readonly Promise<T>[]): Promise<T[]> {
   const outcomes = await Promise.allSettled(sent);
   return outcomes.map((outcome) => {
@@ -130,7 +123,7 @@ async function allOf<T>(sent: readonly Promise<T>[]): Promise<T[]> {
 }
 
 async function withConnection<T>(db: Db, work: (connection: pg.Client) => Promise<T>): Promise<T> {
-  // A transaction that has ended has returned its connection to the pool. Other requests may be using the connection.
+  // A transaction that has ended has returned its connection to the pool, where another request may have taken it.
   if ((db as Db & Partial<Pick<Transaction, 'isCompleted'>>).isCompleted?.())
     throw new Error('the transaction has ended already');
   const connection: pg.Client = await db.client.acquireConnection();

@@ -3,7 +3,7 @@ import { EDGE_SETTINGS } from './edge-settings.js';
 import { HOSTING_SETTINGS } from './hosting-settings.js';
 import { STORAGE_SETTINGS } from './storage-settings.js';
 
-/** Every environment variable that the platform reads, in the order of the table in the documentation. */
+/** In the order of the documentation. */
 export const SETTINGS = { ...API_SETTINGS, ...EDGE_SETTINGS, ...STORAGE_SETTINGS, ...HOSTING_SETTINGS };
 
 export type SettingName = keyof typeof SETTINGS;

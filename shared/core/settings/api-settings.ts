@@ -23,8 +23,7 @@ const TOKEN = {
   problem: 'must have at least 16 visible ASCII characters',
 };
 /**
- * URL of an OpenID Connect provider. Sign-in is only as secure as the connection to the provider, so plain HTTP is
- * accepted only for localhost.
+ * An attacker who changes the provider's answers can sign in as any user, so plain HTTP is accepted only for localhost.
  */
 const ISSUER = {
   valid: (text: string) =>
@@ -44,7 +43,6 @@ const LABEL = {
 
 const api = settingsOf('api');
 
-/** Settings of the HTTP API and its users. */
 export const API_SETTINGS = {
   PORT: setting(port(3000), ['start', 'api'], 'The port of the API.'),
   API_ADDRESS: api(

@@ -17,7 +17,6 @@ const NAME_SERVER = {
 
 const edge = settingsOf('edge');
 
-/** Settings of the edge, which receives requests for hosted services. */
 export const EDGE_SETTINGS = {
   EDGE_PORT: setting(port(8080), ['start', 'api', 'worker', 'edge'], 'The port that visitors reach.'),
   EDGE_DOMAIN: setting(

@@ -14,7 +14,7 @@ import {
   urlOf,
 } from './setting.js';
 
-/** Runtime → its default base image. `auto` is used for compiled programs, and for projects of an unknown language. */
+/** Default base images. `auto` is for compiled programs, and for projects of an unknown language. */
 const BASE_IMAGES: Readonly<Record<string, string>> = {
   node: 'node:22-bookworm-slim',
   python: 'python:3.13-slim-bookworm',
@@ -49,8 +49,8 @@ const IMAGE = {
 };
 
 /**
- * Returns true for `unix:///path` and `tcp://host:port`. Docker clients also accept other addresses, such as `ssh://`,
- * but a sandbox cannot use those.
+ * Returns true for `unix:///path` and `tcp://host:port`. A sandbox cannot use the other addresses that Docker clients
+ * accept, such as `ssh://`.
  */
 export function isSocketAddress(given: string): boolean {
   return /^unix:\/\/\/.|^tcp:\/\/[^/:]+:\d+\/?$/.test(given);
@@ -59,7 +59,6 @@ export function isSocketAddress(given: string): boolean {
 const worker = settingsOf('worker');
 const apiAndWorker = settingsOf('api', 'worker');
 
-/** Settings that control what may be hosted, and how it is built and run. */
 export const HOSTING_SETTINGS = {
   HOSTING_ENABLED: apiAndWorker(flag(true), 'If `false`, no deployment and no action can be queued.'),
   ALLOW_LOCAL_REPOSITORIES: apiAndWorker(
@@ -168,7 +167,7 @@ export const HOSTING_SETTINGS = {
   PATH: worker(text(''), 'The folders in which the `railpack` program is looked for.', "the system's"),
 };
 
-/** Parses a map of runtime → image. Missing entries get the default images. */
+/** Parses `runtime=image` pairs. A runtime that is not given has its default image. */
 function baseImages(): Kind<Record<string, string>> {
   const parse: Kind<Record<string, string>>['parse'] = (text, report) => {
     const given: Record<string, string> = {};

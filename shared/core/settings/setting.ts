@@ -2,35 +2,29 @@ import { isIP } from 'node:net';
 import { Sensitive } from '../sensitive.js';
 
 export const PROCESSES = ['start', 'api', 'worker', 'edge', 'migrate', 'admin'] as const;
-/** A program of the platform that reads a setting. `start` is the launcher, which `npm start` runs. */
+/** `start` is the launcher, which `npm start` runs. */
 export type Process = (typeof PROCESSES)[number];
 
-/** One environment variable: its row in the table of the documentation, and how its text is parsed. */
 export interface Setting<T> {
   kind: Kind<T>;
   processes: readonly Process[];
-  /** The description in the documentation: one or more sentences of Markdown. */
+  /** Markdown for the documentation. */
   meaning: string;
-  /** The default as the documentation describes it in words; if undefined, the documentation shows `kind.fallback`. */
+  /** The default in words; if undefined, the documentation shows `kind.fallback`. */
   shownDefault: string | undefined;
 }
 
-/**
- * Reports a problem with a variable. `problem` continues a sentence that begins with the variable's name. `given` is
- * the invalid text.
- */
+/** `problem` continues a sentence that begins with the variable's name. `given` is the invalid text. */
 export type Report = (problem: string, given?: string) => void;
 
 export interface Kind<T> {
-  /** Parses the text. The returned value is used only if no problem was reported. */
+  /** The returned value is used only if no problem was reported. */
   parse(text: string, report: Report): T;
-  /** The text to parse if the variable is absent or empty. */
   fallback: string;
-  /** True if messages must not include the text. The value then prints as [REDACTED]. */
+  /** True if messages must not include the text. */
   secret: boolean;
 }
 
-/** Declares a setting. `meaning` is Markdown for the table in the documentation. */
 export function setting<T>(
   kind: Kind<T>,
   processes: readonly Process[] | 'all',
@@ -40,19 +34,16 @@ export function setting<T>(
   return { kind, processes: processes === 'all' ? PROCESSES : processes, meaning, shownDefault };
 }
 
-/** Returns a function that declares settings read by these programs. */
 export function settingsOf(...processes: Process[]) {
   return <T>(kind: Kind<T>, meaning: string, shownDefault?: string): Setting<T> =>
     setting(kind, processes, meaning, shownDefault);
 }
 
-/** A condition for a string, and the problem to report if it is not met. */
 export interface Rule {
   valid: (text: string) => boolean;
   problem: string;
 }
 
-/** An IPv4 or IPv6 address without a port. */
 export const IP_ADDRESS: Rule = {
   valid: (text) => isIP(text) !== 0,
   problem: 'must be an IP address such as 127.0.0.1',
@@ -69,12 +60,11 @@ function parseText(text: string, report: Report, rule?: Rule): string {
   return text;
 }
 
-/** Accepts any string, or only strings that satisfy the rule. */
 export function text(fallback: string, rule?: Rule): Kind<string> {
   return { fallback, secret: false, parse: (given, report) => parseText(given, report, rule) };
 }
 
-/** Accepts any string, or only strings that satisfy the rule. The value is null if the variable is absent or empty. */
+/** Accepts any string that satisfies the rule; null if the variable is absent or empty. */
 export function optional(rule?: Rule): Kind<string | null> {
   return {
     fallback: '',
@@ -83,7 +73,7 @@ export function optional(rule?: Rule): Kind<string | null> {
   };
 }
 
-/** Accepts a string, and reports a problem if the variable is absent. `hint` tells the operator what to set it to. */
+/** Accepts a string, and reports a problem if the variable is absent. `hint` says what to set. */
 export function required(hint: string, rule?: Rule): Kind<string> {
   const parse = (given: string, report: Report) => {
     if (given !== '') return parseText(given, report, rule);
@@ -104,13 +94,11 @@ export function secret(kind: Kind<string | null>): Kind<Sensitive | null> {
   return { ...kind, secret: true, parse };
 }
 
-/** Wraps each item of a list so that it prints as [REDACTED]. */
 export function secrets(kind: Kind<string[]>): Kind<Sensitive[]> {
   const parse = (given: string, report: Report) => kind.parse(given, report).map((value) => new Sensitive(value));
   return { ...kind, secret: true, parse };
 }
 
-/** Accepts an integer from `min` to `max`. */
 export function integer(fallback: number, min: number, max: number): Kind<number> {
   const parse = (given: string, report: Report) => {
     const value = Number(given);
@@ -122,12 +110,10 @@ export function integer(fallback: number, min: number, max: number): Kind<number
   return { fallback: String(fallback), secret: false, parse };
 }
 
-/** Accepts a TCP port. */
 export function port(fallback: number): Kind<number> {
   return integer(fallback, 1, 65_535);
 }
 
-/** Accepts true, on, yes and 1, or false, off, no and 0. */
 export function flag(fallback: boolean): Kind<boolean> {
   const parse = (given: string, report: Report) => {
     const value = given.toLowerCase();
@@ -138,7 +124,6 @@ export function flag(fallback: boolean): Kind<boolean> {
   return { fallback: String(fallback), secret: false, parse };
 }
 
-/** Accepts only these values. */
 export function choice<const T extends string>(values: readonly T[], fallback: NoInfer<T>): Kind<T> {
   const parse = (given: string, report: Report) => {
     const found = values.find((value) => value === given);
@@ -148,7 +133,7 @@ export function choice<const T extends string>(values: readonly T[], fallback: N
   return { fallback, secret: false, parse };
 }
 
-/** Accepts a comma-separated list without empty items. The rule applies to each item. */
+/** Accepts a comma-separated list and skips empty items. The rule applies to each item. */
 export function list(fallback: string, rule?: Rule): Kind<string[]> {
   const parse = (given: string, report: Report) => {
     const items = given.split(',').flatMap((item) => (item.trim() === '' ? [] : [item.trim()]));
@@ -158,7 +143,6 @@ export function list(fallback: string, rule?: Rule): Kind<string[]> {
   return { fallback, secret: false, parse };
 }
 
-/** Returns a kind that converts the given text to lower case before `kind` parses it. */
 export function lowerCase<T>(kind: Kind<T>): Kind<T> {
   return { ...kind, parse: (given, report) => kind.parse(given.toLowerCase(), report) };
 }

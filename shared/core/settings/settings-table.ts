@@ -2,10 +2,7 @@ import { pathToFileURL } from 'node:url';
 import { SETTINGS } from './all-settings.js';
 import { PROCESSES, type Setting } from './setting.js';
 
-/**
- * Returns the Markdown table that belongs between the markers of docs/reference/settings.md.
- * `node dist/shared/core/settings/settings-table.js` prints the table.
- */
+/** Returns the Markdown table of docs/reference/settings.md. Run this file to print the table. */
 export function settingsTable(): string {
   const rows = Object.entries<Setting<unknown>>(SETTINGS).map(([name, setting]) =>
     [

@@ -5,7 +5,6 @@ const isKey = (given: string) => Buffer.from(given, 'base64').length === KEY_BYT
 
 const worker = settingsOf('worker');
 
-/** Settings of the platform's storage: folders, databases, keys, logs. */
 export const STORAGE_SETTINGS = {
   DATA_DIR: setting(
     text('.data'),
