@@ -10,8 +10,8 @@ export class Operators {
   readonly #credentials: Config['dashboard'];
   readonly #guesses: GuessLimit;
   /**
-   * Connection → a hash of the credentials that were verified on it. Further requests with the same credentials are not
-   * counted as guesses, because a page of the dashboard makes twenty requests.
+   * Connection → hash of its verified credentials, which are not counted again: a page of the dashboard makes twenty
+   * requests.
    */
   readonly #proved = new WeakMap<Socket, string>();
 
