@@ -1,6 +1,5 @@
 import type { Db, Transaction } from '../core/database/database-client.js';
 
-/** A row as pg returns it. The migrations document the columns. */
 export interface EnvironmentRow {
   id: string;
   workspace_id: string;

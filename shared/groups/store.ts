@@ -4,7 +4,6 @@ import { type Db, rowsOf, type Transaction } from '../core/database/database-cli
 import { fetchPage, type Page, type PageRequest } from '../core/database/page.js';
 import { groupIsProtected } from '../variables/snapshot-store.js';
 
-/** A row as pg returns it. The migrations document the columns. */
 interface EnvironmentGroupRow {
   id: string;
   workspace_id: string;
@@ -14,7 +13,6 @@ interface EnvironmentGroupRow {
   updated_at: Date;
 }
 
-/** An environment group, with the ids of its linked services. */
 export type EnvironmentGroupView = EnvironmentGroupRow & {
   service_ids: string[];
   /** True if the group is restricted to a protected environment, or linked to a service in one. */
@@ -107,7 +105,7 @@ export async function deleteLink(trx: Transaction, groupId: string, serviceId: s
   return deleted > 0;
 }
 
-/** Returns the services linked to a group. They are locked, so their environments cannot change before the commit. */
+/** Returns the services linked to a group, locked so that their environments cannot change. */
 export async function lockLinkedServices(
   trx: Transaction,
   groupId: string,
