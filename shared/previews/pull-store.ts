@@ -31,7 +31,6 @@ export interface PullRow {
   updated_at: Date;
 }
 
-/** A pull request, joined with its preview if there is one. */
 export type PullView = PullRow & { preview_id: string | null };
 
 export function pullFacts(row: PullRow): PullFacts {
@@ -85,9 +84,7 @@ export function countOpenPulls(trx: Transaction, serviceId: string): Promise<num
   return countOf(trx, 'select count(*) from pull_requests where service_id = ? and open', [serviceId]);
 }
 
-/**
- * Returns the numbers of a branch's open pull requests, oldest first; null if none was ever reported. Ignores forks.
- */
+/** Returns a branch's open pull requests, oldest first; null if none was ever reported. Ignores forks. */
 export async function openPullsOfBranch(db: Db, serviceId: string, branch: string): Promise<number[] | null> {
   const rows = await rowsOf<{ number: number; open: boolean }>(
     db,
