@@ -7,15 +7,13 @@ const MAX_REPEAT_MS = 3 * HOUR_MS;
 const MAX_FORMATS = 1000;
 
 export interface Schedule {
-  /** A cron expression with five fields. */
   expression: string;
   timezone: string;
 }
 
 /**
- * Returns the first tick after an instant; null if there is none. A tick in a skipped local hour happens at the first
- * instant after that hour. A tick in a repeated hour happens only the first time, but a schedule whose hour field
- * begins with `*` runs in both hours.
+ * Returns the first tick after an instant; null if there is none. A tick in a skipped local hour happens right after
+ * that hour. A tick in a repeated hour happens only once, unless the hour field begins with `*`.
  */
 export function nextTick({ expression, timezone }: Schedule, after: Date): Date | null {
   if (isOfEveryHour(expression)) return cron(expression, timezone).nextRun(after);
@@ -30,8 +28,8 @@ export function nextTick({ expression, timezone }: Schedule, after: Date): Date 
 }
 
 /**
- * Returns the last of the ticks from `tick` to `now`. `tick` is the earliest tick for which no run was stored. Thus
- * several missed ticks cause only one run.
+ * Returns the last of the ticks from `tick` to `now`, so that several missed ticks cause only one run. `tick` is the
+ * earliest tick for which no run was stored.
  */
 export function latestTick(schedule: Schedule, tick: Date, now: Date): Date {
   const following = nextTick(schedule, tick);
@@ -56,8 +54,7 @@ function cron(expression: string, timezone: string): Cron {
 }
 
 /**
- * Returns the first instant at which a local clock shows this time. If the clock skips the time, returns the first
- * instant after the gap.
+ * Returns the first instant at which a local clock shows this time, or the first after a gap in which it is skipped.
  */
 function instantOf(wall: number, timezone: string): number {
   const guesses = [wall - DAY_MS, wall + DAY_MS].map((near) => wall - (wallClock(near, timezone) - near));
@@ -74,10 +71,7 @@ function instantOf(wall: number, timezone: string): number {
 
 const FORMATS = new Map<string, Intl.DateTimeFormat>();
 
-/**
- * Returns what a clock in a time zone shows at an instant. The result is in milliseconds since the epoch, as if that
- * clock showed UTC, and has no fraction of a second.
- */
+/** Returns what a local clock shows, in milliseconds since the epoch, as if that clock showed UTC. */
 function wallClock(instant: number, timezone: string): number {
   const parts = Object.fromEntries(
     formatOf(timezone)

@@ -2,9 +2,8 @@ import { ABANDONED, defineKind, RECORD_QUEUE } from '../engine/kind.js';
 import type { RunStatus } from './model.js';
 
 /**
- * State of a run → its transitions. If a worker gives up a run (`released`, `handedBack`), the run stays `running`,
- * because its command runs on without the worker. A retried run is `queued` again until its start time has come and a
- * worker has a free slot.
+ * State of a run → its transitions. After `released` and `handedBack`, a run stays `running`, because its command runs
+ * on without the worker.
  */
 const STATES = {
   queued: { claimed: 'running', cancelled: 'cancelled' },
@@ -23,10 +22,7 @@ const STATES = {
   skipped: {},
 } as const satisfies Record<RunStatus, Partial<Record<string, RunStatus>>>;
 
-/**
- * How runs are stored and queued for workers. Each attempt uses the release that is live when a worker claims the
- * attempt. A deployment's run uses the deployment's own release.
- */
+/** Each attempt uses the release that is live when a worker claims it. A deployment's run uses its own release. */
 export const RUNS = defineKind({
   table: 'runs',
   payload: 'runId',
