@@ -12,8 +12,8 @@ export interface SetVariablesInput extends Omit<VariableInput, 'content' | 'scop
 }
 
 /**
- * Creates, replaces and deletes several variables at once, with the checks of single changes. The owner must be locked.
- * Throws invalid_request, conflict, payload_too_large.
+ * Creates, replaces and deletes several variables at once. The owner must be locked. Throws invalid_request, conflict,
+ * payload_too_large.
  */
 export async function setVariables(
   trx: Transaction,

@@ -60,17 +60,16 @@ const ERASE = prepare<{ count: number }>(
 );
 
 /**
- * Erases a service's snapshots that no release needs, and returns how many remain. A snapshot is erased if its
- * deployments have finished, receive no requests, have no replica, and are not available for rollback. The caller must
- * hold the service's lock. The cost does not grow with the number of past deployments.
+ * Erases a service's snapshots that no release needs, and returns how many remain. The caller must hold the service's
+ * lock. The cost does not grow with the number of past deployments.
  */
 export async function eraseUnusedSnapshots(trx: Transaction, serviceId: string): Promise<number> {
   return returnedRow(await rowOfPrepared(trx, ERASE, [serviceId])).count;
 }
 
 /**
- * Returns true if a snapshot contains a value from a protected environment. The environment was protected when the
- * value was read, or the service or group that provided the value is protected now.
+ * Returns true if a snapshot contains a value of a protected environment. It suffices that the environment is protected
+ * now, or was protected when the value was read.
  */
 export function readsProtected(db: Db, id: string): Promise<boolean> {
   return anyRow(db, `select from snapshots n where n.id = :id and ${snapshotIsProtected('n')}`, { id });

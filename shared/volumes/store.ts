@@ -1,7 +1,7 @@
 import { anyRow, type Db, oneRow, rowsOf, type Transaction } from '../core/database/database-client.js';
 import type { VolumeRow } from './model.js';
 
-/** A volume with the name of its node or host. `host` is the host's id if no worker of the host was seen recently. */
+/** A volume with the name of its node or host; the host's id if no worker of the host was seen recently. */
 export type VolumeView = VolumeRow & { host: string | null };
 
 const VIEW = `select v.*, coalesce(v.node_name,
@@ -28,9 +28,7 @@ export async function insertVolume(
   await trx<VolumeRow>('volumes').insert(row);
 }
 
-/**
- * Sets the size of a volume. The host enlarges the file system in its next sweep or before the volume is next mounted.
- */
+/** Sets the size of a volume. The host enlarges the file system in a sweep or before the next mount. */
 export async function resizeVolume(trx: Transaction, id: string, sizeGb: number): Promise<void> {
   await trx<VolumeRow>('volumes').where({ id }).update({ size_gb: sizeGb, updated_at: trx.fn.now() });
 }
