@@ -33,7 +33,7 @@ const NOTED_MS = 60_000;
 async function bearer(deps: ApiDeps, ctx: ApiContext, header: string): Promise<Caller | null> {
   const known = await callerOfKey(deps, bearerToken(header), idsOf(ctx));
   if (known === null) return null;
-  // Nothing is permitted yet: `authorize` checks whether the caller may access them.
+  // Not checked yet: `authorize` decides whether the caller may access these records.
   ctx.state.found = known.found;
   return known.caller;
 }

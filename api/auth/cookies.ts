@@ -3,10 +3,7 @@ import type { ApiContext, ApiMiddleware } from '../http/request-state.js';
 /** `visitor` is a random token of a browser that is not signed in. The CSRF token of its sign-in is derived from it. */
 export type CookieName = 'session' | 'visitor';
 
-/**
- * Decides whether a request uses cookies for TLS. An https PUBLIC_URL is enough, because a proxy that terminates TLS
- * may not report TLS.
- */
+/** Decides whether a request uses cookies for TLS. A proxy that terminates TLS may not say so; PUBLIC_URL does. */
 export function transport(publicUrl: string): ApiMiddleware {
   const publicTls = publicUrl.startsWith('https:');
   return (ctx, next) => {

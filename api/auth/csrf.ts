@@ -4,10 +4,7 @@ import { senderOf } from '../http/origin.js';
 import type { ApiContext, ApiStep } from '../http/request-state.js';
 import { readCookie } from './cookies.js';
 
-/**
- * Requires a CSRF token for writes with a session (specification, Authentication 3). Keys need none, because browsers
- * do not add keys to requests.
- */
+/** Requires a CSRF token (specification, Authentication 3), because browsers add session cookies by themselves. */
 export function csrf(deps: ApiDeps): ApiStep {
   return (ctx) => {
     if (ctx.state.caller.kind !== 'session') return;

@@ -1,10 +1,7 @@
 import { siteOf } from '../../shared/core/client-address.js';
 import { Turns } from '../http/workspace-turns.js';
 
-/**
- * Maximum number of concurrent hashes. Each takes 32 MiB and 250 ms of one of the four threads that file and DNS calls
- * need too.
- */
+/** A hash takes 32 MiB and 250 ms of one of the four threads that file and DNS calls need too. */
 const AT_ONCE = { strangers: 2, known: 1 };
 const WAITING = { each: 8, all: 64 };
 

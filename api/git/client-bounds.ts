@@ -73,7 +73,7 @@ export class CommandCounter {
   }
 }
 
-/** Maximum wait for a client during one request. Each MIN_BYTES_PER_SECOND transferred add a second. */
+/** Maximum wait for a client during one request, plus a second for each MIN_BYTES_PER_SECOND transferred. */
 const PATIENCE_MS = 30_000;
 const MIN_BYTES_PER_SECOND = 32 * 1024;
 const POLL_INTERVAL_MS = 500;

@@ -39,10 +39,7 @@ const LENIENT: Settings = ['zeroPaddedFilemode', 'missingSpaceBeforeDate', 'badT
   (name) => [`receive.fsck.${name}`, 'ignore'] as const,
 );
 
-/**
- * Serves a fetch or clone. Unless `anyCommit` is set, it disables version 2 of git's protocol, which serves any object
- * whose id the client knows.
- */
+/** Serves a fetch or clone. Version 2 of git's protocol serves any object, so it needs `anyCommit`. */
 export async function fetchFrom(
   { log }: Pick<PushDeps, 'log'>,
   exchange: Exchange,

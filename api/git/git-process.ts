@@ -73,9 +73,7 @@ export async function runGit(
   return { ok: code === 0 && cut === null, stdout, stderr };
 }
 
-/**
- * Starts `git http-backend`. Pipes 3, 4 and 5 carry its hook's input, its hook's results, and messages to the pusher.
- */
+/** Starts `git http-backend`. Pipes 3, 4 and 5 carry its hook's input, results, and messages to the pusher. */
 export function spawnBackend(env: Record<string, string>): ChildProcess {
   return spawnLimited(['git', 'http-backend'], {
     cwd: '/',

@@ -6,9 +6,7 @@ import type { ApiMiddleware } from './request-state.js';
 
 const LOGGED_PATH = 512;
 
-/**
- * Keeps the secret ticket of a shell or tunnel out of the log, where it ends up if a proxy drops the header `Upgrade`.
- */
+/** Keeps the secret ticket of a shell or tunnel out of the log, to which it gets without the header `Upgrade`. */
 function withoutTicket(path: string): string {
   const prefix = Object.values(CLIENT_PATHS).find((each) => path.startsWith(each));
   return prefix ?? path;

@@ -9,7 +9,7 @@ export interface RequestTurns {
   usual: Turns;
   /** Limits log searches in addition to `usual`, because they may examine very many lines. */
   searches: Turns;
-  /** Limits writes that wait for a worker, name server or mail server after their commit, without a connection. */
+  /** Limits writes that wait for a worker, name server or mail server after their commit. They use no connection. */
   completions: Turns;
 }
 

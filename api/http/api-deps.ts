@@ -38,10 +38,7 @@ export interface Caller {
   userId: string;
   email: string;
   emailVerified: boolean;
-  /**
-   * For a session: a second factor was proved, or the user signed in with a passkey. For a key: its owner has set up a
-   * second factor.
-   */
+  /** True if the session was started with a second factor or passkey, or the key's owner has a second factor. */
   secondFactor: boolean;
   /** True for a session that was started with a password. A workspace can refuse those. */
   byPassword: boolean;

@@ -7,9 +7,7 @@ export const API_ROOT = '/api/v1';
 /** The root of the session routes, which are not versioned. */
 export const SESSION_ROOT = '/api';
 
-/**
- * `signing-in` needs a proof of identity in the body. `key or session` applies the rights of the operation's policy.
- */
+/** `signing-in` needs a proof of identity in the body. `key or session` applies the operation's policy. */
 export type Access = 'anyone' | 'signing-in' | 'session' | 'key or session';
 
 /** Path parameters that are names instead of ids → the pattern of the name. */

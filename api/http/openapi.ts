@@ -14,10 +14,7 @@ export interface ApiTexts {
   deliveries: Readonly<Record<string, { description: string; body: TSchema }>>;
 }
 
-/**
- * Returns the OpenAPI 3.1 document. All paths are below one server, because client generators ignore servers of single
- * paths.
- */
+/** Returns the OpenAPI 3.1 document. It has one server, because client generators ignore servers of single paths. */
 export function describeApi(routes: readonly Endpoint[], { tags, deliveries }: ApiTexts): Json {
   const components = new SchemaComponents();
   const paths: Record<string, Json> = {};

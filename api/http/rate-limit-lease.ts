@@ -1,10 +1,7 @@
 /** Points of a rate-limit window that one process may use without querying the database. A request costs one point. */
 export interface Lease {
   held: number;
-  /**
-   * Points that no process had leased at the last query. At zero, and without `held` points, requests are refused until
-   * the window ends.
-   */
+  /** Points that no process had leased at the last query. Without them, requests are refused until the window ends. */
   untaken: number;
   /** When the window ends, in milliseconds of performance.now(). */
   endsAt: number;
@@ -22,9 +19,7 @@ export function pointsToTake(limit: number, waiting: number, lease: Pick<Lease, 
   return Math.max(waiting, ahead);
 }
 
-/**
- * Returns the lease of a process that has taken `taken` points. `points`, taken by all processes, may exceed the limit.
- */
+/** Returns the lease of a process that has taken `taken` points. All processes together have taken `points`. */
 export function leaseOf(limit: number, taken: number, points: number, endsAt: number): Lease {
   const before = points - taken;
   return {

@@ -86,7 +86,6 @@ export class RemoteAccess {
   #failedLooks = 0;
   #closed = false;
 
-  /** `address` is the URL at which workers can connect to this process. */
   constructor({ db, log, address, behindProxy }: { db: Db; log: Logger; address: string; behindProxy: boolean }) {
     this.#db = db;
     this.#traffic = new TunnelTraffic(db);
