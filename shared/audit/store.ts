@@ -58,7 +58,6 @@ export function auditValues(entry: AuditEntry): unknown[] {
 /** An audit entry, with the name of the API key that was used; null if there was none. */
 export type AuditView = AuditRow & { key_name: string | null };
 
-/** Returns the audit entries of a workspace, newest first. */
 export function listAuditEntries(db: Db, workspaceId: string, page: PageRequest): Promise<Page<AuditView>> {
   const query: Knex.QueryBuilder<AuditView> = db('audit_entries as a')
     .leftJoin('api_keys as k', 'k.id', 'a.credential_id')

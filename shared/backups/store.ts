@@ -84,7 +84,6 @@ export function latestBackups(db: Db, serviceIds: readonly string[]): Promise<Ba
   );
 }
 
-/** Returns a service's backups, newest first. */
 export function listBackups(db: Db, serviceId: string, page: PageRequest): Promise<Page<BackupRow>> {
   return pageOf<BackupRow>(db, 'backups', { service_id: serviceId, deleted_at: null }, page);
 }
@@ -178,7 +177,6 @@ export async function backupsByAge(
   }));
 }
 
-/** Hides the backups of deleted services. */
 export async function hideBackupsOfDeleted(db: Db): Promise<void> {
   await db.raw(
     `update backups b set deleted_at = now() from services s

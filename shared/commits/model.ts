@@ -39,9 +39,7 @@ export function reasonAgainst({ autoDeploy, message, changed, matters }: CommitF
 /** Interval between polls of a repository. `hooked`: a hook also reports its pushes. `longest`: after failed polls. */
 const POLL_MS = { unhooked: 60_000, hooked: 15 * 60_000, longest: 60 * 60_000 };
 
-/**
- * Returns the delay until a repository's next poll, in milliseconds. Failed polls in a row lengthen it, up to an hour.
- */
+/** Returns the delay until a repository's next poll, in milliseconds. Failed polls lengthen it, up to an hour. */
 export function pauseBeforePoll({ hooked, failures }: { hooked: boolean; failures: number }): number {
   const pause = hooked ? POLL_MS.hooked : POLL_MS.unhooked;
   return Math.max(pause, Math.min(POLL_MS.unhooked * 2 ** failures, POLL_MS.longest));

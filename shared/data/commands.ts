@@ -15,7 +15,7 @@ import { type DataServerRow, findDataServer, servicesReferringTo, upsertDataServ
 const PASSWORD_BYTES = 24;
 const GIGABYTE = 1024 ** 3;
 
-/** Generates names and passwords of a database server. Passwords never change; names only until there is data. */
+/** Generates the names and passwords of a database server. Names can change only while it has no data. */
 export async function prepareDataServer(
   trx: Transaction,
   keyring: Keyring,

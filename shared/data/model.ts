@@ -123,10 +123,7 @@ export function postgresSettings(planId: string): Record<string, string> {
   };
 }
 
-/**
- * Returns the maximum size of a Redis server's data, in bytes. Redis may need as much memory again while it rewrites
- * the append-only file.
- */
+/** Returns the maximum size of Redis data, in bytes. Rewriting the append-only file may take as much memory again. */
 export function redisMemoryBytes(planId: string): number {
   return Math.floor(databasePlanOf(planId).memoryMb * 0.45) * MEGABYTE;
 }
@@ -149,10 +146,7 @@ export interface RedisSettings {
   adminHash: string;
 }
 
-/**
- * Returns the contents of redis.conf. In a measurement, the append-only file was at most 3.5 times as large as the data
- * in memory.
- */
+/** Returns redis.conf. In a measurement, the append-only file was at most 3.5 times as large as the data. */
 export function redisConfiguration(settings: RedisSettings): string {
   const memory = redisMemoryBytes(settings.planId);
   return [
@@ -183,10 +177,7 @@ export function redisConfiguration(settings: RedisSettings): string {
   ].join('\n');
 }
 
-/**
- * How the storage limit is enforced. `read_only`: new transactions are read-only by default. `closed`: connections are
- * rejected.
- */
+/** `read_only`: new transactions are read-only by default. `closed`: connections are rejected. */
 export type StorageState = 'open' | 'read_only' | 'closed';
 
 /** Share of the storage limit from which new transactions are read-only by default. */

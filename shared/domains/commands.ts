@@ -32,10 +32,7 @@ export function platformNames({
   return [edgeDomain, new URL(publicUrl).hostname, ...apiHosts];
 }
 
-/**
- * Adds a host name to a service, not verified yet. Throws invalid_request, conflict, service_archived,
- * capacity_exceeded.
- */
+/** Adds an unverified host name. Throws invalid_request, conflict, service_archived, capacity_exceeded. */
 export async function addDomain(
   trx: Transaction,
   { service, hostname, own }: { service: ServiceRow; hostname: string; own: readonly string[] },

@@ -87,9 +87,7 @@ export interface Observation {
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
-/**
- * How long a verified domain stays verified without its TXT record. The third daily check must come after this time.
- */
+/** A verified domain without its TXT record stays verified until the third daily check. */
 const MISSING_MS = 2 * DAY - HOUR;
 /** An unverified domain is checked again after a tenth of its age, between these limits. */
 const FIRST_MS = MINUTE;

@@ -9,7 +9,6 @@ const RESERVED_DAYS = 7;
 /** Minutes after which a domain's DNS check is repeated, in case the worker that began it has crashed. */
 const CLAIM_MINUTES = 10;
 
-/** Returns the domains of a service, newest first. */
 export function listDomains(db: Db, serviceId: string, page: PageRequest): Promise<Page<DomainRow>> {
   return pageOf<DomainRow>(db, 'domains', { service_id: serviceId, released_at: null }, page);
 }

@@ -40,10 +40,7 @@ export interface UpdateGroupInput {
   authorize: Authorize;
 }
 
-/**
- * Changes a group's name or environment, in which all linked services must be. Throws invalid_request, forbidden,
- * conflict.
- */
+/** Renames a group, or restricts it to an environment. Throws invalid_request, forbidden, conflict. */
 export async function updateGroup(
   trx: Transaction,
   { group, name = group.name, environmentId = group.environment_id, authorize }: UpdateGroupInput,

@@ -30,7 +30,6 @@ function views(db: Db): Knex.QueryBuilder<EnvironmentGroupView> {
   );
 }
 
-/** Returns the workspace's environment group with this id; undefined if there is none. */
 export async function findGroupView(
   db: Db,
   workspaceId: string,
@@ -40,7 +39,6 @@ export async function findGroupView(
   return (await query.first()) as EnvironmentGroupView | undefined;
 }
 
-/** Returns a workspace's environment groups, newest first. */
 export async function listGroupViews(
   db: Db,
   workspaceId: string,
@@ -99,7 +97,6 @@ export async function insertLink(
     .ignore();
 }
 
-/** Deletes a link. Returns false if there was none. */
 export async function deleteLink(trx: Transaction, groupId: string, serviceId: string): Promise<boolean> {
   const deleted = await trx('environment_group_services').where({ group_id: groupId, service_id: serviceId }).delete();
   return deleted > 0;

@@ -57,7 +57,7 @@ export function deliveryId(provider: HookProvider, headers: Headers): string | n
   return id === undefined ? null : id.slice(0, MAX_ID_LENGTH);
 }
 
-/** What a delivery reports: a webhook request of a git host. */
+/** What a delivery (a webhook request of a git host) reports. */
 export type HookEvent =
   | { type: 'push'; branch: string; before: string; after: string; message: string }
   | { type: 'deleted'; branch: string }

@@ -10,7 +10,7 @@ export interface ImageManifest {
   reference?: string;
   /** A shell command line, run in `workingDirectory`. '' means the ENTRYPOINT and CMD of `reference`. */
   startCommand: string;
-  /** The command as users know it, if `startCommand` adds to it, for example a search path. */
+  /** The start command as users know it; absent if `startCommand` adds nothing, such as a search path, to it. */
   shownCommand?: string;
   /** The Procfile's `release` command, which runs before each release; absent if there is none. */
   releaseCommand?: string;
@@ -28,7 +28,7 @@ export interface ImageManifest {
   siteRules?: SiteRules;
   /** Variables that the runtime needs, such as PYTHONPATH. The service's own variables override them. */
   environment: Record<string, string>;
-  /** Folders of the toolchains that the image needs, such as `node-22.1.0`, beside those of the platform itself. */
+  /** Folders of the toolchains that the image needs, such as `node-22.1.0`, except the platform's own. */
   tools?: string[];
 }
 

@@ -9,10 +9,7 @@ import { cancelOpenRuns } from '../runs/store.js';
 import { lockService, updateServiceRow } from '../services/store.js';
 import { eraseService, hasInfrastructure, markDeleting } from './store.js';
 
-/**
- * Allows or prevents deployments of a service (specification, Service lifecycle). Throws not_found; conflict if the
- * service is being deleted.
- */
+/** Allows or prevents deployments (specification, Service lifecycle). Throws not_found; conflict during a deletion. */
 export async function setArchived(trx: Transaction, serviceId: string, archived: boolean): Promise<void> {
   const service = await lockService(trx, serviceId);
   if (!service) throw new AppError('not_found');

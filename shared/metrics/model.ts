@@ -31,7 +31,7 @@ export function latencyClass(ms: number): number {
   return index < 0 ? LATENCY_BOUNDS.length : index;
 }
 
-/** Returns the latency in milliseconds that this share of responses stays within; null without responses. */
+/** Returns the latency that this share of responses does not exceed, in ms; null without responses. */
 export function quantile(counts: readonly number[], share: number): number | null {
   const total = counts.reduce((sum, count) => sum + count, 0);
   if (total === 0) return null;

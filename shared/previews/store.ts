@@ -40,7 +40,6 @@ const OWN_DATABASES = `select coalesce(jsonb_agg(jsonb_build_object('serviceId',
       order by o.service_id), '[]')
   from preview_databases o where o.preview_id = s.id`;
 
-/** Returns the previews of a service, newest first. */
 export async function listPreviews(db: Db, baseId: string, page: PageRequest): Promise<Page<PreviewView>> {
   return fetchPage<PreviewView>(previewViews(db, baseId), 's', page);
 }
@@ -69,7 +68,7 @@ export async function insertPreview(trx: Transaction, preview: NewPreview): Prom
   await trx<PreviewRow>('previews').insert(preview);
 }
 
-/** Links a preview to a pull request. Removes the mark that an earlier pull request's end has left for deletion. */
+/** Links a preview to a pull request. Cancels the deletion that the end of an earlier pull request requested. */
 export async function linkPull(trx: Transaction, serviceId: string, number: number): Promise<void> {
   await trx<PreviewRow>('previews')
     .where({ service_id: serviceId })

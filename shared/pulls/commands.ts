@@ -49,7 +49,7 @@ export async function recordPull(trx: Transaction, serviceId: string, report: Pu
   return { type: 'open', pull, preview };
 }
 
-/** Keeps the preview if another open pull request has the same branch. Returns true if the preview was marked now. */
+/** Keeps the preview if another open pull request has the same branch. Otherwise requests its deletion. */
 async function endPreview(trx: Transaction, { id, service_id, number, branch, fork }: PullRow): Promise<boolean> {
   await noteRetry(trx, id, false);
   const preview = fork ? await previewOfFork(trx, service_id, number) : await previewOfBranch(trx, service_id, branch);
@@ -133,9 +133,7 @@ export async function approvePull(
   return queueDeployment(trx, deps, { service: { id: preview.service_id }, ...deployment });
 }
 
-/**
- * Declines a fork's head commit, and marks the preview of an earlier commit for deletion. Throws not_found, conflict.
- */
+/** Declines a fork's head commit, and requests the deletion of its preview. Throws not_found, conflict. */
 export async function declinePull(trx: Transaction, { base, pullId, actor }: DecideInput): Promise<void> {
   const pull = await openFork(trx, base.id, pullId);
   await decidePull(trx, pull.id, { decision: 'declined', sha: pull.head_sha, by: actor });

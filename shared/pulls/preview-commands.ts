@@ -122,9 +122,7 @@ export async function previewForBranch(
   return createPreview(trx, deps, { base, trigger: 'commit', ...rest, ...pull });
 }
 
-/**
- * Throws conflict if the service is a preview: the request must name its base service. `what` completes the message.
- */
+/** Throws conflict if the service is a preview: its base service must be changed. `what` completes the message. */
 export function assertNoPreview({ preview_of }: Pick<ServiceView, 'preview_of'>, what: string): void {
   if (preview_of === null) return;
   throw conflict(

@@ -24,7 +24,7 @@ export interface PushRow {
   commit_sha: string;
 }
 
-/** Returns the record of a service's pushed repository. A new record names the folder on this API host. */
+/** Returns the record of a service's pushed repository. A new record gets `folderId`, the folder of this API host. */
 export async function recordRepository(db: Db, serviceId: string, folderId: string): Promise<PushedRepositoryRow> {
   await db('pushed_repositories')
     .insert({ service_id: serviceId, folder_id: folderId })
@@ -193,7 +193,7 @@ export async function settlePush(trx: Transaction, id: string, moved: boolean): 
   await trx('pushes').where({ id }).update({ settled_at: trx.fn.now(), moved });
 }
 
-/** Returns the deployments whose commits must be kept: unfinished and live ones, and the latest `most`. */
+/** Returns the deployments whose commits are kept: unfinished, live and the last `most` live ones. */
 export async function keptDeployments(db: Db, serviceId: string, most: number): Promise<Set<string>> {
   const ids = await valuesOf<string>(
     db,

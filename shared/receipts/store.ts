@@ -62,7 +62,6 @@ export function receiptTotals(db: Db, workspaceId: string): Promise<{ count: num
   );
 }
 
-/** Deletes expired receipts. Returns their number. */
 export async function deleteExpiredReceipts(db: Db): Promise<number> {
   return db('receipts').whereRaw('expires_at <= now()').delete();
 }

@@ -65,7 +65,7 @@ export class Outlet {
     this.#source().pause();
   }
 
-  /** Returns how full the buffer is, from 0 to 1. A small message uses far more memory than its bytes. */
+  /** How full the buffer is; 1 is its limit. A small message uses far more memory than its bytes. */
   get #load(): number {
     const bytes = (this.#peer.bufferedAmount + this.#waitingBytes) / bufferOf(outlets);
     return Math.max(bytes, (this.#inFlight + this.#waiting.length) / MAX_BUFFERED_MESSAGES);

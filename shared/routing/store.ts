@@ -90,10 +90,7 @@ export function loadRouteFacts(db: Db, serviceIds: readonly string[]): Promise<R
   return routeFacts(db, `and s.id = any(${AND_THOSE_TOGETHER})`, { serviceIds: [...serviceIds] });
 }
 
-/**
- * Passes the route facts of all services to `take`, page by page, from one snapshot of the database. Rejects if reading
- * a page takes longer than 5 s.
- */
+/** Passes the route facts of all services to `take`, from one snapshot. Rejects if a page takes longer than 5 s. */
 export async function loadAllRouteFacts(
   db: Db,
   take: (facts: RouteFacts[], trx: Transaction) => Promise<void>,
@@ -210,10 +207,7 @@ export async function removeEdge(db: Db, edgeId: string): Promise<void> {
   await db.raw('delete from edges where id = ?', [edgeId]);
 }
 
-/**
- * Records that this edge serves these services at these versions or later ones. Returns the recorded ids: none for an
- * unknown edge.
- */
+/** Records that this edge serves these services at these versions. Returns the ids; none for an unknown edge. */
 export function acknowledgeRoutes(
   db: Db,
   edgeId: string,

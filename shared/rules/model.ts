@@ -5,7 +5,7 @@ import { oneOf } from '../services/configuration.js';
 import { HEADER_NAME } from './rule-headers.js';
 
 export const MAX_RULES = 1_000;
-/** Hashing each new password takes some 50 ms of the request that sets the rules. */
+/** Limited because hashing a new password takes some 50 ms of the request that sets the rules. */
 export const MAX_USERS = 20;
 const RULE_TYPES = ['redirect', 'rewrite', 'headers', 'basicAuth', 'rateLimit', 'maintenance', 'canary'] as const;
 export const CANARY_MINUTES = 10;

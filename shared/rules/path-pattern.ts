@@ -1,4 +1,4 @@
-/** A path without empty and dot segments, with a uniform percent-encoding. No spelling of a path evades a rule. */
+/** A path without empty and dot segments, uniformly percent-encoded, so that no spelling of a path evades a rule. */
 export interface RulePath {
   segments: readonly string[];
   /** True if the path ends with a slash and is not `/`. */

@@ -11,9 +11,7 @@ export interface TargetTemplate {
   fragment: string;
 }
 
-/**
- * Compiles the target of a rule. A `:` begins a placeholder only before one of `names`, of which the longest counts.
- */
+/** Compiles the target of a rule. A `:` begins a placeholder only before one of `names`; the longest counts. */
 export function compileTarget(to: string, names: readonly string[]): TargetTemplate {
   const [, origin = '', rest = ''] = /^(https?:\/\/[^/?#]*)?(.*)$/s.exec(to) ?? [];
   const [target = '', ...fragments] = rest.split('#');
@@ -55,7 +53,7 @@ export interface Target {
   fragment: string;
 }
 
-/** Returns the target of a request. A template without a query passes the request's query on, without `used`. */
+/** Returns the target of a request. A template without a query passes on the request's query, except `used`. */
 export function fillTarget(
   template: TargetTemplate,
   captures: Captures,

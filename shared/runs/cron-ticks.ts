@@ -27,10 +27,7 @@ export function nextTick({ expression, timezone }: Schedule, after: Date): Date 
   return null;
 }
 
-/**
- * Returns the last of the ticks from `tick` to `now`, so that several missed ticks cause only one run. `tick` is the
- * earliest tick for which no run was stored.
- */
+/** Returns the last of the ticks from `tick`, which has no run yet, to `now`. Several missed ticks cause one run. */
 export function latestTick(schedule: Schedule, tick: Date, now: Date): Date {
   const following = nextTick(schedule, tick);
   if (following === null || following > now) return tick;
@@ -53,9 +50,7 @@ function cron(expression: string, timezone: string): Cron {
   return new Cron(expression, { paused: true, timezone, mode: '5-part' });
 }
 
-/**
- * Returns the first instant at which a local clock shows this time, or the first after a gap in which it is skipped.
- */
+/** Returns the first instant at which a local clock shows this time; the end of the gap if the clock skips it. */
 function instantOf(wall: number, timezone: string): number {
   const guesses = [wall - DAY_MS, wall + DAY_MS].map((near) => wall - (wallClock(near, timezone) - near));
   const exact = guesses.filter((instant) => wallClock(instant, timezone) === wall);

@@ -1,10 +1,7 @@
 import { ABANDONED, defineKind, RECORD_QUEUE } from '../engine/kind.js';
 import type { RunStatus } from './model.js';
 
-/**
- * State of a run → its transitions. After `released` and `handedBack`, a run stays `running`, because its command runs
- * on without the worker.
- */
+/** State → its transitions. A run stays `running` without its worker, because its command runs on. */
 const STATES = {
   queued: { claimed: 'running', cancelled: 'cancelled' },
   running: {
@@ -22,7 +19,7 @@ const STATES = {
   skipped: {},
 } as const satisfies Record<RunStatus, Partial<Record<string, RunStatus>>>;
 
-/** Each attempt uses the release that is live when a worker claims it. A deployment's run uses its own release. */
+/** An attempt uses the release that is live when it is claimed. A deployment's run uses its own release. */
 export const RUNS = defineKind({
   table: 'runs',
   payload: 'runId',

@@ -15,8 +15,8 @@ export interface ScheduleChange extends Schedule {
 }
 
 /**
- * Returns cron services whose stored schedule does not match their configuration. Includes those whose clock was set
- * back after the next tick was computed.
+ * Returns cron services whose stored schedule does not match their configuration. Includes schedules whose next tick
+ * was computed before the clock was set back.
  */
 export function changedSchedules(db: Db): Promise<ScheduleChange[]> {
   return rowsOf<ScheduleChange>(

@@ -47,7 +47,6 @@ export async function findRun(db: Db, serviceId: string, id: string): Promise<Ru
   return db<RunRow>('runs').where({ id, service_id: serviceId }).first();
 }
 
-/** Returns a service's runs, newest first. */
 export function listRuns(db: Db, serviceId: string, page: PageRequest): Promise<Page<RunRow>> {
   return pageOf<RunRow>(db, 'runs', { service_id: serviceId }, page);
 }

@@ -40,16 +40,14 @@ export async function assertKeysFit(db: Db, keyring: Keyring): Promise<void> {
   });
 }
 
-/**
- * Reseals all stored values with the current key. The rotation may be repeated, interrupted, or run during deployments.
- */
+/** Reseals all stored values with the current key. It may be repeated, interrupted, or run during deployments. */
 export async function rotateSecrets(db: Db, keyring: Keyring): Promise<Rotation> {
   await assertKeysFit(db, keyring);
   const rotation: Rotation = { key: keyring.currentId, resealed: {}, changedMeanwhile: 0, unopenable: [] };
   for (const store of SEALED_COLUMNS) {
     if (!(await db.schema.hasColumn(store.table, store.column))) continue;
     rotation.resealed[store.table] ??= 0;
-    // A process that still uses an older key may have sealed a changed value with that key.
+    // Repeated, because a process that still uses an older key may have sealed a changed value with that key.
     while ((await rotateOnce(db, keyring, store, rotation)) > 0);
   }
   if (rotation.unopenable.length === 0) await forgetOtherKeys(db, keyring.currentId);

@@ -14,8 +14,8 @@ const NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
 const HOST = /^(?:[A-Za-z0-9][A-Za-z0-9.-]{0,253}|\[[0-9A-Fa-f:.]+\])$/;
 
 /**
- * Parses `ssh://git@host/path` and `git@host:path`. Returns null for any other address, and for one with a password or
- * that ssh could read as an option.
+ * Parses `ssh://git@host/path` and `git@host:path`. Returns null for any other address, for one with a password, and
+ * for one that ssh could read as an option.
  */
 export function parseSshAddress(address: string): SshAddress | null {
   const [, scpUser, scpHost, scpPath] = SCP.exec(address) ?? [];
@@ -41,10 +41,7 @@ export function knownHostName({ host, port }: Pick<SshAddress, 'host' | 'port'>)
 
 const SCHEME = 'ranvier-ssh:';
 
-/**
- * Returns the internal address of an SSH repository, with the workspace whose key can read it. Users cannot configure
- * such an address.
- */
+/** Returns an SSH address with the workspace whose key can read it. Users cannot configure such an address. */
 export function addressForWorkspace(address: string, workspaceId: string): string {
   return isSshLike(address) ? `${SCHEME}${workspaceId}:${address}` : address;
 }

@@ -22,12 +22,10 @@ export async function getSnapshot(db: Db, id: string): Promise<SnapshotRow | nul
   return (await db<SnapshotRow>('snapshots').where({ id }).first()) ?? null;
 }
 
-/** Returns the id of a deployment's snapshot; null if it has none. */
 export async function snapshotIdOf(db: Db, deploymentId: string): Promise<string | null> {
   return (await db('deployments').where({ id: deploymentId }).first('snapshot_id'))?.snapshot_id ?? null;
 }
 
-/** Returns the service's snapshot with this digest of its content; undefined if there is none. */
 export async function findSnapshot(db: Db, serviceId: string, digest: Buffer): Promise<SnapshotRow | undefined> {
   return db<SnapshotRow>('snapshots').where({ service_id: serviceId, digest }).first();
 }
@@ -67,10 +65,7 @@ export async function eraseUnusedSnapshots(trx: Transaction, serviceId: string):
   return returnedRow(await rowOfPrepared(trx, ERASE, [serviceId])).count;
 }
 
-/**
- * Returns true if a snapshot contains a value of a protected environment. It suffices that the environment is protected
- * now, or was protected when the value was read.
- */
+/** Returns true if a value's environment is protected now, or was protected when the value was read. */
 export function readsProtected(db: Db, id: string): Promise<boolean> {
   return anyRow(db, `select from snapshots n where n.id = :id and ${snapshotIsProtected('n')}`, { id });
 }

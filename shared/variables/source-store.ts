@@ -27,9 +27,7 @@ export interface ProviderRow {
   protected_environment: string | null;
 }
 
-/**
- * A variable of the service itself overrides those of its groups. Among groups, the group that was linked last wins.
- */
+/** A service's own variable overrides those of its groups. Among groups, the one that was linked last wins. */
 function reaching(and = ''): string {
   return `select distinct on (key) * from (
        select v.id, v.key, v.sealed, v.reference_service_id, v.reference_key, v.group_id, g.name as group_name,
@@ -67,7 +65,7 @@ export function sizeReaching(
   );
 }
 
-/** One statement reads both, so that no value is read from a provider that has just become protected. */
+/** One statement reads the provider and the variable, because the provider may have just become protected. */
 export interface Referred {
   provider: ProviderRow;
   /** Undefined if the provider has no variable with this key. */

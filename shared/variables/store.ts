@@ -81,7 +81,6 @@ export async function updateVariable(
   return row;
 }
 
-/** Deletes a variable. Returns false if the owner has no such variable. */
 export async function deleteVariable(trx: Transaction, owner: VariableOwner, id: string): Promise<boolean> {
   const match = { id, ...owned(owner) };
   return (await trx<VariableRow>('variables').where(match).delete()) > 0;

@@ -51,10 +51,7 @@ const SYSTEM = [
 const OWN = ['/', '/mnt', '/mnt/app', '/.init', '/.bin'];
 const OWN_BELOW = ['/mnt/home', '/mnt/tools'];
 
-/**
- * Returns why a volume may not be mounted at a path, as text that follows the path; null if it may. `others` are the
- * service's other mount paths.
- */
+/** Returns why a volume may not be mounted at a path, or null. `others` are the service's other mount paths. */
 export function mountPathProblem(path: string, others: readonly string[]): string | null {
   if (!path.startsWith('/')) return 'is not absolute';
   const parts = path.split('/').slice(1);

@@ -15,7 +15,6 @@ export function listVolumes(db: Db, serviceId: string): Promise<VolumeView[]> {
   ]);
 }
 
-/** Returns a volume of a service; undefined if there is none. */
 export async function findVolume(db: Db, serviceId: string, id: string): Promise<VolumeView | undefined> {
   const sql = `${VIEW} where v.service_id = :serviceId and v.id = :id and v.removed_at is null`;
   return (await oneRow<VolumeView>(db, sql, { serviceId, id })) ?? undefined;

@@ -170,10 +170,7 @@ export async function takeDeliveries(
   );
 }
 
-/**
- * Records an attempt to send a delivery. `againMs` is null if there is no next attempt. The webhook's other deliveries
- * are sent in `holdMs` milliseconds or later.
- */
+/** Records an attempt to send a delivery. The webhook's other deliveries wait for at least `holdMs` milliseconds. */
 export async function recordTry(
   db: Db,
   { id, webhook_id }: Pick<DueDelivery, 'id' | 'webhook_id'>,

@@ -63,9 +63,7 @@ export interface WorkerAbilities {
   dataKinds: DataKind[];
 }
 
-/**
- * Returns the capabilities of the online workers. `online` is the catalog's `workerOnline` (specification, Catalog).
- */
+/** Returns the capabilities of the online workers, such as `workerOnline` (specification, Catalog). */
 export async function workersOnline(db: Db): Promise<WorkerAbilities> {
   const workers = await onlineWorkers(db);
   const online = workers.length > 0;

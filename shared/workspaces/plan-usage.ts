@@ -51,20 +51,14 @@ const BUILD_MINUTES = prepare<{ minutes: number }>(
      from month`,
 );
 
-/**
- * Returns a workspace's build minutes in this month (UTC), including those of deleted services. The cost does not
- * depend on the number of deployments.
- */
+/** Returns a workspace's build minutes in this month (UTC), including those of deleted services. */
 export async function buildMinutes(db: Db, workspaceId: string): Promise<number> {
   return returnedRow(await rowOfPrepared(db, BUILD_MINUTES, [workspaceId])).minutes;
 }
 
 export type PricedServiceRow = PricedService & { id: string };
 
-/**
- * Returns the services that determine a workspace's estimated cost. Archived services count while they have a live
- * release, because archiving does not stop it.
- */
+/** Returns the services that determine the estimated cost. Archiving does not stop a live release, which counts. */
 export async function pricedServices(db: Db, workspaceId: string): Promise<PricedServiceRow[]> {
   return rowsOf<PricedServiceRow>(
     db,

@@ -55,10 +55,7 @@ export async function assertBuildMinutesLeft(trx: Transaction, workspace: Worksp
   );
 }
 
-/**
- * Throws billing_required if the service would raise the workspace's estimated cost above its budget. A service that
- * does not become more expensive is always allowed.
- */
+/** Throws billing_required if the service would raise the estimated cost above the workspace's budget. */
 export async function assertWithinBudget(
   trx: Transaction,
   service: ServiceRow,

@@ -37,10 +37,7 @@ export interface InstallOptions extends Installation {
   say: (line: string) => void;
 }
 
-/**
- * Installs this version. Repeating the installation restores what is missing, and keeps settings and data. Throws if a
- * step fails.
- */
+/** Installs this version. Repeating the installation restores what is missing, and keeps settings and data. */
 export async function install(options: InstallOptions): Promise<void> {
   const { root, dataDir, settingsFile, databaseUrl, manager, say, ports } = options;
   const used = await usedVersion(root);
