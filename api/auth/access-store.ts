@@ -6,34 +6,30 @@ import type { WorkspaceAccessRow } from '../../shared/identity/store.js';
 import { SERVICE_VIEW_COLUMNS, type ServiceView, serviceViewSql } from '../../shared/services/store.js';
 import type { WorkspaceConfiguration } from '../../shared/workspaces/model.js';
 
-/** An API key, joined with the current state of its owner. */
 interface KeyRow {
   key_id: string;
   key_workspace_id: string;
   user_id: string;
   scope: KeyScope;
   secret_hash: Buffer;
-  /** True if the key is neither revoked nor expired. */
   usable: boolean;
-  /** True if this use should be recorded, because the last recorded one is over a minute old. */
   use_due: boolean;
   email: string;
   email_verified: boolean;
   second_factor: boolean;
 }
 
-/** The ids in a request's path; null for an id that the path does not contain. */
+/** The ids in a request's path; null if the path does not contain the id. */
 export interface PathIds {
   workspaceId: string | null;
   serviceId: string | null;
 }
 
-/** The result of one query: an API key, and the workspace and service in the path. */
 export interface KeyAccess {
   key: KeyRow;
-  /** Undefined if the path contains no workspace, or one to which the key does not belong. */
+  /** Undefined if the path contains no workspace, or a workspace to which the key does not belong. */
   workspace: WorkspaceAccessRow | undefined;
-  /** The service in the path, even if it is deleted; undefined if the workspace has no such service. */
+  /** The service in the path, even if it is deleted. */
   service: ServiceView | undefined;
 }
 
@@ -60,7 +56,7 @@ const TABLES = `api_keys k join users u on u.id = k.user_id
 
 const FIND = prepare<Joined>(`select ${COLUMNS} from ${TABLES} where k.lookup = $1`);
 
-/** Selects the key, workspace and service in one query, so their column names must not overlap. */
+/** The key, workspace and service are columns of the same row, so their names must not overlap. */
 const FIND_WITH_SERVICE = prepare<Joined & ServiceView>(
   `select ${COLUMNS}, ${SERVICE_VIEW_COLUMNS.map((name) => `v.${name}`).join(', ')}
      from ${TABLES}
@@ -70,11 +66,7 @@ const FIND_WITH_SERVICE = prepare<Joined & ServiceView>(
     where k.lookup = $1`,
 );
 
-/**
- * Finds a key by its public part, together with the workspace and service in the path. Nothing is cached, so revoking a
- * key takes effect immediately. The caller must compare the secret and check `usable`. Returns undefined if there is no
- * such key.
- */
+/** Finds a key by its public part. The caller must compare the secret and check `usable`. */
 export async function findKeyAccess(
   db: Db,
   lookup: string,

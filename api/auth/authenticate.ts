@@ -12,8 +12,8 @@ import { findKeyAccess, type KeyAccess, type PathIds } from './access-store.js';
 import { readCookie } from './cookies.js';
 
 /**
- * Identifies the caller, or responds with 401 (specification, Authentication 1 and 4). If a route accepts keys and the
- * request has both a key and a session, only the key counts, even if it is invalid.
+ * Identifies the caller, or responds with 401 (specification, Authentication 1 and 4). A key in the request takes
+ * precedence over a session, even if the key is invalid.
  */
 export function authenticate(deps: ApiDeps, failures: FailureLimit, accepted: 'session' | 'key or session'): ApiStep {
   return async (ctx) => {
@@ -27,19 +27,18 @@ export function authenticate(deps: ApiDeps, failures: FailureLimit, accepted: 's
   };
 }
 
-/** Minimum interval between records of a session's use, in milliseconds. Most requests therefore cost no write. */
+/** Minimum interval between records of a session's use. Most requests therefore cost no write. */
 const NOTED_MS = 60_000;
 
 async function bearer(deps: ApiDeps, ctx: ApiContext, header: string): Promise<Caller | null> {
   const known = await callerOfKey(deps, bearerToken(header), idsOf(ctx));
   if (known === null) return null;
-  // The workspace and service in the path, read together with the key. `authorize` checks later whether the caller may
-  // access them.
+  // Not checked yet: `authorize` decides whether the caller may access these records.
   ctx.state.found = known.found;
   return known.caller;
 }
 
-/** Returns the caller with this key, and the workspace and service with these ids. Returns null for an invalid key. */
+/** Returns the caller with this key, and the records with these ids; null for an invalid key. */
 export async function callerOfKey(
   { db }: Pick<ApiDeps, 'db'>,
   token: string,
@@ -65,10 +64,7 @@ export async function callerOfKey(
   return { caller, found: { workspace, service } };
 }
 
-/**
- * Returns the ids of the workspace and service that are read together with the key. Omits the service for a write
- * without a `direct` function. The handler of such a write reads the service later, under a lock.
- */
+/** Omits the service for a write without a `direct` function, because its handler reads the service under a lock. */
 function idsOf({ params, state }: ApiContext): PathIds {
   const id = (value: string | undefined) => (value !== undefined && isUuid(value) ? value.toLowerCase() : null);
   const { route } = state;
@@ -81,7 +77,6 @@ export async function sessionOf({ db }: ApiDeps, ctx: ApiContext, token: string)
   return findSession(db, hashToken(token), ctx.state.tls ? null : await clientOf(ctx));
 }
 
-/** Returns the signed-in user; null without a valid session cookie. */
 async function sessionCaller(deps: ApiDeps, ctx: ApiContext): Promise<Caller | null> {
   const { db } = deps;
   const token = readCookie(ctx, 'session');

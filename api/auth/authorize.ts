@@ -19,7 +19,7 @@ export function authorize({ db, config }: ApiDeps, operation: OperationName): Ap
     if (foreign || !isUuid(workspaceId)) throw new AppError('not_found');
     const { found } = ctx.state;
     const row = found ? found.workspace : await findWorkspaceAccess(db, workspaceId, caller.userId);
-    // A session without a membership gets not_found, so that the response does not reveal that the workspace exists.
+    // The response must not reveal that the workspace exists.
     if (!row || (row.role === null && caller.kind === 'session')) throw new AppError('not_found');
     if (row.needs_provider === true && caller.byPassword) throw refusedPassword(config.oidc);
     const facts: AccessFacts = {

@@ -1,16 +1,9 @@
 import type { ApiContext, ApiMiddleware } from '../http/request-state.js';
 
-/**
- * `session` contains the session token of a signed-in browser. `visitor` contains a random token for a browser that is
- * not signed in, from which the CSRF token of its sign-in is derived.
- */
+/** `visitor` is a random token of a browser that is not signed in. The CSRF token of its sign-in is derived from it. */
 export type CookieName = 'session' | 'visitor';
 
-/**
- * Decides whether a request uses the cookies for TLS (Secure, prefix `__Host-`). It does if it came over TLS, or if
- * PUBLIC_URL is https, because a proxy that terminates TLS may not report it. A browser without TLS ignores such
- * cookies.
- */
+/** Decides whether a request uses cookies for TLS. A proxy that terminates TLS may not say so; PUBLIC_URL does. */
 export function transport(publicUrl: string): ApiMiddleware {
   const publicTls = publicUrl.startsWith('https:');
   return (ctx, next) => {
@@ -19,16 +12,11 @@ export function transport(publicUrl: string): ApiMiddleware {
   };
 }
 
-/**
- * Returns the full name of a cookie. With TLS, the prefix `__Host-` prevents hosted services and other hosts in the
- * domain from setting it. Without TLS, browsers send cookies to every port of the host, so the session is bound to one
- * client (http/client-identity.ts).
- */
+/** The prefix `__Host-` prevents other hosts of the domain, such as hosted services, from setting the cookie. */
 function nameOf(ctx: ApiContext, name: CookieName): string {
   return `${ctx.state.tls ? '__Host-' : ''}ranvier_${name}`;
 }
 
-/** The format of the tokens that `newToken()` creates for cookies. A cookie in any other format is ignored. */
 const VALUE = /^[A-Za-z0-9_-]{43}$/;
 
 export function readCookie(ctx: ApiContext, name: CookieName): string | null {
@@ -36,14 +24,14 @@ export function readCookie(ctx: ApiContext, name: CookieName): string | null {
   return value !== undefined && VALUE.test(value) ? value : null;
 }
 
-/** Sets a cookie that lasts until the given time or, without one, until the browser is closed. */
+/** Sets a cookie that lasts until `expires` or, without it, until the browser is closed. */
 export function writeCookie(ctx: ApiContext, name: CookieName, value: string, expires?: Date): void {
   ctx.cookies.secure = ctx.state.tls;
   ctx.cookies.set(nameOf(ctx, name), value, {
     httpOnly: true,
     sameSite: 'lax',
-    // `__Host-` requires the path `/`. Without TLS, browsers also send the cookie to applications on other ports of the
-    // host. With the path `/api`, they do so only for URLs below `/api`.
+    // `__Host-` requires `/`. Without TLS, browsers send cookies to every port of the host, so `/api` keeps this cookie
+    // from most paths of hosted applications.
     path: ctx.state.tls ? '/' : '/api',
     secure: ctx.state.tls,
     overwrite: true,

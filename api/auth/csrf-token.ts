@@ -1,14 +1,11 @@
 import { createHmac, hkdfSync } from 'node:crypto';
 import { sameSecret } from '../../shared/secrets/random-token.js';
 
-/**
- * CSRF tokens for writes with a session (specification, Authentication 3). A token is derived from the session cookie:
- * nothing is stored, and a new cookie invalidates the old token.
- */
+/** Derives CSRF tokens from session cookies, so that none are stored (specification, Authentication 3). */
 export class CsrfTokens {
   readonly #key: Buffer;
 
-  /** `secret` is the installation's key material, from which the CSRF key is derived. */
+  /** `secret` is the installation's key material. */
   constructor(secret: Buffer) {
     this.#key = Buffer.from(hkdfSync('sha256', secret, '', 'ranvier.csrf', 32));
   }

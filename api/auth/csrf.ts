@@ -4,11 +4,7 @@ import { senderOf } from '../http/origin.js';
 import type { ApiContext, ApiStep } from '../http/request-state.js';
 import { readCookie } from './cookies.js';
 
-/**
- * Requires a CSRF token for writes with a session (specification, Authentication 3). Requests with an API key need
- * none, because browsers do not add keys automatically. Requests from pages of another origin are refused, even reads;
- * another port of our host is another origin.
- */
+/** Requires a CSRF token (specification, Authentication 3), because browsers add session cookies by themselves. */
 export function csrf(deps: ApiDeps): ApiStep {
   return (ctx) => {
     if (ctx.state.caller.kind !== 'session') return;
@@ -17,11 +13,7 @@ export function csrf(deps: ApiDeps): ApiStep {
   };
 }
 
-/**
- * Checks a sign-in request. It needs no CSRF token, because there is no session yet that another site could abuse; a
- * token that is sent must be valid. Another site cannot sign the browser in as a different user, because it cannot send
- * a JSON body with our origin.
- */
+/** Checks a sign-in request. A CSRF token is optional, because another site cannot send a JSON body with our origin. */
 export function signInCsrf(deps: ApiDeps): ApiStep {
   return (ctx) => {
     assertNotForeign(deps, ctx);

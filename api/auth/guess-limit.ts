@@ -9,39 +9,25 @@ import type { ApiContext } from '../http/request-state.js';
 import type { Hasher } from './hash-gate.js';
 import { SlowLane } from './slow-lane.js';
 
-/** Undoes the count of a guess that was correct, because only wrong guesses count. */
+/** Undoes the count after a correct guess. */
 type GiveBack = () => Promise<void>;
 
 interface Guess extends Hasher {
   giveBack: GiveBack;
 }
 
-/**
- * Limits guesses at passwords and codes, across all ways to sign in. Wrong guesses count against the client that makes
- * them, so that an attacker cannot lock out the owner of an account. After too many wrong guesses at one account,
- * clients have to wait, unless they have signed in to the account before.
- */
+/** Limits wrong guesses at passwords and codes per client, so that an attacker cannot lock out an account's owner. */
 export interface GuessLimit {
-  /** Counts a guess at the password of the user with this name. Throws rate_limited after too many wrong guesses. */
+  /** Counts a guess at a user's password. Throws rate_limited after too many wrong guesses. */
   password(ctx: ApiContext, name: string): Promise<Guess>;
-  /**
-   * Counts a guess at a user's one-time code. After too many wrong guesses, throws rate_limited even for clients that
-   * have signed in to the account before. A code has only six digits, and only somebody with the password or a session
-   * can guess at it.
-   */
+  /** Counts a guess at a user's one-time code. Limits known clients too, because a code has only six digits. */
   code(ctx: ApiContext, userId: string): Promise<GiveBack>;
-  /**
-   * Counts an attempt to sign in with the identity provider. The attempt names no account yet, so it counts only for
-   * the client. Throws rate_limited after too many failed attempts.
-   */
+  /** Counts a sign-in with the identity provider only for the client, because the account is not known yet. */
   stranger(ctx: ApiContext): Promise<GiveBack>;
 }
 
 const SECONDS = 300;
-/**
- * Maximum number of wrong guesses in `SECONDS`. `client`: by one client. `pair`: by one client for one account.
- * `account`: by all clients for one account. `code`: one-time codes for one user.
- */
+/** Maximum wrong guesses in `SECONDS`; `pair` is one client at one account. */
 const WRONG = { client: 50, pair: 10, account: 100, code: 10 };
 const TURN = { intervalMs: 1000, longestWaitMs: 20_000 };
 
@@ -103,7 +89,7 @@ async function hasRoom(limiter: Limiter, key: string): Promise<boolean> {
   }
 }
 
-/** Hashes the parts of a rate limit's key, because a user name can be longer than the database column for keys. */
+/** Hashes the parts, because a user name can be longer than the database column for keys. */
 function keyOf(...parts: string[]): string {
   return createHash('sha256').update(JSON.stringify(parts)).digest('hex');
 }

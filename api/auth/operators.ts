@@ -9,10 +9,7 @@ import type { GuessLimit } from './guess-limit.js';
 export class Operators {
   readonly #credentials: Config['dashboard'];
   readonly #guesses: GuessLimit;
-  /**
-   * Connection → a hash of the credentials that were verified on it. Further requests with the same credentials are not
-   * counted as guesses, because a page of the dashboard makes twenty requests.
-   */
+  /** Connection → hash of its verified credentials. They are not counted again: a page makes twenty requests. */
   readonly #proved = new WeakMap<Socket, string>();
 
   constructor(credentials: Config['dashboard'], guesses: GuessLimit) {

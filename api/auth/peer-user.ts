@@ -3,16 +3,13 @@ import { isIPv4, type Socket } from 'node:net';
 import { endianness } from 'node:os';
 import ipaddr from 'ipaddr.js';
 
-/**
- * Finds the local user who opened a connection from this host. Hosted applications and a browser on the host have the
- * same address but run as different users.
- */
+/** Finds the local user of a connection, because hosted applications and a browser on the host share an address. */
 
 const TABLES = ['/proc/self/net/tcp', '/proc/self/net/tcp6'];
-/** State of an established connection. Closed ones must be ignored, because the kernel shows them with user 0. */
+/** State of an established connection. The kernel shows closed connections with user 0, so they must be ignored. */
 const ESTABLISHED = '01';
 const MAPPED = '0000000000000000FFFF0000';
-/** Maximum number of reads of the tables. A single read can miss a line if other lines change meanwhile. */
+/** A single read of the tables can miss a line if other lines change meanwhile. */
 const TRIES = 3;
 
 const found = new WeakMap<Socket, Promise<number | null>>();
@@ -39,10 +36,7 @@ async function findUser(socket: Socket): Promise<number | null> {
   return null;
 }
 
-/**
- * Returns patterns that match the peer's socket in /proc/net/tcp and tcp6. A line begins with the socket's local
- * address and port. A dual-stack socket shows IPv4 addresses as IPv4-mapped IPv6 addresses.
- */
+/** A line begins with the peer's address and port. A dual-stack socket shows IPv4 addresses as IPv4-mapped IPv6. */
 function patternsOf({ remoteAddress, remotePort, localAddress, localPort }: Socket): string[] {
   if (!remoteAddress || !remotePort || !localAddress || !localPort) return [];
   const [remote, local] = [plain(remoteAddress), plain(localAddress)];
@@ -86,10 +80,7 @@ function word(bytes: number[]): string {
 let current: Promise<string> | null = null;
 let next: Promise<string> | null = null;
 
-/**
- * Reads the tables. A read in progress may miss new connections. All look-ups that begin during it therefore share the
- * read that follows.
- */
+/** A read in progress may miss new connections, so look-ups that begin during it share the next read. */
 function readTables(): Promise<string> {
   if (!current) {
     current = readNow().finally(() => {

@@ -4,7 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 export class SlowLane {
   readonly #intervalMs: number;
   readonly #longestWaitMs: number;
-  /** The time of each key's next turn, in milliseconds of performance.now(). */
+  /** Key → time of its next turn, in milliseconds of performance.now(). */
   readonly #next = new Map<string, number>();
 
   constructor({ intervalMs, longestWaitMs }: { intervalMs: number; longestWaitMs: number }) {
@@ -20,7 +20,7 @@ export class SlowLane {
     const next = at + this.#intervalMs;
     this.#next.set(key, next);
     await delay(at - now);
-    // Removes the key after this turn, unless another caller waits for a later one. Otherwise the map would only grow.
+    // Without this removal, the map would only grow.
     void delay(this.#intervalMs, undefined, { ref: false }).then(() => {
       if (this.#next.get(key) === next) this.#next.delete(key);
     });

@@ -3,26 +3,22 @@ import { Transform } from 'node:stream';
 import { AppError } from '../../shared/core/error-registry.js';
 import { MAX_UPDATES } from '../../shared/pushes/model.js';
 
-/** Limits on what a git client sends with one request. */
 export interface BodyLimits {
   maxBytes: number;
-  /**
-   * Maximum bytes that a push sends before its pack: ref updates and options. git keeps these bytes in memory. Null for
-   * a fetch, which sends no pack.
-   */
+  /** Maximum bytes before the pack, which git keeps in memory. Null for a fetch, which sends no pack. */
   maxCommandBytes: number | null;
 }
 
 const MIB = 1024 ** 2;
-/** Maximum number of bytes before the pack. A ref update (two commit ids and a ref) needs less than 4 KiB. */
+/** A ref update (two commit ids and a ref) needs less than 4 KiB. */
 const MAX_COMMAND_BYTES = MAX_UPDATES * 4 * 1024;
 
-/** Returns the limits of a push whose pack may have `maxPackBytes`. git itself rejects a larger pack. */
+/** Returns the limits of a push. They exceed `maxPackBytes`, because git itself rejects a larger pack. */
 export function pushLimits(maxPackBytes: number): BodyLimits {
   return { maxBytes: maxPackBytes + MAX_COMMAND_BYTES + MIB, maxCommandBytes: MAX_COMMAND_BYTES };
 }
 
-/** Limits of the body of a fetch, which contains only ids of commits that the client wants and has. */
+/** A fetch sends only ids of commits that the client wants and has. */
 export const FETCH_LIMITS: BodyLimits = { maxBytes: 16 * MIB, maxCommandBytes: null };
 
 /** Passes a body on and counts its bytes. If it exceeds a limit, calls `refuse` once and discards the rest. */
@@ -77,23 +73,17 @@ export class CommandCounter {
   }
 }
 
-/**
- * Maximum time that the platform waits for a client during one git request, in milliseconds. The more bytes the client
- * transfers, the more time is added: one second per MIN_BYTES_PER_SECOND.
- */
+/** Maximum wait for a client during one request, plus a second for each MIN_BYTES_PER_SECOND transferred. */
 const PATIENCE_MS = 30_000;
 const MIN_BYTES_PER_SECOND = 32 * 1024;
 const POLL_INTERVAL_MS = 500;
 
-/** Returns true if a wait of `waitedMs` is too long for a client that has transferred `bytes`. */
+/** Returns true if `waitedMs` is too long for a client that has transferred `bytes`. */
 export function isTooSlow(waitedMs: number, bytes: number, patienceMs = PATIENCE_MS): boolean {
   return waitedMs > patienceMs + (bytes / MIN_BYTES_PER_SECOND) * 1000;
 }
 
-/**
- * Calls `end` once if the client sends its body or reads the response too slowly. Returns a function that stops the
- * check. Time in which the client waits for the platform does not count.
- */
+/** Calls `end` once if the client is too slow. Returns a function that stops the check. */
 export function watchPace(
   { req, res, body }: { req: IncomingMessage; res: ServerResponse; body: Transform },
   end: () => void,

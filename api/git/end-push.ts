@@ -4,13 +4,10 @@ import { endChild } from '../../shared/core/limited-child.js';
 import { statFields } from '../../shared/core/process-identity.js';
 import { signalProcess } from '../../shared/core/signal-process.js';
 
-/** Time for git to delete the objects of a refused push, in milliseconds. It is long, because a host may be busy. */
+/** Time for git to delete the objects of a refused push. It is long, because a host may be busy. */
 const TIDIES_MS = 30_000;
 
-/**
- * Aborts a push by killing only the process that unpacks it. Then git refuses the push and deletes the objects it had
- * stored. If all of git were killed, they would remain on disk.
- */
+/** Aborts a push by killing only its unpacking process, so that git deletes the objects of the push. */
 export function endPush(child: ChildProcess): void {
   if (child.exitCode !== null || child.signalCode !== null) return;
   unpackersOf(child.pid).then(
@@ -24,7 +21,6 @@ export function endPush(child: ChildProcess): void {
   );
 }
 
-/** Returns the ids of the processes in a process group that unpack a push. */
 async function unpackersOf(group: number | undefined): Promise<number[]> {
   const found: number[] = [];
   for (const name of await readdir('/proc')) {

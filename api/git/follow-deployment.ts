@@ -10,7 +10,6 @@ export interface Followed {
   db: Db;
   serviceId: string;
   deploymentId: string;
-  /** Prints a line in the pusher's terminal. */
   say: (line: string) => void;
   /** Returns true once this process shuts down. The deployment then continues, but is no longer followed. */
   isEnding: () => boolean;
@@ -23,10 +22,7 @@ export interface FollowedEnd {
 }
 
 const POLL_INTERVAL_MS = 500;
-/**
- * After this many milliseconds without output, a line is printed that says that the deployment continues. Otherwise
- * proxies would close the pusher's connection, as they do after a minute of silence.
- */
+/** After this much silence a line is printed, because proxies close silent connections after a minute. */
 const QUIET_MS = 20_000;
 const LINES = 500;
 const HOURS = 24;
@@ -36,12 +32,8 @@ const WHILE: Readonly<Record<StepName, string>> = {
   release: 'releasing',
   canary: 'canary',
 };
-/** The latest possible date, with which `announce` prints all steps that have started. */
 const LATEST = new Date(8.64e15);
-/**
- * A deployment is no longer followed after this many consecutive failed reads of its state or log, which take at least
- * a minute. Fewer failures are tolerated, because the database may be restarting.
- */
+/** Maximum consecutive failed reads, at least a minute in total, because the database may be restarting. */
 const MAX_FAILURES = 120;
 
 /** Prints a deployment's steps and log in the pusher's terminal until the deployment finishes. */
@@ -60,7 +52,6 @@ export async function followDeployment(followed: Followed): Promise<FollowedEnd>
     try {
       const row = await stateOf(followed);
       const begun = row.steps.map(({ name, startedAt }) => ({ state: WHILE[name], at: new Date(startedAt) }));
-      // Prints the name of each step that started by `until`, even of a step that finished between two polls.
       const announce = (until: Date) => {
         for (let step = begun[announced]; step !== undefined && step.at <= until; step = begun[++announced]) {
           speak(`-----> ${step.state}`);
@@ -102,7 +93,7 @@ async function stateOf({ db, deploymentId }: Followed): Promise<State> {
   return row ?? { status: 'cancelled', steps: [], blocked_reason: '', error: 'the service was deleted' };
 }
 
-/** Formats a log line. Unlike the output of commands, the platform's own lines get an arrow. */
+/** Marks the platform's own lines with an arrow. */
 function show({ source, message }: LogLineRow): string {
   return `${source === 'system' ? '-----> ' : '       '}${message}`;
 }

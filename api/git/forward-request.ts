@@ -7,13 +7,13 @@ import type { Config } from '../../shared/core/config.js';
 import { AppError } from '../../shared/core/error-registry.js';
 import type { ApiContext } from '../http/request-state.js';
 
-/** Header that proves that another API process has forwarded the request, and counted it for the rate limit. */
+/** Header that proves that another API process forwarded the request and counted it for the rate limit. */
 export const FORWARDED_HEADER = 'x-ranvier-forwarded';
 const CONNECT_MS = 3000;
-/** Headers that apply only to one connection and are not forwarded. */
+/** Headers that apply only to one connection. */
 const OWN_HEADERS = ['connection', 'keep-alive', 'transfer-encoding', 'upgrade', 'expect', FORWARDED_HEADER];
 
-/** Returns the URL at which other hosts reach this process: INTERNAL_URL, or the host's own address. */
+/** Returns the URL at which other hosts reach this process. */
 export function internalAddress({
   internalUrl,
   apiAddress,
@@ -28,8 +28,8 @@ export function internalAddress({
 }
 
 /**
- * Forwards a git request to the API process that has the repository, and relays its response. Throws engine_unavailable
- * if no address accepts a connection. The request's body has not been read in that case.
+ * Forwards a git request to the API process that has the repository. Throws engine_unavailable, with the request's body
+ * unread, if no address accepts a connection.
  */
 export async function forwardTo(ctx: ApiContext, addresses: readonly string[], token: string): Promise<void> {
   const address = await reachable(addresses);
@@ -62,8 +62,7 @@ export async function forwardTo(ctx: ApiContext, addresses: readonly string[], t
       const passed = { ...answer.headers };
       for (const name of OWN_HEADERS) delete passed[name];
       res.writeHead(answer.statusCode ?? 502, passed);
-      // Once the other host has received the whole request, it continues even if the pusher disconnects. The response
-      // is then read and discarded.
+      // Once the other host has received the whole request, it continues even if the pusher disconnects.
       res.once('close', () => {
         if (!req.complete || ctx.method === 'GET') onward.destroy();
         else answer.resume();
@@ -72,14 +71,12 @@ export async function forwardTo(ctx: ApiContext, addresses: readonly string[], t
       answer.once('end', resolve);
       answer.pipe(res);
     });
-    // If the pusher disconnects before the request is complete, the forwarded request is aborted too.
     pipeline(req, onward, (error) => {
       if (error && !req.complete) onward.destroy();
     });
   });
 }
 
-/** Returns the first address that accepts a connection. */
 async function reachable(addresses: readonly string[]): Promise<string | null> {
   for (const address of addresses) {
     const { hostname, port, protocol } = new URL(address);

@@ -15,10 +15,8 @@ import { HookChannel } from './hook-channel.js';
 import { PUSHES_BEFORE_PACKING, type PushedRepositories, type PushedRepository } from './pushed-repositories.js';
 import { type Afterwards, type Push, type PushDeps, receivePush } from './receive-push.js';
 
-/** A git request that is handled by the program `git http-backend`. */
 export interface Exchange {
   ctx: ApiContext;
-  /** The path within the repository, for example `info/refs`. */
   rest: string;
   query: string;
   repository: PushedRepository;
@@ -30,7 +28,7 @@ const MAX_HEAD_BYTES = 16 * 1024;
 const END_OF_HEAD = '\r\n\r\n';
 const MAX_ERROR_BYTES = 4096;
 
-/** Refs below `refs/ranvier` are internal to the platform, so they are hidden from clients. */
+/** Refs below `refs/ranvier` are internal to the platform. */
 const COMMON: Settings = [
   ['transfer.hideRefs', 'refs/ranvier'],
   ['http.getanyfile', 'false'],
@@ -41,10 +39,7 @@ const LENIENT: Settings = ['zeroPaddedFilemode', 'missingSpaceBeforeDate', 'badT
   (name) => [`receive.fsck.${name}`, 'ignore'] as const,
 );
 
-/**
- * Serves a fetch or clone. With `anyCommit`, any commit can be fetched, not only those of branches. Without it, version
- * 2 of git's protocol is disabled, because it serves any object whose id the client knows.
- */
+/** Serves a fetch or clone. Version 2 of git's protocol serves any object, so it needs `anyCommit`. */
 export async function fetchFrom(
   { log }: Pick<PushDeps, 'log'>,
   exchange: Exchange,
@@ -62,13 +57,10 @@ export async function fetchFrom(
   if (end !== '') log.debug({ git: end }, 'git says at the end of a fetch');
 }
 
-/** How long git may continue unpacking a push after the pusher disconnected, in milliseconds. */
+/** How long git may continue unpacking a push after the pusher disconnected. */
 const UNPACKS_ALONE_MS = 10_000;
 
-/**
- * Serves a push. A push that was received completely is stored and deployed even if the connection is lost. A push that
- * takes too long to unpack is aborted, because a small pack can expand to hours of work.
- */
+/** Serves a push. A completely received push is deployed even if the connection is lost. */
 export async function pushTo(
   deps: PushDeps,
   exchange: Exchange,
@@ -111,8 +103,8 @@ export async function pushTo(
 }
 
 /**
- * Aborts a push if git is still unpacking it UNPACKS_ALONE_MS after the client has disconnected. The caller calls the
- * returned function once the push is unpacked, after which the push is no longer aborted.
+ * Aborts a push that is unpacked too long after its client disconnected, because a small pack can expand to hours of
+ * work. Returns a function that cancels the abort.
  */
 function endsAlone(socket: Socket, child: ChildProcess): () => void {
   let timer: NodeJS.Timeout | undefined;
@@ -129,7 +121,7 @@ function endsAlone(socket: Socket, child: ChildProcess): () => void {
   return stay;
 }
 
-/** Receives a push. Returns null if git itself refused it. Calls `accepted` once git has unpacked it. */
+/** Returns null if git itself refused the push. Calls `accepted` once git has unpacked it. */
 async function receive(
   deps: PushDeps,
   push: Push,
@@ -152,10 +144,7 @@ async function receive(
   }
 }
 
-/**
- * Returns the CGI variables for git. Omits CONTENT_LENGTH, so that git reads until its input ends. Otherwise git would
- * loop forever on an input that ends too early, for example if this process is killed during a push.
- */
+/** Omits CONTENT_LENGTH, because git would then loop forever on an input that ends early. */
 function environmentOf(
   { ctx, rest, query, repository }: Exchange,
   settings: Settings,
@@ -179,10 +168,7 @@ function environmentOf(
   };
 }
 
-/**
- * Pipes the request body to git, and git's response to the client. Resolves when git has closed its output. A client
- * that sends too much gets an error response; the connection of a client that is too slow is closed.
- */
+/** Pipes the request body to git, and git's response to the client. */
 async function pump(
   { ctx, signal }: Exchange,
   child: ChildProcess,
@@ -222,8 +208,7 @@ function passOn({ req }: ApiContext, body: Transform, end: () => void, child: Ch
   const stdin = child.stdin as Writable;
   stdin.on('error', () => undefined);
   req.pipe(body).pipe(stdin);
-  // If the client disconnects before the whole request was passed on, git is killed, because it would wait for input
-  // forever. git stores only complete pushes, so nothing has been accepted yet.
+  // git would wait forever for the rest of an interrupted request. It stores only complete pushes, so nothing is lost.
   const gaveUp = () => {
     if (!req.readableEnded) end();
   };
@@ -252,7 +237,7 @@ async function answerFrom(child: ChildProcess, res: ServerResponse, isRefused: (
   else res.writeHead(500, { 'Content-Type': 'text/plain' });
 }
 
-/** The CGI headers in git's response that are passed on. The platform sets all others. */
+/** The CGI headers in git's response that are passed on. */
 const PASSED = ['content-type', 'cache-control', 'expires', 'pragma'];
 
 function writeHead(res: ServerResponse, answer: Buffer): void {
@@ -274,7 +259,6 @@ async function send(res: ServerResponse, chunk: Buffer): Promise<void> {
   await Promise.race([once(res, 'drain'), once(res, 'close')]).catch(() => undefined);
 }
 
-/** Waits until the child has exited, and returns the last part of what it wrote to stderr. */
 async function ended(child: ChildProcess): Promise<string> {
   let said = '';
   (child.stderr as Readable).on('data', (chunk: Buffer) => {

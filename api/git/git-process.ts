@@ -2,11 +2,9 @@ import type { ChildProcess } from 'node:child_process';
 import { type ChildLimits, spawnLimited } from '../../shared/core/limited-child.js';
 import { isMissing, resultOf } from '../../shared/core/run-limited.js';
 
-/** Runs git as a child with a fixed environment, and with limits on memory and CPU time. */
-
 const PATH = '/usr/local/bin:/usr/bin:/bin:/opt/homebrew/bin';
 const GIB = 1024 ** 3;
-/** Limits of git's memory and CPU time. A small pack can expand to a very large tree in memory and to hours of work. */
+/** A small pack can expand to a very large tree in memory and to hours of work. */
 const LIMITS: Partial<ChildLimits> = { memoryBytes: 3 * GIB, processorSeconds: 300 };
 const COMMAND_MS = 20_000;
 const PACK_MS = 10 * 60_000;
@@ -14,7 +12,7 @@ const MAX_OUTPUT_BYTES = 4 * 1024 ** 2;
 
 export type Settings = readonly (readonly [key: string, value: string])[];
 
-/** Settings of every git command, which override the repository's own configuration. */
+/** These settings override the repository's own configuration. */
 const HARDENED: Settings = [
   ['core.fsmonitor', 'false'],
   ['core.attributesFile', '/dev/null'],
@@ -57,7 +55,7 @@ export interface GitResult {
   stderr: string;
 }
 
-/** Runs one command in a repository. Resolves even if it fails; rejects if git is not installed. */
+/** Runs one command in a repository. Resolves even if the command fails; rejects if git is not installed. */
 export async function runGit(
   repository: string | null,
   args: readonly string[],
@@ -75,10 +73,7 @@ export async function runGit(
   return { ok: code === 0 && cut === null, stdout, stderr };
 }
 
-/**
- * Starts `git http-backend`, git's own CGI program. Pipes 3, 4 and 5 are for the hooks that it starts: git's input to
- * the hook, the hook's results, and messages to the pusher.
- */
+/** Starts `git http-backend`. Pipes 3, 4 and 5 carry its hook's input, results, and messages to the pusher. */
 export function spawnBackend(env: Record<string, string>): ChildProcess {
   return spawnLimited(['git', 'http-backend'], {
     cwd: '/',

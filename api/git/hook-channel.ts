@@ -3,7 +3,6 @@ import type { Readable, Writable } from 'node:stream';
 import { MAX_UPDATES, type RefUpdate } from '../../shared/pushes/model.js';
 import { FLUSH, type Packet, PacketReader, packet } from './pkt-lines.js';
 
-/** What git sends to the hook `proc-receive`. */
 export interface HookRequest {
   updates: RefUpdate[];
   options: string[];
@@ -11,14 +10,12 @@ export interface HookRequest {
   shallowFile: string;
 }
 
-/** The hook's result for one ref. */
-export type HookAnswer =
-  | { ref: string; ok: true /** Git moves the ref itself. */; byGit?: boolean }
-  | { ref: string; ok: false; reason: string };
+/** The hook's result for one ref. With `byGit`, git itself updates the ref. */
+export type HookAnswer = { ref: string; ok: true; byGit?: boolean } | { ref: string; ok: false; reason: string };
 
 const MAX_LINE_LENGTH = 2000;
 
-/** The API's end of the pipes to the hook `proc-receive`. */
+/** Holds the API's end of the pipes to the hook `proc-receive`. */
 export class HookChannel {
   readonly #chunks: AsyncIterator<Buffer>;
   readonly #answers: Writable;
@@ -36,7 +33,7 @@ export class HookChannel {
     for (const stream of [input as Readable, this.#answers, this.#messages]) stream.on('error', () => undefined);
   }
 
-  /** Reads what git sent to the hook. Resolves to null if git itself refused the push and ran no hook. */
+  /** Reads what git sent to the hook. Resolves to null if git refused the push without running a hook. */
   async read(): Promise<HookRequest | null> {
     const shallowFile = await this.#next();
     if (shallowFile === undefined || shallowFile === null) return null;
@@ -48,7 +45,6 @@ export class HookChannel {
     return { updates, options, shallowFile };
   }
 
-  /** Prints a line in the pusher's terminal. */
   say(line: string): void {
     if (this.#messages.writable) this.#messages.write(`${printable(line)}\n`);
   }
@@ -82,7 +78,7 @@ export class HookChannel {
     }
   }
 
-  /** Returns the next packet; undefined at the end of the input. */
+  /** Returns undefined at the end of the input. */
   async #next(): Promise<Packet | undefined> {
     while (this.#waiting.length === 0) {
       // A killed hook closes the pipe early, which the iterator reports as an error.

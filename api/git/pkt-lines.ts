@@ -1,12 +1,10 @@
-/** Git's pkt-line format, to the extent that the hook `proc-receive` uses it. */
-
 /** A packet's text without the line break; null for the flush packet that ends a section. */
 export type Packet = string | null;
 
 const HEAD_BYTES = 4;
 const MAX_PACKET_BYTES = 65_520;
 
-/** Splits received bytes into packets. Throws if they are not in pkt-line format. */
+/** Splits received bytes into packets of git's pkt-line format. Throws if they have another format. */
 export class PacketReader {
   #rest: Buffer = Buffer.alloc(0);
 

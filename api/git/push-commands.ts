@@ -19,18 +19,16 @@ export interface QueuePushInput extends Pick<QueueDeploymentInput, 'actor' | 'au
   hasMoved: () => Promise<boolean>;
 }
 
-/** A deployment of a pushed commit, for the service itself or a preview. */
 export interface QueuedPush {
   id: string;
   serviceId: string;
-  /** True if this deployment is not new, because an earlier push of the same commit queued it. */
+  /** True if an earlier push of the same commit queued this deployment. */
   joined: boolean;
 }
 
 /**
- * Queues the deployment of a pushed commit. If an earlier push of the commit has a deployment that is unfinished or has
- * just gone live, returns that one. A branch other than the service's is deployed to its preview; returns null if it
- * has no preview and none is created. Throws errors of `queueDeployment` and `previewForBranch`.
+ * Queues the deployment of a pushed commit, or joins that of an earlier push of the commit. Returns null for a branch
+ * that gets no preview. Throws errors of `queueDeployment` and `previewForBranch`.
  */
 export async function queuePush(
   trx: Transaction,
@@ -40,8 +38,7 @@ export async function queuePush(
   const { service, branch, commitSha, folderId } = input;
   await trx.raw('select 1 from services where id = ? for update', [service.id]);
   const push = { serviceId: service.id, ref: branchRef(branch), commitSha };
-  // Looks for an earlier push of this commit: first for one that has not updated the branch yet, then for one that has
-  // just updated it.
+  // `findOpenPush` finds a push that has not updated the branch yet; `findMovedPush` finds one that just has.
   const open = (await findOpenPush(trx, push)) ?? ((await input.hasMoved()) ? await findMovedPush(trx, push) : null);
   if (open) return { id: open.id, serviceId: open.deployed_service_id, joined: true };
   await giveUpPushes(trx, push);
@@ -65,7 +62,7 @@ async function queue(
   return previewForBranch(trx, deps, { ...preview, actor, authorize });
 }
 
-/** Returns the id of a new deployment. Later ids are greater. */
+/** Returns an id that is greater than those of earlier deployments. */
 export function newDeploymentId(): string {
   return uuidv7();
 }

@@ -21,18 +21,14 @@ import { type GitResult, runGit } from './git-process.js';
 import { writeHooks } from './repository-hooks.js';
 
 const NOTHING = '0'.repeat(40);
-/** Number of releases whose commits are kept even if no branch contains them. They can then be built again. */
+/** Number of releases whose commits are kept even if no branch contains them, so that they can be built again. */
 const KEPT_RELEASES = 10;
-/**
- * A note file marks a shallow push as unfinished (`noteShallow`). While git runs, the file's modification time is
- * renewed every NOTE_RENEW_MS. A file that was not renewed for NOTE_HOLDS_MS is ignored: its process has died.
- */
+/** If the note file of a shallow push (`noteShallow`) is older than NOTE_HOLDS_MS, its process has died. */
 const NOTE_RENEW_MS = 10_000;
 const NOTE_HOLDS_MS = 60_000;
-/** Number of pushes after which a repository is packed and its unreachable commits are deleted. */
 export const PUSHES_BEFORE_PACKING = 20;
 
-/** The bare repositories in `DATA_DIR/pushed`, one per service that is deployed by `git push`. */
+/** Holds the bare repositories in `DATA_DIR/pushed`, one per service that is deployed by `git push`. */
 export class PushedRepositories {
   readonly #db: Db;
   readonly #log: Logger;
@@ -52,7 +48,6 @@ export class PushedRepositories {
     return this.#folder;
   }
 
-  /** Returns the id of the repositories' folder, and the folder of the git hooks. Creates both if they are missing. */
   prepare(): Promise<{ id: string; hooks: string }> {
     this.#prepared ??= this.#make().catch((error: unknown) => {
       this.#prepared = null;
@@ -75,7 +70,7 @@ export class PushedRepositories {
     return { repository, row };
   }
 
-  /** Records this process's address, to which other API hosts forward git requests for repositories on this host. */
+  /** Records this process's address, to which other API hosts forward git requests. */
   async announce(): Promise<void> {
     await announceHost(this.#db, (await this.prepare()).id, this.#address);
   }
@@ -84,13 +79,13 @@ export class PushedRepositories {
     if (await exists(this.#folder)) await withdrawHost(this.#db, (await this.prepare()).id, this.#address);
   }
 
-  /** Returns a service's repository. It must exist already, because only `open` creates repositories. */
+  /** Returns a service's repository, which must exist. Only `open` creates repositories. */
   async at(serviceId: string): Promise<PushedRepository> {
     const { hooks } = await this.prepare();
     return new PushedRepository(join(this.#folder, repositoryFolder(serviceId)), hooks);
   }
 
-  /** Records the repository's size. With `pack`, first repacks it and deletes unreferenced commits. */
+  /** Records the repository's size. With `pack`, first repacks the repository and deletes unreferenced commits. */
   async tidy(serviceId: string, pack: boolean): Promise<void> {
     const repository = await this.at(serviceId);
     if (pack) {
@@ -197,7 +192,6 @@ export class PushedRepository {
     for (const id of stdout.split('\n')) if (id !== '' && !kept.has(id)) await this.forget(id);
   }
 
-  /** Packs the repository, and deletes unreferenced objects older than an hour. */
   async pack(): Promise<GitResult> {
     return runGit(this.path, ['gc', '-q', '--prune=1.hour.ago'], { long: true });
   }
@@ -210,9 +204,8 @@ export class PushedRepository {
   }
 
   /**
-   * Writes a note file with `lines`: the ids of the commits at which the history of a shallow push ends. Until
-   * `adoptShallow` deletes the file, `isHeld` returns true, and nothing else may change the pushed ref. Without
-   * `adoptShallow`, the file expires a minute after `release`.
+   * Writes a note file with `lines`: the ids of the commits at which the history of a shallow push ends. The file makes
+   * `isHeld` return true until `adoptShallow` deletes it.
    */
   async noteShallow(deploymentId: string, lines: string): Promise<void> {
     const note = this.#shallowNote(deploymentId);
@@ -225,15 +218,14 @@ export class PushedRepository {
     this.#renewals.push(setInterval(renew, NOTE_RENEW_MS));
   }
 
-  /** Stops renewing the note files of shallow pushes. Called when git has exited, so that the files can expire. */
+  /** Stops renewing the note files, so that they expire. To be called when git has exited. */
   release(): void {
     for (const renewal of this.#renewals.splice(0)) clearInterval(renewal);
   }
 
   /**
-   * Returns true while git is about to update the ref of a shallow push. During that time, nothing else may change that
-   * ref or the file `shallow`: git would exit without a response, and the pusher's git would wait forever. A note file
-   * marks this time; it expires a minute after the process that wrote it has died.
+   * Returns true while git is about to update the ref of a shallow push. If anything else changed that ref or the file
+   * `shallow`, git would exit without a response, and the pusher's git would wait forever.
    */
   async isHeld(deploymentId: string): Promise<boolean> {
     const note = await stat(this.#shallowNote(deploymentId)).catch(() => null);

@@ -31,7 +31,6 @@ export interface Push {
   repository: PushedRepository;
   folderId: string;
   actor: string;
-  /** The pusher, for the audit log. */
   audited: Pick<AuditEntry, 'workspace_id' | 'actor' | 'user_id' | 'credential' | 'credential_id' | 'request_id'>;
   /** Throws if the pusher may not read the variables of a protected environment: pushed code could read them. */
   authorize: (facts: { protectedEnvironment: boolean }) => void;
@@ -42,11 +41,7 @@ export type Afterwards = () => Promise<void>;
 
 const NOTHING = /^0+$/;
 
-/**
- * Performs a push whose objects git has stored, and sends git the result for each ref. Updates and deletes branches,
- * deploys the service's branch and branches with previews, and shows the progress in the pusher's terminal. If the
- * pusher disconnects, the work continues.
- */
+/** Performs a push whose objects git has stored. If the pusher disconnects, the work continues. */
 export async function receivePush(
   deps: PushDeps,
   push: Push,
@@ -169,17 +164,15 @@ interface DeployOptions {
   shallow: string;
 }
 
-/** The hook's result for one ref, and the work to do after git has exited. */
 interface Done {
   answer: HookAnswer;
   afterwards: Afterwards;
 }
 
 /**
- * Deploys a pushed commit, and shows the progress in the pusher's terminal. Returns null if the branch has no preview
- * and none is created. The branch is updated once the commit is live. In a shallow push, git would fail if a hook
- * updated the ref, so git itself updates it at the end. With `noWait`, the commit is not live yet at that time, so
- * `afterwards` reverts the update.
+ * Returns null if the branch has no preview and none is created. A shallow push fails if its hook updates the ref, so
+ * git itself updates the ref at the end. With `noWait`, that happens before the commit is live, so `afterwards` reverts
+ * the update.
  */
 async function deployBranch(
   deps: PushDeps,
@@ -266,7 +259,6 @@ function refused(ref: string, reason: string): Done {
   return done({ ref, ok: false, reason });
 }
 
-/** Prints in the pusher's terminal why no new release is live. Returns the reason in a few words. */
 function explain(channel: HookChannel, { status, error }: { status: string; error: string }, id: string): string {
   channel.say('');
   if (status === 'unknown') {
@@ -280,7 +272,6 @@ function explain(channel: HookChannel, { status, error }: { status: string; erro
   return status === 'failed' ? 'the deployment failed' : 'the deployment was cancelled';
 }
 
-/** Prints in the pusher's terminal why nothing is deployed. Returns the reason in one line. */
 function refusal(deps: PushDeps, channel: HookChannel, error: unknown): string {
   if (!(error instanceof AppError)) {
     deps.log.error({ err: error }, `a push failed unexpectedly: ${errorMessage(error)}`);

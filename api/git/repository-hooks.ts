@@ -4,12 +4,9 @@ import { join } from 'node:path';
 import { exists } from '../../shared/core/exists.js';
 import { MAX_UPDATES } from '../../shared/pushes/model.js';
 
-/**
- * The git hooks of pushed repositories. `proc-receive` only relays data. It gets pipes 3, 4 and 5 of `http-backend`,
- * and the API process at the other end decides. If that process dies, the pipes close and the hook exits.
- */
+/** `proc-receive` only relays data on pipes 3, 4 and 5 to the API process. If that process dies, the hook exits. */
 
-/** Relays git's input to the API. First sends the path of git's file `shallow`, or '' if the push is not shallow. */
+/** Sends the path of git's file `shallow` first, or '' if the push is not shallow. */
 const PROC_RECEIVE = `#!/bin/sh
 # The shell gives a background command no input, except one that is named.
 exec 6<&0

@@ -18,10 +18,7 @@ import { FORWARDED_HEADER, forwardTo, internalAddress } from './forward-request.
 import { fetchFrom, pushTo } from './git-backend.js';
 import { PushedRepositories } from './pushed-repositories.js';
 
-/**
- * Paths of `git push`, `git fetch` and `git clone`. They are `/git/<workspaceId>/<slug>.git`, followed by one of the
- * three requests that git makes. The password for HTTP basic authentication is an API key.
- */
+/** `/git/<workspaceId>/<slug>.git`, followed by one of the three requests that git makes. */
 const PATH = /^\/git\/([0-9a-f-]{36})\/([a-z0-9-]{1,64})(?:\.git)?\/(info\/refs|git-upload-pack|git-receive-pack)$/i;
 
 const ENDPOINT = {
@@ -36,16 +33,11 @@ const WRITE = undeclared({ ...ENDPOINT, method: 'POST' });
 interface GitRequest {
   workspaceId: string;
   name: string;
-  /** The path within the repository, for example `info/refs`. */
   rest: string;
   pushes: boolean;
 }
 
-/**
- * Maximum number of concurrent pushes in this process, per workspace and in total. A push lasts as long as its
- * deployment. If the total is reached, a push of the workspace with the most pushes is cancelled in favour of another
- * workspace.
- */
+/** Maximum concurrent pushes in this process, per workspace and in total. A push lasts as long as its deployment. */
 const PUSHES = { each: 10, all: 100 };
 const FETCHES = { each: 4, all: 16 };
 
@@ -93,7 +85,6 @@ export function serveGit(deps: ApiDeps): ApiMiddleware {
     }
   }
 
-  /** Forwards a request for a repository that another API host has. */
   async function forward(ctx: ApiContext, request: GitRequest, folderId: string): Promise<void> {
     if (wasForwarded(ctx, request)) throw conflict('This API host does not have the repository any more');
     const token = newForwardToken(deps.keyring, nameOf(request), Date.now());

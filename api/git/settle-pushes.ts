@@ -7,10 +7,8 @@ import { endedPushes, lockEndedPush, settlePush } from '../../shared/pushes/stor
 import type { PushedRepositories, PushedRepository } from './pushed-repositories.js';
 
 /**
- * Settles a push whose deployment has finished. If the commit is live, updates the branch to it, unless a later push
- * has updated the branch. If the deployment failed, deletes the ref that kept the commit. Does nothing if the push was
- * already settled, or if git is about to update the branch. A push calls this at its end. The periodic upkeep also
- * calls it, in case the process that received the push has died.
+ * Settles a push whose deployment has finished: updates its branch, or drops its commit. Does nothing if the push is
+ * already settled, or if git is about to update the branch.
  */
 export async function settleEndedPush(db: Db, repository: PushedRepository, id: string): Promise<void> {
   if (await repository.isHeld(id)) return;
@@ -38,11 +36,7 @@ export interface UpkeepDeps {
   repositories: PushedRepositories;
 }
 
-/**
- * Starts the periodic upkeep of the pushed repositories of this process. Returns a function that stops it. It settles
- * pushes whose client has disconnected, deletes repositories of deleted services, and announces this process to other
- * API hosts.
- */
+/** Starts the periodic upkeep of this process's pushed repositories. Returns a function that stops it. */
 export function startPushUpkeep({ db, log, repositories }: UpkeepDeps): () => Promise<void> {
   let running: Promise<void> | null = null;
   let goneAt = performance.now() - GONE_MS;

@@ -4,14 +4,9 @@ import { CLIENT_PATHS } from '../../shared/remote/model.js';
 import type { Metrics } from './metrics.js';
 import type { ApiMiddleware } from './request-state.js';
 
-/** Maximum number of characters of a path that are logged. */
 const LOGGED_PATH = 512;
 
-/**
- * Removes the secret ticket from the path of a shell or tunnel, so that it is not logged. Such a request is normally a
- * WebSocket upgrade, which is not logged here. If a proxy drops the header `Upgrade`, it is logged like any other
- * request.
- */
+/** Keeps the secret ticket of a shell or tunnel out of the log, to which it gets without the header `Upgrade`. */
 function withoutTicket(path: string): string {
   const prefix = Object.values(CLIENT_PATHS).find((each) => path.startsWith(each));
   return prefix ?? path;
@@ -26,7 +21,7 @@ export function accessLog(log: Logger, metrics: Metrics): ApiMiddleware {
       const route = ctx.state.route?.path ?? 'other';
       const status = ctx.res.writableFinished ? ctx.res.statusCode : 499;
       metrics.observeRequest({ method: ctx.method, route, status }, seconds);
-      // Successful reads are mostly polls, so they are logged only at level debug.
+      // Successful reads are mostly polls.
       const level = ctx.method === 'GET' && status < 400 ? 'debug' : 'info';
       if (!log.isLevelEnabled(level)) return;
       const { caller } = ctx.state;

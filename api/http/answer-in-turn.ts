@@ -9,10 +9,7 @@ export interface RequestTurns {
   usual: Turns;
   /** Limits log searches in addition to `usual`, because they may examine very many lines. */
   searches: Turns;
-  /**
-   * Limits writes that wait for a worker, a name server or a mail server after their commit. They use no database
-   * connection.
-   */
+  /** Limits writes that wait for a worker, name server or mail server after their commit. They use no connection. */
   completions: Turns;
 }
 
@@ -24,10 +21,7 @@ export function requestTurns(): RequestTurns {
   };
 }
 
-/**
- * Returns the steps that perform a request. Only a few requests of one workspace may use the database concurrently.
- * Searches have an additional limit. Writes that wait for a worker or the network after the commit have a separate one.
- */
+/** Returns the steps that perform a request. They limit the concurrent requests of a workspace. */
 export function answerInTurn(deps: ApiDeps, limits: SignInLimits, route: Route, turns: RequestTurns): ApiStep[] {
   const answer = perform(deps, limits, route);
   if (route.access !== 'key or session') return [answer];
@@ -55,7 +49,6 @@ function askEngine({ engine }: ApiDeps): ApiStep {
   };
 }
 
-/** Waits until it is the turn of the request's workspace, and then runs the step. */
 function inTurn(turns: Turns, step: ApiStep): ApiStep {
   return async (ctx) => {
     const end = await turns.take(ctx.state.workspace?.row.id ?? ctx.state.caller.userId).catch((error: unknown) => {

@@ -13,7 +13,6 @@ import type { CursorCodec } from './cursor.js';
 import type { Metrics } from './metrics.js';
 import type { ReceiptQuota } from './receipt-quota.js';
 
-/** What `main.ts` or a test passes to `createApp`. */
 export interface AppDeps extends CommandDeps {
   config: Config;
   db: Db;
@@ -26,7 +25,6 @@ export interface AppDeps extends CommandDeps {
   isEnding: () => boolean;
 }
 
-/** What handlers receive: `AppDeps`, and what `createApp` adds. */
 export interface ApiDeps extends AppDeps {
   cursors: CursorCodec;
   csrf: CsrfTokens;
@@ -34,18 +32,13 @@ export interface ApiDeps extends AppDeps {
   receipts: ReceiptQuota;
 }
 
-/** The authenticated sender of a request. */
 export interface Caller {
   kind: 'key' | 'session';
-  /** The id of the API key or session, for rate limits and the receipts of idempotent writes. */
   credentialId: string;
   userId: string;
   email: string;
   emailVerified: boolean;
-  /**
-   * True if the caller satisfies a workspace's setting `requireMfa`. For a session: the user proved a second factor, to
-   * us or to the identity provider, or signed in with a passkey. For an API key: its owner has set up a second factor.
-   */
+  /** True if the session was started with a second factor or passkey, or the key's owner has a second factor. */
   secondFactor: boolean;
   /** True for a session that was started with a password. A workspace can refuse those. */
   byPassword: boolean;
@@ -54,7 +47,6 @@ export interface Caller {
   workspaceId: string | null;
 }
 
-/** The workspace in the path, with the caller's rights in it. */
 export interface WorkspaceAccess {
   row: WorkspaceRow;
   role: Role;

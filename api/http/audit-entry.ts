@@ -6,10 +6,7 @@ import type { ApiContext } from './request-state.js';
 
 const MAX_NAME_LENGTH = 200;
 
-/**
- * Builds the audit entry of a write from its request and response. Returns null if the path contains no workspace.
- * Copies only an id and a name from the bodies, so that no secret is stored.
- */
+/** Builds the audit entry of a write. Copies only an id and a name from the bodies, so that no secret is stored. */
 export function auditEntry(
   ctx: ApiContext,
   operation: OperationName,
@@ -29,7 +26,7 @@ export function auditEntry(
     operation,
     path: path.replace(`/workspaces/${workspace.row.id}`, '') || '/',
     target_id: id,
-    // If the response contains no name, the body's `confirm` is used: the handler has checked that it is the name.
+    // The handler has checked that `confirm` is the name.
     target_name: (name || (typeof confirm === 'string' ? confirm : '')).slice(0, MAX_NAME_LENGTH),
   };
 }

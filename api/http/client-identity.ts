@@ -5,9 +5,8 @@ import { peerUser } from '../auth/peer-user.js';
 import type { ApiContext } from './request-state.js';
 
 /**
- * Returns the key that identifies a client for rate limits and for sessions without TLS. It is the client's address
- * (IPv6: the /64). A process on this host is identified by its Unix user, because hosted applications have the same
- * address as a browser on the host.
+ * Returns the client's key: its address (IPv6: the /64) or, on this host, its Unix user. Hosted applications have the
+ * same address as a browser on the host.
  */
 export async function clientOf(ctx: ApiContext): Promise<string> {
   const { socket } = ctx.req;
@@ -37,7 +36,7 @@ export function localClient(user: number | null): string {
   return `local user ${user ?? 'unknown'}`;
 }
 
-/** Returns true for an address of this host: loopback, or the address that the client connected to. */
+/** Returns true for loopback, and for the address that the client connected to. */
 function isHere(address: string, { localAddress = '' }: Socket): boolean {
   const bare = (text: string) => text.replace(/^::ffff:/i, '');
   return isLoopback(address) || bare(address) === bare(localAddress);

@@ -1,7 +1,7 @@
 import { createHmac, hkdfSync, timingSafeEqual } from 'node:crypto';
 import { AppError } from '../../shared/core/error-registry.js';
 
-/** The request to which a cursor is bound. The cursor is invalid for another caller, workspace, path or filter. */
+/** A cursor is invalid for another caller, workspace, path or filter. */
 export interface CursorBinding {
   caller: string;
   path: string;
@@ -23,7 +23,7 @@ const LENGTH = TIME_BYTES + ID_BYTES + TAG_BYTES;
 export class CursorCodec {
   readonly #key: Buffer;
 
-  /** `secret` is the installation's key material, from which the cursors' key is derived. */
+  /** `secret` is the installation's key material. */
   constructor(secret: Buffer) {
     this.#key = Buffer.from(hkdfSync('sha256', secret, '', 'ranvier.cursor', 32));
   }

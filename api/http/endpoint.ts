@@ -7,10 +7,7 @@ export const API_ROOT = '/api/v1';
 /** The root of the session routes, which are not versioned. */
 export const SESSION_ROOT = '/api';
 
-/**
- * Who may call a route. `anyone` needs no credential, `signing-in` needs a proof of identity in the body, `session`
- * needs a browser session, and `key or session` needs either, with the rights required by the operation's policy.
- */
+/** `signing-in` needs a proof of identity in the body. `key or session` applies the operation's policy. */
 export type Access = 'anyone' | 'signing-in' | 'session' | 'key or session';
 
 /** Path parameters that are names instead of ids → the pattern of the name. */
@@ -19,11 +16,11 @@ export const NAME_PARAMETERS: Readonly<Record<string, string>> = {
   templateName: TEMPLATE_NAME_PATTERN,
 };
 
-/** A route without its handler, as the middleware and the OpenAPI document need it. */
+/** A route without its handler. */
 export interface Endpoint {
   method: 'GET' | 'POST' | 'PATCH' | 'PUT' | 'DELETE';
   root: typeof API_ROOT | typeof SESSION_ROOT;
-  /** The path relative to the API's root. Every parameter is a UUID, except those in `NAME_PARAMETERS`. */
+  /** The path relative to `root`. Every parameter is a UUID, except those in `NAME_PARAMETERS`. */
   path: string;
   access: Access;
   operation: string;
@@ -40,7 +37,7 @@ export interface Endpoint {
   example?: unknown;
   response: TSchema;
   keyed: boolean;
-  /** True if the handler queues work. The queue engine is then checked before the transaction. */
+  /** Set if the handler queues work. The queue engine is then checked before the transaction. */
   engine?: true;
 }
 

@@ -33,7 +33,7 @@ export function errorCodesOf(endpoint: Endpoint): ErrorCode[] {
   return [...new Set([...implied, ...errors])];
 }
 
-/** Returns true if a request that got this status may succeed later. Such a response has the header `Retry-After`. */
+/** Returns true if a request that got this status may succeed later. */
 export function isTransient(status: number): boolean {
   return status === 429 || status === 503;
 }

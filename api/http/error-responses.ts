@@ -16,13 +16,12 @@ export function errors(): ApiMiddleware {
   };
 }
 
-/** Throws an error for unknown paths and methods, for which the router only sets a status. */
+/** The router only sets a status for unknown paths and methods. */
 function refuseUnanswered(ctx: ApiContext): void {
   if (ctx.status === 404) throw new AppError('not_found', 'There is nothing at this path');
   if (ctx.status === 405 || ctx.status === 501) throw new AppError('method_not_allowed');
 }
 
-/** Logs an error that is not an `AppError`, and returns the error that the caller gets instead. */
 function describe(ctx: ApiContext, error: unknown): AppError {
   const request = `${ctx.method} ${ctx.path}`;
   if (isTimeout(error)) {

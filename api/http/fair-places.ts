@@ -1,10 +1,6 @@
 import { AppError } from '../../shared/core/error-registry.js';
 
-/**
- * Limits how many callers are admitted at once: each takes one of a fixed number of places. Callers form groups, for
- * example by workspace. If all places are taken, the largest group loses its newest place to a caller of a smaller
- * group. One group therefore cannot keep all places for itself.
- */
+/** Limits concurrent callers. If all places are taken, the largest group loses its newest place to a smaller group. */
 export class FairPlaces {
   readonly #limits: { each: number; all: number };
   /** Group → the `lose` callbacks of its places, oldest first. */
@@ -16,8 +12,8 @@ export class FairPlaces {
   }
 
   /**
-   * Takes a place, and returns a function that releases it. `lose` is called if the place is given to another group.
-   * Throws rate_limited if the group can get no place.
+   * Takes a place, and returns a function that releases it. Calls `lose` if the place is given to another group. Throws
+   * rate_limited if the group can get no place.
    */
   take(group: string, lose: (reason: AppError) => void): () => void {
     const places = this.#groups.get(group) ?? new Set();

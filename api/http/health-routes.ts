@@ -7,7 +7,7 @@ import type { Operators } from '../auth/operators.js';
 import type { ApiDeps } from './api-deps.js';
 import type { ApiContext, ApiState } from './request-state.js';
 
-/** How long a result of /readyz is reused. Anyone may request it, and a check queries the database and the queues. */
+/** A check queries the database and the queues, and anyone may request it. */
 const CACHE_TTL_MS = 1000;
 
 /** Serves `/healthz` (the process runs) and `/readyz` (it can serve requests). Neither requires a credential. */
@@ -43,7 +43,7 @@ export function healthRouter({ db, engine, isEnding, log }: ApiDeps): Router<Api
   return router;
 }
 
-/** Serves `/metrics` of all workspaces for Prometheus. Requires METRICS_TOKEN or the dashboard's user and password. */
+/** Serves `/metrics` of all workspaces. Requires METRICS_TOKEN or the dashboard's user and password. */
 export function metricsRouter({ config, metrics }: ApiDeps, operators: Operators): Router<ApiState> {
   const router = new Router<ApiState>();
   const hasToken = (ctx: ApiContext) =>

@@ -8,9 +8,7 @@ const HOST = /^(?:\[([0-9A-Fa-f:.]+)\]|([^:[\]]+))(?::\d{1,5})?$/;
 
 /**
  * Refuses requests whose Host header is not a name of the API. This prevents DNS rebinding: a page of another site
- * could point its own name at this host and pass the browser's same-origin policy. IP addresses are accepted, because
- * only a page served from that address has it as its origin. Requests with an API key are accepted, because browsers do
- * not add keys automatically.
+ * could point its own name at this host. IP addresses and requests with an API key are safe from that.
  */
 export function checkHost({ publicUrl, apiHosts }: Pick<Config, 'publicUrl' | 'apiHosts'>): ApiMiddleware {
   const names = new Set(['localhost', hostname().toLowerCase(), new URL(publicUrl).hostname, ...apiHosts]);

@@ -20,7 +20,7 @@ export interface RequestLabels {
   status: number;
 }
 
-/** Metrics for Prometheus: the requests to this process, and the state of the platform in the database. */
+/** Collects Prometheus metrics of this process's requests, and of the platform's state in the database. */
 export class Metrics {
   readonly #registry = new Registry();
   readonly #requests = new Histogram({
@@ -84,7 +84,7 @@ export class Metrics {
     this.#requests.observe({ ...labels, status: String(labels.status) }, seconds);
   }
 
-  /** Returns the metrics in Prometheus's text format. Rejects if the database or the queue engine is unreachable. */
+  /** Returns the metrics as text. Rejects if the database or the queue engine is unreachable. */
   async scrape(): Promise<string> {
     const [workers, deployments, steps, repairs, edges, pushed, polls] = await Promise.all([
       onlineWorkers(this.#db),

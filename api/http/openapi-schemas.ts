@@ -6,10 +6,7 @@ export type Json = { [name: string]: unknown };
 export class SchemaComponents {
   readonly schemas: Json = {};
 
-  /**
-   * Converts a schema to its OpenAPI form. A named schema becomes a component, and the result is a reference to it. A
-   * schema is named by its `$id`, or else by `name`, or else by its title.
-   */
+  /** Converts a schema to OpenAPI. One with a name (`$id`, else `name`, else its title) becomes a component. */
   refer(schema: TSchema, name?: string): unknown {
     return this.#convert(name === undefined || '$id' in schema ? schema : { ...schema, $id: name });
   }

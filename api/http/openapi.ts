@@ -7,7 +7,6 @@ import { type Json, SchemaComponents } from './openapi-schemas.js';
 import { ErrorResponse, Uuid } from './schema.js';
 import { exampleOf } from './schema-example.js';
 
-/** Texts of the OpenAPI document that do not belong to a single route. */
 export interface ApiTexts {
   /** Tag → description. An operation's tag is the part of its name before the dot. */
   tags: Readonly<Record<string, string>>;
@@ -15,10 +14,7 @@ export interface ApiTexts {
   deliveries: Readonly<Record<string, { description: string; body: TSchema }>>;
 }
 
-/**
- * Returns the OpenAPI 3.1 document, with the schemas that also validate requests. Named schemas become components. All
- * paths are below one server, because client generators ignore servers of single paths.
- */
+/** Returns the OpenAPI 3.1 document. It has one server, because client generators ignore servers of single paths. */
 export function describeApi(routes: readonly Endpoint[], { tags, deliveries }: ApiTexts): Json {
   const components = new SchemaComponents();
   const paths: Record<string, Json> = {};
@@ -118,7 +114,6 @@ const MEANINGS: Record<(typeof ERROR_REGISTRY)[ErrorCode]['status'], string> = {
   503: 'The request took too long and changed nothing',
 };
 
-/** Returns the error responses, one per status. Each operation refers to them, and lists its own error codes. */
 function errorResponses(routes: readonly Endpoint[], components: SchemaComponents): Json {
   const codes = new Set(routes.flatMap(errorCodesOf));
   return Object.fromEntries(
@@ -186,10 +181,7 @@ function errorText(code: ErrorCode): string {
   return `${code}: ${ERROR_REGISTRY[code].message}`;
 }
 
-/**
- * Returns the credentials that an operation accepts. Operations that grant people access accept only a session, because
- * a member added with a key would remain after the key is revoked.
- */
+/** Operations that grant people access need a session: a member added with a key would outlive the key. */
 function securityOf({ operation, access }: Endpoint): Json[] {
   return SECURITY[policyOf(operation)?.sessionOnly ? 'session' : access];
 }

@@ -1,16 +1,12 @@
 import type { ApiContext } from './request-state.js';
 
 /**
- * Whether one of our own pages sent the request. `unknown` if the headers that show it are missing, as in requests from
- * programs that are not browsers. Other sites cannot abuse such programs, because they do not add credentials
- * automatically.
+ * Whether one of our own pages sent the request. `unknown` if the headers that show the origin are missing, as in
+ * requests of programs. Other sites cannot abuse programs, which do not add credentials automatically.
  */
 export type Sender = 'own' | 'foreign' | 'unknown';
 
-/**
- * Returns the sender of a request, from headers that browsers set and pages cannot forge. They are Sec-Fetch-Site
- * (absent in older browsers and without TLS), Origin, and Referer. A page on another port of our host is foreign.
- */
+/** Returns the sender of a request, from headers that pages cannot forge. A page on another port is foreign. */
 export function senderOf(ctx: ApiContext, publicUrl: string): Sender {
   const site = ctx.get('Sec-Fetch-Site');
   if (site !== '' && site !== 'same-origin' && site !== 'none') return 'foreign';
@@ -29,7 +25,7 @@ function isOwn(ctx: ApiContext, text: string, publicUrl: string): boolean {
   return host === hostOf(`${protocol}//${ctx.req.headers.host ?? ''}`);
 }
 
-/** Returns the host and port of a URL, without the scheme's default port. */
+/** Omits the scheme's default port. */
 function hostOf(url: string): string | null {
   return URL.canParse(url) ? new URL(url).host : null;
 }

@@ -12,7 +12,7 @@ export interface PageView {
   nextCursor: string | null;
 }
 
-/** Returns the id to which a caller's cursors are bound: the API key's, or for a session the user's. */
+/** A cursor remains valid in a user's next session, but not with another key. */
 function cursorOwner({ kind, userId, credentialId }: Caller): string {
   return kind === 'session' ? userId : credentialId;
 }

@@ -1,15 +1,14 @@
 import { AppError, invalidRequest } from '../../shared/core/error-registry.js';
 
 const MAX_DEPTH = 32;
-/** Maximum number of values in a body, because validation takes time. A canvas with 2000 positions has 6000 values. */
+/** Limited because validation takes time. A canvas with 2000 positions has 6000 values. */
 const MAX_VALUES = 10_000;
 const TOKENS = /"[^"\\]*(?:\\.[^"\\]*)*"|[{}[\]:]/g;
 const LONE_SURROGATE = /\p{Surrogate}/u;
 
 /**
- * Parses a request body. Throws `invalid_json`, or `invalid_request` for too many or too deeply nested values. Also
- * refuses text that would not be stored as it was sent: duplicate keys (parsers treat them differently), NUL and lone
- * surrogates (PostgreSQL cannot store them), and the key `__proto__`.
+ * Parses a request body. Throws `invalid_json` or `invalid_request`. Also refuses what would not be stored as sent:
+ * duplicate keys, `__proto__`, and text that PostgreSQL cannot store (NUL, lone surrogates).
  */
 export function parseJson(bytes: Buffer): unknown {
   let text: string;
@@ -25,7 +24,6 @@ export function parseJson(bytes: Buffer): unknown {
   return value;
 }
 
-/** Checks the nesting depth and the keys of a text that is valid JSON. */
 function assertStructure(text: string): void {
   const open: (Set<string> | null)[] = [];
   let latest = '';

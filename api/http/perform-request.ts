@@ -38,9 +38,8 @@ function performRead(deps: ApiDeps, { handler }: ReadRoute): ApiStep {
 }
 
 /**
- * Runs a write in one transaction with its receipt, the stored response (specification, Endpoints). The first request
- * with an Idempotency-Key does the work and stores one audit entry; later ones get the stored response. A failure
- * stores nothing.
+ * Runs a write in one transaction with its receipt, the stored response (specification, Endpoints). Repetitions with
+ * the same Idempotency-Key get that response. A failure stores nothing.
  */
 function performWrite(deps: ApiDeps, route: WriteRoute): ApiStep {
   const { operation, handler } = route;
@@ -70,10 +69,7 @@ function performWrite(deps: ApiDeps, route: WriteRoute): ApiStep {
   };
 }
 
-/**
- * Returns the last step of a write whose handler returned `pending` instead of a response. After the commit, `complete`
- * waits for a worker or the network, and its result is sent as the response.
- */
+/** Returns the step that completes, after the commit, a write whose handler returned `pending`. */
 export function completion(deps: ApiDeps, complete: NonNullable<WriteRoute['complete']>): ApiStep {
   return async (ctx) => {
     const { pending } = JSON.parse(String(ctx.body)) as { pending: string };
@@ -83,7 +79,7 @@ export function completion(deps: ApiDeps, complete: NonNullable<WriteRoute['comp
   };
 }
 
-/** Tries to perform the write without a transaction. Returns false if the handler must perform or refuse it. */
+/** Returns false if the handler must perform or refuse the write. */
 async function performDirectly(ctx: ApiContext, deps: ApiDeps, { operation, direct }: WriteRoute): Promise<boolean> {
   if (direct === undefined) return false;
   const { found, input, route } = ctx.state;
@@ -114,7 +110,6 @@ interface Retention {
   quota: ReceiptQuota;
 }
 
-/** What a handler did: the receipt with the response to store, and the audit entry if there is one. */
 interface Work {
   receipt: Receipt;
   entry: AuditEntry | null;
@@ -168,8 +163,7 @@ function receiptKeyOf(ctx: ApiContext): ReceiptKey | null {
 /** Returns the request object that every handler of the versioned API receives. */
 export function requestOf(ctx: ApiContext, deps: ApiDeps): Omit<ReadRequest, 'db' | 'found'> {
   const { log, caller, workspace, input } = ctx.state;
-  // `workspace` is null exactly if the route's path contains no workspace. The type of the handler's request says the
-  // same (`WorkspaceOf`), so the cast below is safe.
+  // The cast is safe: `workspace` is null exactly if the path contains no workspace, as the type `WorkspaceOf` says.
   return {
     deps,
     log,
@@ -181,7 +175,6 @@ export function requestOf(ctx: ApiContext, deps: ApiDeps): Omit<ReadRequest, 'db
   };
 }
 
-/** Throws if the policy forbids the operation. In a protected environment, it may require a higher role. */
 function permit(ctx: ApiContext, operation: OperationName, facts: Parameters<WriteRequest['authorize']>[0]): void {
   const { workspace } = ctx.state;
   if (workspace) assertPermitted(operation, { ...workspace.facts, ...facts });
@@ -215,7 +208,7 @@ function writeRequest(
   };
 }
 
-/** Returns the route's path, filled in with the ids of this request. */
+/** The ids of `input` are in lower case, unlike those of the requested path. */
 function canonicalPath(ctx: ApiContext): string {
   const { route, input } = ctx.state;
   return route.path.replace(/:(\w+)/g, (_, name) => input.params[name] ?? '');
@@ -229,7 +222,7 @@ function hash(text: string): string {
   return createHash('sha256').update(text).digest('hex');
 }
 
-/** Returns JSON with sorted keys, so that equal payloads have equal text. */
+/** Sorts the keys, so that equal payloads have equal text. */
 function canonicalJson(value: unknown): string {
   return JSON.stringify(value, (_, child) =>
     typeof child === 'object' && child !== null && !Array.isArray(child)

@@ -5,7 +5,7 @@ type Column<Field extends string> = Field extends `${infer First}${infer Rest}`
   ? `${First extends Lowercase<First> ? First : `_${Lowercase<First>}`}${Column<Rest>}`
   : Field;
 
-/** The fields that `given` always contains. A field that may be absent from `given` still needs its column. */
+/** A field that may be absent from `given` still needs its column. */
 type AlwaysGiven<Given> = { [Field in keyof Given]-?: object extends Pick<Given, Field> ? never : Field }[keyof Given];
 
 /** The columns of the fields that `given` may lack. The column of a text field may contain a time. */
@@ -16,10 +16,7 @@ type Row<View, Given> = {
 };
 type GivenFields<View> = { [Field in keyof View]?: View[Field] | undefined };
 
-/**
- * Presents a row with exactly the fields of the schema, in the schema's order. A field gets its value from `given`, or
- * else from its column. Times are converted to text, and a field whose value is undefined is omitted.
- */
+/** Presents a row with exactly the fields of the schema. A field of `given` takes precedence over the column. */
 export function present<Schema extends TObject, const Given extends GivenFields<Static<Schema>> = Record<never, never>>(
   schema: Schema,
   row: Row<Static<Schema>, Given>,

@@ -1,16 +1,9 @@
-/**
- * Points of a rate-limit window that one process may use without querying the database. A request costs one point, and
- * all processes together have as many points per window as the limit allows requests.
- */
+/** Points of a rate-limit window that one process may use without querying the database. A request costs one point. */
 export interface Lease {
-  /** Points that this process has leased but not used yet. */
   held: number;
-  /**
-   * Points that no process had leased at the last query. If it is zero and `held` is used up, requests are refused
-   * without a query until the window ends.
-   */
+  /** Points that no process had leased at the last query. Without them, requests are refused until the window ends. */
   untaken: number;
-  /** When the window ends, in milliseconds of the clock that `SharedWindows` uses (performance.now()). */
+  /** When the window ends, in milliseconds of performance.now(). */
   endsAt: number;
 }
 
@@ -19,21 +12,14 @@ const SHARE_OF_LIMIT = 50;
 const SHARE_OF_REST = 8;
 const MAX_AHEAD = 200;
 
-/**
- * Returns how many points a process leases: at least one per waiting request, and more in advance. Leasing in advance
- * saves a database write for most requests. No point is leased in advance if the limit is below 100, for the first
- * request in a window, or if few points are left.
- */
+/** Returns how many points a process leases. Leasing in advance saves a database write for most requests. */
 export function pointsToTake(limit: number, waiting: number, lease: Pick<Lease, 'untaken'> | null): number {
   if (!lease) return waiting;
   const ahead = Math.min(Math.floor(limit / SHARE_OF_LIMIT), Math.floor(lease.untaken / SHARE_OF_REST), MAX_AHEAD);
   return Math.max(waiting, ahead);
 }
 
-/**
- * Returns the lease of a process that has just taken `taken` points. `points` is the number that all processes have
- * taken, including these. It may exceed the limit; points beyond the limit are not usable.
- */
+/** Returns the lease of a process that has taken `taken` points. All processes together have taken `points`. */
 export function leaseOf(limit: number, taken: number, points: number, endsAt: number): Lease {
   const before = points - taken;
   return {

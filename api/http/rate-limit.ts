@@ -19,8 +19,7 @@ export function createLimiter(db: Db, name: string, points: number, seconds = MI
     storeType: 'knex',
     tableName: 'rate_limits',
     tableCreated: true,
-    // A key that has consumed this many points is refused without a query until its window ends. A key at exactly the
-    // limit is checked in the database, because `reward` may have returned a point that another request can use.
+    // At exactly the limit, the database is still asked, because `reward` may have returned a point.
     inMemoryBlockOnConsumed: points + 1,
     insuranceLimiter: new RateLimiterMemory(window),
   });
@@ -79,7 +78,6 @@ export async function consume(ctx: ApiContext, limiter: Limiter, key: string): P
   answer(ctx, limiter.points, { admitted, remaining: state.remainingPoints, msLeft: state.msBeforeNext });
 }
 
-/** Takes one point from a window that processes share, and sets the RateLimit headers. Throws rate_limited. */
 async function take(ctx: ApiContext, windows: SharedWindows, key: string): Promise<void> {
   answer(ctx, windows.limit, await windows.consume(key));
 }

@@ -8,9 +8,8 @@ export const BODY_LIMIT = 262_144;
 const JSON_TYPE = /^application\/json\s*(;\s*charset\s*=\s*"?utf-?8"?\s*)?$/i;
 
 /**
- * Reads the body up to the limit and parses it as JSON; undefined without a body. Throws payload_too_large,
- * invalid_json, invalid_request. koa-body only reads the bytes. Its JSON parser accepts duplicate keys and replaces
- * invalid UTF-8, which would change a payload silently.
+ * Parses the body as JSON. Throws payload_too_large, invalid_json, invalid_request. koa-body only reads the bytes,
+ * because its JSON parser accepts duplicate keys and replaces invalid UTF-8.
  */
 export function body(): ApiStep {
   const readers = new Map<number, Promise<ApiMiddleware>>();

@@ -2,9 +2,9 @@ import type { Db, Transaction } from '../../shared/core/database/database-client
 import { AppError } from '../../shared/core/error-registry.js';
 import { receiptTotals } from '../../shared/receipts/store.js';
 
-/** Limits per workspace. A receipt is the stored response of an idempotent write, and is kept for 24 hours. */
+/** Limits per workspace. A receipt is kept for 24 hours. */
 const LIMITS = { count: 100_000, bytes: 128 * 1024 * 1024 };
-/** How long a workspace's totals are reused before the database counts them again, in milliseconds. */
+/** How long a workspace's totals are reused. */
 const COUNTED_MS = 10_000;
 const WORKSPACES = 10_000;
 
@@ -14,10 +14,7 @@ interface Totals {
   bytes: number;
 }
 
-/**
- * Limits the stored receipts of a workspace. No receipt is deleted early: beyond the limit, writes with an
- * Idempotency-Key are refused. Receipts stored by other API processes count after at most ten seconds.
- */
+/** Limits the stored receipts of a workspace. Beyond the limit, writes with an Idempotency-Key are refused. */
 export class ReceiptQuota {
   readonly #limits: { count: number; bytes: number };
   readonly #totals = new Map<string, Totals>();

@@ -4,7 +4,6 @@ import type { KeyAccess } from '../auth/access-store.js';
 import type { Caller, WorkspaceAccess } from './api-deps.js';
 import type { Endpoint } from './endpoint.js';
 
-/** The validated input of a request. Handlers use nothing else from the request. */
 interface Input {
   params: Readonly<Record<string, string>>;
   query: Readonly<Record<string, unknown>>;
@@ -14,7 +13,7 @@ interface Input {
 /** `ctx.state`. The middleware fills it field by field, in the order of `app.ts`. */
 export interface ApiState {
   requestId: string;
-  /** Returns the request's logger. It is created on the first call, because most requests log nothing. */
+  /** Creates the request's logger on the first call, because most requests log nothing. */
   log: () => Logger;
   /** True if the cookies for TLS are used (auth/cookies.ts). */
   tls: boolean;

@@ -2,7 +2,6 @@ import type { ApiContext, ApiMiddleware, ApiStep } from './request-state.js';
 
 interface IndexedRoute {
   method: string;
-  /** The path, with `:name` for each parameter. */
   path: string;
   steps: readonly ApiStep[];
 }
@@ -33,8 +32,7 @@ export class RouteIndex {
     return (ctx, next) => {
       const { shape, ids } = shapeOf(ctx.path);
       const entry = this.#entries.get(`${ctx.method} ${shape}`);
-      // A requested path that itself has a segment `:` looks like one with a UUID there. But it has fewer UUIDs than
-      // the route has parameters, so the router handles the request.
+      // A path that itself has a segment `:` has fewer UUIDs than the route has parameters.
       if (entry?.names.length !== ids.length) return next();
       const params: Record<string, string> = {};
       for (const [index, name] of entry.names.entries()) params[name] = ids[index] ?? '';

@@ -36,25 +36,16 @@ export interface ReadRequest<Path extends string = string, Query = unknown> {
   found: Pick<KeyAccess, 'service'> | undefined;
 }
 
-/**
- * What the handler of a write receives. The write and its receipt share one transaction, which commits after the
- * handler has returned.
- */
+/** The write and its receipt share one transaction, which commits after the handler has returned. */
 export interface WriteRequest<Path extends string = string, Query = unknown, Body = unknown>
   extends Omit<ReadRequest<Path, Query>, 'db' | 'found'> {
   body: Body;
   trx: Transaction;
-  /**
-   * The Idempotency-Key, with a hash of what it is valid for (workspace, caller, method and path); null if there is
-   * none. A deployment stores it permanently, unlike the receipt.
-   */
+  /** The Idempotency-Key, with a hash of its scope; null if there is none. */
   receiptKey: ReceiptKey | null;
   /** Throws if the caller's role is too low. Some operations require a higher role in a protected environment. */
   authorize: (facts: Pick<AccessFacts, 'protectedEnvironment'>) => void;
-  /**
-   * Throws `engine_unavailable` if the queue engine is unreachable. Must be called before work is queued. Only routes
-   * that declare `engine` may call it. The dispatcher is woken after the commit.
-   */
+  /** Throws `engine_unavailable`. To be called before work is queued, and only by routes that declare `engine`. */
   needEngine: () => void;
   note: (details: AuditDetails) => void;
   requestId: string;
@@ -66,7 +57,6 @@ export interface WriteRequest<Path extends string = string, Query = unknown, Bod
   wakeDispatcher: () => void;
 }
 
-/** What the `direct` function of a route receives. */
 export interface DirectRequest<Path extends string = string, Query = unknown, Body = unknown>
   extends ReadRequest<Path, Query>,
     Pick<WriteRequest<Path, Query, Body>, 'body' | 'authorize'> {
@@ -116,7 +106,6 @@ export interface SessionRoute extends RouteOf<SignedInRequest> {
   access: Exclude<Access, 'key or session'>;
 }
 
-/** A declared route. The application mounts it, and the OpenAPI document describes it. */
 export type Route = ReadRoute | WriteRoute | SessionRoute;
 
 type RequestOf<A extends Access, Method, Path extends string, Query, Body> = A extends 'key or session'
@@ -127,7 +116,6 @@ type RequestOf<A extends Access, Method, Path extends string, Query, Body> = A e
     ? SignedInRequest<Body>
     : SessionRequest<Body>;
 
-/** What a route declares beside its method, path and operation. */
 interface Definition<
   A extends Access,
   Method extends Endpoint['method'],
@@ -157,19 +145,15 @@ interface Definition<
     request: RequestOf<A, Method, Path, Static<Query>, Static<Body>>,
   ) => Promise<Static<Response> | { pending: string }>;
   /**
-   * Completes a write that waits for a worker or the network, and returns the response. Gets the `pending` that the
-   * handler returned. Runs after the commit, when the request uses no database connection and does not delay other
-   * requests of the workspace. Such a route stores no receipt.
+   * Completes, after the commit, a write that waits for a worker or the network, and returns the response. Such a write
+   * uses no database connection while it waits, and stores no receipt.
    */
   complete?: (pending: string, request: ReadRequest) => Promise<Static<Response>>;
-  /**
-   * Performs a write without a transaction, if the request has no Idempotency-Key. Returns null to leave the write to
-   * the handler.
-   */
+  /** Performs a write that has no Idempotency-Key without a transaction. Returns null to leave it to the handler. */
   direct?: (request: DirectRequest<Path, Static<Query>, Static<Body>>) => Promise<Static<Response> | null>;
 }
 
-/** The field `requestId` of a body. It must equal the header Idempotency-Key if the request has both. */
+/** Must equal the header Idempotency-Key if the request has both. */
 const RequestId = Type.Optional(
   Type.String({
     minLength: 1,
@@ -180,9 +164,8 @@ const RequestId = Type.Optional(
 );
 
 /**
- * Declares a route. Access and method determine what its handler receives, and its schemas determine the types. A route
- * that accepts API keys is part of the versioned API. An idempotent write (`keyed`) also accepts `requestId` in its
- * body.
+ * Declares a route. Its access and method determine what the handler receives. An idempotent write (`keyed`) also
+ * accepts `requestId` in its body.
  */
 export function defineRoute<
   const Method extends Endpoint['method'],

@@ -23,7 +23,6 @@ export const ConfirmBody = Strict({
     description: 'The exact name of the record that is changed or deleted permanently',
   }),
 });
-/** A map of texts, at most `maxProperties` of them. */
 export const TextMap = (maxProperties: number, description: string) =>
   Type.Unsafe<Record<string, string>>({
     type: 'object',
@@ -31,7 +30,6 @@ export const TextMap = (maxProperties: number, description: string) =>
     maxProperties,
     description,
   });
-/** The response to a completed deletion. */
 export const DeletedResponse = Strict({ deleted: Type.Literal(true) });
 
 export const PageSchema = Strict(

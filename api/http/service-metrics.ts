@@ -3,14 +3,11 @@ import { quantile } from '../../shared/metrics/model.js';
 import { busiestServices, type MinuteFigures } from '../resources/metrics/busiest-store.js';
 import { Gauge, type Registry } from './prom-client.js';
 
-/** Label for the sum of all services that have no label of their own. A host name cannot begin with an underscore. */
+/** Label for the sum of the other services. A host name cannot begin with an underscore. */
 const OTHERS = '_others';
 const CLASSES = ['2xx', '3xx', '4xx', '5xx'] as const;
 
-/**
- * Metrics of hosted services for Prometheus. To limit the number of series, only the services with the most requests in
- * the last minute get their own labels; the others are summed up.
- */
+/** Collects metrics of hosted services. Only the busiest services get their own labels, to limit the series. */
 export class ServiceMetrics {
   readonly #db: Db;
   readonly #most: number;

@@ -2,7 +2,7 @@ import type { Db } from '../../shared/core/database/database-client.js';
 import { prepare, rowOfPrepared } from '../../shared/core/database/prepared.js';
 import { type Lease, leaseOf, pointsToTake } from './rate-limit-lease.js';
 
-/** A window: points taken by all processes, and milliseconds until it ends. */
+/** Points taken by all processes, and milliseconds until the window ends. */
 interface WindowCount {
   points: number;
   left: number;
@@ -18,10 +18,7 @@ const TAKE = prepare<WindowCount>(
    returning points, cast(expire - ${NOW} as integer) as left`,
 );
 
-/**
- * Takes points from a rate-limit window that all processes share. A window starts with its first point and lasts
- * `windowMs` by the database's clock. The caller decides which of the points are within its limit.
- */
+/** A window starts with its first point, and lasts `windowMs` by the database's clock. */
 async function takePoints(db: Db, key: string, points: number, windowMs: number): Promise<WindowCount> {
   const count = await rowOfPrepared(db, TAKE, [key, points, windowMs]);
   if (!count) throw new Error('the window of a rate limit was not stored');
@@ -30,9 +27,7 @@ async function takePoints(db: Db, key: string, points: number, windowMs: number)
 
 export interface Taken {
   admitted: boolean;
-  /** Points left in the window, as far as this process can tell. */
   remaining: number;
-  /** Milliseconds until the window ends. */
   msLeft: number;
 }
 
@@ -46,7 +41,7 @@ const CLEANED_MS = 60_000;
 
 interface WindowOptions {
   db: Db;
-  /** Name of this limit, with which its keys in the table `rate_limits` begin. */
+  /** The keys of this limit in the table `rate_limits` begin with this name. */
   name: string;
   limit: number;
   windowMs: number;
@@ -55,10 +50,8 @@ interface WindowOptions {
 }
 
 /**
- * Windows of a rate limit that all API processes share. A process leases points from the database and uses them from
- * memory, so that most requests cost no write. All processes together never exceed the limit. Points that a process
- * leased before it exited are lost, and each further process may leave up to 1/50 of the limit unused. While the
- * database is unavailable, each process counts separately.
+ * Limits requests across all API processes, which lease points in advance so that most requests cost no write. All
+ * together never exceed the limit. While the database is unavailable, each process counts separately.
  */
 export class SharedWindows {
   readonly #options: Required<WindowOptions>;
@@ -134,7 +127,7 @@ export class SharedWindows {
   }
 }
 
-/** Passes the lease to each waiting request. Resolves once each of them has taken its point or was refused. */
+/** Resolves once each waiting request has taken its point or was refused. */
 async function serve(lease: Lease, waiting: readonly ((lease: Lease) => void)[]): Promise<void> {
   for (const resolve of waiting) resolve(lease);
   await Promise.resolve();
@@ -145,10 +138,7 @@ function handOut(lease: Lease, now: number): Taken {
   return { admitted: true, remaining: lease.held + lease.untaken, msLeft: Math.max(1, lease.endsAt - now) };
 }
 
-/**
- * Returns a lease for a process that cannot reach the database. Until the window ends, the process may use all points
- * that were left when it last reached the database. In a new window, it may use as many points as the limit.
- */
+/** Without the database, a process may use all points that it last saw unused; in a new window, the whole limit. */
 function alone(current: Lease | null, limit: number, endsAt: number): Lease {
   if (current && current.held + current.untaken > 0)
     return { ...current, held: current.held + current.untaken, untaken: 0 };

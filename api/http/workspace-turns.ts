@@ -7,10 +7,7 @@ export interface TurnLimits {
   all: number;
   /** Maximum number of waiting requests per workspace. Further requests are refused. */
   waiting: number;
-  /**
-   * Maximum number of waiting requests of all workspaces; unlimited if absent. If it is reached, the workspace with the
-   * most waiting requests loses one of them to another workspace.
-   */
+  /** Maximum number of waiting requests of all workspaces; unlimited if absent. */
   waitingOfAll?: number;
 }
 
@@ -19,10 +16,7 @@ interface Line {
   waiting: (() => void)[];
 }
 
-/**
- * Limits how many requests of one workspace run concurrently in this process. Otherwise one workspace could use all
- * database connections. Waiting requests of a workspace keep their order, and workspaces take turns.
- */
+/** Limits the concurrent requests of each workspace, which could otherwise use all database connections. */
 export class Turns {
   readonly #limits: TurnLimits;
   readonly #places: FairPlaces;
@@ -74,7 +68,7 @@ export class Turns {
   #run(key: string, line: Line): void {
     line.running += 1;
     this.#running += 1;
-    // Moves the workspace to the end of the map, because workspaces get their turns in the order of the map.
+    // Workspaces get their turns in the order of the map.
     this.#lines.delete(key);
     this.#lines.set(key, line);
   }

@@ -8,7 +8,7 @@ export interface EndCause {
 
 const IDLE: EndCause = { code: CLOSE.idle, reason: 'it was idle for 15 minutes' };
 
-/** Returns why a shell or tunnel must be closed now; null if it may stay. Pure. */
+/** Returns why a shell or tunnel must be closed now; null if it may stay. */
 export function causeOfEnd(
   { kind, activeAt }: { kind: RemoteKind; activeAt: number },
   now: number,

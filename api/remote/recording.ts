@@ -19,8 +19,8 @@ interface Options {
 }
 
 /**
- * Records the output of a shell as asciicast v2, up to a maximum size. Input is recorded only if the shell prints it,
- * so passwords are not. Parts are gzip streams of whole lines, which can be concatenated.
+ * Records the output of a shell as asciicast v2. Input, such as a password, is recorded only if the shell prints it.
+ * Parts are gzip streams of whole lines, which can be concatenated.
  */
 export class Recording {
   readonly #options: Options;

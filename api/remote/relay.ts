@@ -8,11 +8,11 @@ export interface RelayHooks {
   onRequest(data: Buffer, isBinary: boolean): void;
   /** True if the binary messages form one byte stream, as in a tunnel. Queued messages may then be merged. */
   merges: boolean;
-  /** Called once, when either side closes. `worker` is how the worker closed; null if the client disconnected first. */
+  /** Called once, when either side closes. `worker` is null if the client disconnected first. */
   onEnd(worker: { code: number; reason: string } | null): void;
 }
 
-/** Relays messages both ways. If one side closes, closes the other. If one reads too slowly, pauses the other. */
+/** Relays messages both ways. If one side reads too slowly, pauses the other. */
 export function relay(client: WebSocket, worker: WebSocket, hooks: RelayHooks): void {
   let ended = false;
   const end = (worker: { code: number; reason: string } | null) => {
@@ -35,7 +35,7 @@ export function relay(client: WebSocket, worker: WebSocket, hooks: RelayHooks): 
   client.resume();
 }
 
-/** Returns false for close codes that can be reported but not sent, such as 1006 for a lost connection. */
+/** Close codes such as 1006 (lost connection) can be reported but not sent. */
 function isSendable(code: number): boolean {
   return code >= 1000 && ![1004, 1005, 1006, 1015].includes(code);
 }
@@ -48,8 +48,7 @@ function pump(
 ): Outlet {
   const outlet = new Outlet(to, () => from, { merges });
   from.on('message', (data: Buffer, isBinary: boolean) => {
-    // Empty messages are dropped, because the limit on queued data counts bytes. Otherwise any number of them could be
-    // queued.
+    // The limit on queued data counts bytes, so any number of empty messages could be queued.
     if (isBinary && data.length === 0) return;
     seen(data, isBinary);
     if (to.readyState === to.OPEN) outlet.send(data, isBinary);

@@ -31,17 +31,14 @@ import { TunnelUses } from './tunnel-uses.js';
 
 /** Milliseconds between checks of access. A revoked key closes its sessions within two seconds. */
 const WATCH_MS = 1_000;
-/**
- * Every fifth access check updates `seen_at` of the open sessions. Every fifteenth check looks for shells whose
- * `seen_at` is too old, because their API process has died, and records their end.
- */
+/** Access checks between updates of `seen_at`, and between searches for shells whose API process has died. */
 const LOOKS_PER_TOUCH = 5;
 const LOOKS_PER_SEARCH = 15;
 /** All sessions are closed if this many consecutive access checks fail because the database does not answer. */
 const MAX_FAILED_LOOKS = 15;
-/** Interval between pings, in milliseconds. Proxies close connections without traffic. */
+/** Proxies close connections without traffic. */
 const PING_MS = 25_000;
-/** How long a client may take to read why its connection is closed, in milliseconds. */
+/** How long a client may take to read why its connection is closed. */
 const LINGER_MS = 1_000;
 
 /** Maximum number of unknown tickets that a client may send per minute. */
@@ -51,7 +48,6 @@ const ENDING: EndCause = { code: CLOSE.goingAway, reason: 'the API process ended
 const NO_WORKER: EndCause = { code: CLOSE.tryAgain, reason: 'no worker of the host answers' };
 const NO_DATABASE: EndCause = { code: CLOSE.goingAway, reason: 'the database does not answer' };
 
-/** A client's connection to a shell or through a tunnel. */
 interface Connection {
   session: RemoteSessionRow;
   client: WebSocket;
@@ -65,7 +61,7 @@ interface Connection {
   leaving: AbortController;
 }
 
-/** Accepts clients' WebSockets for shells and tunnels. Relays them to a worker on the replica's host. */
+/** Accepts clients' WebSockets for shells and tunnels, and relays them to a worker on the replica's host. */
 export class RemoteAccess {
   readonly #db: Db;
   readonly #log: Logger;
@@ -90,7 +86,6 @@ export class RemoteAccess {
   #failedLooks = 0;
   #closed = false;
 
-  /** `address` is the URL at which workers can connect to this process. */
   constructor({ db, log, address, behindProxy }: { db: Db; log: Logger; address: string; behindProxy: boolean }) {
     this.#db = db;
     this.#traffic = new TunnelTraffic(db);
@@ -110,14 +105,12 @@ export class RemoteAccess {
     });
   }
 
-  /** Closes every session. */
   async close(): Promise<void> {
     this.#closed = true;
     for (const timer of this.#timers) clearInterval(timer);
     for (const connection of this.#connections) {
       end(connection, ENDING);
-      // The end of the connection is recorded here, because its close events may come only after this process has
-      // exited.
+      // Recorded now, because the connection's close events may come only after this process has exited.
       this.#ended(connection, null);
     }
     this.#uses.close();
@@ -243,7 +236,7 @@ export class RemoteAccess {
     return new Recording({ size, command, beganAt: Date.now(), store });
   }
 
-  /** Stores what was recorded so far. If that fails, a later check tries again. */
+  /** If this attempt fails, a later check tries again. */
   #store(recording: Recording): void {
     recording.flush().catch((error: unknown) => {
       this.#log.warn({ err: error }, `a recording is not stored yet: ${errorMessage(error)}`);
@@ -266,7 +259,6 @@ export class RemoteAccess {
     this.#ends.add(recorded);
   }
 
-  /** Closes sessions whose user has lost access, and shells that are idle. */
   async #watch(): Promise<void> {
     this.#looks += 1;
     let lostAccess = new Map<string, string>();
@@ -310,7 +302,7 @@ export class RemoteAccess {
   }
 }
 
-/** Closes a connection: the worker's side at once, the client's side after the client has received the reason. */
+/** Closes the client's side only after the client has received the reason. */
 function end(connection: Connection, cause: EndCause): void {
   if (connection.cause !== null) return;
   connection.cause = cause;
@@ -321,13 +313,12 @@ function end(connection: Connection, cause: EndCause): void {
   setTimeout(() => client.terminate(), LINGER_MS).unref();
 }
 
-/** The first line of a recorded shell, on its terminal or standard error. */
 function recordedNotice({ columns }: RemoteSessionRow): Buffer {
   const text = 'This shell is recorded.';
   return columns === null ? Buffer.from(`\u0002${text}\n`) : Buffer.from(`${text}\r\n`);
 }
 
-/** Refuses an upgrade, and closes its socket if the client does not: no server timeout applies to it. */
+/** Also destroys the socket if the client does not close it, because no server timeout applies to an upgrade. */
 function refuse(socket: Duplex, status: string): void {
   socket.end(`HTTP/1.1 ${status}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`);
   setTimeout(() => socket.destroy(), LINGER_MS).unref();

@@ -11,10 +11,7 @@ import { isMfaMissing } from '../auth/authorize.js';
 /** The operations that must be permitted to a session's user, both when it starts and while it lasts. */
 const OPERATIONS = { shell: 'shell.open', tunnel: 'tunnel.open' } as const satisfies Record<RemoteKind, OperationName>;
 
-/**
- * Redeems a client's ticket for its session, and records the client's address. Returns null if the ticket is unknown or
- * expired, or if its session has ended. The ticket of a shell can be used only once.
- */
+/** Redeems a client's ticket for its session; null if the ticket is invalid. A shell's ticket can be used only once. */
 export function takeTicket(
   db: Db,
   { kind, ticketHash, address }: { kind: RemoteKind; ticketHash: Buffer; address: string },
@@ -69,7 +66,6 @@ export async function closeTunnel(db: Db, id: string, reason: string): Promise<v
   ]);
 }
 
-/** Builds an audit entry for a session, in the name of the user who opened it. */
 function auditOf(row: RemoteSessionRow, operation: string, facts: Record<string, unknown>) {
   const { id, kind, workspace_id, service_id, actor, user_id, credential, credential_id, request_id } = row;
   const details = { ...facts, replica: row.replica_id, address: row.client_address };
@@ -132,7 +128,6 @@ export async function sessionsWithoutAccess(db: Db, ids: readonly string[]): Pro
 
 const GONE = 'the service or its workspace was deleted';
 
-/** Returns why a session may not continue; '' if it may. */
 function lostAccess({
   kind,
   credential,

@@ -15,7 +15,6 @@ interface Use {
   rest: NodeJS.Timeout | null;
 }
 
-/** The details of a tunnel's use in the audit log. */
 export type UseFacts = Pick<Use, 'connections' | 'bytesToService' | 'bytesToClient' | 'reason'> & { seconds: number };
 
 /** Groups connections of a tunnel into uses, for the audit log. A use ends shortly after its last connection. */
@@ -23,7 +22,6 @@ export class TunnelUses {
   readonly #uses = new Map<string, Use>();
   readonly #ended: (session: RemoteSessionRow, facts: UseFacts) => void;
 
-  /** `ended` is called when the use of a tunnel has ended, to record it in the audit log. */
   constructor(ended: (session: RemoteSessionRow, facts: UseFacts) => void) {
     this.#ended = ended;
   }

@@ -1,17 +1,13 @@
-/** The metrics that an alert rule can watch, in the order of the documentation. */
+/** In the order of the documentation. */
 export const ALERT_METRICS = ['cpu', 'memory', 'errors', 'latency_p99', 'restarts', 'disk', 'certificate'] as const;
 export type AlertMetric = (typeof ALERT_METRICS)[number];
 
-/**
- * The state of a rule for one service. `pending`: the value is beyond the threshold, but not for long enough.
- * `unknown`: there is no value.
- */
+/** `pending`: the value is beyond the threshold, but not for long enough. `unknown`: there is no value. */
 export const ALERT_STATUSES = ['unknown', 'ok', 'pending', 'firing'] as const;
 export type AlertStatus = (typeof ALERT_STATUSES)[number];
 
-/** Maximum number of alert rules per workspace. */
 export const MAX_ALERTS = 50;
-/** Maximum `forMinutes` of a rule. Metrics in the finest resolution are kept for only three hours. */
+/** Metrics in the finest resolution are kept for only three hours. */
 export const MAX_FOR_MINUTES = 120;
 
 export interface AlertRule {
@@ -20,7 +16,6 @@ export interface AlertRule {
   forMinutes: number;
 }
 
-/** Each metric's display name and unit, and the range of its threshold. */
 const METRICS: Readonly<Record<AlertMetric, { title: string; unit: string; min: number; max: number }>> = {
   cpu: { title: 'CPU use', unit: '%', min: 0, max: 100 },
   memory: { title: 'Memory use', unit: '%', min: 0, max: 100 },

@@ -16,7 +16,7 @@ interface AlertRow {
   created_at: Date;
 }
 
-/** The state of a rule for one service. `since` is an ISO 8601 time. */
+/** `since` is an ISO 8601 time. */
 interface ShownState {
   service_id: string;
   service_name: string;
@@ -27,7 +27,6 @@ interface ShownState {
 
 export type AlertView = AlertRow & { states: ShownState[] };
 
-/** Maximum number of states that are shown per rule. */
 export const MAX_SHOWN_STATES = 100;
 
 const STATES = `(

@@ -5,8 +5,8 @@ import { fetchPage, type Page, type PageRequest } from '../core/database/page.js
 import { prepare, rowsOfPrepared } from '../core/database/prepared.js';
 
 /**
- * How a write was authorized. `hook`: a push applied a stack on behalf of the user who created the hook. `provider`: a
- * sign-in with the OpenID Connect provider made the user a member or changed their role.
+ * `hook`: a push applied a stack for the hook's creator. `provider`: a sign-in with the OpenID Connect provider made
+ * the user a member or changed their role.
  */
 export const CREDENTIAL_KINDS = ['key', 'session', 'hook', 'provider'] as const;
 
@@ -30,7 +30,7 @@ export interface AuditRow {
 
 export type AuditDetails = Readonly<Record<string, unknown>>;
 
-/** An audit entry to store: who changed what. It must not contain the written value. */
+/** Must not contain the written value. */
 export type AuditEntry = Omit<AuditRow, 'id' | 'created_at' | 'details'> & Partial<Pick<AuditRow, 'details'>>;
 
 const ENTRY_COLUMNS = [
@@ -38,7 +38,7 @@ const ENTRY_COLUMNS = [
   ...(['operation', 'path', 'target_id', 'target_name', 'request_id', 'details'] as const),
 ];
 
-/** SQL: the columns of an audit entry, in the order of `auditValues`. */
+/** In the order of `auditValues`. */
 export const AUDIT_COLUMNS = ['id', ...ENTRY_COLUMNS].join(', ');
 
 const INSERT = prepare(
@@ -58,7 +58,6 @@ export function auditValues(entry: AuditEntry): unknown[] {
 /** An audit entry, with the name of the API key that was used; null if there was none. */
 export type AuditView = AuditRow & { key_name: string | null };
 
-/** Returns the audit entries of a workspace, newest first. */
 export function listAuditEntries(db: Db, workspaceId: string, page: PageRequest): Promise<Page<AuditView>> {
   const query: Knex.QueryBuilder<AuditView> = db('audit_entries as a')
     .leftJoin('api_keys as k', 'k.id', 'a.credential_id')
@@ -67,7 +66,7 @@ export function listAuditEntries(db: Db, workspaceId: string, page: PageRequest)
   return fetchPage(query, 'a', page);
 }
 
-/** Maximum number of entries that one run of the retention sweep deletes. The next run continues. */
+/** Maximum number of entries that one sweep deletes. The next sweep continues. */
 const BATCH = 20_000;
 
 /** Deletes audit entries older than 90 days. Returns their number. The database refuses to delete newer ones. */

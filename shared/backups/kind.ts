@@ -1,9 +1,7 @@
 import { ABANDONED, defineKind, RECORD_QUEUE } from '../engine/kind.js';
 import type { BackupStatus } from './model.js';
 
-/**
- * State → its transitions. After a platform fault, a backup is queued again; its next attempt creates a new archive.
- */
+/** State → its transitions. After a fault of the platform, a backup is queued again. */
 const STATES = {
   // A queued backup fails if its service is deleted.
   queued: { claimed: 'running', failed: 'failed' },

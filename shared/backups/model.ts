@@ -4,20 +4,15 @@ import type { ServiceKind } from '../services/model.js';
 import { DATABASE_PLANS, PLANS, type Plan } from '../services/plan-catalog.js';
 import { VOLUME_KINDS } from '../volumes/model.js';
 
-/**
- * Status of a backup: queued → running → succeeded | failed. A backup is a verified copy of a database or of a
- * service's volumes.
- */
 export const BACKUP_STATUSES = ['queued', 'running', 'succeeded', 'failed'] as const;
 export type BackupStatus = (typeof BACKUP_STATUSES)[number];
 
 export const BACKUP_TRIGGERS = ['schedule', 'manual'] as const;
 export type BackupTrigger = (typeof BACKUP_TRIGGERS)[number];
 
-/** Kinds of services that can be backed up: databases, and services with volumes. */
 export const BACKED_UP_KINDS: readonly ServiceKind[] = ['postgres', 'redis', ...VOLUME_KINDS];
 
-/** Maximum number of on-demand backups per service, because each needs disk space. */
+/** Each backup needs disk space. */
 export const MAX_MANUAL_BACKUPS = 10;
 
 export interface BackupRow extends LeasedColumns<BackupStatus> {
@@ -49,17 +44,12 @@ export function retentionDays({
   return Math.min(backupRetentionDays, most);
 }
 
-/**
- * Returns when a backup created at `createdAt` expires. The service's current retention also applies to older backups.
- */
+/** Returns when a backup expires. The service's current retention also applies to older backups. */
 export function expiryOf(createdAt: Date, configuration: Parameters<typeof retentionDays>[0]): Date {
   return new Date(createdAt.getTime() + retentionDays(configuration) * DAY_MS);
 }
 
-/**
- * Returns a service's daily backup time, in milliseconds after midnight (UTC). It depends on the id, so that the
- * backups of all services are spread over the day.
- */
+/** Returns a service's daily backup time, in milliseconds after midnight (UTC). It is derived from the id. */
 export function slotOfDay(serviceId: string): number {
   // The last digits of a UUID are random, even in version 7. So the backup times are evenly spread over the day.
   const random = Number.parseInt(serviceId.replaceAll('-', '').slice(-8), 16);

@@ -11,11 +11,7 @@ import { findBackup } from './store.js';
 
 type Service = Pick<ServiceRow, 'id' | 'kind' | 'configuration'>;
 
-/**
- * Throws conflict unless a backup of the service `from` can be restored into `service`. The backup must have succeeded
- * and must fit into `service`, and no other restore into `service` may be in progress. If there is no such backup,
- * throws the error that `missing` returns.
- */
+/** Throws conflict unless the backup can be restored into `service` now. Throws `missing()` if there is no backup. */
 export async function assertRestorable(
   trx: Transaction,
   { service, from, backupId, missing }: { service: Service; from: Service; backupId: string; missing: () => Error },

@@ -2,20 +2,16 @@ import { isDataKind, type ServiceKind } from '../services/model.js';
 
 const GIGABYTE = 1024 ** 3;
 
-/** Facts that decide whether a backup of one service can be restored into another. */
 export interface DataFacts {
   kind: ServiceKind;
   /** The major version of PostgreSQL; '' for services of other kinds. */
   version: string;
-  /** Maximum size of the data, in bytes, which the database's plan sets; 0 for services that are not databases. */
+  /** Maximum size of the data in bytes; 0 for services that are not databases. */
   storageBytes: number;
   volumes: readonly { name: string; size_gb: number }[];
 }
 
-/**
- * Returns why a backup of `from` does not fit into the service `to`, and what to do; null if it fits. `dataBytes` is
- * the size of the data in the backup.
- */
+/** Returns why a backup does not fit into a service, and what to do; null if it fits. `dataBytes` is its data. */
 export function restoreMisfit(from: DataFacts, to: DataFacts, dataBytes: number): string | null {
   if (isDataKind(from.kind) || isDataKind(to.kind)) {
     if (from.kind !== to.kind) return `The backup is of a service of kind ${from.kind}; this one is of kind ${to.kind}`;

@@ -24,9 +24,7 @@ export interface NewBackup {
   pause?: boolean;
 }
 
-/**
- * Stores a queued backup. Returns null if the service has an unfinished one, or already one for this scheduled time.
- */
+/** Stores a queued backup. Returns null if the service has an unfinished one, or one for this scheduled time. */
 export function insertBackup(trx: Transaction, { service, trigger, actor, scheduledFor, pause = false }: NewBackup) {
   return oneRow<BackupRow>(
     trx,
@@ -45,9 +43,7 @@ export function insertBackup(trx: Transaction, { service, trigger, actor, schedu
   );
 }
 
-/**
- * Records the location and key of a backup's archive before the archive is written. Returns false if the lease is lost.
- */
+/** Records where a backup's archive will be written, and its key. Returns false if the lease is lost. */
 export function recordArchive(
   db: Db,
   { id, fence }: Lease,
@@ -75,10 +71,7 @@ export function getBackup(db: Db, id: string): Promise<BackupRow | undefined> {
   return db<BackupRow>('backups').where({ id }).first();
 }
 
-/**
- * Returns the latest successful backup of each service, if it includes all current volumes. Services without such a
- * backup are omitted.
- */
+/** Returns each service's latest successful backup; none if that backup lacks a current volume. */
 export function latestBackups(db: Db, serviceIds: readonly string[]): Promise<BackupRow[]> {
   return rowsOf<BackupRow>(
     db,
@@ -91,17 +84,14 @@ export function latestBackups(db: Db, serviceIds: readonly string[]): Promise<Ba
   );
 }
 
-/** Returns a service's backups, newest first. */
 export function listBackups(db: Db, serviceId: string, page: PageRequest): Promise<Page<BackupRow>> {
   return pageOf<BackupRow>(db, 'backups', { service_id: serviceId, deleted_at: null }, page);
 }
 
-/** Returns true if a backup of the service is queued or running. */
 export function hasOpenBackup(db: Db, serviceId: string): Promise<boolean> {
   return anyRow(db, 'select from backups where service_id = ? and finished_at is null', [serviceId]);
 }
 
-/** Returns the number of a service's successful on-demand backups. */
 export function countManualBackups(db: Db, serviceId: string): Promise<number> {
   return countOf(
     db,
@@ -123,14 +113,13 @@ const SCHEDULED = `(s.kind in ('postgres', 'redis')
   and s.lifecycle_status = 'active' and not s.archived
   and s.deleted_at is null and s.live_deployment_id is not null and (s.configuration ->> 'backupEnabled')::boolean`;
 
-/** SQL: the ids of services that have data, found by indexes. */
 const WITH_DATA = `array(
   select id from services where kind in ('postgres', 'redis') and deleted_at is null
   union select service_id from volumes where removed_at is null and host_id is not null)`;
 
 /**
- * Returns services whose last scheduled backup is at least a day old, and the database's time. `dueSlot` then decides
- * whether a backup is due. Excludes services with a backup or restore in progress.
+ * Returns services whose last scheduled backup is at least a day old, and the database's time. Excludes services with a
+ * backup or restore in progress.
  */
 export function servicesToSchedule(
   db: Db,
@@ -188,7 +177,6 @@ export async function backupsByAge(
   }));
 }
 
-/** Hides the backups of deleted services. */
 export async function hideBackupsOfDeleted(db: Db): Promise<void> {
   await db.raw(
     `update backups b set deleted_at = now() from services s
@@ -196,9 +184,7 @@ export async function hideBackupsOfDeleted(db: Db): Promise<void> {
   );
 }
 
-/**
- * Returns up to 100 hidden backups that can be deleted. Their archive is in one of these stores or was never written.
- */
+/** Returns up to 100 hidden backups whose archive is in one of these stores or was never written. */
 export function hiddenBackups(
   db: Db,
   stores: readonly string[],
@@ -216,19 +202,13 @@ export async function deleteBackup(db: Db, id: string): Promise<void> {
   await db.raw('delete from backups where id = ? and deleted_at is not null', [id]);
 }
 
-/**
- * Returns which of these archives belong to a backup that has not failed. The others are left over, for example from
- * failed attempts.
- */
+/** Returns which of these archives belong to a backup that has not failed. */
 export async function namedObjects(db: Db, objects: readonly string[]): Promise<Set<string>> {
   const named = `select object from backups where object = any(:objects) and status <> 'failed'`;
   return new Set(await valuesOf<string>(db, named, { objects }));
 }
 
-/**
- * Returns `<id>-<fence>` of each unfinished backup. `fence` is the number of the backup's current claim. The folder in
- * which a worker checks the backup has this name.
- */
+/** Returns `<id>-<fence>` of each unfinished backup. A worker checks the backup in a folder with this name. */
 export async function openClaims(db: Db): Promise<Set<string>> {
   return new Set(await valuesOf<string>(db, `select id || '-' || fence from backups where finished_at is null`));
 }

@@ -15,9 +15,8 @@ export interface DeployCommitInput {
 }
 
 /**
- * Queues the deployment of a reported commit and marks the report as handled, in one transaction. Returns the
- * deployment's id; null if the commit was already handled because of another report. Throws not_found, and errors of
- * `queueDeployment`.
+ * Queues the deployment of a reported commit. Returns null if the commit was already handled because of another report.
+ * Throws not_found, and errors of `queueDeployment`.
  */
 export async function deployCommit(
   trx: Transaction,
@@ -49,9 +48,8 @@ export async function deployCommit(
 }
 
 /**
- * Returns an authorization check for a deployment that a push triggers. Such a deployment has no caller whose role
- * could be checked. The check refuses values of a protected environment to a service in an unprotected one. In a
- * protected environment, a user with the required role has enabled automatic deployment.
+ * Returns an authorization check for a deployment without a caller, which a push triggers. It refuses values of a
+ * protected environment to a service in an unprotected one.
  */
 export async function ownEnvironmentOnly(
   trx: Transaction,

@@ -1,9 +1,6 @@
 import { ABANDONED, defineKind, RECORD_QUEUE } from '../engine/kind.js';
 
-/**
- * The kind of record that reports a new commit. One transaction queues the deployment and marks the report as handled,
- * so no lease is needed.
- */
+/** One transaction queues the deployment and marks the reported commit as handled, so no lease is needed. */
 export const COMMIT_EVENTS = defineKind({
   table: 'commit_events',
   payload: 'eventId',

@@ -1,6 +1,5 @@
 import { SKIPPED, skipsDeployment } from '../hooks/model.js';
 
-/** The stored facts about a service's branch. */
 export interface KnownCommits {
   /** The last commit that was handled; null if there is none. */
   head: string | null;
@@ -10,10 +9,7 @@ export interface KnownCommits {
   undecided: boolean;
 }
 
-/**
- * `first`: nothing is stored about the branch yet. `wait`: an unfinished deployment will itself look up the head commit
- * and deploy it.
- */
+/** `first`: nothing is stored about the branch. `wait`: an unfinished deployment will deploy the head commit. */
 export type Novelty = 'known' | 'news' | 'first' | 'wait';
 
 /** Returns whether the head commit of a branch still has to be handled. */
@@ -23,13 +19,11 @@ export function noveltyOf(commit: string, { head, deployed, undecided }: KnownCo
   return head === null && deployed === null ? 'first' : 'news';
 }
 
-/** Facts that decide whether a new commit is deployed automatically. */
 export interface CommitFacts {
   autoDeploy: string;
   message: string;
   /** The files that differ between the new commit and the last deployed one; null if unknown. */
   changed: readonly string[] | null;
-  /** Returns true if the service's path filters include a file. */
   matters: (path: string) => boolean;
 }
 
@@ -42,30 +36,21 @@ export function reasonAgainst({ autoDeploy, message, changed, matters }: CommitF
   return null;
 }
 
-/**
- * Interval between polls of a repository, in milliseconds. `hooked`: a hook also reports its pushes. `unhooked`: no
- * hook does. `longest`: the maximum after failed polls.
- */
+/** Interval between polls of a repository. `hooked`: a hook also reports its pushes. `longest`: after failed polls. */
 const POLL_MS = { unhooked: 60_000, hooked: 15 * 60_000, longest: 60 * 60_000 };
 
-/**
- * Returns the delay until a repository's next poll, in milliseconds. This is the interval in `POLL_MS`. After failed
- * polls, it is at least one minute, doubled for each failure in a row, up to an hour.
- */
+/** Returns the delay until a repository's next poll, in milliseconds. Failed polls lengthen it, up to an hour. */
 export function pauseBeforePoll({ hooked, failures }: { hooked: boolean; failures: number }): number {
   const pause = hooked ? POLL_MS.hooked : POLL_MS.unhooked;
   return Math.max(pause, Math.min(POLL_MS.unhooked * 2 ** failures, POLL_MS.longest));
 }
 
-/**
- * Returns the delay until a repository's first poll, in milliseconds. It depends on the repository's fingerprint, so
- * that first polls are spread over a minute.
- */
+/** Returns the delay until a repository's first poll, in milliseconds. First polls are spread over a minute. */
 export function firstPoll(fingerprint: Buffer): number {
   return (fingerprint.readUInt32BE(0) % 60) * 1000;
 }
 
-/** Maximum number of recorded branches per repository. If a repository has more, polling creates no previews for it. */
+/** If a repository has more branches, polling creates no previews for it. */
 export const MAX_BRANCHES = 1000;
 /** Maximum number of previews that one poll of a repository requests. The next poll requests more. */
 const MAX_NEW_PREVIEWS = 20;
@@ -80,8 +65,8 @@ export interface BranchNews {
 }
 
 /**
- * Compares a repository's branches with the recorded ones. `own` is the branch that the service deploys. The first poll
- * only records branches: enabling previews must not deploy all existing branches.
+ * Compares a repository's branches with the recorded ones. The first poll only records branches, because enabling
+ * previews must not deploy all existing branches.
  */
 export function branchNews(
   heads: ReadonlyMap<string, string>,

@@ -84,7 +84,6 @@ export function deleteOldCommitEvents(db: Db): Promise<number> {
   return rowCountOf(db, `delete from commit_events where finished_at < now() - make_interval(days => ${KEPT_DAYS})`);
 }
 
-/** Returns the stored facts about a service's branch. */
 export function knownCommits(db: Db, serviceId: string, branch: string): Promise<KnownCommits> {
   return theRow<KnownCommits>(
     db,
@@ -155,10 +154,7 @@ export interface WatchedService {
   updated_at: Date;
 }
 
-/**
- * Returns services whose repository should be polled but is not yet. Includes services that have changed since their
- * polling was set up.
- */
+/** Returns services whose repository is to be polled but is not yet, or that have changed since then. */
 export async function unsyncedServices(db: Db, limit: number): Promise<WatchedService[]> {
   return rowsOf<WatchedService>(
     db,
@@ -169,10 +165,7 @@ export async function unsyncedServices(db: Db, limit: number): Promise<WatchedSe
   );
 }
 
-/**
- * Starts polling a service's repository. `firstMs` is the delay until the first poll of a new repository, in
- * milliseconds.
- */
+/** Starts polling a service's repository. `firstMs` is the delay until the first poll of a new repository. */
 export async function watchService(
   trx: Transaction,
   { id, updated_at }: Pick<WatchedService, 'id' | 'updated_at'>,
@@ -195,8 +188,7 @@ export async function endWatches(db: Db): Promise<void> {
   await db.raw(
     `delete from commit_watches w where not exists (select from services s where s.id = w.service_id and ${WATCHED})`,
   );
-  // Clears `branches_at` of services without automatic previews. If previews are enabled again, the next poll then only
-  // records the existing branches, and does not create previews for them.
+  // If previews are enabled again, the next poll must only record the existing branches, and create no previews.
   await db.raw(
     `update commit_watches w set branches_at = null where branches_at is not null
         and not exists (select from services s where s.id = w.service_id and s.configuration ->> 'previewMode' = 'automatic')`,
@@ -211,10 +203,7 @@ export interface DueRepository {
   failures: number;
 }
 
-/**
- * Returns repositories whose poll is due, and sets their next poll to five minutes from now. They are therefore polled
- * again if this process dies before it polls them.
- */
+/** Returns repositories whose poll is due. They are due again in five minutes, in case this process dies. */
 export async function takeDueRepositories(db: Db, limit: number): Promise<DueRepository[]> {
   return rowsOf<DueRepository>(
     db,
@@ -251,7 +240,6 @@ export async function servicesOfRepository(db: Db, fingerprint: Buffer): Promise
   );
 }
 
-/** Returns the recorded head commits of a service's branches. */
 export async function notedBranches(db: Db, serviceId: string): Promise<Map<string, string>> {
   const rows = await db('commit_heads').where({ service_id: serviceId }).select('branch', 'commit_sha');
   return new Map(rows.map(({ branch, commit_sha }) => [branch, commit_sha]));

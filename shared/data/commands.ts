@@ -15,10 +15,7 @@ import { type DataServerRow, findDataServer, servicesReferringTo, upsertDataServ
 const PASSWORD_BYTES = 24;
 const GIGABYTE = 1024 ** 3;
 
-/**
- * Generates the names and passwords of a database server at its first deployment. The passwords never change
- * afterwards. The names are fixed once the server has data.
- */
+/** Generates the names and passwords of a database server. Names can change only while it has no data. */
 export async function prepareDataServer(
   trx: Transaction,
   keyring: Keyring,
@@ -39,10 +36,7 @@ export async function prepareDataServer(
   });
 }
 
-/**
- * Throws source_invalid if no host can run the database server. Throws conflict if the configuration does not fit the
- * server's existing data.
- */
+/** Throws source_invalid if no host can run the database server, conflict if its data does not fit. */
 export async function assertDataService(
   trx: Transaction,
   { config: { runtime } }: Pick<CommandDeps, 'config'>,
@@ -130,10 +124,6 @@ export async function assertUnreferenced(
   );
 }
 
-/**
- * Thrown if a variable refers to a database that was deleted or never deployed, or to a value that the database does
- * not have.
- */
 class MissingDataServer extends SealError {}
 
 /** Returns the current values of references to databases. Throws `SealError`. */

@@ -2,7 +2,7 @@ import { nameProblem } from '../services/database-name.js';
 import type { DataKind } from '../services/model.js';
 import { databasePlanOf } from '../services/plan-catalog.js';
 
-/** Kind of database → the names of its values, such as HOST or URL, to which a service's variables can refer. */
+/** Kind of database → the names of its values to which a service's variables can refer. */
 export const OFFERED_KEYS: Readonly<Record<DataKind, readonly string[]>> = {
   postgres: ['HOST', 'PORT', 'USER', 'PASSWORD', 'DATABASE', 'URL'],
   redis: ['HOST', 'PORT', 'USER', 'PASSWORD', 'URL'],
@@ -23,7 +23,7 @@ export function portOf(kind: DataKind): number {
 export const ADMIN_USER = 'ranvier_admin';
 /** The tenant's user on a Redis server. A client that sends only a password is authenticated as this user. */
 const REDIS_USER = 'default';
-/** Maximum length of a PostgreSQL name in bytes. Longer names are truncated. */
+/** PostgreSQL truncates longer names. */
 const MAX_NAME_LENGTH = 63;
 
 /** Returns the default name of a database: the service's slug, in characters that PostgreSQL accepts. */
@@ -33,7 +33,6 @@ export function derivedName(slug: string): string {
   return name.slice(0, MAX_NAME_LENGTH);
 }
 
-/** The configuration fields that determine a service's database server. */
 export interface WantedServer {
   databaseName: string;
   databaseUser: string;
@@ -95,9 +94,8 @@ export function storageBytes(planId: string): number {
 const OWN_SESSIONS = 5;
 
 /**
- * Returns the PostgreSQL settings for a plan. They are passed as command line arguments, which neither `alter system`
- * nor a configuration file in the volume can override. Memory sizes follow PostgreSQL's usual recommendations. The size
- * of the write-ahead log is limited, because it could otherwise fill the disk.
+ * Returns the PostgreSQL settings for a plan. As arguments, they cannot be overridden by `alter system`. The size of
+ * the write-ahead log is limited, because it could otherwise fill the disk.
  */
 export function postgresSettings(planId: string): Record<string, string> {
   const { memoryMb, maxConnections, storageGb } = databasePlanOf(planId);
@@ -125,17 +123,14 @@ export function postgresSettings(planId: string): Record<string, string> {
   };
 }
 
-/**
- * Returns the maximum size of a Redis server's data, in bytes. It is less than half of the plan's memory, because Redis
- * may need as much memory again while it rewrites the append-only file.
- */
+/** Returns the maximum size of Redis data, in bytes. Rewriting the append-only file may take as much memory again. */
 export function redisMemoryBytes(planId: string): number {
   return Math.floor(databasePlanOf(planId).memoryMb * 0.45) * MEGABYTE;
 }
 
 /**
- * The commands that the tenant of a Redis server may use. Commands that reconfigure or stop the server are excluded. A
- * test with a real server showed that CONFIG SET, SHUTDOWN, ACL, DEBUG and REPLICAOF are denied.
+ * Commands that reconfigure or stop the server are excluded. A test with a real server showed that CONFIG SET,
+ * SHUTDOWN, ACL, DEBUG and REPLICAOF are denied.
  */
 const REDIS_RIGHTS =
   '~* &* +@all -@admin -@dangerous +info +keys +sort +flushdb +flushall +config|get +client|setname +client|id +client|list';
@@ -145,17 +140,13 @@ export interface RedisSettings {
   evictionPolicy: string;
   folder: string;
   port: number;
-  /** The addresses on which the server listens. */
   bind: string;
   /** SHA-256 of the tenant's password, in hexadecimal. `adminHash` is the same for the platform's password. */
   passwordHash: string;
   adminHash: string;
 }
 
-/**
- * Returns the contents of redis.conf. The append-only file is rewritten early enough to fit on the plan's disk: in a
- * measurement, the file was at most 3.5 times as large as the data in memory.
- */
+/** Returns redis.conf. In a measurement, the append-only file was at most 3.5 times as large as the data. */
 export function redisConfiguration(settings: RedisSettings): string {
   const memory = redisMemoryBytes(settings.planId);
   return [
@@ -172,8 +163,8 @@ export function redisConfiguration(settings: RedisSettings): string {
     `maxmemory-policy ${settings.evictionPolicy}`,
     `maxclients ${databasePlanOf(settings.planId).maxConnections + OWN_SESSIONS}`,
     'save ""',
-    // A backup requests a snapshot of the data like a Redis replica does. It must know the snapshot's size before the
-    // data arrives, and diskless replication does not send the size.
+    // A backup reads the data like a Redis replica, and needs its size before the data. Diskless replication does not
+    // send the size.
     'repl-diskless-sync no',
     'appendonly yes',
     'appendfsync everysec',
@@ -186,21 +177,15 @@ export function redisConfiguration(settings: RedisSettings): string {
   ].join('\n');
 }
 
-/**
- * How the storage limit is enforced. `open`: no restriction. `read_only`: new transactions are read-only by default.
- * `closed`: connections are rejected.
- */
+/** `read_only`: new transactions are read-only by default. `closed`: connections are rejected. */
 export type StorageState = 'open' | 'read_only' | 'closed';
 
 /** Share of the storage limit from which new transactions are read-only by default. */
 const READ_ONLY_SHARE = 0.9;
-/**
- * A restriction ends once usage falls below this share of the threshold at which it began. If it ended at the threshold
- * itself, small changes of usage would start and end it again and again.
- */
+/** A restriction ends below this share of the threshold at which it began, so that it does not start again at once. */
 const LIFT_SHARE = 0.97;
 
-/** Decides how the storage limit is enforced. Takes the previous state `before` into account (`LIFT_SHARE`). */
+/** Decides how the storage limit is enforced. A restriction in `before` ends only below `LIFT_SHARE`. */
 export function storageState(usedBytes: number, boundBytes: number, before: StorageState): StorageState {
   const closedAt = boundBytes * (before === 'closed' ? LIFT_SHARE : 1);
   const readOnlyAt = boundBytes * READ_ONLY_SHARE * (before === 'open' ? 1 : LIFT_SHARE);
@@ -208,13 +193,11 @@ export function storageState(usedBytes: number, boundBytes: number, before: Stor
   return usedBytes >= readOnlyAt ? 'read_only' : 'open';
 }
 
-/** The observed state of a service's volume on its host. */
 export interface ObservedVolume {
   /** True if the platform's database records that the volume was initialized. */
   initialized: boolean;
   /** Id of the service in the volume's marker file; null if there is no marker. */
   marker: string | null;
-  /** True if the data folder exists and is not empty. */
   hasData: boolean;
   /** The major version of the database server that wrote the data; null if unknown. */
   dataVersion: string | null;
@@ -227,8 +210,8 @@ export type VolumeDecision =
   | { type: 'refuse'; reason: string };
 
 /**
- * Decides what to do with a volume before its database server starts. A volume is initialized only once. Later, the
- * server does not start if the volume has no data, for example because a disk is not mounted or a folder was moved.
+ * Decides what to do with a volume before its database server starts. Refuses an initialized volume without data: its
+ * disk may not be mounted, or its folder was moved.
  */
 export function decideVolume(
   { initialized, marker, hasData, dataVersion }: ObservedVolume,

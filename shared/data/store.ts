@@ -4,7 +4,6 @@ import { ONLINE_SECONDS } from '../workers/store.js';
 import type { StorageState } from './model.js';
 
 export interface DataServerRow {
-  /** The service's id. */
   id: string;
   kind: DataKind;
   version: string;
@@ -70,10 +69,7 @@ export async function settleHost(db: Db, serviceId: string, hostId: string): Pro
   return settled;
 }
 
-/**
- * Records which swarm node has the database's volume, unless the volume is already initialized. After initialization,
- * no other node gets a volume for this database.
- */
+/** Records which swarm node has the database's volume. Does nothing if the volume is already initialized. */
 export async function recordNode(
   db: Db,
   serviceId: string,
@@ -97,16 +93,12 @@ export function hostFor(db: Db, kind: DataKind, preferred: string): Promise<stri
   );
 }
 
-/** Returns true if a worker of the host was seen recently. */
 export function isHostOnline(db: Db, hostId: string): Promise<boolean> {
   const online = `select from workers where host_id = ? and seen_at > now() - interval '${ONLINE_SECONDS} seconds'`;
   return anyRow(db, online, [hostId]);
 }
 
-/**
- * Records the address at which applications connect to the server. Returns false if another server on the host uses the
- * port.
- */
+/** Records the server's address for applications. Returns false if another server on the host uses the port. */
 export async function recordReach(
   db: Db,
   serviceId: string,
@@ -131,10 +123,7 @@ export async function recordInitialized(db: Db, serviceId: string): Promise<void
   );
 }
 
-/**
- * Records the size of the data and how the storage limit is enforced. Returns true if this call changed the state.
- * Several workers of a host record the usage, but only one of them should log the change.
- */
+/** Records the size of the data. Returns true if this call changed the state, so that only one worker logs it. */
 export async function recordUsage(db: Db, serviceId: string, usedBytes: number, state: StorageState): Promise<boolean> {
   const before = await oneValue<StorageState>(
     db,
@@ -146,10 +135,7 @@ export async function recordUsage(db: Db, serviceId: string, usedBytes: number, 
   return before !== null && before !== state;
 }
 
-/**
- * Returns database servers of deleted services whose volume is still on the host. Excludes volumes on which an
- * operation, such as a backup, still works (`held_until`).
- */
+/** Returns database servers of deleted services whose volume is on the host. Excludes volumes in use (`held_until`). */
 export async function volumesToRemove(db: Db, hostId: string): Promise<DataServerRow[]> {
   return rowsOf<DataServerRow>(
     db,
@@ -168,10 +154,7 @@ export async function forgetDataServer(db: Db, serviceId: string): Promise<void>
   );
 }
 
-/**
- * Returns the names of services that refer to a database. The reference is in a variable of the service, in one of a
- * linked environment group, or in the live release.
- */
+/** Returns the names of services that refer to a database in variables or in their live release. */
 export function servicesReferringTo(db: Db, serviceId: string): Promise<string[]> {
   return valuesOf<string>(
     db,
@@ -192,10 +175,7 @@ export function servicesReferringTo(db: Db, serviceId: string): Promise<string[]
   );
 }
 
-/**
- * Marks databases as unhealthy if their host has been offline for a minute. Returns their ids. The databases are not
- * moved, because only the host with their data may start them. When the host is online again, it reports their health.
- */
+/** Marks databases of offline hosts as unhealthy. They are not moved: only the host with their data may start them. */
 export function markHostsAway(db: Db): Promise<string[]> {
   return valuesOf<string>(
     db,
@@ -212,5 +192,5 @@ export function markHostsAway(db: Db): Promise<string[]> {
   );
 }
 
-/** Seconds without a worker after which a host counts as offline. Restarting a worker takes less time. */
+/** Restarting a worker takes less time. */
 const AWAY_SECONDS = 60;

@@ -1,14 +1,10 @@
 import type { DueColumns } from '../engine/kind.js';
 
-/**
- * The result of a detection: how a deployment would build and run the repository. See docs/reference/detection.md. A
- * command of '' means that there is no such command.
- */
+/** How a deployment would build and run the repository (docs/reference/detection.md). Missing commands are ''. */
 export interface Detection {
   /** The branch that was read. It is the default branch if the repository does not have the requested one. */
   branch: string;
   commitSha: string;
-  /** The framework's name; null if none was recognized. */
   framework: string | null;
   runtime: string;
   /** `static` if files are published and no process runs. */
@@ -26,7 +22,6 @@ export interface Detection {
 
 /** Maximum number of unfinished detections per workspace. */
 export const MAX_UNDER_WAY = 3;
-/** Timeout of a detection, in milliseconds. */
 export const DETECTION_TIMEOUT_MS = 120_000;
 
 export interface DetectionRow extends DueColumns {

@@ -1,7 +1,7 @@
 import { countOf, type Db, lockUntilCommit, type Transaction } from '../core/database/database-client.js';
 import { DETECTION_TIMEOUT_MS, type Detection, type DetectionRow } from './model.js';
 
-/** Minutes for which a detection is kept. Only the request that created it reads it. */
+/** Only the request that created a detection reads it. */
 const KEPT_MINUTES = 30;
 
 /** Stores a detection, which is due immediately. */
@@ -12,10 +12,7 @@ export async function insertDetection(
   await trx<DetectionRow>('detections').insert({ ...row, dispatches: 1, due_at: trx.fn.now() });
 }
 
-/**
- * Returns the number of a workspace's unfinished detections. Ignores those that have exceeded their timeout. Takes a
- * lock until the commit, so that no concurrent request can count them or store a new one.
- */
+/** Counts a workspace's unfinished detections. Takes a lock, so that concurrent requests wait for the commit. */
 export async function countUnderWay(trx: Transaction, workspaceId: string): Promise<number> {
   await lockUntilCommit(trx, `ranvier.detections:${workspaceId}`);
   return countOf(

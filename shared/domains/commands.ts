@@ -32,10 +32,7 @@ export function platformNames({
   return [edgeDomain, new URL(publicUrl).hostname, ...apiHosts];
 }
 
-/**
- * Adds a host name to a service. Nothing is served under it until its ownership is verified. Throws invalid_request,
- * conflict, service_archived, capacity_exceeded.
- */
+/** Adds an unverified host name. Throws invalid_request, conflict, service_archived, capacity_exceeded. */
 export async function addDomain(
   trx: Transaction,
   { service, hostname, own }: { service: ServiceRow; hostname: string; own: readonly string[] },
@@ -74,8 +71,7 @@ export async function redirectDomain(
   if (target === domain.redirect_to) return domain;
   if (target === domain.hostname) throw invalidRequest('/redirectTo', 'is the domain itself');
   if (target !== null) {
-    // Serializes changes of the redirects in a workspace, so that the second of two concurrent requests sees the first
-    // one's redirect.
+    // Serializes changes in a workspace, so that the second of two concurrent requests sees the first one's redirect.
     await lockUntilCommit(trx, `redirects of ${domain.workspace_id}`);
     const other = await redirectBeside(trx, domain, target);
     if (other !== null) throw invalidRequest('/redirectTo', `makes a chain of redirects: ${other} redirects already`);
@@ -83,10 +79,7 @@ export async function redirectDomain(
   return recordRedirect(trx, domain, target);
 }
 
-/**
- * Removes a domain from a service, so that another service can add it immediately. Returns the deleted domain;
- * undefined if the service does not have it.
- */
+/** Removes a domain from a service. Returns the deleted domain; undefined if the service does not have it. */
 export async function removeDomain(trx: Transaction, serviceId: string, id: string): Promise<DomainRow | undefined> {
   const domain = await lockDomain(trx, serviceId, id);
   if (domain !== undefined) await deleteDomain(trx, domain);
@@ -94,8 +87,8 @@ export async function removeDomain(trx: Transaction, serviceId: string, id: stri
 }
 
 /**
- * Records the result of a DNS check of a domain. Returns the domain; undefined if it was deleted. If a service of
- * another workspace serves the host name, that service keeps it.
+ * Records the result of a DNS check. Returns the domain; undefined if it was deleted. If a service of another workspace
+ * serves the host name, that service keeps it.
  */
 export async function applyObservation(
   db: Db,
@@ -108,8 +101,7 @@ export async function applyObservation(
     if (domain === undefined) return undefined;
     const verdict = judgeDomain(domain, seen, now);
     if (verdict.status === 'pending' || domain.status === 'active') return recordVerdict(trx, domain, verdict);
-    // If two workspaces prove the ownership of one host name at the same time, the second waits here until the first
-    // has got the name.
+    // If two workspaces prove the ownership of one name at once, the second waits here until the first has the name.
     await lockUntilCommit(trx, `domain ${domain.hostname}`);
     if (!(await isTaken(trx, domain))) return recordVerdict(trx, domain, verdict);
     const detail = `${domain.hostname} belongs to a service of another workspace, which has to remove it first`;

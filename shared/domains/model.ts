@@ -24,13 +24,11 @@ export interface DomainRow {
 }
 
 const PROOF_LABEL = '_ranvier';
-/** Maximum length of a host name: 253, minus the label of the TXT record that proves its ownership. */
+/** The DNS limit, minus the label of the TXT record that proves the ownership. */
 const MAX_HOSTNAME_LENGTH = 253 - PROOF_LABEL.length - 1;
 const LABEL = /^[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?$/;
-/** Top-level domains that public name servers do not resolve. */
 const UNSERVED = ['localhost', 'local', 'internal', 'invalid', 'onion', 'arpa'];
 
-/** The schema of a host name entered by a user. `parseHostname` makes further checks. */
 export const Hostname = plainLine(300, {
   minLength: 1,
   description:
@@ -41,10 +39,7 @@ export const Hostname = plainLine(300, {
 /** Thrown if a host name cannot be a service's domain. The message says why. */
 export class HostnameError extends Error {}
 
-/**
- * Returns the host name in lower case and ASCII. Throws `HostnameError`. `own` are the platform's host names, which are
- * rejected together with all names below them.
- */
+/** Returns the host name in lower case and ASCII. Throws `HostnameError`, also for the names in `own` and below. */
 export function parseHostname(given: string, own: readonly string[]): string {
   const trimmed = given.trim().replace(/\.$/, '');
   if (trimmed.startsWith('*.')) {
@@ -65,10 +60,7 @@ export function parseHostname(given: string, own: readonly string[]): string {
   return name;
 }
 
-/**
- * Returns the host name of a redirect's target. Names below the platform's own names are accepted. Throws
- * `HostnameError`.
- */
+/** Returns the host name of a redirect's target, which may be below the platform's own. Throws `HostnameError`. */
 export function parseRedirectTarget(given: string, own: readonly string[]): string {
   const name = given.toLowerCase();
   const isOurs = own.some((mine) => name.endsWith(`.${mine}`)) && /^[a-z0-9-]+(\.[a-z0-9-]+)+$/.test(name);
@@ -84,27 +76,20 @@ export function proofOf(workspaceId: string, hostname: string): { type: 'TXT'; n
   return { type: 'TXT', name: `${PROOF_LABEL}.${hostname}`, value: `ranvier-verification=${token.slice(0, 32)}` };
 }
 
-/** The result of a DNS check of a domain. `proof` is `away` if the name servers were unreachable. */
+/** The result of a DNS check. `proof` is `away` if the name servers were unreachable. */
 export interface Observation {
   proof: 'found' | 'missing' | 'different' | 'away';
   /** True if the host name resolves to an edge; null if unknown. */
   leadsHere: boolean | null;
-  /** The addresses to which the host name resolves, for display. */
   addresses: readonly string[];
 }
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
-/**
- * Time after which a verified domain that has lost its TXT record counts as unverified (`pending`), in milliseconds. It
- * is slightly less than two days, so that the third daily check without the record suffices.
- */
+/** A verified domain without its TXT record stays verified until the third daily check. */
 const MISSING_MS = 2 * DAY - HOUR;
-/**
- * Minimum and maximum time until an unverified domain is checked again, in milliseconds. Between these limits, the time
- * is a tenth of the domain's age.
- */
+/** An unverified domain is checked again after a tenth of its age, between these limits. */
 const FIRST_MS = MINUTE;
 const PENDING_MS = 6 * HOUR;
 

@@ -2,14 +2,10 @@ import { Resolver } from 'node:dns/promises';
 import type { Observation } from './model.js';
 import { proofOf } from './model.js';
 
-/** Timeout of a DNS query, in milliseconds. A query is sent at most twice. */
 const TIMEOUT_MS = 2_000;
 const TRIES = 2;
 
-/**
- * Codes of DNS errors that mean that the name or record does not exist. Any other error, such as a timeout, proves
- * nothing.
- */
+/** Codes of DNS errors that mean that the record does not exist. Other errors, such as a timeout, prove nothing. */
 const NOTHING: readonly unknown[] = ['ENOTFOUND', 'ENODATA'];
 
 export interface NameServerSettings {
@@ -36,7 +32,7 @@ export async function observeDomain(
   return { proof: proofIn(texts, value), ...placeOf(addresses, edgeAddresses) };
 }
 
-/** Returns the records, an empty list if there are none, or null if the name servers did not respond. */
+/** Returns null if the name servers did not respond. */
 async function ask<Record>(question: Promise<Record[]>): Promise<Record[] | null> {
   try {
     return await question;

@@ -6,10 +6,9 @@ import type { DomainRow, DomainVerdict } from './model.js';
 
 /** Days for which the host names of a deleted service are reserved for its workspace. */
 const RESERVED_DAYS = 7;
-/** Minutes after which another worker may repeat a domain's DNS check, in case the worker that began it has crashed. */
+/** Minutes after which a domain's DNS check is repeated, in case the worker that began it has crashed. */
 const CLAIM_MINUTES = 10;
 
-/** Returns the domains of a service, newest first. */
 export function listDomains(db: Db, serviceId: string, page: PageRequest): Promise<Page<DomainRow>> {
   return pageOf<DomainRow>(db, 'domains', { service_id: serviceId, released_at: null }, page);
 }
@@ -55,7 +54,7 @@ export function isTaken(trx: Transaction, domain: Pick<DomainRow, 'workspace_id'
   );
 }
 
-/** Stores the result of a DNS check of a domain. Notifies the edges if the result changes what they serve. */
+/** Stores the result of a domain's DNS check. Notifies the edges if the result changes what they serve. */
 export async function recordVerdict(trx: Transaction, before: DomainRow, verdict: DomainVerdict): Promise<DomainRow> {
   const row = await changeDomain(trx, before.id, verdict);
   if (row.status !== before.status || row.leads_here !== before.leads_here) {

@@ -3,17 +3,14 @@ import { webhookUrlProblem } from '../webhooks/model.js';
 export const DRAIN_SIGNALS = ['logs', 'metrics', 'traces'] as const;
 export type DrainSignal = (typeof DRAIN_SIGNALS)[number];
 
-/** Maximum number of drains per workspace. A drain sends logs, metrics or traces to a server outside the platform. */
 export const MAX_DRAINS = 5;
 export const MAX_HEADERS = 10;
 
-/**
- * HTTP headers that a drain may not set, because the platform sets them itself or they apply only to the connection.
- */
+/** Headers that the platform sets itself, or that apply only to the connection. */
 const RESERVED =
   /^(accept-encoding|connection|content-.*|expect|host|keep-alive|te|trailer|transfer-encoding|upgrade|user-agent)$/i;
 
-/** Returns why a collector's address is invalid, or null. Host names are resolved and checked when data is sent. */
+/** Returns why a collector's address is invalid, or null. Host names are checked later, when data is sent. */
 export function endpointProblem(endpoint: string, allowLocal: boolean): string | null {
   const problem = webhookUrlProblem(endpoint, allowLocal);
   if (problem !== null) return problem;

@@ -2,16 +2,13 @@ import type { Transaction } from '../core/database/database-client.js';
 import { invalidRequest } from '../core/error-registry.js';
 import { shareLockEnvironment } from './store.js';
 
-/** The project and environment of a service. Either both are set or both are null (specification, Create rules 1). */
+/** Either both are set or both are null (specification, Create rules 1). */
 export interface Placement {
   projectId: string | null;
   environmentId: string | null;
 }
 
-/**
- * Checks that the environment exists in the project, and locks it against deletion until the commit. Throws
- * invalid_request, and errors of `authorize`.
- */
+/** Locks the environment against deletion. Throws invalid_request, and errors of `authorize`. */
 export async function assertPlacement(
   trx: Transaction,
   workspaceId: string,

@@ -1,6 +1,5 @@
 import type { Db, Transaction } from '../core/database/database-client.js';
 
-/** A row as pg returns it. The migrations document the columns. */
 export interface EnvironmentRow {
   id: string;
   workspace_id: string;
@@ -11,7 +10,6 @@ export interface EnvironmentRow {
   updated_at: Date;
 }
 
-/** Returns the workspace's environment with this id; undefined if there is none. */
 export async function findEnvironment(db: Db, workspaceId: string, id: string): Promise<EnvironmentRow | undefined> {
   return db<EnvironmentRow>('environments').where({ id, workspace_id: workspaceId }).first();
 }

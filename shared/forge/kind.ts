@@ -1,9 +1,8 @@
 import { ABANDONED, defineKind, SHORT_QUEUE } from '../engine/kind.js';
 
 /**
- * Status reports to git hosts, such as GitHub, as a kind of background work. If the status changes after it was
- * reported, the same record becomes due again. A git host is locked while a report is sent to it, so no lease is
- * needed.
+ * Status reports to git hosts, such as GitHub. The host is locked while a report is sent, so no lease is needed. If the
+ * status changes again, the same record becomes due again.
  */
 export const FORGE_REPORTS = defineKind({
   table: 'forge_reports',

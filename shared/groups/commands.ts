@@ -40,10 +40,7 @@ export interface UpdateGroupInput {
   authorize: Authorize;
 }
 
-/**
- * Renames a group, or changes the environment to which it is restricted. All linked services must be in that
- * environment. Throws invalid_request, forbidden, conflict.
- */
+/** Renames a group, or restricts it to an environment. Throws invalid_request, forbidden, conflict. */
 export async function updateGroup(
   trx: Transaction,
   { group, name = group.name, environmentId = group.environment_id, authorize }: UpdateGroupInput,
@@ -57,18 +54,14 @@ export interface LinkInput {
   /** The caller must have locked the group. */
   group: EnvironmentGroupView;
   serviceId: string;
-  /**
-   * Position of this link among the links created in one transaction, counted from 0. If two groups have a variable of
-   * the same name, the value from the group that was linked later is used.
-   */
+  /** Position among the links created in one transaction. The variables of the later link take precedence. */
   position?: number;
   authorize: Authorize;
 }
 
 /**
- * Links a service to a group, whose variables the service's next deployment gets. A second link changes nothing. Throws
- * forbidden; invalid_request if the workspace has no such service; conflict if the group is restricted to another
- * environment.
+ * Links a service to a group; a second link changes nothing. Throws forbidden, invalid_request for a missing service,
+ * conflict if the group is restricted to another environment.
  */
 export async function linkService(
   trx: Transaction,
@@ -96,7 +89,6 @@ export async function unlinkService(trx: Transaction, { group, serviceId, author
   if (!(await deleteLink(trx, group.id, service.id))) throw new AppError('not_found');
 }
 
-/** Returns the environment to which a group is restricted, with a shared lock; null if unrestricted. */
 async function shareLockScope(
   trx: Transaction,
   workspaceId: string,

@@ -4,7 +4,6 @@ import { type Db, rowsOf, type Transaction } from '../core/database/database-cli
 import { fetchPage, type Page, type PageRequest } from '../core/database/page.js';
 import { groupIsProtected } from '../variables/snapshot-store.js';
 
-/** A row as pg returns it. The migrations document the columns. */
 interface EnvironmentGroupRow {
   id: string;
   workspace_id: string;
@@ -14,7 +13,6 @@ interface EnvironmentGroupRow {
   updated_at: Date;
 }
 
-/** An environment group, with the ids of its linked services. */
 export type EnvironmentGroupView = EnvironmentGroupRow & {
   service_ids: string[];
   /** True if the group is restricted to a protected environment, or linked to a service in one. */
@@ -32,7 +30,6 @@ function views(db: Db): Knex.QueryBuilder<EnvironmentGroupView> {
   );
 }
 
-/** Returns the workspace's environment group with this id; undefined if there is none. */
 export async function findGroupView(
   db: Db,
   workspaceId: string,
@@ -42,7 +39,6 @@ export async function findGroupView(
   return (await query.first()) as EnvironmentGroupView | undefined;
 }
 
-/** Returns a workspace's environment groups, newest first. */
 export async function listGroupViews(
   db: Db,
   workspaceId: string,
@@ -101,13 +97,12 @@ export async function insertLink(
     .ignore();
 }
 
-/** Deletes a link. Returns false if there was none. */
 export async function deleteLink(trx: Transaction, groupId: string, serviceId: string): Promise<boolean> {
   const deleted = await trx('environment_group_services').where({ group_id: groupId, service_id: serviceId }).delete();
   return deleted > 0;
 }
 
-/** Returns the services linked to a group. They are locked, so their environments cannot change before the commit. */
+/** Returns the services linked to a group, locked so that their environments cannot change. */
 export async function lockLinkedServices(
   trx: Transaction,
   groupId: string,

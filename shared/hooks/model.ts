@@ -9,15 +9,11 @@ import { sameSecret } from '../secrets/random-token.js';
 export const HOOK_PROVIDERS = ['github', 'gitlab', 'gitea', 'generic'] as const;
 export type HookProvider = (typeof HOOK_PROVIDERS)[number];
 
-/** Maximum number of hooks per service. */
 export const MAX_HOOKS = 20;
-/**
- * Maximum size of the body of a webhook request, in bytes. Larger requests are rejected. GitHub sends up to 25 MB, but
- * only for pushes with very many commits.
- */
+/** GitHub sends up to 25 MB, but only for pushes with very many commits. */
 export const MAX_DELIVERY_BYTES = 5 * 1024 ** 2;
 
-/** Returns an HTTP header of a webhook request (a delivery) by its lower-case name; '' if the header is absent. */
+/** Returns an HTTP header of a delivery by its lower-case name; '' if the header is absent. */
 export type Headers = (name: string) => string;
 
 /** Returns the URL path at which a hook receives deliveries. */
@@ -26,8 +22,8 @@ export function hookPath(id: string): string {
 }
 
 /**
- * Returns true if the sender of a delivery has the hook's secret. Compares in constant time. `key` is the query
- * parameter of that name in a deploy hook's URL.
+ * Returns true if a delivery's sender has the hook's secret. Compares in constant time. `key` is the query parameter of
+ * that name in a deploy hook's URL.
  */
 export function isGenuine(
   provider: HookProvider,
@@ -61,17 +57,16 @@ export function deliveryId(provider: HookProvider, headers: Headers): string | n
   return id === undefined ? null : id.slice(0, MAX_ID_LENGTH);
 }
 
-/** What a webhook request (delivery) reports. */
+/** What a delivery (a webhook request of a git host) reports. */
 export type HookEvent =
   | { type: 'push'; branch: string; before: string; after: string; message: string }
   | { type: 'deleted'; branch: string }
   | { type: 'pull'; report: PullReport }
-  /** A deploy hook was called. */
   | { type: 'deploy' }
   | { type: 'ignored'; reason: string };
 
 const HEADS = 'refs/heads/';
-/** Names of pull request events. Gitea and Forgejo report new commits under several names. */
+/** Gitea and Forgejo report new commits under several names. */
 const PULL_EVENTS = ['pull_request', 'pull_request_sync', 'merge_request'];
 
 /** Matches what git forbids in branch names (git check-ref-format), except control characters. */

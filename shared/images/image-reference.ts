@@ -40,10 +40,7 @@ export function parseImage(text: string): ImageReference | null {
   return wrong ? null : { registry, path, name: `${registry}/${path}`, tag, digest };
 }
 
-/**
- * Returns a registry's host as it appears in image names. Removes the scheme and path; all names of Docker Hub become
- * `docker.io`.
- */
+/** Returns a registry's host as it appears in image names. All names of Docker Hub become `docker.io`. */
 export function canonicalRegistry(server: string): string {
   const host = server
     .trim()
@@ -60,7 +57,7 @@ export function isRegistry(server: string): boolean {
 
 export interface ImagePolicy {
   allowLocal: boolean;
-  /** What the names of all images in the platform's own registry begin with; null if the platform has no registry. */
+  /** Prefix of the names of all images in the platform's own registry; null if the platform has no registry. */
   ownPrefix: string | null;
 }
 

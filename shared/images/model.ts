@@ -6,23 +6,15 @@ export interface ImageManifest {
   type: 'process' | 'static';
   /** The detected or configured runtime: node, python, go, static … */
   runtime: string;
-  /**
-   * The image's name for a container engine, pinned to its digest; absent if the image is a plain folder on the host.
-   */
+  /** The image's name for a container engine, pinned to its digest; absent if the image is a folder on the host. */
   reference?: string;
-  /**
-   * A shell command line, run in `workingDirectory`. '' means the ENTRYPOINT and CMD of the image that `reference`
-   * names.
-   */
+  /** A shell command line, run in `workingDirectory`. '' means the ENTRYPOINT and CMD of `reference`. */
   startCommand: string;
-  /**
-   * The start command as users know it. `startCommand` may add to it, for example a search path. If absent,
-   * `startCommand` is shown.
-   */
+  /** The start command as users know it; absent if `startCommand` adds nothing, such as a search path, to it. */
   shownCommand?: string;
   /** The Procfile's `release` command, which runs before each release; absent if there is none. */
   releaseCommand?: string;
-  /** How to start an image that has its own root file system; absent if the image is a plain folder on the host. */
+  /** How to start an image that has its own root file system; absent if the image is a folder on the host. */
   process?: ImageProcess;
   /** Folder in which the start command runs, relative to the image's folder; '' is that folder itself. */
   workingDirectory: string;
@@ -36,10 +28,7 @@ export interface ImageManifest {
   siteRules?: SiteRules;
   /** Variables that the runtime needs, such as PYTHONPATH. The service's own variables override them. */
   environment: Record<string, string>;
-  /**
-   * Names of the folders on the host with the toolchains that the image needs, such as `node-22.1.0`. Absent if it
-   * needs no toolchain except those that the platform itself runs with.
-   */
+  /** Folders of the toolchains that the image needs, such as `node-22.1.0`, except the platform's own. */
   tools?: string[];
 }
 
@@ -51,11 +40,10 @@ export interface ImageProcess {
   ports: number[];
   /** STOPSIGNAL, such as `SIGQUIT`; absent if it is SIGTERM. */
   stopSignal?: string;
-  /** The image's HEALTHCHECK; absent if it has none. */
   healthCheck?: ImageHealthCheck;
 }
 
-/** The health check command of an image. It exits with 0 if the process is healthy. Times are in milliseconds. */
+/** The image's HEALTHCHECK. The command exits with 0 if the process is healthy. */
 export interface ImageHealthCheck {
   args: string[];
   intervalMs: number;
@@ -67,7 +55,7 @@ export interface ImageHealthCheck {
 /** Number of images that a service keeps for rollback. */
 export const IMAGES_KEPT = 10;
 
-/** The result of a build: a digest of the content (SHA-256), how to run it, and its size. */
+/** The result of a build. `digest` is a SHA-256 of the content. */
 export interface BuiltImage {
   digest: string;
   manifest: ImageManifest;

@@ -16,7 +16,6 @@ export interface RegistryInput {
   password: string;
 }
 
-/** Unsealed credentials for a container registry. */
 export interface RegistryCredentials {
   server: string;
   username: string;
@@ -55,20 +54,14 @@ export async function listRegistries(db: Db, workspaceId: string): Promise<Regis
   return db<RegistryRow>('registries').where({ workspace_id: workspaceId }).orderBy(['created_at', 'id']);
 }
 
-/**
- * Deletes registry credentials. Throws not_found. Services that use them cannot be deployed until they are configured
- * with others.
- */
+/** Deletes registry credentials. Services that use them cannot be deployed until reconfigured. Throws not_found. */
 export async function removeRegistry(db: Db, id: string): Promise<RegistryRow> {
   const [row] = await db<RegistryRow>('registries').where({ id }).delete().returning('*');
   if (!row) throw new AppError('not_found', `There is no registry ${id}`);
   return row;
 }
 
-/**
- * Returns the workspace's registry credentials with this id, which may not be a valid UUID. Returns undefined if there
- * are none.
- */
+/** Returns the workspace's registry credentials with this id; undefined if there are none. The id may be any text. */
 export async function findRegistry(db: Db, workspaceId: string, id: string): Promise<RegistryRow | undefined> {
   if (!isUuid(id)) return undefined;
   return db<RegistryRow>('registries').where({ id, workspace_id: workspaceId }).first();

@@ -40,9 +40,8 @@ const RETIRE = prepare<{ id: string }>(
 );
 
 /**
- * Marks a service's images as removed, except the `keep` images that went live last. Also keeps the image of the live
- * release, of any unfinished deployment, such as a rollback, and of any unfinished run. Returns how many it marked. The
- * cost does not grow with the number of past deployments.
+ * Marks a service's images as removed, except the `keep` that went live last and those in use. Returns their number.
+ * The cost does not grow with the number of past deployments.
  */
 export async function retireImages(db: Db, serviceId: string, keep: number): Promise<number> {
   return (await rowsOfPrepared(db, RETIRE, [serviceId, keep])).length;

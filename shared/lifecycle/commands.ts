@@ -9,10 +9,7 @@ import { cancelOpenRuns } from '../runs/store.js';
 import { lockService, updateServiceRow } from '../services/store.js';
 import { eraseService, hasInfrastructure, markDeleting } from './store.js';
 
-/**
- * Archives or unarchives a service, which prevents or allows deployments (specification, Service lifecycle). Nothing
- * else changes, and a second call has no effect. Throws not_found; conflict if the service is being deleted.
- */
+/** Allows or prevents deployments (specification, Service lifecycle). Throws not_found; conflict during a deletion. */
 export async function setArchived(trx: Transaction, serviceId: string, archived: boolean): Promise<void> {
   const service = await lockService(trx, serviceId);
   if (!service) throw new AppError('not_found');
@@ -27,9 +24,8 @@ export interface DeletionResult {
 }
 
 /**
- * Deletes a service, or queues its deletion if it has infrastructure (specification, Service lifecycle). A queued
- * deletion archives the service immediately. Its open deployments, runs and backups are stopped. Throws not_found;
- * conflict if the service is already being deleted or if other services refer to it as a database.
+ * Deletes a service, or queues the deletion of its infrastructure (specification, Service lifecycle). Throws not_found;
+ * conflict if it is already being deleted or if other services refer to it.
  */
 export async function deleteService(
   trx: Transaction,

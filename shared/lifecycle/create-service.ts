@@ -34,9 +34,8 @@ export interface CreateServiceInput {
 }
 
 /**
- * Creates a service with its variables in one transaction (specification, Create rules). With `deploy`, also queues its
- * first deployment. The region defaults to the workspace's `defaultRegion`. Throws not_found, invalid_request,
- * forbidden, capacity_exceeded, and errors of `queueDeployment`.
+ * Creates a service with its variables (specification, Create rules). With `deploy`, queues its first deployment.
+ * Throws not_found, invalid_request, forbidden, capacity_exceeded, and errors of `queueDeployment`.
  */
 export async function createService(
   trx: Transaction,

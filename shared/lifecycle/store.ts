@@ -7,10 +7,7 @@ import { publishRouteChange } from '../services/publish-route.js';
 import type { ServiceRow } from '../services/rows.js';
 import { freeUserNumber } from '../services/user-numbers.js';
 
-/**
- * Changes a service's lifecycle status. Returns the new route version; undefined if the current status is not in
- * `from`.
- */
+/** Changes a service's lifecycle status. Returns the new route version; undefined if the status is not in `from`. */
 export async function moveLifecycle(
   trx: Transaction,
   serviceId: string,
@@ -71,8 +68,8 @@ const ERASED_WITH_SERVICE = [
 ];
 
 /**
- * Erases a service's sealed values, logs and runs, and marks it as deleted. Its row is kept, because operations and
- * deployments refer to it and its slug is reserved for 30 days.
+ * Erases a service's sealed values, logs and runs, and marks it as deleted. Its row is kept, because other rows refer
+ * to it and its slug stays reserved for 30 days.
  */
 export async function eraseService(trx: Transaction, serviceId: string): Promise<void> {
   const service = await trx<ServiceRow>('services').where({ id: serviceId }).first('slug');

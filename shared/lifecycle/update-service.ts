@@ -22,7 +22,7 @@ import { assertFitsVolumes, concernsVolumes } from '../volumes/commands.js';
 import { assertWithinBudget } from '../workspaces/workspace-limits.js';
 
 export interface UpdateServiceInput {
-  /** The service to update, whose row the caller must have locked with `lockServiceRow`. */
+  /** The caller must have locked this row with `lockServiceRow`. */
   service: ServiceView;
   actor: string;
   name?: string | undefined;
@@ -35,9 +35,8 @@ export interface UpdateServiceInput {
 }
 
 /**
- * Merges changes into a service without deploying it (specification, Update rules), and returns it. Queues a routing
- * operation if settings of the edge change. Throws not_found, conflict, invalid_request, forbidden, engine_unavailable;
- * billing_required if more replicas of a running service would exceed the workspace's budget.
+ * Merges changes into a service without deploying it (specification, Update rules). Throws not_found, conflict,
+ * invalid_request, forbidden, engine_unavailable; billing_required if more replicas would exceed the budget.
  */
 export async function updateService(
   trx: Transaction,
@@ -69,8 +68,7 @@ export async function updateService(
   }
   const written = await writeServiceRow(trx, changed);
   if (input.placement) await movePreviews(trx, service.id, input.placement);
-  // The environment may have become protected while this transaction waited for the service's lock, so the caller's
-  // permission is checked again.
+  // The environment may have become protected while this transaction waited for the service's lock.
   input.authorize({ protectedEnvironment: written.environment_protected });
 
   const rerouted = changedRoutingFields(service.configuration, configuration).length > 0;
@@ -87,9 +85,8 @@ export interface DirectUpdate
 }
 
 /**
- * Updates a service with one statement instead of a transaction, if only its row changes. `service` must have been read
- * without a lock. Returns undefined if `updateService` is needed instead. It is needed if the change has further
- * effects or must be refused, or if the service has changed since it was read. Throws forbidden.
+ * Updates a service with one statement, if only its row changes. Returns undefined if `updateService` is needed: for
+ * further effects, a refusal, or a concurrent change. Throws forbidden.
  */
 export async function updateServiceDirectly(
   db: Db,
@@ -112,9 +109,7 @@ export async function updateServiceDirectly(
   return entry === null ? undefined : replaceServiceRow(db, service, { ...merged, name }, entry);
 }
 
-/**
- * Merges changes into the stored configuration. Keeps the stored repository URL if the caller sends its masked form.
- */
+/** Keeps the stored repository URL if the caller sends its masked form. */
 function mergeConfiguration(
   keyring: Keyring,
   service: ServiceRow,

@@ -1,9 +1,6 @@
 import { defineKind, SHORT_QUEUE } from '../engine/kind.js';
 
-/**
- * Batches of log lines as a kind of background work. The transaction that stores a batch's lines also deletes the
- * batch, so no lease is needed.
- */
+/** The transaction that stores the lines of a batch also deletes the batch, so no lease is needed. */
 export const LOG_BATCHES = defineKind({
   table: 'log_batches',
   payload: 'batchId',

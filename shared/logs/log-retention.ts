@@ -1,18 +1,12 @@
 import { anyRow, type Db, rowsOf, valuesOf } from '../core/database/database-client.js';
 import { daysAhead, EXPIRY_DAYS } from './model.js';
 
-/**
- * How long a change of the partitions of `log_lines` waits for running queries. New queries have to wait behind the
- * change, so the time is short. If it is exceeded, the next run tries again.
- */
+/** Short, because new queries wait behind a change of partitions that waits for running queries. */
 const LOCK_TIMEOUT = '2s';
 
 const TODAY = `(now() at time zone 'UTC')::date`;
 
-/**
- * Creates the partitions of `log_lines` that lines of today and of the next two days need. Each partition holds the
- * lines that expire on one day. Lines without a partition are stored in `log_lines_other`.
- */
+/** Creates the partitions of `log_lines`, one per day of expiry. Other lines are stored in `log_lines_other`. */
 export async function ensureLogDays(db: Db): Promise<void> {
   const missing = await rowsOf<{ day: string; name: string }>(
     db,
@@ -44,9 +38,8 @@ export async function ensureLogDays(db: Db): Promise<void> {
 }
 
 /**
- * Deletes expired log lines by dropping their partitions (specification, Logs: `logDays`). Returns how many it dropped;
- * `log_lines_other` counts as one if it had expired lines. A line is kept for the number of days in its service's plan
- * at the time it was stored, until the end of the last day (UTC).
+ * Drops the partitions of expired log lines, and returns their number (specification, Logs: `logDays`). A line is kept
+ * for the days in its service's plan at the time it was stored.
  */
 export async function dropExpiredLogs(db: Db): Promise<number> {
   const expired = await valuesOf<string>(
@@ -68,10 +61,7 @@ export async function dropExpiredLogs(db: Db): Promise<number> {
 
 const DAY_MS = 86_400_000;
 
-/**
- * Returns the days on which lines logged between two times expire under any plan. A query restricted to these days
- * reads no other partition.
- */
+/** Returns the days on which lines logged between two times expire. A query for them reads no other partition. */
 export function expiryDaysOf(since: Date, now: Date): string[] {
   const days = new Set<string>();
   const first = Math.floor(since.getTime() / DAY_MS);

@@ -40,16 +40,10 @@ export interface LogLineRow {
 
 const MAX_LOG_DAYS = Math.max(...PLANS.map(({ logDays }) => logDays));
 
-/**
- * Numbers of days from the day on which a line is logged to the day on which it expires, one for each log retention
- * that a plan offers.
- */
+/** Days from the logging of a line to its expiry, one number for each log retention that a plan offers. */
 export const EXPIRY_DAYS: readonly number[] = [...new Set(PLANS.map(({ logDays }) => logDays + 1))];
 
-/**
- * Returns for how many days ahead partitions of log lines are created. A line stored today expires after at most
- * `MAX_LOG_DAYS + 1` days. Two more days are a reserve, in case the next sweep that creates partitions is late.
- */
+/** Returns for how many days ahead partitions of log lines are created. Two are a reserve for a late sweep. */
 export function daysAhead(): number {
   return MAX_LOG_DAYS + 3;
 }
@@ -59,7 +53,7 @@ export function logDaysOf(planId: string): number {
   return PLANS.find(({ id }) => id === planId)?.logDays ?? MAX_LOG_DAYS;
 }
 
-/** SQL: the number of days from the day of a line to the day on which it expires, for a service `s`. */
+/** SQL: days from the logging of a line to its expiry, for a service `s`. */
 export const DAYS_TO_EXPIRY = `case s.configuration ->> 'plan' ${PLANS.map(
   ({ id, logDays }) => `when '${id}' then ${logDays + 1}`,
 ).join(' ')} else ${MAX_LOG_DAYS + 1} end`;

@@ -34,16 +34,13 @@ export async function addBytesOut(db: Db, bytes: ReadonlyMap<string, number>): P
   );
 }
 
-/** How long after the end of an interval edges and workers may still report its metrics, in seconds. */
+/** How long after the end of an interval edges and workers may still report its metrics. */
 const LATE_SECONDS = 60;
 
-/** Maximum time span that one statement aggregates when the history is behind, in seconds. */
+/** Maximum time span that one statement aggregates when the history is behind. */
 const MAX_SECONDS = 4 * 3600;
 
-/**
- * Aggregates the metrics of short intervals into longer ones, up to now. Each interval is recomputed as a whole, so
- * running it twice changes nothing.
- */
+/** Aggregates metrics of short intervals into longer ones, up to now. Repeating the aggregation changes nothing. */
 export async function rollUp(db: Db): Promise<void> {
   for (const [index, { step }] of RESOLUTIONS.entries()) {
     const source = RESOLUTIONS[index - 1];
@@ -54,10 +51,7 @@ export async function rollUp(db: Db): Promise<void> {
   }
 }
 
-/**
- * Aggregates metrics into intervals of `step` seconds, for a limited time span. Returns true if it reached the current
- * time.
- */
+/** Returns true if the aggregation has reached the current time. */
 async function rollUpPart(db: Db, step: number, source: Resolution): Promise<boolean> {
   const reached = await oneValue<boolean>(
     db,
@@ -96,10 +90,7 @@ async function rollUpPart(db: Db, step: number, source: Resolution): Promise<boo
   return reached ?? true;
 }
 
-/**
- * Deletes metrics beyond their resolution's retention, old restarts, and samples of stopped replicas. Returns the
- * number of deleted metrics rows.
- */
+/** Deletes metrics and restarts beyond their retention. Returns the number of deleted metrics rows. */
 export async function deleteOldMetrics(db: Db): Promise<number> {
   let deleted = 0;
   for (const { step, hours } of RESOLUTIONS) {
@@ -111,10 +102,7 @@ export async function deleteOldMetrics(db: Db): Promise<number> {
   return deleted;
 }
 
-/**
- * Deletes the metrics of services that were deleted between a minute and an hour ago. In the first minute after a
- * deletion, edges may still report the last metrics.
- */
+/** Deletes the metrics of services deleted over a minute ago. Until then, edges may still report metrics. */
 export function deleteMetricsOfGone(db: Db): Promise<number> {
   return rowCountOf(
     db,

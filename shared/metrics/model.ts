@@ -1,7 +1,4 @@
-/**
- * One resolution of the metrics: intervals of `step` seconds, kept for `hours`. Except for the finest, each resolution
- * is aggregated from the next finer one.
- */
+/** Intervals of `step` seconds, kept for `hours`. Each resolution is aggregated from the next finer one. */
 export interface Resolution {
   step: number;
   hours: number;
@@ -16,7 +13,6 @@ export const RESOLUTIONS = [
 export const FINEST = RESOLUTIONS[0];
 export const MAX_HOURS = RESOLUTIONS[2].hours;
 
-/** Maximum number of rows per service: the intervals of all resolutions. */
 export const ROWS_PER_SERVICE = RESOLUTIONS.reduce((sum, { step, hours }) => sum + (hours * 3600) / step, 0);
 
 /** Returns the finest resolution that is kept for this many hours. */
@@ -35,10 +31,7 @@ export function latencyClass(ms: number): number {
   return index < 0 ? LATENCY_BOUNDS.length : index;
 }
 
-/**
- * Returns the latency, in milliseconds, that this share of responses did not exceed. Interpolates within the bucket.
- * Returns null if there are no responses.
- */
+/** Returns the latency that this share of responses does not exceed, in ms; null without responses. */
 export function quantile(counts: readonly number[], share: number): number | null {
   const total = counts.reduce((sum, count) => sum + count, 0);
   if (total === 0) return null;
@@ -55,7 +48,6 @@ export function quantile(counts: readonly number[], share: number): number | nul
   return LATENCY_BOUNDS.at(-1) ?? null;
 }
 
-/** A row of `service_metrics`. The migration documents its columns. */
 export interface MetricRow {
   at: Date;
   counts: number;
@@ -87,10 +79,7 @@ interface SeriesDefinition {
 
 const averaged = (sum: number, samples: number) => (samples === 0 ? null : Math.round((sum / samples) * 100) / 100);
 
-/**
- * All series in display order. Requests and sent bytes are the sum over an interval, volume bytes the maximum, all
- * others averages.
- */
+/** All series in display order. Requests and sent bytes are sums over an interval, volume bytes the maximum. */
 const SERIES: readonly SeriesDefinition[] = [
   { name: 'cpu', unit: 'percent', value: (row) => averaged(row.cpu, row.samples) },
   { name: 'memory', unit: 'percent', value: (row) => averaged(row.memory, row.samples) },

@@ -48,10 +48,7 @@ export async function queueOperation(
   return insertOperation(trx, { workspaceId: service.workspace_id, serviceId: service.id, kind, actor, backupId });
 }
 
-/**
- * Throws conflict while a restore of the service is queued or running. Nothing else may start, stop or replace the
- * service then.
- */
+/** Throws conflict during a restore, because nothing else may start, stop or replace the service then. */
 export async function assertNotRestoring(trx: Transaction, serviceId: string): Promise<void> {
   if (!(await findOpenOperation(trx, serviceId, ['restore']))) return;
   throw conflict('The service is being restored from a backup; wait for the end of that operation');

@@ -1,7 +1,6 @@
 import { ABANDONED, defineKind, RECORD_QUEUE } from '../engine/kind.js';
 import type { OperationKind, OperationStatus } from './model.js';
 
-/** Operation kind → its queue. */
 const QUEUES = {
   restart: 'runtime-action',
   suspend: 'runtime-action',
@@ -11,7 +10,7 @@ const QUEUES = {
   restore: 'restore',
 } as const satisfies Record<OperationKind, string>;
 
-/** State → its transitions. After a platform fault, an operation stays running, and its job is retried. */
+/** State → its transitions. After a fault of the platform, an operation stays running, and its job is retried. */
 const STATES = {
   queued: { claimed: 'running' },
   running: {

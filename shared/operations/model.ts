@@ -1,9 +1,6 @@
 import type { LeasedColumns } from '../engine/kind.js';
 
-/**
- * Kinds of operations. An operation is queued work on a service that is not a deployment: queued → running →
- * succeeded | failed.
- */
+/** Work on a service that is not a deployment. */
 export const OPERATION_KINDS = ['restart', 'suspend', 'resume', 'delete', 'routing', 'restore'] as const;
 export type OperationKind = (typeof OPERATION_KINDS)[number];
 

@@ -57,7 +57,6 @@ export async function operationStatus(db: Db, id: string): Promise<OperationStat
   return row?.status ?? null;
 }
 
-/** Returns a service's operations, newest first. */
 export function listOperations(db: Db, serviceId: string, page: PageRequest): Promise<Page<OperationRow>> {
   return pageOf<OperationRow>(db, 'operations', { service_id: serviceId }, page);
 }

@@ -1,10 +1,8 @@
-/** Facts about a host and the platform on it. */
 export interface HostFacts {
   isRoot: boolean;
   isLinux: boolean;
   /** The package manager's command that installs packages; null if unknown. */
   installer: 'apt-get install' | 'dnf install' | null;
-  /** Names of the programs in the PATH. */
   programs: readonly string[];
   hasControlGroups: boolean;
   dataDir: string;
@@ -13,7 +11,7 @@ export interface HostFacts {
   memoryBytes: number;
   /** Setting → its port, and whether a process listens there. */
   ports: readonly { setting: string; port: number; isTaken: boolean }[];
-  /** Whether the clock is synchronized; null if the host does not report it. */
+  /** Null if the host does not report whether the clock is synchronized. */
   isClockSynchronized: boolean | null;
   /** Null if no platform was set up; a `problem` if its database does not respond. */
   platform: PlatformFacts | { problem: string } | null;
@@ -22,7 +20,7 @@ export interface HostFacts {
 export interface PlatformFacts {
   isReady: boolean;
   onlineWorkers: number;
-  /** How far this host's clock is ahead of the database server's, in milliseconds. Negative if it is behind. */
+  /** How far this host's clock is ahead of the database server's. Negative if it is behind. */
   clockAheadMs: number;
 }
 
@@ -43,7 +41,6 @@ const MIN_FREE_INODES = 100_000;
 const MIN_MEMORY_BYTES = 1.8 * GB;
 const MAX_CLOCK_MS = 5_000;
 
-/** A program that the platform runs, and the effect of its absence. */
 interface Needed {
   name: string;
   /** Names of programs that can replace each other: one of them suffices. */
@@ -162,7 +159,7 @@ function platformFindings({ platform }: HostFacts): Finding[] {
   ];
 }
 
-/** Returns the finding about one requirement. `state` and `texts` count only if the requirement is not met. */
+/** `state` and `texts` count only if the requirement is not met. */
 function finding(
   name: string,
   isMet: boolean,
@@ -176,7 +173,7 @@ function inGb(bytes: number): string {
   return (bytes / GB).toFixed(1);
 }
 
-/** Formats findings as text: one line each. The remedy follows unless the finding is ok. */
+/** Formats findings as text, one line each, with the remedy below. */
 export function findingLines(findings: readonly Finding[]): string {
   const width = Math.max(...findings.map(({ name }) => name.length));
   const lines = findings.map(({ name, state, problem, remedy }) => {

@@ -1,10 +1,7 @@
 import { checkHost, findingLines } from './check-host.js';
 import { readFacts } from './read-facts.js';
 
-/**
- * Prints what this host lacks and whether the platform works. Returns the exit code: 1 if a requirement is missing,
- * otherwise 0.
- */
+/** Prints what this host lacks and whether the platform works. Returns exit code 1 if a requirement is missing. */
 export async function doctor(isJson: boolean): Promise<number> {
   const findings = checkHost(await readFacts());
   process.stdout.write(isJson ? `${JSON.stringify({ findings }, null, 2)}\n` : findingLines(findings));

@@ -3,10 +3,7 @@ import { spawn } from 'node:child_process';
 import { constants } from 'node:os';
 import { carriedNode } from './package-root.js';
 
-/**
- * Entry point of `ranvier`, the operator's command. If the system's Node.js is too old for the platform, the command
- * runs with the one that npm installed with the package.
- */
+/** If the system's Node.js is older, the command runs with the Node.js that npm installed with the package. */
 const MIN_MAJOR = 24;
 
 const node = carriedNode();

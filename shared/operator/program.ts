@@ -55,10 +55,7 @@ export async function runOperator(args: readonly string[]): Promise<number> {
   }
 }
 
-/**
- * Runs another entry point of the package in this process. The entry point parses the arguments and sets the exit code
- * itself.
- */
+/** Runs another entry point in this process, which parses the arguments and sets the exit code itself. */
 async function runPart(path: string, args: readonly string[] = []): Promise<void> {
   process.argv.splice(2, Number.POSITIVE_INFINITY, ...args);
   await import(pathToFileURL(join(PACKAGE_ROOT, path)).href);

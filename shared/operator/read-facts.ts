@@ -14,10 +14,7 @@ import type { HostFacts, PlatformFacts } from './check-host.js';
 const READY_TIMEOUT_MS = 5_000;
 const SYSTEM_FOLDERS = ['/usr/local/sbin', '/usr/local/bin', '/usr/sbin', '/usr/bin', '/sbin', '/bin'];
 
-/**
- * Collects facts about this host, and about the platform if one was set up. Throws `ConfigError` if settings are
- * invalid.
- */
+/** Collects facts about this host, and about the platform on it. Throws `ConfigError` if settings are invalid. */
 export async function readFacts(settings: Environment = process.env): Promise<HostFacts> {
   const { databaseUrl, dataDir } = loadDatabaseSettings(settings);
   const url = databaseUrl ?? (await embeddedUrl(dataDir));
@@ -50,10 +47,7 @@ async function installer(): Promise<HostFacts['installer']> {
   return (await exists('/usr/bin/dnf')) ? 'dnf install' : null;
 }
 
-/**
- * Returns the names of the programs in the PATH and in the system folders. The PATH of a user often lacks the folders
- * of system programs such as nft.
- */
+/** The PATH of a user often lacks the folders of system programs such as nft. */
 async function programsInPath(): Promise<string[]> {
   const folders = new Set([...(process.env.PATH ?? '').split(delimiter), ...SYSTEM_FOLDERS]);
   return (await Promise.all([...folders].map((folder) => readdir(folder).catch(() => [])))).flat();

@@ -7,7 +7,6 @@ export interface OwnDatabaseRow {
   backup_id: string | null;
 }
 
-/** Returns the databases that were created for a preview. */
 export function ownDatabases(db: Db, previewId: string): Promise<OwnDatabaseRow[]> {
   return rowsOf<OwnDatabaseRow>(db, 'select * from preview_databases where preview_id = ?', [previewId]);
 }

@@ -21,9 +21,8 @@ export interface Deployable {
 }
 
 /**
- * Updates a preview to its base service's configuration, and returns what to deploy. Returns any other service
- * unchanged. A fork's preview deploys only the commit that a member approved. The caller must hold the service's lock.
- * Throws service_archived; conflict if the preview cannot be deployed.
+ * Updates a preview to its base service's configuration, and returns what to deploy. The caller must hold the service's
+ * lock. Throws service_archived; conflict if the preview cannot be deployed.
  */
 export async function derivePreview(
   trx: Transaction,
@@ -62,7 +61,7 @@ export async function derivePreview(
   };
 }
 
-/** Returns the approved commit of a fork's pull request. Throws conflict if there is none. */
+/** A preview of a fork deploys only a commit that a member has approved. */
 async function approved(
   trx: Transaction,
   { base_id, pull_number }: PreviewRow,

@@ -2,10 +2,7 @@ import type { ServiceConfiguration } from '../services/configuration.js';
 import type { LifecycleStatus, ServiceKind } from '../services/model.js';
 import { isImageSource } from '../services/service-source.js';
 
-/**
- * Returns true for kinds that users open in a browser. A preview of a worker or cron service would repeat the work of
- * its base service, and a preview of a private service would have no visitors.
- */
+/** A preview of a worker or cron service would repeat the work of its base service. */
 function hasPreviews(kind: ServiceKind): boolean {
   return kind === 'web' || kind === 'static';
 }
@@ -13,7 +10,6 @@ function hasPreviews(kind: ServiceKind): boolean {
 export interface BaseFacts {
   kind: ServiceKind;
   configuration: ServiceConfiguration;
-  /** True if the service is itself a preview. */
   isPreview: boolean;
 }
 
@@ -34,11 +30,7 @@ export function previewRefusal({ kind, configuration, isPreview }: BaseFacts, br
   return null;
 }
 
-/**
- * Returns a preview's configuration: its base service's, with another branch and one replica. A preview has a platform
- * domain, follows its branch, has no previews, and remains reachable while the base service is in maintenance. A fork's
- * preview cannot connect to other services, and deploys only commits that a member approves.
- */
+/** Returns a preview's configuration. Unlike its base service, a fork's preview cannot connect to other services. */
 export function previewConfiguration(
   base: ServiceConfiguration,
   { branch, fork }: PreviewSource,
@@ -56,18 +48,13 @@ export function previewConfiguration(
   };
 }
 
-/** The branch or pull request that a preview shows. */
 export interface PreviewSource {
-  /**
-   * A branch of the service's repository; for a pull request from a fork, a ref of that repository such as
-   * `refs/pull/7/head`.
-   */
+  /** For a pull request from a fork, a ref of the service's repository such as `refs/pull/7/head`. */
   branch: string;
   /** True if the pull request comes from a fork, whose author is not trusted. */
   fork: boolean;
 }
 
-/** Maximum number of characters of a service's name. */
 const MAX_NAME_LENGTH = 100;
 
 /** Returns the name of a preview. Its slug is derived from the name. */
@@ -77,21 +64,16 @@ export function previewName(base: string, branch: string): string {
 
 const HOUR_MS = 3_600_000;
 
-/**
- * Returns when a preview expires unless it is deployed again. `previewExpiryHours` is the base service's current
- * setting.
- */
+/** Returns when a preview expires unless it is deployed again. The base service's current setting applies. */
 export function expiryOf(changedAt: Date, { previewExpiryHours }: Pick<ServiceConfiguration, 'previewExpiryHours'>) {
   return new Date(changedAt.getTime() + previewExpiryHours * HOUR_MS);
 }
 
-/** Facts that decide whether a preview is kept. */
 export interface PreviewFacts {
   changedAt: Date;
   lifecycleStatus: LifecycleStatus;
   /** When the last operation to delete the preview finished; null if there was none. */
   deletionEndedAt: Date | null;
-  /** True if an operation to delete the preview is queued or running. */
   deletionOpen: boolean;
   /** Why the preview must be deleted: its branch was deleted or its pull request closed; null if neither. */
   closed: string | null;
@@ -108,7 +90,6 @@ export type PreviewDecision =
   /** An earlier deletion failed and must be repeated. */
   | { type: 'deleteAgain' };
 
-/** Delay before a failed deletion is repeated, in milliseconds. */
 const AGAIN_MS = 60_000;
 
 /** Decides whether a preview is kept or deleted. */

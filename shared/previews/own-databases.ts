@@ -22,16 +22,13 @@ export interface OwnDatabasesInput {
   databases: ServiceConfiguration['previewDatabases'];
   resolved: ResolvedVariables;
   actor: string;
-  /** Queues the first deployment of a database. */
   deploy: (database: ServiceRow) => Promise<unknown>;
 }
 
 /**
- * Returns a preview's variables, with references to the databases that the preview may use. Depending on `databases`,
- * these are the base service's databases, none, or databases of the preview's own. Creates each own database that is
- * missing, and queues its deployment. Also queues the restore of the original's latest verified backup into it. The
- * preview's deployment is admitted only after these have finished. The caller must hold the preview's lock. Throws
- * conflict if an original database was deleted; capacity_exceeded; errors of `deploy`.
+ * Returns a preview's variables, with references to the databases that the preview may use. Creates missing databases
+ * of the preview's own, and queues their deployment and the restore of the original's latest backup. The caller must
+ * hold the preview's lock. Throws conflict if an original database was deleted; capacity_exceeded; errors of `deploy`.
  */
 export async function withPreviewDatabases(
   trx: Transaction,

@@ -8,10 +8,8 @@ export interface PullReport {
   /** The target branch. */
   target: string;
   headSha: string;
-  /** True if the source branch is in a fork. */
   fork: boolean;
   open: boolean;
-  /** True if the report says that a closed pull request was reopened. */
   reopened: boolean;
   /** When the pull request changed, by the git host's clock; null if the report does not say. */
   at: Date | null;
@@ -29,9 +27,8 @@ export interface PullFacts {
 }
 
 /**
- * Returns true if a report is older than the stored state. Git hosts repeat and reorder reports. Their times are in
- * whole seconds. Of two reports from the same second, the one that closes the pull request takes precedence, unless the
- * other reopens it.
+ * Returns true if a report is older than the stored state. Git hosts repeat and reorder reports, and their times are in
+ * whole seconds. In the second of its end, a pull request is reopened only if the report says so.
  */
 export function isStale(
   stored: Pick<PullFacts, 'open' | 'reportedAt'>,
@@ -56,7 +53,7 @@ export function pullStatus({ open, fork, headSha, decision, decidedSha }: Omit<P
 export const MAX_OPEN = 500;
 /** Days for which a closed pull request is stored, so that a late report does not reopen it. */
 export const CLOSED_KEPT_DAYS = 30;
-/** Delay before creating a preview is retried, in seconds. */
+/** Delay before creating a preview is retried. */
 export const RETRY_SECONDS = 60;
 
 export const MAX_TEXT_LENGTH = 200;

@@ -31,7 +31,6 @@ export interface PullRow {
   updated_at: Date;
 }
 
-/** A pull request, joined with its preview if there is one. */
 export type PullView = PullRow & { preview_id: string | null };
 
 export function pullFacts(row: PullRow): PullFacts {
@@ -48,7 +47,6 @@ function pullViews(db: Db, serviceId: string) {
     .select('r.*', 'p.service_id as preview_id');
 }
 
-/** Returns a service's pull requests, newest first. */
 export async function listPulls(db: Db, serviceId: string, page: PageRequest): Promise<Page<PullView>> {
   return fetchPage<PullView>(pullViews(db, serviceId) as never, 'r', page);
 }
@@ -85,9 +83,7 @@ export function countOpenPulls(trx: Transaction, serviceId: string): Promise<num
   return countOf(trx, 'select count(*) from pull_requests where service_id = ? and open', [serviceId]);
 }
 
-/**
- * Returns the numbers of a branch's open pull requests, oldest first; null if none was ever reported. Ignores forks.
- */
+/** Returns a branch's open pull requests, oldest first; null if none was ever reported. Ignores forks. */
 export async function openPullsOfBranch(db: Db, serviceId: string, branch: string): Promise<number[] | null> {
   const rows = await rowsOf<{ number: number; open: boolean }>(
     db,

@@ -16,7 +16,6 @@ export interface PreviewRow {
   created_at: Date;
 }
 
-/** A preview, with the further data that the API shows of it. */
 export type PreviewView = ServiceView & {
   preview_branch: string;
   preview_pull_number: number | null;
@@ -33,10 +32,7 @@ function previewViews(db: Db, baseId: string) {
     .select(db.raw(`(${OWN_DATABASES}) as preview_databases`));
 }
 
-/**
- * SQL: the databases created for the preview `s`. Each includes the error of its last deployment or restore if that
- * failed.
- */
+/** SQL: the databases created for the preview `s`, with the error of their last restore or deployment. */
 const OWN_DATABASES = `select coalesce(jsonb_agg(jsonb_build_object('serviceId', o.service_id, 'originalId', o.original_id,
       'backupId', o.backup_id, 'error', coalesce(
         (select r.error from operations r where r.service_id = o.service_id and r.kind = 'restore' order by r.created_at desc limit 1),
@@ -44,7 +40,6 @@ const OWN_DATABASES = `select coalesce(jsonb_agg(jsonb_build_object('serviceId',
       order by o.service_id), '[]')
   from preview_databases o where o.preview_id = s.id`;
 
-/** Returns the previews of a service, newest first. */
 export async function listPreviews(db: Db, baseId: string, page: PageRequest): Promise<Page<PreviewView>> {
   return fetchPage<PreviewView>(previewViews(db, baseId), 's', page);
 }
@@ -73,10 +68,7 @@ export async function insertPreview(trx: Transaction, preview: NewPreview): Prom
   await trx<PreviewRow>('previews').insert(preview);
 }
 
-/**
- * Links a preview to a pull request. If the end of an earlier pull request has marked the preview for deletion, removes
- * that mark.
- */
+/** Links a preview to a pull request. Cancels the deletion that the end of an earlier pull request requested. */
 export async function linkPull(trx: Transaction, serviceId: string, number: number): Promise<void> {
   await trx<PreviewRow>('previews')
     .where({ service_id: serviceId })
@@ -97,14 +89,13 @@ export async function touchPreview(trx: Transaction, serviceId: string): Promise
   await trx.raw('update previews set changed_at = now() where service_id = ?', [serviceId]);
 }
 
-/** Records that the branch of a preview was not found. */
 export async function noteMissingBranch(db: Db, serviceId: string): Promise<void> {
   await db.raw('update previews set missing_at = coalesce(missing_at, now()) where service_id = ?', [serviceId]);
 }
 
 /**
- * Records whether a preview's branch exists. Returns true if the preview is to be deleted. A deployed preview is
- * deleted only if its branch is missing twice in a row, so that one wrong response of a git host does not suffice.
+ * Records whether a preview's branch exists. Returns true if the preview is to be deleted. That takes two polls without
+ * the branch, because one response of a git host may be wrong.
  */
 export async function noteBranch(db: Db, serviceId: string, there: boolean): Promise<boolean> {
   if (there) {

@@ -21,10 +21,7 @@ import type { CommandDeps } from '../secrets/command-deps.js';
 import type { ServiceView } from '../services/store.js';
 import { createPreview, previewForBranch } from './preview-commands.js';
 
-/**
- * The result of handling a git host's report about a pull request. `preview` is the preview of the pull request's
- * branch; null if there is none.
- */
+/** `preview` is the preview of the pull request's branch; null if there is none. */
 export type PullOutcome =
   | { type: 'stale' }
   | { type: 'closed'; ended: boolean }
@@ -35,8 +32,8 @@ export type PullOutcome =
   | { type: 'open'; pull: PullRow; preview: PreviewRow | null };
 
 /**
- * Stores a git host's report about a pull request. If the pull request is closed, marks its preview for deletion unless
- * another open pull request has the same branch. Throws capacity_exceeded. The caller must hold the service's lock.
+ * Stores a git host's report about a pull request. Marks the preview of a closed one for deletion. Throws
+ * capacity_exceeded. The caller must hold the service's lock.
  */
 export async function recordPull(trx: Transaction, serviceId: string, report: PullReport): Promise<PullOutcome> {
   const stored = await lockPull(trx, serviceId, report.number);
@@ -52,10 +49,7 @@ export async function recordPull(trx: Transaction, serviceId: string, report: Pu
   return { type: 'open', pull, preview };
 }
 
-/**
- * Marks a closed pull request's preview for deletion, unless another open pull request has the same branch. Returns
- * true if the preview was marked now.
- */
+/** Keeps the preview if another open pull request has the same branch. Otherwise requests its deletion. */
 async function endPreview(trx: Transaction, { id, service_id, number, branch, fork }: PullRow): Promise<boolean> {
   await noteRetry(trx, id, false);
   const preview = fork ? await previewOfFork(trx, service_id, number) : await previewOfBranch(trx, service_id, branch);
@@ -67,9 +61,8 @@ async function endPreview(trx: Transaction, { id, service_id, number, branch, fo
 }
 
 /**
- * Creates the preview of an open pull request, or deploys its head commit to the existing preview. Returns null if
- * there is nothing to do. The pull request's branch must be in the repository itself, not in a fork. If the preview
- * cannot be created now, a sweep retries later. Throws errors of `createPreview`.
+ * Creates or deploys the preview of an open pull request, which must not be from a fork. Returns null if there is
+ * nothing to do. If the preview cannot be created now, a sweep retries. Throws errors of `createPreview`.
  */
 export async function showPull(
   trx: Transaction,
@@ -100,8 +93,8 @@ export interface DecideInput {
 }
 
 /**
- * Approves one commit of a fork, which is deployed without variables to the pull request's preview. Throws not_found;
- * conflict if the pull request has a newer commit, is closed, or is not from a fork; errors of `createPreview`.
+ * Approves one commit of a fork, and deploys it to a preview without variables. Throws not_found; conflict if the pull
+ * request has a newer commit, is closed, or is not from a fork; errors of `createPreview`.
  */
 export async function approvePull(
   trx: Transaction,
@@ -140,9 +133,7 @@ export async function approvePull(
   return queueDeployment(trx, deps, { service: { id: preview.service_id }, ...deployment });
 }
 
-/**
- * Declines a fork's head commit, and marks the preview of an earlier commit for deletion. Throws not_found, conflict.
- */
+/** Declines a fork's head commit, and requests the deletion of its preview. Throws not_found, conflict. */
 export async function declinePull(trx: Transaction, { base, pullId, actor }: DecideInput): Promise<void> {
   const pull = await openFork(trx, base.id, pullId);
   await decidePull(trx, pull.id, { decision: 'declined', sha: pull.head_sha, by: actor });

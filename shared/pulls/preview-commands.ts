@@ -24,10 +24,7 @@ export interface CreatePreviewInput {
   /** The preview's base service, which the caller must have locked. */
   base: ServiceView;
   branch: string;
-  /**
-   * The pull request that the preview shows. A fork's commit is deployed without variables, and only after a member
-   * approved it.
-   */
+  /** A fork's commit is deployed without variables, and only after a member has approved the commit. */
   pull?: { number: number; fork: boolean };
   commitSha?: string;
   /** The id of the first deployment; a new one is generated if absent. */
@@ -39,9 +36,8 @@ export interface CreatePreviewInput {
 }
 
 /**
- * Creates a preview of a branch, which is a separate service, and queues its first deployment. Returns the deployment,
- * whose `service_id` is the preview. Throws conflict if the base service cannot have the preview or already has it;
- * service_archived; capacity_exceeded; errors of `queueDeployment`.
+ * Creates a preview of a branch, and queues and returns its first deployment. Throws conflict if the base service
+ * cannot have the preview or already has it; service_archived; capacity_exceeded; errors of `queueDeployment`.
  */
 export async function createPreview(
   trx: Transaction,
@@ -88,17 +84,14 @@ export interface BranchInput extends Pick<CreatePreviewInput, 'actor' | 'authori
   baseId: string;
   branch: string;
   commitSha: string;
-  /** Number of the branch's open pull request, if one was reported. */
   pullNumber?: number;
-  /** True to deploy the commit even if it has been deployed before. */
   again?: boolean;
 }
 
 /**
- * Deploys a new commit to its branch's preview. Under `previewMode: automatic`, creates the preview if it is missing,
- * unless all pull requests of the branch are closed. Returns null if there is no preview, or if the commit is already
- * deployed. Called by hooks, polling and pushes, but never for a fork's commit, because its author is not trusted and
- * the preview would get secrets. Throws errors of `createPreview`.
+ * Deploys a new commit to its branch's preview, which may be created. Returns null if there is no preview, or if the
+ * commit is already deployed. Never to be called for a fork's commit: its author is not trusted, and the preview would
+ * get secrets. Throws errors of `createPreview`.
  */
 export async function previewForBranch(
   trx: Transaction,
@@ -129,9 +122,7 @@ export async function previewForBranch(
   return createPreview(trx, deps, { base, trigger: 'commit', ...rest, ...pull });
 }
 
-/**
- * Throws conflict if the service is a preview: the request must name its base service. `what` completes the message.
- */
+/** Throws conflict if the service is a preview: its base service must be changed. `what` completes the message. */
 export function assertNoPreview({ preview_of }: Pick<ServiceView, 'preview_of'>, what: string): void {
   if (preview_of === null) return;
   throw conflict(

@@ -2,7 +2,6 @@ import { field, text } from '../core/json-fields.js';
 import { isBranchName } from '../core/string-formats.js';
 import { MAX_TEXT_LENGTH, type PullReport } from '../previews/pull-model.js';
 
-/** The pattern of a commit's id. */
 export const SHA = /^[0-9a-f]{40}([0-9a-f]{24})?$/;
 const MAX_NUMBER = 2_000_000_000;
 
@@ -19,9 +18,8 @@ function kindOf(action: string): Found['kind'] {
 }
 
 /**
- * Parses a report about a pull request (GitHub, Gitea, Forgejo) or a merge request (GitLab). Returns a reason, as text,
- * if there is nothing to do. The branch is treated as a fork's unless the report proves that it is in the repository
- * itself.
+ * Parses a report about a pull request or (GitLab) merge request. Returns a reason if there is nothing to do. A branch
+ * is a fork's unless the report proves that it is in the repository itself.
  */
 export function readPull(provider: 'github' | 'gitlab' | 'gitea', payload: unknown): PullReport | string {
   const report = provider === 'gitlab' ? ofGitlab(payload) : ofGithub(payload);

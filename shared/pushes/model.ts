@@ -22,10 +22,7 @@ export type RefDecision =
   | { type: 'delete'; branch: string }
   | { type: 'refuse'; reason: string };
 
-/**
- * Returns how to handle a pushed ref. `deployed` is the branch that the service deploys; `branches` are those of the
- * repository.
- */
+/** Returns how to handle a pushed ref. `deployed` is the branch that the service deploys. */
 export function decideRef(update: RefUpdate, deployed: string, branches: ReadonlySet<string>): RefDecision {
   if (!update.ref.startsWith(HEADS)) return { type: 'refuse', reason: 'only branches can be pushed' };
   const branch = update.ref.slice(HEADS.length);
@@ -51,10 +48,7 @@ export function readPushOptions(options: readonly string[]): PushOptions {
   return { noWait: options.includes('no-wait'), unknown: options.filter((option) => !known.includes(option)) };
 }
 
-/**
- * Returns the ref that protects a deployment's commit from garbage collection. Clients can neither push to it nor fetch
- * it by name.
- */
+/** Returns the ref that protects a deployment's commit from garbage collection. The ref is hidden from clients. */
 export function keptRef(deploymentId: string): string {
   return `refs/ranvier/${deploymentId}`;
 }
@@ -65,10 +59,7 @@ export function branchRef(branch: string): string {
 
 const SCHEME = 'ranvier-push:';
 
-/**
- * Returns the internal address of a pushed repository, which workers use in place of a URL. Users cannot configure such
- * an address, because its scheme is not accepted.
- */
+/** Returns the internal address of a pushed repository, in place of a URL. Users cannot configure its scheme. */
 export function pushedAddress({ workspaceId, serviceId }: { workspaceId: string; serviceId: string }): string {
   return `${SCHEME}${workspaceId}/${serviceId}`;
 }
@@ -80,7 +71,6 @@ export function parsePushedAddress(address: string): { workspaceId: string; serv
   return { workspaceId, serviceId };
 }
 
-/** The folder in DATA_DIR that contains pushed repositories. */
 export const PUSHED_FOLDER = 'pushed';
 export const FOLDER_ID_FILE = 'id';
 export function repositoryFolder(serviceId: string): string {

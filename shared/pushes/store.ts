@@ -24,10 +24,7 @@ export interface PushRow {
   commit_sha: string;
 }
 
-/**
- * Returns the record of a service's pushed repository. If there is none, creates one with `folderId`, which identifies
- * the folder in which an API process stores the repository.
- */
+/** Returns the record of a service's pushed repository. A new record gets `folderId`, the folder of this API host. */
 export async function recordRepository(db: Db, serviceId: string, folderId: string): Promise<PushedRepositoryRow> {
   await db('pushed_repositories')
     .insert({ service_id: serviceId, folder_id: folderId })
@@ -36,10 +33,7 @@ export async function recordRepository(db: Db, serviceId: string, folderId: stri
   return returnedRow(await findRepository(db, serviceId));
 }
 
-/**
- * Records the address of an API process that serves the pushed repositories in one folder. The folder is identified by
- * `folderId`, because API processes on several hosts may have different folders.
- */
+/** Records the address of an API process that serves the pushed repositories of the folder on its host. */
 export async function announceHost(db: Db, folderId: string, address: string): Promise<void> {
   await db.raw(
     `insert into push_hosts (folder_id, address) values (:folderId, :address)
@@ -99,7 +93,6 @@ export function goneServices(db: Db, ids: readonly string[]): Promise<string[]> 
   );
 }
 
-/** A commit pushed to a branch of a service's repository. */
 interface PushedCommit {
   serviceId: string;
   ref: string;
@@ -113,9 +106,8 @@ interface DeployedPush {
 }
 
 /**
- * Returns the deployment that an earlier push of this commit queued, if that push is not settled. A push is settled
- * once it has updated its branch or can no longer do so. The deployment is unfinished and not being cancelled, or it is
- * live and the branch will be updated soon.
+ * Returns the deployment that an earlier, unsettled push of this commit queued. A push is settled once it has updated
+ * its branch or can no longer do so.
  */
 export function findOpenPush(trx: Transaction, pushed: PushedCommit): Promise<DeployedPush | null> {
   const isOpen = `(d.status = 'live' or d.finished_at is null and d.cancel_requested_at is null)`;
@@ -141,8 +133,7 @@ function findPush(
 }
 
 /**
- * Marks unsettled pushes of a commit as settled, so that they can no longer update the branch. Must be called before
- * the commit is pushed to the branch again, because at most one of its pushes may be unsettled. The caller must ensure
+ * Marks unsettled pushes of a commit as settled. At most one push of a commit may be unsettled. The caller must ensure
  * that the deployments of the marked pushes do not continue.
  */
 export async function giveUpPushes(trx: Transaction, { serviceId, ref, commitSha }: PushedCommit): Promise<void> {
@@ -159,10 +150,7 @@ export async function insertPush(
   await trx('pushes').insert(push);
 }
 
-/**
- * Returns unsettled pushes whose deployment is finished: their branch may still have to be updated. Includes only
- * pushes to the repositories in the folder.
- */
+/** Returns unsettled pushes to the repositories in the folder whose deployment is finished. */
 export async function endedPushes(db: Db, folderId: string): Promise<{ id: string; service_id: string }[]> {
   return rowsOf(
     db,
@@ -172,11 +160,7 @@ export async function endedPushes(db: Db, folderId: string): Promise<{ id: strin
   );
 }
 
-/**
- * Returns the commit to which a branch is about to be updated; null if there is none. The commit's deployment is
- * already live. The branch is updated when the push is settled, which is some seconds later if the client does not wait
- * for the deployment.
- */
+/** Returns the live commit to which a branch will soon be updated; null if there is none. */
 export function arrivingCommit(db: Db, serviceId: string, ref: string): Promise<string | null> {
   return oneValue<string>(
     db,
@@ -193,10 +177,7 @@ const SUPERSEDED = `exists (select from pushes later where later.service_id = p.
 
 export type EndedPush = PushRow & { live: boolean; superseded: boolean };
 
-/**
- * Locks an unsettled push whose deployment is finished: its branch may still have to be updated. Returns null if there
- * is no such push.
- */
+/** Locks an unsettled push whose deployment is finished. Returns null if there is no such push. */
 export async function lockEndedPush(trx: Transaction, id: string): Promise<EndedPush | null> {
   return oneRow<EndedPush>(
     trx,
@@ -212,10 +193,7 @@ export async function settlePush(trx: Transaction, id: string, moved: boolean): 
   await trx('pushes').where({ id }).update({ settled_at: trx.fn.now(), moved });
 }
 
-/**
- * Returns the deployments whose commits must be kept in a repository. These are the unfinished and live deployments of
- * the service and its previews. Of the service's deployments that once went live, the latest `most` are also included.
- */
+/** Returns the deployments whose commits are kept: unfinished, live and the last `most` live ones. */
 export async function keptDeployments(db: Db, serviceId: string, most: number): Promise<Set<string>> {
   const ids = await valuesOf<string>(
     db,

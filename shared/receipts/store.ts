@@ -22,9 +22,8 @@ const FIND = prepare<Receipt>(
 );
 
 /**
- * Returns the unexpired receipt for a key. Locks the key, so that concurrent requests with it wait for this one's
- * commit. Uses two statements, because a statement that waits for a lock does not see what is committed during the
- * wait. They are sent together, and PostgreSQL runs them in order.
+ * Returns the unexpired receipt for a key, which it locks until the commit. Uses two statements, because a statement
+ * that waits for a lock does not see what is committed during the wait. PostgreSQL runs them in order.
  */
 export async function findReceipt(trx: Transaction, { scope, key }: ReceiptKey): Promise<Receipt | undefined> {
   const [, receipt] = await Promise.all([
@@ -42,9 +41,7 @@ const INSERT = prepare(
           workspace_id = excluded.workspace_id, size = excluded.size, expires_at = excluded.expires_at`,
 );
 
-/**
- * Stores the response to a write. Must run in the transaction of the write. Replaces an expired receipt for the key.
- */
+/** Stores the response to a write. Must run in the transaction of the write. */
 export async function insertReceipt(
   trx: Transaction,
   { scope, key }: ReceiptKey,
@@ -65,7 +62,6 @@ export function receiptTotals(db: Db, workspaceId: string): Promise<{ count: num
   );
 }
 
-/** Deletes expired receipts. Returns their number. */
 export async function deleteExpiredReceipts(db: Db): Promise<number> {
   return db('receipts').whereRaw('expires_at <= now()').delete();
 }

@@ -1,28 +1,22 @@
 import { parsedJson } from '../core/json-fields.js';
 
-/**
- * Live access to a replica over a WebSocket: a shell, or a tunnel to one of its ports. See docs/how-to and
- * specification section 8.
- */
+/** Live access to a replica over a WebSocket (specification section 8). */
 export type RemoteKind = 'shell' | 'tunnel';
 
 /** Maximum number of open shells per service and per workspace. */
 export const MAX_SHELLS = { service: 5, workspace: 20 };
 
-/**
- * Maximum number of tunnels in use per service. `MAX_TUNNEL_CONNECTIONS` is the maximum number of connections per
- * tunnel.
- */
+/** Maximum number of tunnels in use per service, and of connections per tunnel. */
 export const MAX_TUNNELS_OF_SERVICE = 20;
 export const MAX_TUNNEL_CONNECTIONS = 50;
 
 /** Maximum number of shell and tunnel connections of one API process, per service and per workspace. */
 export const MAX_CONNECTIONS = { service: 200, workspace: 500 };
 
-/** Lifetime of a ticket, in seconds. A shell's ticket can be used once, a tunnel's for many connections. */
+/** Lifetime of a ticket. A shell's ticket can be used once, a tunnel's for many connections. */
 export const TICKET_SECONDS: Readonly<Record<RemoteKind, number>> = { shell: 60, tunnel: 12 * 3600 };
 
-/** A shell is closed after this time without data in either direction, in milliseconds. */
+/** A shell is closed after this time without data in either direction. */
 export const IDLE_MS = 15 * 60_000;
 
 /** Seconds without a sign of life from the API process after which a session counts as closed. */
@@ -30,18 +24,14 @@ export const LOST_SECONDS = 15;
 
 const MIB = 1024 * 1024;
 
-/** Maximum size of a message from a client or worker, in bytes. */
 export const MAX_MESSAGE_BYTES = MIB;
 /**
- * Limits for the data that is buffered for WebSocket connections, in bytes. The connections of a process share `total`
- * equally, but each may buffer at least `least` and at most `most`.
+ * Bytes that are buffered for WebSocket connections. The connections of a process share `total` equally, but each may
+ * buffer at least `least` and at most `most`.
  */
 const MAX_BUFFERED = { total: 16 * MIB, most: MIB, least: 64 * 1024 };
 
-/**
- * Returns how many bytes a process with this many connections may buffer for each of them. If more bytes are buffered
- * for a connection, the stream that supplies them is paused.
- */
+/** Returns how many bytes a process with this many connections may buffer for each of them. */
 export function bufferOf(peers: number): number {
   return Math.max(MAX_BUFFERED.least, Math.min(MAX_BUFFERED.most, Math.floor(MAX_BUFFERED.total / peers)));
 }
@@ -67,7 +57,6 @@ export const CLOSE = {
   tooMany: 4429,
 } as const;
 
-/** The reason sent with `CLOSE.notFound`. */
 export const REPLICA_ENDED = 'the replica has ended';
 
 /** URL path prefix for client connections to an API process: `/api/v1/shells/<ticket>`. */
@@ -78,10 +67,7 @@ export const CLIENT_PATHS: Readonly<Record<RemoteKind, string>> = {
 /** URL path prefix for connections from workers to an API process: `/internal/remote/<connectionId>`. */
 export const WORKER_PATH = '/internal/remote/';
 
-/**
- * A notification that asks the workers of a host for a connection. One of them must connect to the API process at
- * `address` to serve a shell or tunnel session. It authenticates itself with `token`.
- */
+/** A notification to the workers of a host. One of them must connect to the API process and send `token`. */
 export interface Summons {
   hostId: string;
   sessionId: string;
@@ -100,7 +86,6 @@ export function parseSummons(text: string): Summons | null {
   return { hostId, sessionId, connectionId, address, token };
 }
 
-/** The size of a terminal, in characters. */
 export interface Size {
   columns: number;
   rows: number;

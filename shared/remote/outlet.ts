@@ -1,27 +1,24 @@
 import type { WebSocket } from 'ws';
 import { bufferOf, MAX_BUFFERED_MESSAGES, MAX_MESSAGE_BYTES } from './model.js';
 
-/** A stream that can be paused. */
 interface Source {
   pause(): unknown;
   resume(): unknown;
 }
 
-/** Maximum size of a merged message, in bytes. */
 const MAX_MERGED_BYTES = MAX_MESSAGE_BYTES / 8;
 
 /** Number of `Outlet` objects with an open connection in this process. They share the process's buffer limit. */
 let outlets = 0;
 
 /**
- * Number of sent bytes after which the process collects garbage. V8 alone would do so only after 64 MiB, because it
- * counts the small objects of its young generation but not the buffers that belong to them. The C library would then
- * keep that memory instead of returning it to the system.
+ * Sent bytes after which the process collects garbage. V8 alone would wait for 64 MiB, because it does not count
+ * buffers, and the C library would then keep that memory.
  */
 const COLLECTED_BYTES = 8 * MAX_MESSAGE_BYTES;
 let uncollectedBytes = 0;
 
-/** Counts bytes that were sent, and collects garbage. Does nothing without `--expose-gc`. */
+/** Does nothing without `--expose-gc`. */
 function collect(bytes: number): void {
   uncollectedBytes += bytes;
   if (uncollectedBytes < COLLECTED_BYTES) return;
@@ -30,9 +27,8 @@ function collect(bytes: number): void {
 }
 
 /**
- * Sends messages to a WebSocket, and pauses their source while too much is buffered for the peer. With `merges`, the
- * messages are parts of one stream, and those that have to wait for an earlier one are merged, because sending a small
- * message costs as much as sending many kilobytes.
+ * Sends messages to a WebSocket, and pauses their source while too much is buffered. With `merges`, waiting messages
+ * are merged, because a small message costs as much as many kilobytes.
  */
 export class Outlet {
   readonly #peer: WebSocket;
@@ -69,10 +65,7 @@ export class Outlet {
     this.#source().pause();
   }
 
-  /**
-   * Returns how full the buffer for the peer is, as a fraction of its limit. The number of messages has a limit too,
-   * because a small message uses far more memory than its bytes.
-   */
+  /** How full the buffer is; 1 is its limit. A small message uses far more memory than its bytes. */
   get #load(): number {
     const bytes = (this.#peer.bufferedAmount + this.#waitingBytes) / bufferOf(outlets);
     return Math.max(bytes, (this.#inFlight + this.#waiting.length) / MAX_BUFFERED_MESSAGES);

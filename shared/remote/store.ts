@@ -10,7 +10,6 @@ import {
 import { CHANNELS } from '../core/database/listener.js';
 import { LOST_SECONDS, type RemoteKind, type Summons, TICKET_SECONDS } from './model.js';
 
-/** A row as pg returns it. The migration documents the columns. */
 export interface RemoteSessionRow {
   id: string;
   kind: RemoteKind;
@@ -69,7 +68,7 @@ export async function lockRemoteSessions(trx: Transaction, workspaceId: string):
   await lockUntilCommit(trx, `remote ${workspaceId}`);
 }
 
-/** SQL: true if a remote session is open, or was created so recently that its ticket can still open it. */
+/** SQL: true if a remote session is open, or was created so recently that it is about to open. */
 export const OPEN_SESSION = `ended_at is null and (seen_at > now() - make_interval(secs => ${LOST_SECONDS})
   or (opened_at is null and created_at > now() - make_interval(secs => ${TICKET_SECONDS.shell})))`;
 
@@ -92,10 +91,7 @@ export async function findRemoteSession(db: Db, id: string): Promise<RemoteSessi
   return oneRow<RemoteSessionRow>(db, 'select * from remote_sessions where id = ?', [id]);
 }
 
-/**
- * Notifies the workers of a host, so that one of them connects to this API process. A user's remote session needs this
- * connection. A notification can be missed, so the caller repeats it until a worker connects.
- */
+/** Asks the workers of a host to connect to this process. To be repeated, because a notification can be missed. */
 export async function summonWorker(db: Db, summons: Summons): Promise<void> {
   await db.raw('select pg_notify(?, ?)', [CHANNELS.remote, JSON.stringify(summons)]);
 }

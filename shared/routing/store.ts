@@ -7,7 +7,6 @@ import type { ServiceConfiguration } from '../services/configuration.js';
 import type { LifecycleStatus, ServiceKind } from '../services/model.js';
 import { FROZEN, MAY_SLEEP } from '../services/wanted-replicas.js';
 
-/** A replica of the live release that is ready for requests. */
 export interface ReadyReplica {
   id: string;
   address: string;
@@ -45,7 +44,7 @@ export interface RouteFacts {
   /** Identifies the version of the rules of the service and its live site; '' if there are none. */
   rulesKey: string;
   replicas: ReadyReplica[];
-  /** The release that a share of the visitors gets; null if no canary is under way. */
+  /** Null if no canary is under way. */
   canary: CanaryRoute | null;
   /** True if the service has volumes. Requests then wait while its only replica is replaced. */
   hasVolumes: boolean;
@@ -56,7 +55,7 @@ export interface RouteFacts {
 /** Seconds without a heartbeat after which workers no longer wait for an edge. */
 const EDGE_SEEN_SECONDS = 6;
 const QUERY_TIMEOUT_MS = 5_000;
-/** An id that sorts before every real id. Reading page by page starts after this id. */
+/** An id that sorts before every real id. */
 const NO_ID = '00000000-0000-0000-0000-000000000000';
 
 /** Returns SQL: the replicas of a service's release that take requests, as JSON; null if there are none. */
@@ -78,28 +77,20 @@ const AND_THOSE_TOGETHER = `array(
     join services t on t.id = theirs.service_id and t.live_deployment_id = theirs.id
    where o.id = any(cast(:serviceIds as uuid[])))`;
 
-/**
- * SQL: true for a service that exists or was deleted within the last hour. During that hour, every edge can acknowledge
- * that it has removed the service's route.
- */
+/** SQL: true for a service that exists, or whose removal every edge can still acknowledge within an hour. */
 const KNOWN = `(s.deleted_at is null or s.deleted_at > now() - interval '1 hour')`;
 
-/** The number of services that are read in one statement. */
 const PAGE = 2_000;
 
 /**
- * Returns the route facts of these services. Adds services that went live together with one of them, so that an edge
- * never serves the new release of one and the old release of another. Rejects if there is no result within 5 s.
- * Services deleted within the last hour are included, so that every edge can acknowledge their removal.
+ * Returns the route facts of these services. Rejects after 5 s without a result. Adds services that went live together
+ * with one of them, so that an edge never mixes new and old releases.
  */
 export function loadRouteFacts(db: Db, serviceIds: readonly string[]): Promise<RouteFacts[]> {
   return routeFacts(db, `and s.id = any(${AND_THOSE_TOGETHER})`, { serviceIds: [...serviceIds] });
 }
 
-/**
- * Passes the route facts of all services to `take`, page by page, from one snapshot of the database. Rejects if reading
- * a page takes longer than 5 s.
- */
+/** Passes the route facts of all services to `take`, from one snapshot. Rejects if a page takes longer than 5 s. */
 export async function loadAllRouteFacts(
   db: Db,
   take: (facts: RouteFacts[], trx: Transaction) => Promise<void>,
@@ -131,7 +122,7 @@ export function routeVersionsSince(db: Db, version: number): Promise<{ serviceId
   );
 }
 
-/** Reads the route facts of services. `which` is SQL that is appended to the conditions of the statement. */
+/** `which` is SQL that is appended to the conditions of the statement. */
 async function routeFacts(db: Db, which: string, bindings: Record<string, Knex.RawBinding>): Promise<RouteFacts[]> {
   const query = db.raw(
     `select s.id as "serviceId", s.slug, s.kind, s.lifecycle_status as "lifecycleStatus",
@@ -172,7 +163,7 @@ export interface EdgeIdentity {
   pid: number;
 }
 
-/** What an edge reports about itself: totals since its start, and current numbers. */
+/** Totals since the start of an edge, and current numbers. */
 export interface EdgeFigures {
   /** Number of open client connections. `requests` is the number of requests in progress on them. */
   connections: number;
@@ -188,9 +179,8 @@ export interface EdgeFigures {
 }
 
 /**
- * Records an edge's heartbeat. From then on, workers wait until this edge acknowledges changed routes. Returns true if
- * the edge was not recorded before, in which case it must acknowledge all routes again. Deletes edges without a
- * heartbeat for an hour.
+ * Records an edge's heartbeat, so that workers wait for its acknowledgements. Returns true if the edge was not recorded
+ * before, in which case it must acknowledge all routes again.
  */
 export async function reportEdge(db: Db, edge: EdgeIdentity, figures: EdgeFigures): Promise<boolean> {
   const isFresh = await oneValue<boolean>(
@@ -217,10 +207,7 @@ export async function removeEdge(db: Db, edgeId: string): Promise<void> {
   await db.raw('delete from edges where id = ?', [edgeId]);
 }
 
-/**
- * Records that this edge serves these services at these versions or later ones. Returns the recorded ids. Returns none
- * if the edge is not recorded. Ignores services that do not exist.
- */
+/** Records that this edge serves these services at these versions. Returns the ids; none for an unknown edge. */
 export function acknowledgeRoutes(
   db: Db,
   edgeId: string,
@@ -241,10 +228,7 @@ export function acknowledgeRoutes(
   );
 }
 
-/**
- * Records that this edge serves every route whose version is at most `version`. Returns false if the edge is not
- * recorded.
- */
+/** Records that this edge serves all routes up to `version`. Returns false if the edge is not recorded. */
 export function acknowledgeRoutesUpTo(db: Db, edgeId: string, version: number): Promise<boolean> {
   const sql = 'update edges set known_version = greatest(known_version, ?) where id = ?';
   return anyRow(db, sql, [version, edgeId]);
@@ -265,9 +249,8 @@ const WAITING_EDGES = prepare<{ waiting: number }>(
 );
 
 /**
- * Returns how many edges do not yet serve the service at `version` or later. Counts edges whose last heartbeat is at
- * most 6 s old. At 0, no new request uses an older route, and replicas that are no longer routed to can be stopped. If
- * `version` is null, the service's current version is used.
+ * Returns how many edges do not yet serve the service at `version` or later. At 0, no new request uses an older route.
+ * A `version` of null means the service's current version.
  */
 export async function waitingEdges(db: Db, serviceId: string, version: number | null): Promise<number> {
   const row = await rowOfPrepared(db, WAITING_EDGES, [serviceId, version]);

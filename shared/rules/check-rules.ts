@@ -7,9 +7,7 @@ import { compilePattern, PatternError } from './path-pattern.js';
 import { headerProblem, isHeaderValue } from './rule-headers.js';
 import { namesInQuery } from './target-template.js';
 
-/**
- * Characters that patterns may contain only percent-encoded, because patterns are paths and not regular expressions.
- */
+/** Patterns are paths and not regular expressions, so they may contain these characters only percent-encoded. */
 const NOT_IN_PATTERNS = /[()[\]{}|^\\<>"`\s?#]/;
 const MAX_DETAILS = 20;
 
@@ -75,7 +73,6 @@ function valueProblems(rule: RuleInput): ErrorDetail[] {
   return problems;
 }
 
-/** Returns why the text is not a valid pattern of a rule; null if it is. */
 function patternProblem(text: string): string | null {
   const bad = NOT_IN_PATTERNS.exec(text)?.[0];
   if (bad !== undefined)
@@ -105,8 +102,7 @@ function targetProblem({ type, from = '', to = '', query = {} }: RuleInput): str
     ...namesInQuery(query).map((name) => `:${name}`),
   ];
   if (from.includes('*')) known.push(':splat');
-  // The colons in `https://host:8080` begin no placeholder such as `:name`, so the origin of an address is removed
-  // before the search for placeholders.
+  // The colons in `https://host:8080` begin no placeholder such as `:name`, so the origin is removed first.
   const asked = to.replace(/^https?:\/\/[^/?#]*/, '').match(/:[A-Za-z_][A-Za-z0-9_]*/g) ?? [];
   const unknown = asked.find((name) => !known.some((one) => name.startsWith(one)));
   return unknown === undefined ? null : `has ${unknown}, which from does not have`;

@@ -7,10 +7,9 @@ import type { Rule, RuleInput, RuleUser } from './model.js';
 import { listRules, saveRules } from './store.js';
 
 /**
- * Replaces the rules of a locked service, and returns them as they are stored. In a rule that requires a password
- * (`basicAuth`), a user who is given without a password keeps the password stored for that name. If none is stored,
- * throws invalid_request or, with `mayLack`, stores the user without a password. Also throws service_archived and
- * conflict.
+ * Replaces the rules of a locked service, and returns the stored rules. A user without a password keeps the password
+ * stored for that name. If none is stored, throws invalid_request unless `mayLack` is set. Also throws service_archived
+ * and conflict.
  */
 export async function setRules(
   trx: Transaction,
@@ -44,10 +43,7 @@ export async function setRules(
   return stored;
 }
 
-/**
- * Returns the stored password hash of a user; null if there is none. If several rules have a user of this name, prefers
- * the rule for the same paths.
- */
+/** If several rules have a user of this name, prefers the rule for the same paths. */
 function knownHash(before: readonly Rule[], { for: paths }: Omit<RuleInput, 'users'>, name: string): string | null {
   const all = before.filter(({ users }) => users?.some((user) => user.name === name));
   const rule = all.find((one) => one.for === paths) ?? all[0];

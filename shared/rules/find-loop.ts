@@ -6,9 +6,8 @@ const MAX_REDIRECTS = 20;
 const SAMPLE = 'x';
 
 /**
- * Finds a redirect that leads in a circle or to more than 20 further redirects. Follows an example request for each
- * redirect. `moves` has null for rules of other types. Returns the position of the rule and the paths of the requests;
- * null if there is no such redirect.
+ * Finds a redirect that leads in a circle or to over 20 further redirects, by following an example. `moves` has null
+ * for rules of other types. Returns the position of the rule and the paths of the requests.
  */
 export function findLoop(moves: readonly (Move | null)[]): { at: number; paths: string[] } | null {
   const among = moves.filter((move) => move !== null);
@@ -29,7 +28,6 @@ export function findLoop(moves: readonly (Move | null)[]): { at: number; paths: 
   return null;
 }
 
-/** Returns a request that the rule matches. */
 function exampleOf({ pattern, rule }: Move): string {
   const head = pattern.head.map((part) => (typeof part === 'string' ? part : SAMPLE));
   const rest = pattern.pieces === null ? [] : [pattern.pieces.join(SAMPLE)];
@@ -39,7 +37,7 @@ function exampleOf({ pattern, rule }: Move): string {
   return `/${[...head, ...rest].join('/')}${query.length === 0 ? '' : `?${query.join('&')}`}`;
 }
 
-/** Returns the path and query to which a request is redirected; null if it is not, or if it is to another host. */
+/** Returns null if the request is not redirected, or if it is redirected to another host. */
 function followed(moves: readonly Move[], url: string): string | null {
   const [pathname = '/', query = ''] = url.split('?');
   const path = rulePath(pathname);

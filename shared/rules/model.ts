@@ -5,13 +5,9 @@ import { oneOf } from '../services/configuration.js';
 import { HEADER_NAME } from './rule-headers.js';
 
 export const MAX_RULES = 1_000;
-/**
- * Maximum number of users with a password in all rules of a service. Limits the time of a request that sets rules,
- * because hashing each new password takes some 50 ms.
- */
+/** Limited because hashing a new password takes some 50 ms of the request that sets the rules. */
 export const MAX_USERS = 20;
 const RULE_TYPES = ['redirect', 'rewrite', 'headers', 'basicAuth', 'rateLimit', 'maintenance', 'canary'] as const;
-/** Default duration of a canary, in minutes. */
 export const CANARY_MINUTES = 10;
 export type RuleType = (typeof RULE_TYPES)[number];
 export const REDIRECT_STATUSES = [301, 302, 303, 307, 308] as const;
@@ -125,7 +121,6 @@ export function presentRule({ users, ...rule }: Rule): RuleView {
   return Object.fromEntries(Object.entries(shownRule).sort(byOrder)) as RuleView;
 }
 
-/** Rule type → its required and its optional fields. */
 export const FIELDS: Readonly<
   Record<RuleType, { needs: readonly (keyof RuleInput)[]; may: readonly (keyof RuleInput)[] }>
 > = {

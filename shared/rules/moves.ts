@@ -21,7 +21,7 @@ export interface Move {
 
 export interface MoveRequest {
   path: RulePath;
-  /** The query of the request, without the `?`. */
+  /** Without the `?`. */
   query: string;
   /** The origin of the request, such as `https://shop.example.com`. */
   origin: string;

@@ -1,20 +1,14 @@
-/**
- * A path in the form in which rules compare paths: without empty and dot segments, and with a uniform percent-encoding.
- * `/a//%62/./c/` and `/a/b/c/` have the same form, so no spelling of a path evades a rule.
- */
+/** A path without empty and dot segments, uniformly percent-encoded, so that no spelling of a path evades a rule. */
 export interface RulePath {
   segments: readonly string[];
   /** True if the path ends with a slash and is not `/`. */
   slash: boolean;
 }
 
-/** The parts of a path that a pattern's placeholders matched, by the placeholders' names. `*` has the name `splat`. */
+/** Placeholder → the part of the path that it matched. `*` has the name `splat`. */
 export type Captures = Readonly<Record<string, string>>;
 
-/**
- * A pattern of paths: segments that are literal or `:name`, then optionally a text with `*`. A match compares each part
- * once, so its time is linear in the lengths of path and pattern.
- */
+/** Segments that are literal or `:name`, then optionally a text with `*`. Matching takes linear time. */
 export interface PathPattern {
   head: readonly (string | { name: string })[];
   /** The part of the pattern from its first segment with `*` to its end, split at each `*`; null if there is no `*`. */
@@ -33,10 +27,7 @@ const UNPRINTABLE = /[^\x21-\x7e]+/gu;
 /** Encodings of characters that a path may contain unencoded. */
 const NEEDLESS = /%(?:24|26|2B|2C|3A|3B|3D|40|5B|5D)/g;
 
-/**
- * Returns a path segment with a uniform percent-encoding, so that rules can compare segments. The result contains only
- * characters that a header may have.
- */
+/** Returns a path segment with a uniform percent-encoding. The result is valid in a header. */
 export function encodedSegment(segment: string): string {
   if (!UNUSUAL.test(segment)) return segment;
   const ascii = segment.replace(UNPRINTABLE, encodeURIComponent);
@@ -115,9 +106,7 @@ export function matchPath(pattern: PathPattern, { segments, slash }: RulePath): 
 
 const NOTHING: Captures = {};
 
-/**
- * Matches the rest of a path after the pattern's head. Returns the text of the first `*`; null if there is no match.
- */
+/** Returns the text of the first `*`; null if the rest of the path does not match. */
 function matchRest(
   { isWhole, ignoresCase }: PathPattern,
   pieces: readonly string[],

@@ -30,8 +30,8 @@ export interface RuleSource {
 }
 
 /**
- * SQL: a key for the version of the rules of the service `s`; '' if there are none. `u` is the service's row of
- * `service_rules`, and `i` is its live image. An edge loads the rules only if it does not have rules with this key yet.
+ * SQL: a key that changes with the rules of the service `s`; '' if there are none. `u` is the service's row of
+ * `service_rules`, and `i` is its live image.
  */
 export const RULES_KEY = `case when u.version is null and i.manifest -> 'siteRules' is null then ''
   else concat(u.version, '/', case when i.manifest -> 'siteRules' is null then '' else i.digest end) end`;

@@ -4,20 +4,14 @@ import { type Captures, encodedSegment } from './path-pattern.js';
 export interface TargetTemplate {
   /** The origin of the target, such as `https://shop.example.com`; '' for the host of the request. */
   origin: string;
-  /**
-   * The path, split at its placeholders: texts and names of placeholders alternate. The first and the last item are
-   * texts.
-   */
+  /** The path, split at its placeholders: texts and names of placeholders alternate, beginning with a text. */
   path: readonly string[];
   query: readonly string[] | null;
   /** Includes the `#`; '' if there is no fragment. */
   fragment: string;
 }
 
-/**
- * Compiles the target of a rule. A `:` begins a placeholder only if one of `names` follows. If several fit, the longest
- * one counts.
- */
+/** Compiles the target of a rule. A `:` begins a placeholder only before one of `names`; the longest counts. */
 export function compileTarget(to: string, names: readonly string[]): TargetTemplate {
   const [, origin = '', rest = ''] = /^(https?:\/\/[^/?#]*)?(.*)$/s.exec(to) ?? [];
   const [target = '', ...fragments] = rest.split('#');
@@ -59,10 +53,7 @@ export interface Target {
   fragment: string;
 }
 
-/**
- * Returns the target of a request, with the template's placeholders replaced by the captured texts. If the template has
- * no query, the target gets the query of the request without the parameters in `used`.
- */
+/** Returns the target of a request. A template without a query passes on the request's query, except `used`. */
 export function fillTarget(
   template: TargetTemplate,
   captures: Captures,
@@ -91,12 +82,12 @@ function passedOn(query: string, used: readonly string[]): string {
     .join('&');
 }
 
-/** Encodes `&`, `+` and `#` in a captured text for use in a query. All else in it is already percent-encoded. */
+/** All else in a captured text is already percent-encoded. */
 function inQuery(value: string): string {
   return value.replace(/[&+#]/g, encodeURIComponent);
 }
 
-/** Decodes a parameter's name or value. Forms encode a space as `+`. */
+/** Forms encode a space as `+`. */
 function decodedParameter(text: string): string {
   const spaced = text.replaceAll('+', ' ');
   try {
@@ -106,10 +97,7 @@ function decodedParameter(text: string): string {
   }
 }
 
-/**
- * Returns the values that a rule's placeholders have in a query. Returns null if a parameter that the rule requires is
- * missing or has another value.
- */
+/** Returns the values of placeholders in a query; null if a required parameter is missing or different. */
 export function matchQuery(wanted: Readonly<Record<string, string>>, query: string): Captures | null {
   const given = new Map<string, string>();
   for (const pair of query.split('&')) {

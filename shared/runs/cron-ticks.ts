@@ -7,15 +7,13 @@ const MAX_REPEAT_MS = 3 * HOUR_MS;
 const MAX_FORMATS = 1000;
 
 export interface Schedule {
-  /** A cron expression with five fields. */
   expression: string;
   timezone: string;
 }
 
 /**
- * Returns the first tick after an instant; null if there is none. A tick in a skipped local hour happens at the first
- * instant after that hour. A tick in a repeated hour happens only the first time, but a schedule whose hour field
- * begins with `*` runs in both hours.
+ * Returns the first tick after an instant; null if there is none. A tick in a skipped local hour happens right after
+ * that hour. A tick in a repeated hour happens only once, unless the hour field begins with `*`.
  */
 export function nextTick({ expression, timezone }: Schedule, after: Date): Date | null {
   if (isOfEveryHour(expression)) return cron(expression, timezone).nextRun(after);
@@ -29,10 +27,7 @@ export function nextTick({ expression, timezone }: Schedule, after: Date): Date 
   return null;
 }
 
-/**
- * Returns the last of the ticks from `tick` to `now`. `tick` is the earliest tick for which no run was stored. Thus
- * several missed ticks cause only one run.
- */
+/** Returns the last of the ticks from `tick`, which has no run yet, to `now`. Several missed ticks cause one run. */
 export function latestTick(schedule: Schedule, tick: Date, now: Date): Date {
   const following = nextTick(schedule, tick);
   if (following === null || following > now) return tick;
@@ -55,10 +50,7 @@ function cron(expression: string, timezone: string): Cron {
   return new Cron(expression, { paused: true, timezone, mode: '5-part' });
 }
 
-/**
- * Returns the first instant at which a local clock shows this time. If the clock skips the time, returns the first
- * instant after the gap.
- */
+/** Returns the first instant at which a local clock shows this time; the end of the gap if the clock skips it. */
 function instantOf(wall: number, timezone: string): number {
   const guesses = [wall - DAY_MS, wall + DAY_MS].map((near) => wall - (wallClock(near, timezone) - near));
   const exact = guesses.filter((instant) => wallClock(instant, timezone) === wall);
@@ -74,10 +66,7 @@ function instantOf(wall: number, timezone: string): number {
 
 const FORMATS = new Map<string, Intl.DateTimeFormat>();
 
-/**
- * Returns what a clock in a time zone shows at an instant. The result is in milliseconds since the epoch, as if that
- * clock showed UTC, and has no fraction of a second.
- */
+/** Returns what a local clock shows, in milliseconds since the epoch, as if that clock showed UTC. */
 function wallClock(instant: number, timezone: string): number {
   const parts = Object.fromEntries(
     formatOf(timezone)

@@ -1,11 +1,7 @@
 import { ABANDONED, defineKind, RECORD_QUEUE } from '../engine/kind.js';
 import type { RunStatus } from './model.js';
 
-/**
- * State of a run → its transitions. If a worker gives up a run (`released`, `handedBack`), the run stays `running`,
- * because its command runs on without the worker. A retried run is `queued` again until its start time has come and a
- * worker has a free slot.
- */
+/** State → its transitions. A run stays `running` without its worker, because its command runs on. */
 const STATES = {
   queued: { claimed: 'running', cancelled: 'cancelled' },
   running: {
@@ -23,10 +19,7 @@ const STATES = {
   skipped: {},
 } as const satisfies Record<RunStatus, Partial<Record<string, RunStatus>>>;
 
-/**
- * How runs are stored and queued for workers. Each attempt uses the release that is live when a worker claims the
- * attempt. A deployment's run uses the deployment's own release.
- */
+/** An attempt uses the release that is live when it is claimed. A deployment's run uses its own release. */
 export const RUNS = defineKind({
   table: 'runs',
   payload: 'runId',

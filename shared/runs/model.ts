@@ -1,17 +1,13 @@
 import type { LeasedColumns } from '../engine/kind.js';
 import type { PlanId } from '../services/plan-catalog.js';
 
-/**
- * Status of a run, one execution of a command with a service's release. The command is the cron service's own, one
- * entered by a user, or a deployment's pre-deploy command.
- */
+/** A run is one execution of a command with a service's release. */
 export const RUN_STATUSES = ['queued', 'running', 'succeeded', 'failed', 'cancelled', 'skipped'] as const;
 export type RunStatus = (typeof RUN_STATUSES)[number];
 
 export const RUN_TRIGGERS = ['schedule', 'manual', 'deployment'] as const;
 export type RunTrigger = (typeof RUN_TRIGGERS)[number];
 
-/** Maximum number of characters of a command entered by a user. */
 export const MAX_COMMAND_LENGTH = 4096;
 
 export interface RunRow extends LeasedColumns<RunStatus> {
@@ -34,26 +30,19 @@ export interface RunRow extends LeasedColumns<RunStatus> {
 }
 
 export type AttemptOutcome =
-  /**
-   * `detail` continues a sentence that begins with the command: "exited with code 1". There is no exit code if a signal
-   * terminated the command.
-   */
+  /** `detail` continues a sentence: "exited with code 1". The exit code is null after a signal. */
   | { type: 'exited'; exitCode: number | null; detail: string }
   | { type: 'timeout' }
   /** The attempt did not start in time. */
   | { type: 'notStarted'; detail: string };
 
-/** What follows an attempt of a run. */
 export type RunDecision =
   | { type: 'end'; status: 'succeeded' | 'failed'; exitCode: number | null; error: string }
   | { type: 'retry'; delayMs: number; exitCode: number | null; error: string };
 
 const MAX_RETRY_DELAY_MS = 3_600_000;
 
-/**
- * Decides what follows an attempt of a run. A failed attempt is retried up to `maxRetries` times, after a delay that
- * doubles. A command that exceeded `timeoutSeconds` is not retried, because it would probably hang again.
- */
+/** Decides what follows an attempt of a run. A command that timed out is not retried: it would probably hang again. */
 export function decideRun(
   outcome: AttemptOutcome,
   { attempt, maxRetries, timeoutSeconds }: { attempt: number; maxRetries: number; timeoutSeconds: number },

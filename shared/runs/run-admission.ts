@@ -2,9 +2,8 @@ import { lockUntilCommit, rowCountOf, type Transaction } from '../core/database/
 import { ONLINE_SECONDS } from '../workers/store.js';
 
 /**
- * Admits queued runs until all run slots of the online workers are taken. Admitted runs are due immediately. Workspaces
- * take turns. Because a run may last a day, no workspace gets more than half of the slots (rounded up). A deployment's
- * run uses the slot of its deployment. Concurrent calls are safe.
+ * Admits queued runs while the online workers have free slots. Workspaces take turns. No workspace gets more than half
+ * of the slots, because a run may last a day. Concurrent calls are safe.
  */
 export async function admitRuns(trx: Transaction): Promise<number> {
   await lockUntilCommit(trx, 'ranvier.run-admission');

@@ -1,10 +1,7 @@
 import { type Db, oneValue, rowsOf, type Transaction } from '../core/database/database-client.js';
 import type { Schedule } from './cron-ticks.js';
 
-/**
- * SQL: true for a cron service `s` whose schedule is in effect. Suspending, archiving or deleting the service stops its
- * schedule.
- */
+/** SQL: true for a cron service `s` whose schedule is in effect. */
 const RUNNABLE = `(s.lifecycle_status = 'active' and not s.archived and s.deleted_at is null and s.live_deployment_id is not null)`;
 const EXPRESSION = `s.configuration ->> 'schedule'`;
 const TIMEZONE = `s.configuration ->> 'timezone'`;
@@ -18,8 +15,8 @@ export interface ScheduleChange extends Schedule {
 }
 
 /**
- * Returns cron services whose stored schedule does not match their configuration. The schedule is new, was changed or
- * must be stopped, or the clock was set back after its next tick was computed.
+ * Returns cron services whose stored schedule does not match their configuration. Includes schedules whose next tick
+ * was computed before the clock was set back.
  */
 export function changedSchedules(db: Db): Promise<ScheduleChange[]> {
   return rowsOf<ScheduleChange>(
@@ -34,7 +31,6 @@ export function changedSchedules(db: Db): Promise<ScheduleChange[]> {
   );
 }
 
-/** Stores the time of a service's next tick. */
 export async function planSchedule(db: Db, { serviceId, expression, timezone }: ScheduleChange, next: Date | null) {
   await db.raw(
     `insert into schedules (service_id, expression, timezone, next_run_at)
@@ -73,10 +69,8 @@ export interface Tick {
 }
 
 /**
- * Stores the run for a tick of a cron schedule and sets the time of the next tick, in one statement. Returns the run's
- * status. Returns null and changes nothing if another worker has done so, or if the service was changed or stopped in
- * the meantime. If `maxConcurrency` runs of the service's own command are unfinished, the run is stored as `skipped`,
- * with that reason.
+ * Stores the run for a tick and sets the time of the next tick. Returns the run's status, which is `skipped` if too
+ * many runs are unfinished. Returns null if another worker was first, or if the service was changed or stopped.
  */
 export async function fireTick(db: Db, due: DueSchedule, tick: Tick): Promise<string | null> {
   return db.transaction(async (trx) => {

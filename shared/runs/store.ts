@@ -4,10 +4,7 @@ import { requestCancel } from '../engine/cancel-requests.js';
 import { RUNS } from './kind.js';
 import type { RunRow, RunTrigger } from './model.js';
 
-/**
- * Returns SQL assignments that queue the next attempt of a run. The attempt starts after `delayMs` milliseconds or
- * later, once a worker has a free slot for it (`admitted_at`).
- */
+/** Returns SQL assignments that queue the next attempt of a run, in `delayMs` at the earliest. */
 export function retrySql(delayMs: number): string {
   return `attempt = attempt + 1, admitted_at = null, not_before = now() + ${Math.round(delayMs)} * interval '1 millisecond'`;
 }
@@ -19,10 +16,7 @@ export interface WhichRuns {
   trigger?: RunTrigger | null;
 }
 
-/**
- * Requests the cancellation of matching open runs and notifies their workers. Returns how many matched. Runs that no
- * worker has claimed are cancelled immediately.
- */
+/** Requests the cancellation of matching open runs and notifies their workers. Returns how many matched. */
 export function cancelOpenRuns(
   trx: Transaction,
   { serviceId, runId = null, deploymentId = null, trigger = null }: WhichRuns,
@@ -30,7 +24,6 @@ export function cancelOpenRuns(
   return requestCancel(trx, RUNS, { service_id: serviceId, id: runId, deployment_id: deploymentId, trigger });
 }
 
-/** SQL conditions that select the runs to count. */
 const COUNTED = {
   all: 'true',
   /** Runs of the service's own command. */
@@ -54,7 +47,6 @@ export async function findRun(db: Db, serviceId: string, id: string): Promise<Ru
   return db<RunRow>('runs').where({ id, service_id: serviceId }).first();
 }
 
-/** Returns a service's runs, newest first. */
 export function listRuns(db: Db, serviceId: string, page: PageRequest): Promise<Page<RunRow>> {
   return pageOf<RunRow>(db, 'runs', { service_id: serviceId }, page);
 }

@@ -1,10 +1,7 @@
 import { randomBytes, timingSafeEqual } from 'node:crypto';
 import { hashToken, newToken } from './random-token.js';
 
-/**
- * Format of an API key, `rnv_<lookup>_<secret>` (specification, Authentication). The lookup finds the row, and the
- * secret authenticates.
- */
+/** `rnv_<lookup>_<secret>` (specification, Authentication). The lookup finds the row, and the secret authenticates. */
 const PATTERN = /^rnv_([0-9a-f]{16})_([A-Za-z0-9_-]{43})$/;
 
 export interface NewApiKey {

@@ -1,10 +1,7 @@
 import type { Config } from '../core/config.js';
 import type { Keyring } from './keyring.js';
 
-/**
- * What commands need in addition to a transaction. After the commit, the caller must call `dispatcher.wake`, so that
- * the work that the command stored is started at once.
- */
+/** After the commit, the caller must call `dispatcher.wake`, so that the stored work is started at once. */
 export interface CommandDeps {
   keyring: Keyring;
   config: Pick<

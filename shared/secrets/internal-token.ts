@@ -1,13 +1,10 @@
 import type { Keyring } from './keyring.js';
 
-/** Lifetime of a fetch token, in milliseconds. */
+/** Lifetime of a fetch token. */
 const VALID_MS = 15 * 60_000;
 const CONTEXT = 'internal-fetch';
 
-/**
- * Returns a token with which a worker fetches one service's pushed repository from the API. Only processes with the
- * installation's keys can create one.
- */
+/** Returns a token with which a worker fetches one service's pushed repository from the API. */
 export function newFetchToken(keyring: Keyring, serviceId: string, now: number): string {
   return newToken(keyring, serviceId, CONTEXT, now + VALID_MS);
 }
@@ -44,5 +41,5 @@ export function isForwarded(keyring: Keyring, token: string, repository: string,
   return subjectOf(keyring, token, FORWARD_CONTEXT, now) === repository;
 }
 
-/** User name of an HTTP request whose password is a fetch token or a forward token. */
+/** User name of a git request whose password is a fetch token. */
 export const WORKER_NAME = 'ranvier-worker';

@@ -18,9 +18,8 @@ export class SealError extends Error {
 }
 
 /**
- * Seals secret values with AES-256-GCM. The key's id is stored with the value. `context` names the row to which the
- * value belongs (`variable:<id>`), so a value copied to another row cannot be unsealed. A value that cannot be verified
- * is never returned: unsealing it throws.
+ * Seals secret values with AES-256-GCM. `context` names the row to which a value belongs (`variable:<id>`), so a value
+ * copied to another row cannot be unsealed.
  */
 export class Keyring {
   readonly #keys = new Map<string, Buffer>();
@@ -55,10 +54,7 @@ export class Keyring {
     return Buffer.concat([Buffer.of(VERSION), this.#current.id, nonce, cipher.getAuthTag(), ciphertext]);
   }
 
-  /**
-   * Returns a 32-byte HMAC, equal for equal texts of one context. Without the sealing key it reveals nothing about the
-   * text.
-   */
+  /** Returns a 32-byte HMAC, which reveals nothing about the text without the sealing key. */
   fingerprint(text: string, context: string): Buffer {
     const key = hkdfSync('sha256', this.#current.key, '', 'ranvier.fingerprint', 32);
     return createHmac('sha256', Buffer.from(key)).update(`${context}\0`).update(text).digest();

@@ -22,10 +22,7 @@ export async function hashPassword(password: string, { cost, parallelization }: 
   return ['scrypt', cost, BLOCK_SIZE, parallelization, salt.toString('base64'), key.toString('base64')].join('$');
 }
 
-/**
- * Compares a password with its hash in constant time. For a nonexistent user pass null as the hash: this takes equally
- * long and returns false.
- */
+/** Compares a password with its hash in constant time. A null hash, for an unknown user, takes equally long. */
 export async function verifyPassword(password: string, hash: string | null): Promise<boolean> {
   if (hash === null) {
     await hashPassword(password);

@@ -1,6 +1,6 @@
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 
-/** A token of 256 random bits. Its holder gets the token; the database stores only its hash. */
+/** 256 random bits. The database stores only their hash. */
 export interface NewToken {
   token: string;
   hash: Buffer;

@@ -16,9 +16,8 @@ import {
 const BATCH = 200;
 
 export interface Rotation {
-  /** Id of the current key, with which values are sealed. */
   key: string;
-  /** Number of values that were sealed again, by table. */
+  /** Table → number of values that were sealed again. */
   resealed: Record<string, number>;
   /** Number of values that other processes changed during the rotation. They were processed again. */
   changedMeanwhile: number;
@@ -26,10 +25,7 @@ export interface Rotation {
   unopenable: { table: string; id: string; reason: string }[];
 }
 
-/**
- * Throws a `SealError` if stored values may be sealed with a key that this process lacks. Otherwise records this
- * process's key, so that a process with a different key does not start.
- */
+/** Throws a `SealError` if this process may lack a key of stored values. Otherwise records this process's key. */
 export async function assertKeysFit(db: Db, keyring: Keyring): Promise<void> {
   await db.transaction(async (trx) => {
     await lockUntilCommit(trx, 'ranvier.secrets-keys');
@@ -44,18 +40,14 @@ export async function assertKeysFit(db: Db, keyring: Keyring): Promise<void> {
   });
 }
 
-/**
- * Reseals every stored value that is not sealed with the current key. May be repeated, interrupted, or run during
- * deployments: a value is replaced only if it has not changed since it was unsealed.
- */
+/** Reseals all stored values with the current key. It may be repeated, interrupted, or run during deployments. */
 export async function rotateSecrets(db: Db, keyring: Keyring): Promise<Rotation> {
   await assertKeysFit(db, keyring);
   const rotation: Rotation = { key: keyring.currentId, resealed: {}, changedMeanwhile: 0, unopenable: [] };
   for (const store of SEALED_COLUMNS) {
     if (!(await db.schema.hasColumn(store.table, store.column))) continue;
     rotation.resealed[store.table] ??= 0;
-    // Repeats the pass until it finds no changed value. A process that still uses an older key may have sealed a
-    // changed value with that key.
+    // Repeated, because a process that still uses an older key may have sealed a changed value with that key.
     while ((await rotateOnce(db, keyring, store, rotation)) > 0);
   }
   if (rotation.unopenable.length === 0) await forgetOtherKeys(db, keyring.currentId);
@@ -63,8 +55,8 @@ export async function rotateSecrets(db: Db, keyring: Keyring): Promise<Rotation>
 }
 
 /**
- * Lets the platform start without a key that was lost. Returns the number of lost values per table. These values cannot
- * be unsealed and must be set again. Throws not_found if no such key is in use; conflict if the key is configured.
+ * Lets the platform start without a key that was lost. Returns the number of lost values per table, which must be set
+ * again. Throws not_found if no such key is in use; conflict if the key is configured.
  */
 export async function forgetLostKey(db: Db, keyring: Keyring, keyId: string): Promise<Record<string, number>> {
   if (keyring.ids.includes(keyId)) throw conflict(`key ${keyId} is not lost: it is configured`);
@@ -76,10 +68,7 @@ export async function forgetLostKey(db: Db, keyring: Keyring, keyId: string): Pr
   return closed;
 }
 
-/**
- * Reseals the values of one column with the current key, in one pass. Returns how many values were not replaced because
- * other processes had changed them meanwhile.
- */
+/** Returns how many values were not replaced because other processes had changed them meanwhile. */
 async function rotateOnce(db: Db, keyring: Keyring, store: SealedColumn, rotation: Rotation): Promise<number> {
   const unopenable: Rotation['unopenable'] = [];
   let [resealed, changed] = [0, 0];

@@ -4,19 +4,13 @@ import type { Keyring } from './keyring.js';
 export interface SealedColumn {
   table: string;
   column: string;
-  /**
-   * A name for this column with which each of its values is sealed. A value can be unsealed only with this name and the
-   * id of its row, so it is useless in another column or row.
-   */
+  /** Each value is sealed with this name and the id of its row, so it is useless in another column or row. */
   binding: string;
   /** How deleting a service erases its values: `row` deletes the rows, `value` empties the column. */
   erased: { how: 'row' | 'value'; service: 'id' | 'service_id' } | null;
 }
 
-/**
- * Every column of sealed values, for sealing, unsealing, key rotation and the deletion of services. A test compares the
- * list with the database.
- */
+/** Every column of sealed values. A test compares the list with the database. */
 export const SEALED = {
   variable: column('variables', 'sealed', 'variable', { how: 'row', service: 'service_id' }),
   repository: column('services', 'sealed_repository', 'repository', { how: 'value', service: 'id' }),

@@ -51,7 +51,6 @@ export async function forgetKey(db: Db, keyId: string): Promise<boolean> {
   return (await db('secrets_keys').where({ key_id: keyId }).delete()) > 0;
 }
 
-/** Returns the number of values sealed with this key. */
 export function countSealedWith(db: Db, { table, column }: SealedColumn, keyId: string): Promise<number> {
   return countOf(db, `select count(*) from ?? where length(??) > 0 and encode(substring(?? from 2 for 4), 'hex') = ?`, [
     table,

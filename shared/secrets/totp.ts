@@ -1,6 +1,6 @@
 import { Secret, TOTP } from 'otpauth';
 
-/** Parameters that every authenticator application supports: SHA-1, six digits, 30 s. */
+/** Parameters that every authenticator application supports. */
 const PARAMETERS = { algorithm: 'SHA1', digits: 6, period: 30 };
 /** Tolerated difference of the authenticator's clock, in steps of 30 s. */
 const WINDOW = 1;
@@ -16,7 +16,7 @@ export function totpUri(secret: string, email: string): string {
   return new TOTP({ ...PARAMETERS, issuer: 'Ranvier', label: email, secret }).toString();
 }
 
-/** Returns the time step of a code that is currently valid; null otherwise. The caller must prevent reuse of a step. */
+/** Returns the time step of a currently valid code; null otherwise. The caller must prevent reuse of a step. */
 export function totpCounter(secret: string, code: string, now: Date): number | null {
   const timestamp = now.getTime();
   const totp = new TOTP({ ...PARAMETERS, secret });

@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto';
 
-/** The address of a repository that is accessed over SSH. */
 export interface SshAddress {
   user: string;
   host: string;
@@ -15,8 +14,8 @@ const NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
 const HOST = /^(?:[A-Za-z0-9][A-Za-z0-9.-]{0,253}|\[[0-9A-Fa-f:.]+\])$/;
 
 /**
- * Parses `ssh://git@host/path` and `git@host:path`. Returns null for any other address, and for an address that has a
- * password or that ssh could read as an option.
+ * Parses `ssh://git@host/path` and `git@host:path`. Returns null for any other address, for one with a password, and
+ * for one that ssh could read as an option.
  */
 export function parseSshAddress(address: string): SshAddress | null {
   const [, scpUser, scpHost, scpPath] = SCP.exec(address) ?? [];
@@ -42,10 +41,7 @@ export function knownHostName({ host, port }: Pick<SshAddress, 'host' | 'port'>)
 
 const SCHEME = 'ranvier-ssh:';
 
-/**
- * Returns the internal address of an SSH repository, for workers. It includes the workspace whose key can read the
- * repository. Returns any other address unchanged. Users cannot configure an address of this form.
- */
+/** Returns an SSH address with the workspace whose key can read it. Users cannot configure such an address. */
 export function addressForWorkspace(address: string, workspaceId: string): string {
   return isSshLike(address) ? `${SCHEME}${workspaceId}:${address}` : address;
 }

@@ -64,10 +64,7 @@ export async function listSshHosts(db: Db, workspaceId: string): Promise<SshHost
   return db<SshHostRow>('ssh_hosts').where({ workspace_id: workspaceId }).orderBy('host').limit(MAX_SHOWN);
 }
 
-/**
- * Deletes the pinned host keys of an SSH server, which are pinned again at the next connection. Returns false if there
- * are none.
- */
+/** Deletes the pinned host keys of a server, which the next connection pins again. Returns false if there are none. */
 export async function forgetSshHost(trx: Transaction, workspaceId: string, id: string): Promise<boolean> {
   return (await trx('ssh_hosts').where({ id, workspace_id: workspaceId }).delete()) > 0;
 }

@@ -1,6 +1,6 @@
 import { ABANDONED, defineKind, SHORT_QUEUE } from '../engine/kind.js';
 
-/** How workers read template sources (repositories). Reading one twice is harmless, so no lease is needed. */
+/** Reading a template source (a repository) twice is harmless, so no lease is needed. */
 export const TEMPLATE_SOURCES = defineKind({
   table: 'template_sources',
   payload: 'templateSourceId',

@@ -8,7 +8,7 @@ import { type Question, type TemplateFacts, TemplateFile } from './template-file
 /** Matches `${name}`, and `$${`, which is an escaped `${`. */
 export const PLACEHOLDER = /\$(\$(?=\{)|\{([A-Za-z0-9]+)\})/g;
 
-/** A template: a document with questions. The answers replace `${question}` in the document. */
+/** A document with questions. The answers replace `${question}` in the document. */
 export interface Template extends TemplateFacts {
   /** Returns a new copy of the document's syntax tree, including comments. */
   document: () => Document;
@@ -45,7 +45,6 @@ export function placeholdersOf(text: string): string[] {
   return [...text.matchAll(PLACEHOLDER)].flatMap(([, , name]) => (name === undefined ? [] : [name]));
 }
 
-/** Returns the part `stack` of a template file. */
 function documentOf(text: string): Document {
   const document = new Document();
   document.contents = parseDocument(text, { merge: true }).get('stack', true) as ParsedNode;

@@ -9,15 +9,13 @@ import { SEALED, sealIn } from '../secrets/sealed-columns.js';
 import { repositoryProblem } from '../services/service-source.js';
 import type { TemplateFacts } from './template-file.js';
 
-/** Maximum number of template sources per workspace. */
 export const MAX_SOURCES = 10;
 
-/** A template from a source: its name within the source, its metadata, and the text of its file. */
+/** The name is unique only within the source. */
 export interface StoredTemplate extends TemplateFacts {
   text: string;
 }
 
-/** A file that is not a valid template, and why. */
 interface TemplateProblem {
   file: string;
   message: string;
@@ -67,10 +65,7 @@ export async function createTemplateSource(
   return row;
 }
 
-/**
- * Requests that a worker reads a template source again, unless it is still being read. Returns undefined if there is no
- * such source.
- */
+/** Requests that a worker reads a template source again. Returns undefined if there is no such source. */
 export async function rereadTemplateSource(
   trx: Transaction,
   workspaceId: string,

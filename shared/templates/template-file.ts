@@ -3,20 +3,17 @@ import { Strict } from '../core/json-schema.js';
 import { plainLine, plainText } from '../core/plain-text.js';
 import { oneOf } from '../services/configuration.js';
 
-/** Maximum number of characters of an answer. Values of secrets may be as long as those of variables. */
+/** Values of secrets may be longer: as long as those of variables. */
 export const MAX_ANSWER_LENGTH = 1000;
 
-/**
- * Pattern of a question's name. It is either a plain name, or `service.KEY` to ask for the value of a secret in the
- * document.
- */
+/** A plain name, or `service.KEY` to ask for the value of a secret in the document. */
 const QUESTION_NAME = '^[a-z][A-Za-z0-9]{0,39}$|^[a-z0-9-]{1,63}\\.[A-Z][A-Z0-9_]{0,63}$';
 
 const HttpsAddress = Type.String({ pattern: '^https://', maxLength: 200 });
 
 export const QuestionType = oneOf('TemplateQuestionType', ['text', 'number']);
 
-/** The schema of a template file. The file's name without `.yaml` is the template's name. */
+/** The file's name without `.yaml` is the template's name. */
 export const TemplateFile = Strict({
   title: plainLine(60, { minLength: 1 }),
   description: plainLine(200, { minLength: 1 }),
@@ -50,7 +47,6 @@ export type TemplateFile = Static<typeof TemplateFile>;
 /** A question as the API returns it, with default values filled in. */
 export type Question = Required<NonNullable<TemplateFile['questions']>[number]>;
 
-/** The metadata in a template file: everything except its document. */
 export type TemplateFacts = Omit<TemplateFile, 'stack' | 'questions' | 'checked'> & {
   name: string;
   checked: string | null;

@@ -23,10 +23,7 @@ export interface VariableInput {
   scope?: VariableScope | undefined;
   /** Path of the variable in the request body, for error details. */
   at?: string;
-  /**
-   * Throws forbidden if the variable refers to a service whose secrets the caller may not read. This depends on the
-   * protection of the service's environment.
-   */
+  /** Throws forbidden if the caller may not read the secrets of the service to which the variable refers. */
   authorize: (facts: { protectedEnvironment: boolean }) => void;
 }
 
@@ -62,7 +59,7 @@ export async function updateVariable(
   return row;
 }
 
-/** Throws payload_too_large if the total size of the owner's variables is too large. The owner must be locked. */
+/** The owner must be locked. Throws payload_too_large if the owner's variables are too large in total. */
 async function assertRoom(
   trx: Transaction,
   id: string,
@@ -87,9 +84,7 @@ export function tooLarge(owner: VariableOwner, bytes: number, path: string): App
   return new AppError('payload_too_large', `The value ${message}`, [{ path, message }]);
 }
 
-/**
- * Returns the database columns for a variable's value or reference. Throws invalid_request, and errors of `authorize`.
- */
+/** Returns the columns for a variable's value or reference. Throws invalid_request, and errors of `authorize`. */
 export async function storedContent(
   trx: Transaction,
   { keyring }: Pick<CommandDeps, 'keyring'>,

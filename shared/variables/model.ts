@@ -1,8 +1,6 @@
 import { type Static, Type } from 'typebox';
 
-/**
- * A variable's name, as shells accept it. Excludes `__proto__`, which cannot be an ordinary key of a JavaScript object.
- */
+/** A name that shells accept. `__proto__` cannot be an ordinary key of a JavaScript object. */
 export const VariableKey = Type.String({
   minLength: 1,
   maxLength: 256,
@@ -42,5 +40,4 @@ export type VariableReference = Static<typeof VariableReference>;
 /** Maximum number of variables per service or group. */
 export const MAX_VARIABLES = 1000;
 
-/** A value to seal, or a reference. */
 export type VariableContent = { value: string } | { reference: VariableReference };

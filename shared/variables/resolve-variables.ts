@@ -17,7 +17,6 @@ import {
   variablesReaching,
 } from './source-store.js';
 
-/** The values of a deployment's variables, and where they come from. */
 export interface ResolvedVariables {
   values: Record<string, string>;
   /** Variables that refer to the address or login of a database, which are read when the release starts. */
@@ -38,7 +37,7 @@ export const NO_VARIABLES: ResolvedVariables = {
   readProtected: false,
 };
 
-/** The service whose variables a deployment gets, and its scope. A preview gets the variables of its base service. */
+/** The service whose variables a deployment gets. A preview gets the variables of its base service. */
 export interface VariablesOf {
   serviceId: string;
   scope: DeploymentScope;
@@ -54,20 +53,15 @@ export interface ResolveInput {
   authorize: (facts: { protectedEnvironment: boolean }) => void;
 }
 
-/**
- * Maximum number of variables per deployment. A service and its groups may together have twice the maximum of a
- * service.
- */
+/** A service and its groups may together have twice the maximum of a service. */
 const MAX_REACHING = 2 * MAX_VARIABLES;
 /** Maximum length of a chain of references. */
 const MAX_STEPS = 32;
 
 /**
- * Returns the values of a deployment's variables. Variables of its service override those of its groups. Follows
- * references to their providers, and uses only variables of the deployment's scope. Throws an error that names the
- * variable: `source_invalid` if the provider of a reference is missing or archived, or if references are circular;
- * `forbidden` if `authorize` refuses a value from a protected environment; `payload_too_large` if all values together
- * are too large.
+ * Returns the values of a deployment's variables. Those of the service override those of its groups. Throws an error
+ * that names the variable: `source_invalid` for a reference that cannot be resolved; `forbidden` if `authorize` refuses
+ * a value from a protected environment; `payload_too_large`.
  */
 export async function resolveVariables(
   trx: Transaction,
@@ -117,9 +111,8 @@ class Resolver {
   }
 
   /**
-   * Returns the value of a variable, or a `DataReference` if the value is the address or login of a database. `path` is
-   * the chain of references that led to this variable, including the variable itself. Each item is
-   * `<service id>/<key>`.
+   * Returns a `DataReference` for the address or login of a database. `path` is the chain of references that led to
+   * this variable, which is its last item: `<service id>/<key>`.
    */
   async #valueOf(variable: VariableSource, path: readonly string[]): Promise<string | DataReference> {
     const { group_id, group_name, group_protected } = variable;
@@ -136,7 +129,7 @@ class Resolver {
     return this.#follow(providerId, key, path);
   }
 
-  /** Unseals a value. Throws if that fails, because a deployment must not run with a missing value. */
+  /** Throws if unsealing fails, because a deployment must not run with a missing value. */
   #open(sealed: Buffer, id: string, path: readonly string[]): string {
     try {
       return openFrom(this.#deps.keyring, SEALED.variable, id, sealed);

@@ -22,12 +22,10 @@ export async function getSnapshot(db: Db, id: string): Promise<SnapshotRow | nul
   return (await db<SnapshotRow>('snapshots').where({ id }).first()) ?? null;
 }
 
-/** Returns the id of a deployment's snapshot; null if it has none. */
 export async function snapshotIdOf(db: Db, deploymentId: string): Promise<string | null> {
   return (await db('deployments').where({ id: deploymentId }).first('snapshot_id'))?.snapshot_id ?? null;
 }
 
-/** Returns the service's snapshot with this digest of its content; undefined if there is none. */
 export async function findSnapshot(db: Db, serviceId: string, digest: Buffer): Promise<SnapshotRow | undefined> {
   return db<SnapshotRow>('snapshots').where({ service_id: serviceId, digest }).first();
 }
@@ -60,18 +58,14 @@ const ERASE = prepare<{ count: number }>(
 );
 
 /**
- * Erases a service's snapshots that no release needs, and returns how many remain. A snapshot is erased if its
- * deployments have finished, receive no requests, have no replica, and are not available for rollback. The caller must
- * hold the service's lock. The cost does not grow with the number of past deployments.
+ * Erases a service's snapshots that no release needs, and returns how many remain. The caller must hold the service's
+ * lock. The cost does not grow with the number of past deployments.
  */
 export async function eraseUnusedSnapshots(trx: Transaction, serviceId: string): Promise<number> {
   return returnedRow(await rowOfPrepared(trx, ERASE, [serviceId])).count;
 }
 
-/**
- * Returns true if a snapshot contains a value from a protected environment. The environment was protected when the
- * value was read, or the service or group that provided the value is protected now.
- */
+/** Returns true if a value's environment is protected now, or was protected when the value was read. */
 export function readsProtected(db: Db, id: string): Promise<boolean> {
   return anyRow(db, `select from snapshots n where n.id = :id and ${snapshotIsProtected('n')}`, { id });
 }

@@ -20,8 +20,8 @@ import {
 const MAX_SNAPSHOTS = 100;
 
 /**
- * Stores a deployment's variables, unless an equal snapshot exists, and returns the snapshot's id. Erases unneeded
- * snapshots. Throws capacity_exceeded. The caller must hold the service's lock.
+ * Stores a deployment's variables, unless an equal snapshot exists, and returns the snapshot's id. The caller must hold
+ * the service's lock. Throws capacity_exceeded.
  */
 export async function storeSnapshot(
   trx: Transaction,
@@ -93,10 +93,7 @@ export async function assertSnapshotUsable(
   await assertSnapshotPermitted(trx, source.snapshot_id, authorize);
 }
 
-/**
- * Checks that the caller may read a deployment's variables, which a shell or command can print. If some come from a
- * protected environment, `authorize` is called and may throw.
- */
+/** Checks that the caller may read variables, which a command could print. Throws errors of `authorize`. */
 export async function assertVariablesPermitted(
   trx: Transaction,
   deploymentId: string | null,

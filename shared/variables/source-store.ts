@@ -3,7 +3,6 @@ import { SEAL_OVERHEAD_BYTES } from '../secrets/keyring.js';
 import type { DeploymentScope } from './model.js';
 import { groupIsProtected } from './snapshot-store.js';
 
-/** A variable as needed for a deployment: a sealed value, or a reference to another service. */
 export interface VariableSource {
   id: string;
   key: string;
@@ -17,7 +16,6 @@ export interface VariableSource {
   group_protected: boolean;
 }
 
-/** A service to which variables may refer. */
 export interface ProviderRow {
   id: string;
   name: string;
@@ -29,11 +27,7 @@ export interface ProviderRow {
   protected_environment: string | null;
 }
 
-/**
- * Returns SQL for the variables of the service `:serviceId`, one for each key. A variable of the service itself
- * overrides those of its groups. Among groups, the variable of the group that was linked last is used. Includes only
- * variables of the scope `:scope` or `all`. `and` is a further SQL condition.
- */
+/** A service's own variable overrides those of its groups. Among groups, the one that was linked last wins. */
 function reaching(and = ''): string {
   return `select distinct on (key) * from (
        select v.id, v.key, v.sealed, v.reference_service_id, v.reference_key, v.group_id, g.name as group_name,
@@ -46,7 +40,6 @@ function reaching(and = ''): string {
      ) found order by key, rank desc, linked_at desc, id desc`;
 }
 
-/** Returns SQL for the columns of a `VariableSource`, including whether its group is protected. */
 function withProtection(variables: string): string {
   return `select r.id, r.key, r.sealed, r.reference_service_id, r.reference_key, r.group_id, r.group_name,
             g.id is not null and ${groupIsProtected('g')} as group_protected
@@ -58,10 +51,7 @@ export async function variablesReaching(db: Db, serviceId: string, scope: Deploy
   return rowsOf<VariableSource>(db, withProtection(reaching()), { serviceId, scope });
 }
 
-/**
- * Returns how many variables a service gets, and the total size of their keys and values, in bytes. Values of
- * references are not counted.
- */
+/** Returns how many variables a service gets, and their size in bytes. Values of references do not count. */
 export function sizeReaching(
   db: Db,
   serviceId: string,
@@ -75,10 +65,7 @@ export function sizeReaching(
   );
 }
 
-/**
- * The target of a reference. One statement reads the provider and the variable, so that no value is read from a
- * provider that has just become protected.
- */
+/** One statement reads the provider and the variable, because the provider may have just become protected. */
 export interface Referred {
   provider: ProviderRow;
   /** Undefined if the provider has no variable with this key. */

@@ -4,10 +4,8 @@ import { fetchPage, type Page, type PageRequest } from '../core/database/page.js
 import { SEAL_OVERHEAD_BYTES } from '../secrets/keyring.js';
 import type { VariableScope } from './model.js';
 
-/** The service or environment group that owns variables. */
 export type VariableOwner = { serviceId: string } | { groupId: string };
 
-/** A variable without its sealed value. */
 export type VariableView = Pick<
   VariableRow,
   'id' | 'key' | 'scope' | 'reference_service_id' | 'created_at' | 'updated_at'
@@ -35,10 +33,7 @@ export async function listVariables(db: Db, owner: VariableOwner, page: PageRequ
   return fetchPage(query, 'variables', page);
 }
 
-/**
- * Returns the number of an owner's variables and the total size of their keys and values, in bytes. Omits the variable
- * `except`.
- */
+/** Returns the number of an owner's variables and their total size in bytes. Omits the variable `except`. */
 export function sizeOfVariables(
   db: Db,
   owner: VariableOwner,
@@ -72,10 +67,7 @@ export async function insertVariable(
   return row;
 }
 
-/**
- * Replaces a variable's value or reference, and its scope if given. Returns undefined if the owner has no such
- * variable.
- */
+/** Replaces a variable's value or reference, and its scope if given. Returns undefined if there is none. */
 export async function updateVariable(
   trx: Transaction,
   owner: VariableOwner,
@@ -89,13 +81,12 @@ export async function updateVariable(
   return row;
 }
 
-/** Deletes a variable. Returns false if the owner has no such variable. */
 export async function deleteVariable(trx: Transaction, owner: VariableOwner, id: string): Promise<boolean> {
   const match = { id, ...owned(owner) };
   return (await trx<VariableRow>('variables').where(match).delete()) > 0;
 }
 
-/** Returns the id, key, scope and size of each of an owner's variables. The size is that of key and value, in bytes. */
+/** Returns an owner's variables without their values. The size is that of key and value, in bytes. */
 export async function sizesOfVariables(
   db: Db,
   owner: VariableOwner,
@@ -108,10 +99,7 @@ export async function sizesOfVariables(
   );
 }
 
-/**
- * Stores variables. For an existing key, replaces the value or reference and keeps the row's id, because the caller has
- * sealed the new value for this id.
- */
+/** Stores variables. An existing row keeps its id, for which the caller has sealed the new value. */
 export async function upsertVariables(
   trx: Transaction,
   owner: VariableOwner,

@@ -20,10 +20,8 @@ import {
 type LockedService = Pick<ServiceRow, 'id' | 'kind' | 'lifecycle_status' | 'configuration'>;
 
 /**
- * Adds a volume to a service. The next release mounts it. Throws invalid_request if the kind of service has no volumes
- * or the path would hide system files; capacity_exceeded beyond five volumes or the plan's storage;
- * volume_single_replica if the service can have several replicas; conflict if the name or path is taken, the service is
- * being deleted, or no online worker mounts volumes.
+ * Adds a volume to a service, which the next release mounts. Throws invalid_request, capacity_exceeded, conflict;
+ * volume_single_replica if the service can have several replicas.
  */
 export async function addVolume(
   trx: Transaction,
@@ -52,10 +50,7 @@ export async function addVolume(
   return found(await findVolume(trx, service.id, id));
 }
 
-/**
- * Increases the size of a volume. Throws not_found; invalid_request if the size would decrease; capacity_exceeded;
- * conflict.
- */
+/** Increases the size of a volume. Throws not_found, invalid_request, capacity_exceeded, conflict. */
 export async function growVolume(
   trx: Transaction,
   service: LockedService,

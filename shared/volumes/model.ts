@@ -22,15 +22,14 @@ export interface VolumeRow {
   updated_at: Date;
 }
 
-/** How full a volume is. The service of a `full` volume is stopped (`workers/volumes/volume-state.ts`). */
+/** The service of a `full` volume is stopped (`workers/volumes/volume-state.ts`). */
 type VolumeState = 'open' | 'nearly_full' | 'full';
 
-/** Kinds of services that can have volumes: those that run the tenant's own processes. */
+/** Kinds of services that run the tenant's own processes. */
 export const VOLUME_KINDS: readonly ServiceKind[] = ['web', 'private', 'worker', 'cron'];
 export const MAX_VOLUMES = 5;
 const MAX_MOUNT_PATH_LENGTH = 512;
 
-/** Schemas of the volume fields that users set. */
 export const VOLUME_FIELDS = {
   name: Type.String({
     maxLength: 63,
@@ -48,17 +47,11 @@ export const VOLUME_FIELDS = {
 const SYSTEM = [
   ...['/etc', '/proc', '/sys', '/dev', '/usr', '/bin', '/sbin', '/lib', '/lib64', '/boot', '/run', '/var/run'],
 ];
-/**
- * Folders in which the platform mounts its own files in a container. Volumes may not be mounted at them or, for
- * `OWN_BELOW`, below them.
- */
+/** Folders in which the platform mounts its own files. `OWN_BELOW` also excludes the folders below. */
 const OWN = ['/', '/mnt', '/mnt/app', '/.init', '/.bin'];
 const OWN_BELOW = ['/mnt/home', '/mnt/tools'];
 
-/**
- * Returns why a volume may not be mounted at a path, as text that follows the path; null if it may. `others` are the
- * service's other mount paths.
- */
+/** Returns why a volume may not be mounted at a path, or null. `others` are the service's other mount paths. */
 export function mountPathProblem(path: string, others: readonly string[]): string | null {
   if (!path.startsWith('/')) return 'is not absolute';
   const parts = path.split('/').slice(1);

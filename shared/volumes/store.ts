@@ -1,7 +1,7 @@
 import { anyRow, type Db, oneRow, rowsOf, type Transaction } from '../core/database/database-client.js';
 import type { VolumeRow } from './model.js';
 
-/** A volume with the name of its node or host. `host` is the host's id if no worker of the host was seen recently. */
+/** A volume with the name of its node or host; the host's id if no worker of the host was seen recently. */
 export type VolumeView = VolumeRow & { host: string | null };
 
 const VIEW = `select v.*, coalesce(v.node_name,
@@ -15,7 +15,6 @@ export function listVolumes(db: Db, serviceId: string): Promise<VolumeView[]> {
   ]);
 }
 
-/** Returns a volume of a service; undefined if there is none. */
 export async function findVolume(db: Db, serviceId: string, id: string): Promise<VolumeView | undefined> {
   const sql = `${VIEW} where v.service_id = :serviceId and v.id = :id and v.removed_at is null`;
   return (await oneRow<VolumeView>(db, sql, { serviceId, id })) ?? undefined;
@@ -28,9 +27,7 @@ export async function insertVolume(
   await trx<VolumeRow>('volumes').insert(row);
 }
 
-/**
- * Sets the size of a volume. The host enlarges the file system in its next sweep or before the volume is next mounted.
- */
+/** Sets the size of a volume. The host enlarges the file system in a sweep or before the next mount. */
 export async function resizeVolume(trx: Transaction, id: string, sizeGb: number): Promise<void> {
   await trx<VolumeRow>('volumes').where({ id }).update({ size_gb: sizeGb, updated_at: trx.fn.now() });
 }

@@ -32,10 +32,7 @@ export function webhookUrlProblem(address: string, allowLocal: boolean): string 
   return null;
 }
 
-/**
- * Masks the secrets in a webhook's URL, for display. These are the query and, for a chat, the path, which would suffice
- * to write to the chat.
- */
+/** Masks the secrets in a webhook's URL. For a chat, the path alone would suffice to write to the chat. */
 export function shownUrl(address: string, format: WebhookFormat): string {
   const url = new URL(address);
   if (format !== 'json') return `${url.origin}/***`;
@@ -44,9 +41,7 @@ export function shownUrl(address: string, format: WebhookFormat): string {
   return url.href;
 }
 
-/**
- * The first and the maximum delay between attempts, in milliseconds. The last attempt is about a day after the first.
- */
+/** Delay between attempts. The last of `MAX_TRIES` is about a day after the first. */
 const PAUSE = { first: 30_000, longest: 2 * 60 * 60_000 };
 export const MAX_TRIES = 20;
 
@@ -55,10 +50,7 @@ export function pauseAfterTry(tries: number): number | null {
   return tries >= MAX_TRIES ? null : Math.min(PAUSE.first * 2 ** (tries - 1), PAUSE.longest);
 }
 
-/**
- * Returns the delay after a response with `Retry-After`, in milliseconds. It is at least the delay without the header;
- * null after the last attempt.
- */
+/** Returns the delay after a response with `Retry-After`, in milliseconds; null after the last attempt. */
 export function pauseAfterAnswer(tries: number, retryAfterMs: number): number | null {
   const pause = pauseAfterTry(tries);
   return pause === null ? null : Math.max(pause, Math.min(retryAfterMs, PAUSE.longest));
@@ -84,10 +76,7 @@ export function deliveryBody({ id, event, workspaceId, happenedAt, data }: Deliv
   return JSON.stringify({ id, event, workspaceId, createdAt: happenedAt.toISOString(), data });
 }
 
-/**
- * Returns the signature `t=<seconds>,v1=<hex>`, which is the HMAC-SHA256 of `<seconds>.<body>`. Each attempt is signed
- * with its own time, so that a receiver can reject old ones.
- */
+/** Returns `t=<seconds>,v1=<hex>`, the HMAC-SHA256 of `<seconds>.<body>`. A receiver can reject old times. */
 export function signatureOf(secret: string, body: string, now: Date): string {
   const seconds = Math.floor(now.getTime() / 1000);
   return `t=${seconds},v1=${createHmac('sha256', secret).update(`${seconds}.${body}`).digest('hex')}`;

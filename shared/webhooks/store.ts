@@ -70,16 +70,12 @@ export async function deleteWebhook(trx: Transaction, workspaceId: string, id: s
 }
 
 /**
- * SQL: selects work that finished since the last search for events of the webhook `w`. Each search also covers the two
- * minutes before the last one, because a transaction may commit after others that finished later. A unique index
- * prevents duplicate events.
+ * SQL: a search also covers the two minutes before the last search, because a transaction may commit after others that
+ * finished later. A unique index prevents duplicate events.
  */
 const SINCE = `> greatest(w.created_at, w.scanned_at - interval '2 minutes')`;
 const SERVICE = `'serviceId', s.id, 'serviceName', s.name`;
-/**
- * SQL queries for finished work. Each selects the event's name, its subject (the id of the work), its time and its
- * data.
- */
+/** SQL queries for finished work: the event's name, the id of the work, its time and its data. */
 const SOURCES: readonly string[] = [
   `select 'deployment.' || d.status as event, d.id::text as subject, d.finished_at as happened_at,
           jsonb_build_object(${SERVICE}, 'slug', s.slug, 'kind', s.kind, 'deploymentId', d.id, 'trigger', d.trigger, 'actor', d.actor,
@@ -147,7 +143,6 @@ export interface DueDelivery extends Pick<WebhookRow, 'workspace_id' | 'format' 
   event: WebhookEvent;
   data: Record<string, unknown>;
   happened_at: Date;
-  /** The number of this attempt. */
   tries: number;
 }
 
@@ -175,10 +170,7 @@ export async function takeDeliveries(
   );
 }
 
-/**
- * Records an attempt to send a delivery. `againMs` is the delay until the next attempt, in milliseconds; null if there
- * is none. The webhook's other deliveries are sent no earlier than `holdMs` milliseconds from now.
- */
+/** Records an attempt to send a delivery. The webhook's other deliveries wait for at least `holdMs` milliseconds. */
 export async function recordTry(
   db: Db,
   { id, webhook_id }: Pick<DueDelivery, 'id' | 'webhook_id'>,
@@ -200,7 +192,7 @@ export async function recordTry(
 
 const KEPT_DAYS = 7;
 
-/** Deletes deliveries of events that happened more than 7 days ago. Returns their number. */
+/** Deletes deliveries that were created more than 7 days ago. Returns their number. */
 export function deleteOldDeliveries(db: Db): Promise<number> {
   return rowCountOf(
     db,

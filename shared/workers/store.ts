@@ -1,14 +1,11 @@
 import { type Db, oneRow, returnedRow, rowsOf } from '../core/database/database-client.js';
 import type { DataKind } from '../services/model.js';
 
-/** A worker counts as online for this many seconds after its last heartbeat. */
 export const ONLINE_SECONDS = 15;
 
 export type Heartbeat = Omit<WorkerRow, 'started_at' | 'seen_at'>;
 
-/**
- * What a host has to look after. A sweep for something that the host does not have is skipped, and queries no database.
- */
+/** A sweep for something that the host does not have is skipped, and queries no database. */
 export interface HostContents {
   databases: boolean;
   volumes: boolean;
@@ -54,7 +51,6 @@ export async function onlineWorkers(db: Db): Promise<WorkerRow[]> {
   );
 }
 
-/** Capabilities of the online workers, for the catalog. */
 export interface WorkerAbilities {
   online: boolean;
   /** True if every online worker isolates networks. */
@@ -67,9 +63,7 @@ export interface WorkerAbilities {
   dataKinds: DataKind[];
 }
 
-/**
- * Returns the capabilities of the online workers. `online` is the catalog's `workerOnline` (specification, Catalog).
- */
+/** Returns the capabilities of the online workers, such as `workerOnline` (specification, Catalog). */
 export async function workersOnline(db: Db): Promise<WorkerAbilities> {
   const workers = await onlineWorkers(db);
   const online = workers.length > 0;
@@ -126,7 +120,6 @@ export interface WorkerRow {
   measures_usage: boolean;
   /** True if the worker can start commands in its running replicas. */
   enters_replicas: boolean;
-  /** The kinds of databases that the host can run. */
   data_kinds: DataKind[];
   running: { queue: string; jobId: string; since: string }[];
   event_loop_p99_ms: number;

@@ -2,7 +2,6 @@ import type { ServiceKind } from '../services/model.js';
 import { estimatedMonthly } from '../services/plan-catalog.js';
 import type { WorkspaceConfiguration } from './model.js';
 
-/** The fields on which the estimated cost of a service depends. */
 export interface PricedService {
   kind: ServiceKind;
   plan: string;
@@ -34,8 +33,8 @@ export function reachedThresholds(cost: number, budget: number): number[] {
 }
 
 /**
- * Returns true if a change of settings allows costs that were not allowed before. Setting the first budget counts as
- * well, although costs were unlimited until then, because it states an amount that may be spent.
+ * Returns true if a change of settings allows further costs. The first budget counts too, although costs were unlimited
+ * until then, because it states an amount that may be spent.
  */
 export function consentsToPayment(before: WorkspaceConfiguration, after: WorkspaceConfiguration): boolean {
   const lifted = after.budget === 0 && before.budget > 0;

@@ -3,10 +3,7 @@ import type { WorkspaceConfiguration } from './model.js';
 
 const THIS_MONTH = `date_trunc('month', now() at time zone 'utc')::date`;
 
-/**
- * SQL: the delay after the second and each further failed attempt to send an alert. It grows from four minutes to an
- * hour.
- */
+/** SQL: the delay after a failed attempt to send an alert, from the second attempt on: four minutes to an hour. */
 const PAUSE = `least(interval '1 hour', interval '1 minute' * power(2, least(a.tries + 1, 10)))`;
 
 export interface BudgetAlert {
@@ -15,9 +12,7 @@ export interface BudgetAlert {
   sent_at: Date | null;
 }
 
-/**
- * Returns this month's budget alerts, the lowest threshold first. `sent_at` is null if an alert has not been sent yet.
- */
+/** Returns this month's budget alerts, the lowest threshold first. */
 export async function alertsOfMonth(db: Db, workspaceId: string): Promise<BudgetAlert[]> {
   return rowsOf<BudgetAlert>(
     db,
@@ -44,8 +39,8 @@ export async function workspacesWantingAlerts(db: Db): Promise<AlertedWorkspace[
 }
 
 /**
- * Claims this month's alert for one attempt, and returns the number of the attempt. Postpones the next attempt, so that
- * the alert is due again after a failure or crash. Returns null if the alert was sent or is not due.
+ * Claims this month's alert for one attempt, and returns the attempt's number. The alert is due again later, in case of
+ * a failure or crash. Returns null if the alert was sent or is not due.
  */
 export function claimAlert(db: Db, workspaceId: string, threshold: number): Promise<number | null> {
   return oneValue<number>(

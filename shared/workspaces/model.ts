@@ -4,7 +4,6 @@ import { MAX_TIME_ZONE_LENGTH } from '../core/string-formats.js';
 import { defaultsOf, describeFields, oneOf, withoutDefaults } from '../services/configuration.js';
 import { REGION_IDS } from '../services/plan-catalog.js';
 
-/** What each setting of a workspace does. */
 const DESCRIPTIONS = {
   allowOverages: 'Let deployments exceed the budget, and builds the minutes of the plan. A key cannot switch it on',
   avatarColor: 'The colour of the workspace in the console',
@@ -61,7 +60,6 @@ export type WorkspaceConfiguration = Static<typeof WorkspaceConfigurationSchema>
 
 export const DEFAULT_WORKSPACE_CONFIGURATION = defaultsOf<WorkspaceConfiguration>(FIELDS);
 
-/** Changes to some of the settings. */
 export const PartialWorkspaceConfigurationSchema = Type.Partial(Type.Object(withoutDefaults(FIELDS)), {
   $id: 'PartialWorkspaceConfiguration',
   additionalProperties: false,

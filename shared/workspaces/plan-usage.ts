@@ -51,20 +51,14 @@ const BUILD_MINUTES = prepare<{ minutes: number }>(
      from month`,
 );
 
-/**
- * Returns a workspace's build minutes in this month (UTC), including those of deleted services. Reads a counter and the
- * running builds, so the cost does not depend on the number of deployments.
- */
+/** Returns a workspace's build minutes in this month (UTC), including those of deleted services. */
 export async function buildMinutes(db: Db, workspaceId: string): Promise<number> {
   return returnedRow(await rowOfPrepared(db, BUILD_MINUTES, [workspaceId])).minutes;
 }
 
 export type PricedServiceRow = PricedService & { id: string };
 
-/**
- * Returns the services that determine a workspace's estimated cost. Archived services count while they have a live
- * release, because archiving does not stop it. Services that are deleted or being deleted do not count.
- */
+/** Returns the services that determine the estimated cost. Archiving does not stop a live release, which counts. */
 export async function pricedServices(db: Db, workspaceId: string): Promise<PricedServiceRow[]> {
   return rowsOf<PricedServiceRow>(
     db,
@@ -76,10 +70,7 @@ export async function pricedServices(db: Db, workspaceId: string): Promise<Price
   );
 }
 
-/**
- * Returns what determines a service's current cost: its live release's plan and the wanted replicas. Empty if it has no
- * live release.
- */
+/** Returns the live release's plan and the wanted replicas; empty without a live release. */
 export function runningServices(db: Db, service: { id: string }): Promise<PricedService[]> {
   return rowsOf<PricedService>(
     db,

@@ -10,9 +10,8 @@ import { buildMinutes, countServices, countUsed, pricedServices, runningServices
 import { workspaceOf } from './store.js';
 
 /**
- * Checks against the limits of a workspace's plan and budget. Each check must run in the transaction that uses the
- * capacity. All checks except that of build minutes take a lock until the commit, so that concurrent requests cannot
- * exceed a limit together.
+ * Each check must run in the transaction that uses the capacity. All except that of build minutes take a lock until the
+ * commit, so that concurrent requests cannot exceed a limit together.
  */
 
 /** Throws capacity_exceeded if the workspace has reached its plan's `workspaceLimit` of services. */
@@ -26,7 +25,7 @@ export async function assertRoomForService(trx: Transaction, workspace: Workspac
   );
 }
 
-/** Limits that do not depend on the plan. Each text names what is limited. */
+/** Limits that do not depend on the plan. */
 const LIMITS = {
   projects: { most: 1000, text: 'projects in a workspace' },
   environments: { most: 100, text: 'environments in a project' },
@@ -56,10 +55,7 @@ export async function assertBuildMinutesLeft(trx: Transaction, workspace: Worksp
   );
 }
 
-/**
- * Throws billing_required if the service would raise the workspace's estimated cost above its budget. A service that is
- * free or does not become more expensive is always allowed. Reads the workspace unless it is given.
- */
+/** Throws billing_required if the service would raise the estimated cost above the workspace's budget. */
 export async function assertWithinBudget(
   trx: Transaction,
   service: ServiceRow,
@@ -75,10 +71,7 @@ export async function assertWithinBudget(
   );
 }
 
-/**
- * Returns the maximum number of replicas within the workspace's budget, from `least` to `most`. `least` is always
- * allowed.
- */
+/** Returns the maximum number of replicas within the budget, from `least` to `most`. `least` is always allowed. */
 export async function affordableReplicas(
   trx: Transaction,
   service: ServiceRow,
@@ -90,7 +83,7 @@ export async function affordableReplicas(
   return least;
 }
 
-/** Returns the workspace's estimated cost with this service if that exceeds the budget; null otherwise. */
+/** Returns null if the workspace's estimated cost with this service is within the budget. */
 async function budgetExcess(
   trx: Transaction,
   service: ServiceRow,

@@ -6,8 +6,8 @@ import { VERSION } from '../../core/version.js';
 import { carriedNode, PACKAGE_ROOT } from '../package-root.js';
 
 /**
- * Copies the running package, with everything npm installed for it, to a new folder in `root`. Returns the folder's
- * name. The folder's links `package` and `node` point to the package and to its Node.js. Throws if this is a checkout.
+ * Copies the running package and its dependencies to a new folder in `root`. Returns the folder's name. The links
+ * `package` and `node` in it point to the package and to its Node.js. Throws if this is a checkout.
  */
 export async function copyPackage(root: string): Promise<string> {
   const modules = dirname(PACKAGE_ROOT.replace(/\/$/, ''));

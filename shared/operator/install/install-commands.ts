@@ -92,7 +92,7 @@ async function optionsOf(flags: Flags): Promise<InstallOptions> {
   };
 }
 
-/** Returns the settings of the installation. The command line supplies only those that the file lacks. */
+/** The settings in the file take precedence over the command line. */
 async function settingsOf({ settings, dataDir, port, edgePort }: Flags): Promise<Record<string, string>> {
   const text = await readFile(settings, 'utf8').catch(() => '');
   const given = {
@@ -103,7 +103,6 @@ async function settingsOf({ settings, dataDir, port, edgePort }: Flags): Promise
   return { ...given, ...parseSettings(text) };
 }
 
-/** Waits until the API reports that it is ready. If it does not in time, throws an error with its last response. */
 async function ready(port: number): Promise<void> {
   const deadline = Date.now() + READY_MS;
   let answer = '';

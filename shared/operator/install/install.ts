@@ -22,7 +22,7 @@ const START_MS = 60_000;
 const POLL_INTERVAL_MS = 200;
 const COMMANDS = { ranvier: 'dist/shared/operator/main.js', rnv: 'dist/api/cli/main.js' };
 
-/** The host's folders for systemd units and for links to the commands. Tests and image builds use other folders. */
+/** The host's folders for systemd units and for links to the commands. */
 export interface HostPaths {
   unitFolder: string;
   linkFolder: string;
@@ -37,10 +37,7 @@ export interface InstallOptions extends Installation {
   say: (line: string) => void;
 }
 
-/**
- * Installs this version: files, user, settings, units, database and first owner. Repeating it restores what is missing
- * and keeps settings and data. Throws if a step fails.
- */
+/** Installs this version. Repeating the installation restores what is missing, and keeps settings and data. */
 export async function install(options: InstallOptions): Promise<void> {
   const { root, dataDir, settingsFile, databaseUrl, manager, say, ports } = options;
   const used = await usedVersion(root);
@@ -91,10 +88,7 @@ async function processesOf(root: string) {
   return parseProcfile(await readFile(join(root, 'current/package/Procfile'), 'utf8'));
 }
 
-/**
- * Creates the links of the commands. Keeps existing links, because npm refuses to replace links that it has not
- * created.
- */
+/** Keeps existing links, because npm refuses to replace links that it has not created. */
 async function linkCommands({ root, paths: { linkFolder } }: InstallOptions): Promise<void> {
   await mkdir(linkFolder, { recursive: true });
   for (const [name, program] of Object.entries(COMMANDS)) {
@@ -115,7 +109,6 @@ export async function unlinkCommands({ root, paths: { linkFolder } }: InstallOpt
   }
 }
 
-/** Returns the platform's own user, after creating it if it does not exist. */
 async function systemUser(home: string): Promise<{ uid: number; gid: number }> {
   const { code } = await resultOf('getent', ['passwd', SYSTEM_USER]);
   if (code !== 0) {

@@ -1,10 +1,7 @@
 import { exists } from '../../core/exists.js';
 import { runLimited } from '../../core/run-limited.js';
 
-/**
- * The functions of the host's service manager that the installer uses. A call rejects if the service manager fails to
- * perform it.
- */
+/** What the installer needs of the host's service manager. A call rejects if the service manager fails. */
 export interface ServiceManager {
   reload(): Promise<unknown>;
   enable(unit: string): Promise<unknown>;

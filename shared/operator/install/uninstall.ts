@@ -3,10 +3,7 @@ import { join } from 'node:path';
 import { usedVersion } from './copy-package.js';
 import { type InstallOptions, unitNames, unlinkCommands } from './install.js';
 
-/**
- * Removes the platform from the host. This includes its processes, hosted applications, units, commands and versions,
- * and with `isPurged` also data and settings.
- */
+/** Removes the platform and its hosted applications from the host. With `isPurged`, also removes data and settings. */
 export async function uninstall(options: InstallOptions, { isPurged }: { isPurged: boolean }): Promise<void> {
   const { root, dataDir, settingsFile, manager, paths, say } = options;
   const units = (await usedVersion(root)) === null ? [] : await unitNames(options);

@@ -1,13 +1,11 @@
 import type { ProcfileLine } from '../../launcher/procfile.js';
 
-/** The folders, database and ports of an installation. */
 export interface Installation {
   /** The folder with all versions; its symbolic link `current` points to the one in use. */
   root: string;
   dataDir: string;
   settingsFile: string;
   ports: { api: number; edge: number };
-  /** True if the installation uses the embedded PostgreSQL. */
   isEmbedded: boolean;
 }
 
@@ -25,7 +23,7 @@ const HARDENING = [
   ...['SystemCallFilter=@system-service', 'UMask=0077'],
 ];
 const SOCKETS = 'RestrictAddressFamilies=AF_UNIX AF_INET AF_INET6 AF_NETLINK';
-/** Linux capabilities of the edge: to access sites and sockets of other users, and to listen on ports below 1024. */
+/** The edge accesses sites and sockets of other users, and listens on ports below 1024. */
 const EDGE_CAPABILITIES = 'CapabilityBoundingSet=CAP_DAC_OVERRIDE CAP_DAC_READ_SEARCH CAP_NET_BIND_SERVICE';
 
 /** Returns systemd units by file name: the target, the sockets, and one service per Procfile line. */
@@ -99,8 +97,7 @@ function partOf({ dataDir }: Installation, name: string): string[] {
     case 'edge':
       return [`ReadWritePaths=${dataDir}`, EDGE_CAPABILITIES, SOCKETS, ...HARDENING];
     default:
-      // Hosted applications outlive the worker that started them, but systemd counts them as processes of the worker's
-      // unit.
+      // Hosted applications outlive their worker, but systemd counts them as processes of the worker's unit.
       return ['KillMode=process', 'Delegate=yes', 'TasksMax=infinity', 'OOMPolicy=continue', 'LimitNOFILE=1048576'];
   }
 }

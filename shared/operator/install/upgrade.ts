@@ -12,10 +12,7 @@ import { POSTGRES_UNIT } from './units.js';
 
 const DUMP_MS = 60 * 60_000;
 const KEPT_BACKUPS = 3;
-/**
- * The units in the order in which an upgrade restarts them. The worker is first, so that it can hand over its work
- * while the API and the edge still run.
- */
+/** In the order of their restarts. The worker hands over its work while the API and the edge still run. */
 const UNITS = ['ranvier-worker.service', 'ranvier-api.service', 'ranvier-edge.service'];
 
 export interface UpgradeOptions extends InstallOptions {
@@ -26,9 +23,8 @@ export interface UpgradeOptions extends InstallOptions {
 }
 
 /**
- * Replaces the installed version with this one. Applications keep running and visitors stay connected. Backs up the
- * database, migrates it, and then restarts the worker, the API and the edge one after another. Each hands over its
- * work, and systemd holds new connections in the meantime. Throws before any change if this version is older.
+ * Replaces the installed version with this one. Applications keep running, and systemd holds new connections during
+ * restarts. Throws before any change if this version is older.
  */
 export async function upgrade(options: UpgradeOptions): Promise<void> {
   const { root, settings, manager, say, ready } = options;
@@ -83,8 +79,7 @@ async function backUp(options: UpgradeOptions, name: string): Promise<string> {
   await mkdir(folder, { recursive: true, mode: 0o700 });
   const place = join(folder, name);
   if (isEmbedded) {
-    // A copy of the files is consistent only while the server is stopped. That takes seconds, during which visitors are
-    // still served.
+    // A copy of the files is consistent only while the server is stopped. Visitors are still served meanwhile.
     await manager.stop(POSTGRES_UNIT);
     try {
       await cp(join(dataDir, 'postgres/data'), place, { recursive: true, preserveTimestamps: true });
@@ -92,7 +87,7 @@ async function backUp(options: UpgradeOptions, name: string): Promise<string> {
       await startDatabase(manager, options);
     }
   } else {
-    // The password is not an argument, because every user of the machine can list those.
+    // The password is not an argument, because every user of the machine can list the arguments of processes.
     const url = new URL(settings.DATABASE_URL ?? '');
     const env = { PATH: SYSTEM_PATH, LC_ALL: 'C', PGPASSWORD: decodeURIComponent(url.password) };
     url.password = '';

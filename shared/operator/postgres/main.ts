@@ -5,10 +5,7 @@ import { createLogger } from '../../core/log.js';
 import { Lifecycle } from '../../core/process-lifecycle.js';
 import { startPostgres } from '../../launcher/postgres.js';
 
-/**
- * This program runs the embedded PostgreSQL of DATA_DIR in its own process. The platform's other processes can then be
- * restarted independently.
- */
+/** Runs the embedded PostgreSQL of DATA_DIR, so that the platform's other processes can be restarted independently. */
 const log = createLogger('postgres', 'info');
 const lifecycle = new Lifecycle(log, (code) => process.exit(code));
 lifecycle.watchSignals();
