@@ -36,7 +36,7 @@ import { verifyRouter } from './pages/verify-page.js';
 import { ROUTES } from './resources/index.js';
 import { providerRouter } from './resources/session/provider/provider-router.js';
 
-/** Returns the application, not listening yet. Requests pass through the middleware in this file's order. */
+/** Returns the application, not listening yet. */
 export function createApp(appDeps: AppDeps): Koa<ApiState> {
   const { db, engine, config, log, isEnding } = appDeps;
   const secret = Buffer.from(config.secretsKey.reveal(), 'base64');
@@ -81,12 +81,10 @@ export function createApp(appDeps: AppDeps): Koa<ApiState> {
   return app;
 }
 
-/** Wraps middleware so that requests for paths below /api/ skip it. */
 function outsideApi<C, B>(middleware: Koa.Middleware<ApiState, C, B>): Koa.Middleware<ApiState, C, B> {
   return (ctx, next) => (ctx.path.startsWith('/api/') ? next() : middleware(ctx, next));
 }
 
-/** Builds the router and index of all declared routes, with access checks, validation and handlers. */
 function declaredRoutes(deps: ApiDeps, limits: SignInLimits): { index: RouteIndex; routes: Router<ApiState> } {
   const { db, config } = deps;
   const router = new Router<ApiState>({ sensitive: true, strict: true });

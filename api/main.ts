@@ -21,7 +21,6 @@ import { RemoteAccess } from './remote/remote-access.js';
 import { startServer } from './server.js';
 
 const POOL_SIZE = 20;
-/** Statement timeout, in milliseconds, so that a slow statement does not block a connection for long. */
 const STATEMENT_TIMEOUT_MS = 10_000;
 
 /** Runs the API process. SIGTERM stops everything started here, in reverse order. */

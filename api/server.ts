@@ -8,19 +8,13 @@ import { clientOfSocket } from './http/client-identity.js';
 import type { ApiState } from './http/request-state.js';
 import type { ErrorResponse } from './http/schema.js';
 
-/**
- * `headersTimeout`: milliseconds until a connection with incomplete headers is closed. Node.js's own request timeout is
- * disabled, because it cannot differ by path as REQUEST_MS does.
- */
+/** In milliseconds. Node.js's own request timeout is off, because it cannot differ by path as REQUEST_MS does. */
 const TIMES = { requestTimeout: 0, headersTimeout: 15_000, connectionsCheckingInterval: 2_000 };
 /** Milliseconds until an incomplete request ends its connection. A slow push may take an hour. */
 const REQUEST_MS = { usual: 60_000, push: 60 * 60_000 };
 /** Milliseconds after which a connection is closed if the client neither sends its body nor reads the response. */
 const STALLED_MS = 60_000;
-/**
- * Maximum number of connections: `total` of all clients, and `ofOne` client. Behind a proxy only `total` applies,
- * because all connections come from the proxy.
- */
+/** Behind a proxy only `total` applies, because all connections come from the proxy. */
 const CONNECTIONS = { total: 8192, ofOne: 256 };
 
 /** How long a refused client may take to read the response, in milliseconds. */
@@ -66,7 +60,6 @@ export async function startServer(
   return { url: urlOf(server), close: () => close(server) };
 }
 
-/** Closes a new connection if its client already has too many. */
 function boundConnections(server: Server): void {
   const open = new Map<string, number>();
   server.on('connection', async (socket: Socket) => {
@@ -83,7 +76,6 @@ function boundConnections(server: Server): void {
   });
 }
 
-/** Closes the connection if the request is not complete in time. */
 function boundRequest(request: IncomingMessage): void {
   const { socket, headers } = request;
   // Without a body, a request is complete after its headers.
@@ -95,8 +87,7 @@ function boundRequest(request: IncomingMessage): void {
     socket.off('close', stop);
   };
   for (const event of ['end', 'close', 'error']) request.once(event, stop);
-  // If the connection closes after the response but before the whole body has arrived, the request emits no `end`,
-  // `close` or `error`. Only the socket then emits an event that stops the timer.
+  // If the connection closes after the response, an incomplete request emits none of these events.
   socket.once('close', stop);
 }
 

@@ -16,7 +16,7 @@ import { reopenToPasswords } from '../resources/sign-in/commands.js';
 import { oneOf, setting, text, time, uuid } from './option-values.js';
 
 export type Output = Record<string, unknown> | Record<string, unknown>[];
-/** The context of a command. After `fail` is called, the output is still printed, but the exit code is 1. */
+/** `fail` makes the exit code 1; the output of the command is still printed. */
 interface Session {
   env: Environment | undefined;
   fail: () => void;
@@ -28,7 +28,7 @@ const WORKSPACE = new Option('--workspace <id>', 'the workspace').argParser(uuid
 const EMAIL = new Option('--email <email>', 'the e-mail address of the user').argParser(text).makeOptionMandatory();
 const PLAN = new Option('--plan <plan>', PLAN_IDS.join(', ')).argParser(oneOf('--plan', PLAN_IDS));
 
-/** Adds all operator commands to the program. No command runs before the program parses a command line. */
+/** Adds all operator commands to the program. */
 export function addCommands(program: Command, run: Run): void {
   addWorkspaceCommands(program.command('workspace').description('workspaces'), run);
   addUserCommands(program.command('user').description('users'), run);
@@ -199,8 +199,6 @@ function addRegistryCommands(registry: Command, run: Run): void {
     .action(({ workspace: workspaceId, ...given }: RegistryOptions) =>
       run(async (db, { env }) => {
         const keys = await loadKeyring(env);
-        // Throws if stored secrets are encrypted with a key that this process lacks. Otherwise records this process's
-        // key, so that a process with a different key refuses to start.
         await assertKeysFit(db, keys);
         return presentRegistry(await registries.addRegistry(db, keys, { workspaceId, ...given }));
       }),
@@ -246,7 +244,6 @@ async function loadKeyring(env: Environment | undefined): Promise<Keyring> {
   return new Keyring(current, ...previous);
 }
 
-/** Returns a generated password for the output; nothing if the operator chose the password (null). */
 function shownOnce(password: string | null): { password?: string } {
   return password === null ? {} : { password };
 }

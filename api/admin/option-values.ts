@@ -5,19 +5,16 @@ import { WorkspaceConfigurationSchema } from '../../shared/workspaces/model.js';
 
 /** Parsers of option values. Each throws InvalidArgumentError with a message that says which values are valid. */
 
-/** Accepts any text that is not empty. */
 export function text(value: string): string {
   if (value === '') throw new InvalidArgumentError('It must not be empty.');
   return value;
 }
 
-/** Accepts the id of a record. */
 export function uuid(value: string): string {
   if (!isUuid(value)) throw new InvalidArgumentError('It must be a UUID.');
   return value;
 }
 
-/** Accepts one of these values. `option` names the option in the message. */
 export function oneOf<T extends string>(option: string, values: readonly T[]): (value: string) => T {
   return (value) => {
     const found = values.find((known) => known === value);
@@ -26,7 +23,6 @@ export function oneOf<T extends string>(option: string, values: readonly T[]): (
   };
 }
 
-/** Accepts a time in ISO 8601. */
 export function time(value: string): Date {
   const date = new Date(value);
   if (!/^\d{4}-\d\d-\d\d/.test(value) || Number.isNaN(date.getTime())) {
@@ -35,7 +31,7 @@ export function time(value: string): Date {
   return date;
 }
 
-/** Adds a `key=value` pair to the earlier pairs. Converts a value that looks like a number or boolean. */
+/** Adds a `key=value` pair to the earlier pairs. Converts the value to the type in the key's schema. */
 export function setting(pair: string, earlier: Record<string, unknown> = {}): Record<string, unknown> {
   const at = pair.indexOf('=');
   if (at < 1) throw new InvalidArgumentError('It must be key=value.');

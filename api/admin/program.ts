@@ -7,7 +7,6 @@ import { embeddedUrl } from '../../shared/launcher/postgres-address.js';
 import { addCommands, type Output } from './commands.js';
 import { refuseSwallowedOptions } from './option-values.js';
 
-/** The environment of a command line, and where its output goes. */
 export interface Surroundings {
   /** If absent, the environment of this process is used. */
   env?: Environment | undefined;
@@ -95,7 +94,6 @@ async function connect(env: Environment | undefined): Promise<Db> {
   }
 }
 
-/** Formats the output with one line per value. An empty line separates the items of a list. */
 function forPeople(output: Output): string {
   const items = Array.isArray(output) ? output : [output];
   if (items.length === 0) return 'none\n';

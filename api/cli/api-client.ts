@@ -20,9 +20,7 @@ export class ApiError extends CliError {
     this.paths = paths;
   }
 
-  /**
-   * True if the same request may succeed later: there was no response, the server failed, or a rate limit was reached.
-   */
+  /** True if the same request may succeed later. */
   get passing(): boolean {
     return this.exitCode === EXIT.unreachable || this.exitCode === EXIT.rateLimited || this.status >= 500;
   }
@@ -35,9 +33,7 @@ export interface Answer {
 }
 
 const ANSWER_MS = 60_000;
-/**
- * Delays before retries, in milliseconds. They are short, because a command must not hang if the API is unreachable.
- */
+/** The pauses are short, because a command must not hang if the API is unreachable. */
 const PAUSES_MS = [200, 600];
 
 /** Sends one request. Throws ApiError unless the response has a success status. */

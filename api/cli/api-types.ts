@@ -1,7 +1,4 @@
-/**
- * Types of the API's responses, derived from its schemas. Only types are imported, so that `rnv` contains no server
- * code.
- */
+/** Only types are imported, so that `rnv` contains no server code. */
 import type { Static } from 'typebox';
 import type { MetricsResponse } from '../resources/metrics/routes.js';
 

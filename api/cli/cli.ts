@@ -7,7 +7,6 @@ import { type Login, readSettings, type Settings, settingsPath, writeSettings } 
 import { type Streams, Terminal } from './terminal.js';
 import { table } from './terminal-text.js';
 
-/** Options that all commands have. */
 export interface GlobalOptions {
   service?: string;
   workspace?: string;
@@ -103,13 +102,11 @@ export class Cli {
     else for (const line of table(rows)) this.terminal.data(line);
   }
 
-  /** Prints the result of a command: with --json the document, otherwise a text on stdout. */
   printData(document: object, text: string): void {
     if (this.json) this.terminal.json(document);
     else this.terminal.data(text);
   }
 
-  /** Prints what a command has done: with --json the document, otherwise a sentence on stderr. */
   printOutcome(document: object, sentence: string): void {
     if (this.json) this.terminal.json(document);
     else this.terminal.say(sentence);
@@ -159,10 +156,7 @@ export class Cli {
     return this.service(name);
   }
 
-  /**
-   * Returns the service given by --service or RNV_SERVICE, or else the one to which the folder is linked; null if there
-   * is none of these.
-   */
+  /** Returns the service that `service()` selects, but null if none is selected. */
   async namedService(folder = this.cwd): Promise<Service | null> {
     const name = this.options.service ?? (this.env.RNV_SERVICE || undefined);
     if (name !== undefined) return this.serviceNamed(name);
@@ -183,10 +177,7 @@ export class Cli {
     return { api, service, path: `/services/${service.id}/${what}` };
   }
 
-  /**
-   * Returns the id of the service to which the folder, or else its nearest linked parent, is linked. Ignores links to
-   * services of other workspaces.
-   */
+  /** Returns the id of the service to which the folder, or else its nearest linked parent, is linked. */
   async #linkOf(folder: string): Promise<string | null> {
     const { links } = await this.settings();
     if (Object.keys(links).length === 0) return null;
@@ -213,9 +204,7 @@ export class Cli {
   }
 }
 
-/**
- * Returns an installation's URL without the API's path and without a trailing slash. Exit code 2 if it is not a URL.
- */
+/** Returns an installation's URL without the API's path. Exit code 2 if it is not a URL. */
 export function normalUrl(text: string): string {
   const withScheme = /^[a-z]+:\/\//i.test(text) ? text : `https://${text}`;
   let url: URL;
@@ -239,7 +228,6 @@ export async function workspacesOf(url: string, key: string, signal: AbortSignal
   return (body as { workspaces: Workspace[] }).workspaces;
 }
 
-/** Returns true if the text is the id or the name of the workspace, or if there is no text. */
 export function isNamed({ id, name }: Workspace, text: string | undefined): boolean {
   return text === undefined || id === text || name === text;
 }

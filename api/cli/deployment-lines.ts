@@ -1,8 +1,6 @@
 import type { Deployment } from './api-types.js';
 import { oneLine, printable, seconds, shortId } from './terminal-text.js';
 
-/** Formats deployments for the terminal. Uses no I/O and no clock. */
-
 type Step = Deployment['steps'][number];
 
 const WIDTH = 9;
@@ -14,7 +12,6 @@ export function stepLine(step: Step, note: string): string {
   return `  ${step.name.padEnd(WIDTH)}${seconds(ms).padStart(7)}${note === '' ? '' : `   ${note}`}`;
 }
 
-/** Formats the line of a step that has been running for `ms` milliseconds. */
 export function runningLine(name: string, ms: number, note: string): string {
   return `  ${name.padEnd(WIDTH)}${seconds(ms).padStart(7)}${note === '' ? '' : `   ${oneLine(note)}`}`;
 }
@@ -36,7 +33,6 @@ export function wholeTime({ createdAt, finishedAt }: Deployment): number {
   return finishedAt === null ? 0 : Date.parse(finishedAt) - Date.parse(createdAt);
 }
 
-/** Returns the lines of a deployment's error, indented. */
 export function errorLines({ error }: Deployment): string[] {
   const lines = printable(error)
     .split('\n')

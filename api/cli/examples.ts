@@ -1,6 +1,5 @@
 import type { Command } from 'commander';
 
-/** Command without `rnv` → the example in its help. */
 const EXAMPLES: Readonly<Record<string, string>> = {
   login: 'rnv login --url https://ranvier.example.com --email you@example.com',
   logout: 'rnv logout --all',
@@ -94,7 +93,6 @@ const EXAMPLES: Readonly<Record<string, string>> = {
   'db restore': 'rnv db restore orders-db 4f2c1a',
 };
 
-/** Adds the example to the help of each subcommand. */
 export function addExamples(command: Command, path: readonly string[] = []): void {
   for (const child of command.commands) {
     const name = [...path, child.name()];

@@ -49,7 +49,6 @@ const BY_STATUS: Readonly<Record<number, ExitCode>> = {
   504: EXIT.unreachable,
 };
 
-/** Returns the exit code for an HTTP status of the API. */
 export function exitCodeOf(status: number): ExitCode {
   return BY_STATUS[status] ?? EXIT.unexpected;
 }

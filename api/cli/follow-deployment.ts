@@ -13,10 +13,8 @@ export interface FollowOptions extends WaitOptions {
 
 const QUICK_MS = 500;
 const CALM_MS = 1000;
-/** Time after which the polling interval is CALM_MS instead of QUICK_MS, in milliseconds. */
 const CALM_AFTER_MS = 20_000;
 
-/** Prints a deployment's progress until it is finished; with --detach, prints only its id. */
 export async function followUnlessDetached(
   cli: Cli,
   service: Service,
@@ -27,15 +25,11 @@ export async function followUnlessDetached(
   cli.printData({ deployment: { id }, service: briefOf(service) }, id);
 }
 
-/** Returns what identifies a service in the JSON output of a command. */
 export function briefOf({ id, name, url }: Service): Pick<Service, 'id' | 'name' | 'url'> {
   return { id, name, url };
 }
 
-/**
- * Prints a deployment's progress until it is finished. Exit code 20 if it failed, 21 if it was cancelled, 22 after the
- * timeout; the deployment then continues. Keeps waiting during outages of the API.
- */
+/** Prints a deployment's progress to its end. Exit code 20 if it failed, 21 if cancelled, 22 after the timeout. */
 export async function followDeployment(
   cli: Cli,
   { service, id }: { service: Service; id: string },
@@ -94,7 +88,6 @@ function stillRunning(id: string, deployment: Deployment | null, timeout: number
   );
 }
 
-/** Prints each step once it is finished. Updates one line for the running step. */
 class StepView {
   readonly #cli: Cli;
   readonly #usual: number | null;
@@ -148,7 +141,6 @@ class LogTail {
     this.#log = verbose ? new LogCursor(api, path, 0) : null;
   }
 
-  /** Prints new lines with --verbose. Otherwise returns the newest line for the progress line. */
   async read(): Promise<string> {
     const { terminal } = this.#cli;
     if (this.#log !== null) {
@@ -160,7 +152,6 @@ class LogTail {
     return items.at(-1)?.message ?? '';
   }
 
-  /** Prints the remaining lines with --verbose. Ignores failed requests. */
   async rest(): Promise<void> {
     if (this.#log !== null) await this.read().catch(() => undefined);
   }

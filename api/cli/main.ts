@@ -29,7 +29,6 @@ function versionOf(): string {
   return (JSON.parse(manifest) as { version: string }).version;
 }
 
-/** Runs a command line and returns its exit code. Prints errors on stderr. */
 async function main(args: readonly string[]): Promise<number> {
   const { env, stdin, stdout, stderr } = process;
   const surroundings = { env, cwd: process.cwd(), args, stdin, stdout, stderr, signal: interruption.signal };
@@ -64,6 +63,5 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) =>
 );
 
 const code = await main(process.argv.slice(2));
-// Exits only after all output has been written to stdout, which may be a slow pipe. An earlier exit would lose output.
-// The callback of this empty write runs after all earlier writes.
+// Exits only after all output is written: stdout may be a slow pipe, and an earlier exit would lose output.
 process.stdout.write('', () => process.exit(code));

@@ -12,14 +12,10 @@ const TONES: Readonly<Record<Change['action'], Tone>> = {
   replace: 'bad',
 };
 
-/**
- * Limits on how much of a field's old or new value is printed: characters per line (`MAX_WIDTH`), and lines
- * (`MAX_LINES`).
- */
+/** Bounds of a printed value: characters per line, and lines. */
 const MAX_WIDTH = 100;
 const MAX_LINES = 12;
 
-/** Formats a plan as lines: each change with its fields, the services to deploy, and warnings. */
 export function planLines(plan: StackPlan): { text: string; tone: Tone }[] {
   const lines: { text: string; tone: Tone }[] = [];
   for (const { action, kind, name, fields } of plan.changes) {
@@ -46,7 +42,6 @@ export function planLines(plan: StackPlan): { text: string; tone: Tone }[] {
   return lines;
 }
 
-/** Returns how many resources a plan changes, in words. */
 export function planSummary({ changes }: StackPlan): string {
   if (changes.length === 0) return 'Nothing to change.';
   const counted = (words: string, ...actions: Change['action'][]) => {
@@ -62,7 +57,6 @@ export function planSummary({ changes }: StackPlan): string {
   return `${count(changes.length, 'change')}: ${parts.join(', ')}.`;
 }
 
-/** Formats a value as lines. Line breaks in a string are kept, and long values are truncated. */
 function shownLines(value: unknown): string[] {
   if (value === null || value === undefined) return ['nothing'];
   const text = typeof value === 'string' ? value.replace(/\n+$/, '') : JSON.stringify(value);

@@ -43,7 +43,6 @@ export function createProgram(surroundings: Surroundings, version: string): Comm
     .exitOverride()
     .addHelpText('after', NOTES);
 
-  /** Returns a commander action that calls `work` with the command's arguments and options. */
   const acts: Parts['acts'] = <Args extends unknown[]>(work: (cli: Cli, ...args: Args) => Promise<unknown>) => {
     return async (...given: unknown[]) => {
       given.pop();

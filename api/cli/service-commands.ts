@@ -30,7 +30,6 @@ export function listing(group: Command, description: string): Command {
   return group.command('list', { isDefault: true }).alias('ls').description(description);
 }
 
-/** Adds the commands for a single service. */
 export function addServiceCommands(program: Command, parts: Parts): void {
   addLife(program, parts);
   addVariables(program, parts);

@@ -4,7 +4,6 @@ import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { CliError, EXIT } from './exit-codes.js';
 
-/** A stored API key for one workspace. */
 export interface Login {
   url: string;
   workspaceId: string;
@@ -22,10 +21,7 @@ interface Link {
 export interface Settings {
   /** The API keys, newest first. The first one is the default. */
   logins: Login[];
-  /**
-   * Real path of a folder → the service that rnv uses in this folder. This is not stored in the folder itself, so that
-   * the user's repository stays unchanged.
-   */
+  /** Real path of a folder → its service. It is not stored in the folder, so the repository stays unchanged. */
   links: Record<string, Link>;
 }
 
@@ -33,10 +29,7 @@ export function settingsPath(env: NodeJS.ProcessEnv): string {
   return join(env.XDG_CONFIG_HOME || join(homedir(), '.config'), 'ranvier', 'rnv.json');
 }
 
-/**
- * Reads the settings file; returns empty settings if it does not exist. `tooOpen` is true if other users could read the
- * keys.
- */
+/** Returns empty settings if the file does not exist. `tooOpen` is true if other users can read the keys. */
 export async function readSettings(path: string): Promise<{ settings: Settings; tooOpen: boolean }> {
   let text: string;
   try {

@@ -5,7 +5,6 @@ import * as stacks from './commands/stacks.js';
 import { newStack } from './commands/templates.js';
 import type { Parts } from './service-commands.js';
 
-/** Adds the commands for stack files. */
 export function addStackCommands(program: Command, { acts, waits }: Parts): void {
   const placed = (command: Command) =>
     command
@@ -49,7 +48,6 @@ export function addStackCommands(program: Command, { acts, waits }: Parts): void
     .action(acts(records.rollback));
 }
 
-/** Adds an answer, such as `title=My blog`, to the earlier ones. */
 function answer(text: string, before: Record<string, string>): Record<string, string> {
   const [, name, value] = /^([^=]+)=(.*)$/s.exec(text) ?? [];
   if (name === undefined || value === undefined) throw new InvalidArgumentError('It must be like title=value.');

@@ -14,16 +14,10 @@ export async function freeStackFile({ cwd }: Cli, { force }: { force?: boolean |
   return path;
 }
 
-/**
- * A variable in a stack file that has one of these keys has its own value, and is not a reference. In a document pulled
- * from the API, such a variable has only `secret: true`, because the API never returns values.
- */
+/** A variable with one of these keys has its own value, and is not a reference. */
 const WITH_VALUE = ['value', 'generate', 'secret'];
 
-/**
- * Merges a pulled document into the text of an existing file, and returns the new text. Unchanged entries keep their
- * formatting and comments. Values of variables in the file are kept, because a pulled document has none.
- */
+/** Merges a pulled document into a file's text. Unchanged entries keep their formatting and comments. */
 export async function mergeStack(text: string, pulled: string): Promise<string> {
   const { isMap, parse, parseDocument } = (await import('yaml')) as typeof Yaml;
   const document = parseDocument(text);
@@ -55,10 +49,7 @@ export async function mergeStack(text: string, pulled: string): Promise<string> 
   return document.toString({ lineWidth: 0 });
 }
 
-/**
- * Returns true if the file sets this variable's value, and with the same scope as the pulled document. The file's entry
- * is then kept, because the pulled document lacks the value.
- */
+/** An entry with a value is kept if its scope is unchanged, because a pulled document has no values. */
 function keepsValue(path: readonly string[], before: unknown, next: unknown): boolean {
   if (path.at(-1) !== 'variables' || !isObject(next) || next.secret !== true) return false;
   if (typeof before === 'string') return next.scope === undefined;
@@ -70,7 +61,6 @@ function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** Returns the plain value of a YAML node. Returns a value that is not a node unchanged. */
 function jsonOf(node: unknown): unknown {
   return isObject(node) && typeof node.toJSON === 'function' ? (node.toJSON as () => unknown)() : node;
 }

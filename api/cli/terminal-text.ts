@@ -1,5 +1,3 @@
-/** Formats text for a terminal: durations, tables, and untrusted text. */
-
 const ESCAPES =
   // biome-ignore lint/suspicious/noControlCharactersInRegex: a terminal would execute these characters
   /\u001b\[[0-9;?]*[ -/]*[@-~]|\u001b\][^\u0007\u001b]*(?:\u0007|\u001b\\)?|\u001b[@-Z\\-_]|[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g;
@@ -10,10 +8,7 @@ const CONTROLS =
   // biome-ignore lint/suspicious/noControlCharactersInRegex: a terminal would execute these characters
   /\u001b\[[0-9;]*m|[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u2028-\u202e\u2066-\u2069]/g;
 
-/**
- * Removes escape sequences from untrusted text. They could move the cursor, set the title or write to the clipboard.
- * Keeps colours if `colours` is true.
- */
+/** Removes escape sequences from untrusted text, which could move the cursor or write to the clipboard. */
 export function printable(text: string, { colours = false } = {}): string {
   return text.replace(ESCAPES, (found) => (colours && COLOURS.test(found) ? found : ''));
 }
@@ -22,10 +17,7 @@ export function oneLine(text: string): string {
   return printable(text).replace(/\s+/g, ' ').trim();
 }
 
-/**
- * Escapes control characters as in `\u001b`. A terminal then shows them instead of interpreting them. Keeps line breaks
- * and tabs, and colours if `colours` is true.
- */
+/** Escapes control characters, so that a terminal shows them instead of interpreting them. */
 export function escaped(text: string, { colours = false } = {}): string {
   return text.replace(CONTROLS, (found) =>
     colours && found.length > 1 ? found : `\\u${found.charCodeAt(0).toString(16).padStart(4, '0')}${found.slice(1)}`,
@@ -57,7 +49,6 @@ export function parseDuration(text: string): number | null {
   return Number(number) * ms;
 }
 
-/** Formats rows as a table with aligned columns. */
 export function table(rows: readonly (readonly string[])[]): string[] {
   const columns = Math.max(0, ...rows.map((row) => row.length));
   const widths = Array.from({ length: columns }, (_, i) => Math.max(...rows.map((row) => row[i]?.length ?? 0)));

@@ -15,7 +15,6 @@ export interface Streams {
 const STYLES = { bold: 1, dim: 2, red: 31, green: 32, yellow: 33, cyan: 36 } as const;
 export type Style = keyof typeof STYLES;
 
-/** Maximum number of bytes read from stdin. */
 const MAX_INPUT_BYTES = 1024 * 1024;
 
 /** Writes data to stdout and everything else to stderr. Escapes control sequences other than colours. */
@@ -31,12 +30,10 @@ export class Terminal {
     this.#colours = options.colours;
   }
 
-  /** True if questions can be asked, because stdin and stderr are terminals. */
   get asks(): boolean {
     return this.#streams.stdin.isTTY === true && this.#streams.stderr.isTTY === true;
   }
 
-  /** True if stdout is a terminal and not a pipe. */
   get showsData(): boolean {
     return this.#streams.stdout.isTTY === true;
   }
@@ -45,7 +42,6 @@ export class Terminal {
     return this.#colours && this.showsData;
   }
 
-  /** True if a line of stderr can be rewritten in place. */
   get showsProgress(): boolean {
     return this.#streams.stderr.isTTY === true && !this.#quiet;
   }
@@ -81,7 +77,6 @@ export class Terminal {
     this.#live = line;
   }
 
-  /** Adds a colour to a text for stderr. */
   paint(style: Style, text: string): string {
     return this.#colours && this.#streams.stderr.isTTY ? `\u001b[${STYLES[style]}m${text}\u001b[0m` : text;
   }
@@ -130,10 +125,7 @@ export class Terminal {
     return this.#ask(message, flag, (prompts, shared) => prompts.select<string>({ ...shared, options: safe }));
   }
 
-  /**
-   * Asks a question. Exit code 130 if the user cancels. The library for prompts is loaded on first use, because most
-   * commands never ask.
-   */
+  /** Exit code 130 if the user cancels. The library is loaded on first use, because most commands never ask. */
   async #ask<T>(
     message: string,
     flag: string,

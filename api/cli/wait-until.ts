@@ -4,7 +4,6 @@ import type { Cli } from './cli.js';
 import { CliError, EXIT } from './exit-codes.js';
 import { seconds } from './terminal-text.js';
 
-/** Options of the commands that wait for the end of what they started. */
 export interface WaitOptions {
   detach?: boolean;
   /** Maximum time to wait, in milliseconds. The work on the platform continues afterwards. */
@@ -14,9 +13,8 @@ export interface WaitOptions {
 export interface WaitUntil {
   /** Maximum time to wait, in milliseconds; unlimited if absent. */
   timeout?: number;
-  /** Creates the error that is thrown after the timeout. */
   late?: () => CliError;
-  /** Milliseconds between two polls, or a function that returns them: the interval may grow with the elapsed time. */
+  /** Milliseconds between two polls, or a function that returns them. */
   intervalMs: number | ((elapsedMs: number) => number);
   /** Returns the message that is printed once when the connection is lost. */
   lost?: () => string;
@@ -25,10 +23,7 @@ export interface WaitUntil {
 const MAX_PAUSE_MS = 15_000;
 const RECORD_INTERVAL_MS = 500;
 
-/**
- * Calls `look` with the elapsed milliseconds until it returns a value, and resolves to the value. Continues after an
- * outage of the API or a rate limit. Throws the error of `late` after the timeout, and rethrows all other errors.
- */
+/** Calls `look` until it returns a value, even through outages of the API. Throws `late()` after the timeout. */
 export async function waitUntil<T extends object>(
   { signal, terminal }: Cli,
   { timeout = Number.POSITIVE_INFINITY, late, intervalMs, lost }: WaitUntil,
@@ -55,10 +50,7 @@ export async function waitUntil<T extends object>(
   }
 }
 
-/**
- * Reads a record, such as a backup, until it has succeeded, and returns it. Exit code 20 with the text of `why` if it
- * failed, 22 after the timeout; the work then continues.
- */
+/** Waits until a record has succeeded. Exit code 20 if it failed, 22 after the timeout. */
 export function recordEnded<T extends { status: string }>(
   cli: Cli,
   { what, why, timeout }: { what: string; why: (record: T) => string; timeout: number },

@@ -7,10 +7,7 @@ import { join, relative, resolve, sep } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { CliError, EXIT, exitCodeOf } from './exit-codes.js';
 
-/**
- * Runs git on the user's computer without changing the user's repository. It creates no commit, branch, remote, object
- * or file there.
- */
+/** Runs git on the user's computer. Creates no commit, branch, remote, object or file in the user's repository. */
 
 export interface GitResult {
   code: number;
@@ -18,7 +15,6 @@ export interface GitResult {
   stderr: string;
 }
 
-/** A commit that can be pushed. */
 export interface Snapshot {
   sha: string;
   subject: string;
@@ -70,7 +66,6 @@ export class WorkTree {
     await rm(this.#scratch, { recursive: true, force: true });
   }
 
-  /** The folder's path relative to the repository's root; '' for the root. */
   get rootDirectory(): string {
     return this.root === null ? '' : relative(this.root, this.folder).split(sep).join('/');
   }
@@ -82,10 +77,7 @@ export class WorkTree {
     return code === 0 ? stdout.trim() : null;
   }
 
-  /**
-   * Returns HEAD if no file differs from it. Otherwise creates a commit of the files, outside the repository, and
-   * returns it.
-   */
+  /** Returns HEAD, or a new commit outside the repository if files differ from HEAD. */
   async snapshot(): Promise<Snapshot> {
     if (this.root === null) return this.#commitOfFolder();
     const head = await this.#git(['rev-parse', '--verify', '--quiet', 'HEAD^{commit}']);
@@ -96,10 +88,7 @@ export class WorkTree {
     return changes === 0 ? { sha, subject: await this.#subject(sha), changes } : this.#commitOfTree(sha, changes);
   }
 
-  /**
-   * Pushes the commit. Returns `unchanged` if the branch already has it. Throws an error with the platform's reason if
-   * it is refused.
-   */
+  /** Pushes the commit. Returns `unchanged` if the branch already has it. Throws the platform's reason if refused. */
   async push({ sha }: Snapshot, { url, branch, key }: PushTarget): Promise<'pushed' | 'unchanged'> {
     const options = [
       '--porcelain',
@@ -116,11 +105,10 @@ export class WorkTree {
     throw refusalOf(stdout, stderr);
   }
 
-  /** Creates a commit of all files that are not ignored. */
   async #commitOfTree(parent: string | null, changes: number): Promise<Snapshot> {
     const index = join(this.#scratch, 'index');
     const own = (await this.#must(['rev-parse', '--git-path', 'index'])).trim();
-    // From the copy of the user's index, git knows which files are unchanged. It then reads only the changed files.
+    // With a copy of the user's index, git reads only the files that changed.
     await copyFile(resolve(this.folder, own), index).catch(() => undefined);
     const objects = resolve(this.folder, (await this.#must(['rev-parse', '--git-path', 'objects'])).trim());
     const before = parent === null ? '' : await this.#subject(parent);
@@ -135,7 +123,6 @@ export class WorkTree {
     return { sha: await this.#commit(parent, subject), subject: before, changes };
   }
 
-  /** Creates a commit of a folder that is not in a repository. */
   async #commitOfFolder(): Promise<Snapshot> {
     const repository = join(this.#scratch, 'repository');
     await this.#must(['init', '--quiet', '--bare', repository]);
@@ -185,10 +172,9 @@ export class WorkTree {
 const KEY = 'RNV_PUSH_KEY';
 
 /**
- * Returns an environment for git in which a credential helper reads the API key from a variable. The key is then in no
- * URL and no argument. An empty helper comes first, which disables the user's own helpers: they might store the key.
- * Our helper responds only for the URL's host. `remote` is a random name for the URL, so that no `insteadOf` rule of
- * the user matches it and redirects the push.
+ * Passes the API key to git in a variable, so that no URL or argument contains it. The empty helper disables the user's
+ * own helpers, which might store the key. `remote` is a random name, so that no `insteadOf` rule of the user redirects
+ * the push.
  */
 function keyInEnvironment(
   env: NodeJS.ProcessEnv,

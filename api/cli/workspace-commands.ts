@@ -7,7 +7,6 @@ import * as sources from './commands/template-sources.js';
 import { templates } from './commands/templates.js';
 import { duration, listing, type Parts } from './service-commands.js';
 
-/** Adds the commands for what a workspace has besides services. */
 export function addWorkspaceCommands(program: Command, parts: Parts): void {
   addAlerts(program, parts);
   addEnvironments(program, parts);

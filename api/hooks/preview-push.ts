@@ -16,9 +16,8 @@ export interface PreviewPush {
 }
 
 /**
- * Deploys a pushed branch to its preview, and creates the preview if `previewMode` is automatic. Returns the response
- * to the git host; null if the branch has no preview and none is created. Git hosts report only pushes to the
- * repository itself, so branches of forks never arrive here.
+ * Deploys a pushed branch to its preview. Returns null if the branch has no preview and none is created. Git hosts do
+ * not report pushes to forks, so branches of forks never arrive here.
  */
 export async function pushToPreview(
   { db, keyring, config }: Pick<ApiDeps, 'db' | 'keyring' | 'config'>,
@@ -61,10 +60,7 @@ export async function pushToPreview(
   }
 }
 
-/**
- * Schedules a check of a branch with a preview that the git host reports as deleted. The report alone deletes no
- * preview, because the branch may have been pushed again before the report arrived.
- */
+/** Schedules a check of a reported deletion: the branch may have been pushed again in the meantime. */
 export async function noteDeletedBranch(
   { db }: Pick<ApiDeps, 'db'>,
   { hook, branch }: { hook: HookTarget; branch: string },

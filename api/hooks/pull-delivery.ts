@@ -19,10 +19,7 @@ export interface PullDelivery {
 
 type Answer = { status: number; reason: string };
 
-/**
- * Stores a report about a pull request, and creates, updates or deletes its preview. Returns the response to the git
- * host. No commit of a fork is deployed before a member approves it. A preview that cannot be created is not an error.
- */
+/** Creates, updates or deletes the preview of a pull request. A fork's commit waits for a member's approval. */
 export async function receivePull(
   { db, keyring, config }: Pick<ApiDeps, 'db' | 'keyring' | 'config'>,
   { hook, report, deliveryId, actor }: PullDelivery,
@@ -55,11 +52,7 @@ export async function receivePull(
     throw error;
   }
 
-  /**
-   * Stores a commit event for the pull request's preview. Returns null if the preview does not exist or is being
-   * deleted. In both cases, and if the preview is marked for deletion, also records a retry. A periodic sweep then
-   * creates the preview, even if this process dies or the old preview is deleted in the meantime.
-   */
+  /** Records a retry unless a preview runs: a sweep then creates the preview, even if this process dies. */
   async function notifyExisting(
     trx: Transaction,
     { pull, preview }: { pull: PullRow; preview: PreviewRow | null },

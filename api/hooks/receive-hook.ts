@@ -31,15 +31,9 @@ const ENDPOINT = undeclared({
   access: 'anyone',
   operation: 'hook.deliver',
 });
-/**
- * Limits per minute. `hook`: authentic deliveries to one hook. `forged`: other deliveries from one client to one hook.
- * `unknown`: deliveries from one client to hooks that do not exist.
- */
+/** Deliveries per minute: authentic ones for each hook; forged and unknown ones for each client. */
 const A_MINUTE = { hook: 60, forged: 60, unknown: 60 };
-/**
- * Maximum number of bodies (up to five MiB each) read concurrently, per workspace and in total. If the total is
- * reached, reading a body of the workspace with the most bodies is aborted in favour of another workspace.
- */
+/** Maximum number of bodies (up to five MiB each) read concurrently, per workspace and in total. */
 const BODIES = { each: 8, all: 40 };
 /** Maximum number of authentic deliveries that are stored concurrently. Each uses a database connection. */
 const STORED = { each: 2, all: 6, waiting: 20 };
@@ -47,9 +41,8 @@ const STORED = { each: 2, all: 6, waiting: 20 };
 const BODY_MS = 20_000;
 
 /**
- * Serves `POST /api/hooks/{hookId}`, for deliveries from git hosts and calls of deploy hooks. Verifies and stores them,
- * and responds with 202; a worker reads the repository later. An authentic delivery that deploys nothing gets status
- * 200 and the reason, because git hosts disable hooks that respond with errors.
+ * Serves `POST /api/hooks/{hookId}`. Verifies and stores deliveries; a worker reads the repository later. An authentic
+ * delivery that deploys nothing gets 200, because git hosts disable hooks that respond with errors.
  */
 export function receiveHook(deps: ApiDeps): ApiMiddleware {
   const { db, keyring } = deps;
@@ -78,7 +71,6 @@ export function receiveHook(deps: ApiDeps): ApiMiddleware {
     }
   }
 
-  /** Reads the body and checks its signature. Only authentic deliveries then wait for their turn to be stored. */
   async function readGenuine(ctx: ApiContext, hook: HookTarget, headers: Headers): Promise<HookEvent> {
     const given = new AbortController();
     const release = bodies.take(hook.workspace_id, (reason) => given.abort(reason));
@@ -115,8 +107,7 @@ export function receiveHook(deps: ApiDeps): ApiMiddleware {
       if (preview?.status === 202) deps.dispatcher.wake();
       if (preview !== null) return preview;
     }
-    // If the push applies a stack (`stack_by`), the `autoDeploy` of each service in the stack's document decides. The
-    // `autoDeploy` of the hook's own service is therefore ignored.
+    // A push that applies a stack (`stack_by`) ignores the hook's own `autoDeploy`: the stack's document decides.
     const wanted = hook.stack_by === null ? configuration : { ...configuration, autoDeploy: 'commit' };
     const reason = event.type === 'push' ? irrelevance(event, { ...wanted, archived }) : null;
     if (reason !== null) return { status: 200, reason };
@@ -145,10 +136,7 @@ export function receiveHook(deps: ApiDeps): ApiMiddleware {
   };
 }
 
-/**
- * Reads the body of a delivery. Throws payload_too_large, or invalid_request if the connection is lost or the body
- * arrives too slowly. If `ending` is aborted, throws the abort reason.
- */
+/** Throws payload_too_large, invalid_request if the connection is lost or too slow, or the reason of `ending`. */
 async function readBody(ctx: ApiContext, ending: AbortController): Promise<Buffer> {
   const { req, request } = ctx;
   const tooLarge = () => new AppError('payload_too_large', `A delivery may have ${MAX_DELIVERY_BYTES} bytes`);
@@ -179,10 +167,7 @@ async function readBody(ctx: ApiContext, ending: AbortController): Promise<Buffe
   return Buffer.concat(chunks);
 }
 
-/**
- * Parses a delivery's body. GitHub may send the JSON in a form field. Returns null if the JSON is invalid; the delivery
- * then deploys nothing.
- */
+/** GitHub may send the JSON in a form field. Invalid JSON gives null: the delivery then deploys nothing. */
 function payloadOf(ctx: ApiContext, body: Buffer): unknown {
   try {
     const text = body.toString('utf8');

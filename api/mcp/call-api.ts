@@ -11,16 +11,12 @@ const TIMEOUT_MS = 60_000;
 
 type Values = Readonly<Record<string, unknown>>;
 
-/** A response of the API as text. */
 export interface ApiAnswer {
   failed: boolean;
   text: string;
 }
 
-/**
- * Calls operations of this API over HTTP with the credential of the agent's own request. Rights, limits and audit
- * entries are therefore those of any other caller. Long responses are truncated.
- */
+/** Calls operations over HTTP with the agent's own credential, so its rights, limits and audit entries apply. */
 export class ApiCaller {
   readonly #ctx: ApiContext;
   readonly #workspaceId: string;
@@ -42,10 +38,7 @@ export class ApiCaller {
     return { failed: (response.statusCode ?? 500) >= 400, text: text + hint };
   }
 
-  /**
-   * Sends a request to the address at which the agent's request arrived. The configured port may differ from it,
-   * because the process may have inherited its listening socket.
-   */
+  /** Sends to the port of the agent's request: the configured one may differ, if the process inherited its socket. */
   async #send(method: string, path: string, body: string | null): Promise<IncomingMessage> {
     const { req, ip } = this.#ctx;
     const { localAddress = '127.0.0.1', localPort } = req.socket;
@@ -74,7 +67,6 @@ export class ApiCaller {
   }
 }
 
-/** Splits the input of a tool into the path, query and body of its operation. */
 function requestOf(
   { method, root, path, query, body }: Endpoint,
   values: Values,

@@ -2,10 +2,7 @@ import type { Tool } from '@modelcontextprotocol/server';
 import type { Endpoint } from '../http/endpoint.js';
 import { ROUTES } from '../resources/index.js';
 
-/**
- * Operations that agents may call. Only `stack.apply` can delete a resource, and it requires confirmDestructive, as in
- * the API. No operation reveals credentials, or manages keys, members or the workspace.
- */
+/** None reveals credentials, or manages keys, members or the workspace. Only `stack.apply` can delete a resource. */
 const ALLOWED = new Set([
   ...['workspace.read', 'project.list', 'project.read', 'catalog.read'],
   ...['service.list', 'service.read', 'service.create', 'service.update', 'service.action', 'detection.create'],
@@ -29,7 +26,6 @@ interface ObjectSchema {
   required?: readonly string[];
 }
 
-/** A tool and the route that it calls. */
 export interface ApiTool {
   tool: Tool;
   endpoint: Endpoint;

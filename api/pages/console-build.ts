@@ -11,13 +11,11 @@ const SOURCES = join(ROOT, 'api/pages/console');
 export const CONSOLE_FOLDER = join(ROOT, 'dist/console');
 const CURRENT_FILE = join(CONSOLE_FOLDER, 'current.json');
 
-/** The name of the version's folder below `CONSOLE_FOLDER`, and the error if its build failed. */
 export interface CurrentConsole {
   version: string;
   error: string | null;
 }
 
-/** Returns a hash of the console's sources and of the versions of all packages. */
 async function consoleVersion(): Promise<string> {
   const paths = (await readdir(SOURCES, { recursive: true, withFileTypes: true }))
     .filter((entry) => entry.isFile())
@@ -29,16 +27,12 @@ async function consoleVersion(): Promise<string> {
   return hash.digest('hex').slice(0, 20);
 }
 
-/** Reads `current.json`; null before the first build. */
 export async function readCurrent(): Promise<CurrentConsole | null> {
   const text = await readIfThere(CURRENT_FILE);
   return text === null ? null : (JSON.parse(text) as CurrentConsole);
 }
 
-/**
- * Builds the console unless this version is already built, and records it as the version to serve. Several processes
- * may build at once. If the build fails, stores the error for the API and throws it.
- */
+/** Builds the console unless this version is already built. If the build fails, stores the error and throws it. */
 export async function buildConsole(): Promise<{ version: string; built: boolean }> {
   const current = await readCurrent();
   // A released package contains the built console but no sources, so there is nothing to build.
@@ -91,10 +85,7 @@ async function writeCurrent(current: CurrentConsole): Promise<void> {
   await rename(fresh, CURRENT_FILE);
 }
 
-/**
- * Removes the folders of other versions. An API process that serves an older version has its files in memory, so it
- * still works. Keeps folders that begin with a dot, because another process is building in them.
- */
+/** API processes of older versions have their files in memory. In a folder with a dot, another process is building. */
 async function removeOthers(version: string): Promise<void> {
   for (const entry of await readdir(CONSOLE_FOLDER, { withFileTypes: true })) {
     if (!entry.isDirectory() || entry.name === version || entry.name.startsWith('.')) continue;

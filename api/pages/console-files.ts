@@ -19,11 +19,9 @@ export interface ConsoleFile {
 /** A complete version of the console in memory (2 MB), so that a new build does not disturb a running API process. */
 export interface ConsoleFiles {
   version: string;
-  /** Path below the version's folder → file. */
   files: ReadonlyMap<string, ConsoleFile>;
 }
 
-/** Minimum time between two checks for a new build of the console, in milliseconds. */
 const MIN_CHECK_INTERVAL_MS = 1000;
 
 /** Finds the newest build of the console, which may be newer than this API process. */

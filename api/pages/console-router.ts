@@ -3,15 +3,9 @@ import type { ApiContext, ApiState } from '../http/request-state.js';
 import { BuiltConsole, type ConsoleFile } from './console-files.js';
 import { policyOf } from './serve-page.js';
 
-/**
- * The sign-in page. A one-time link has its token in the fragment, which is never sent to a server and thus not logged.
- */
+/** Links to these two pages have a token in the fragment, which is never sent to a server and thus not logged. */
 export const SIGN_IN_PATH = '/sign-in';
 
-/**
- * The page on which an invited person chooses a password. The link to it has the invitation's token in the fragment,
- * which is never sent to a server and thus not logged.
- */
 export const INVITATION_PATH = '/invitation';
 
 /** Content-Security-Policy: pages load only from this server, and have no inline scripts or styles. */

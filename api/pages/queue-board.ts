@@ -5,10 +5,7 @@ import type { Middleware } from 'koa';
 import { LISTENER } from '../../shared/queues/bull-pool.js';
 import type { Engine, JobQueue } from '../../shared/queues/queue-engine.js';
 
-/**
- * The job states that the dashboard counts. BullMQ's type lacks `paused`, which its PostgreSQL backend counts
- * separately.
- */
+/** BullMQ's type lacks `paused`, which its PostgreSQL backend counts separately. */
 const COUNTED = [
   'active',
   'completed',
@@ -35,10 +32,7 @@ export function createBoard(engine: Engine, path: string): Middleware {
   return serverAdapter.registerPlugin() as Middleware;
 }
 
-/**
- * Converts job counts and the list of workers to what Bull Board expects. BullMQ reports them differently with
- * PostgreSQL than with Redis.
- */
+/** BullMQ reports job counts and workers differently with PostgreSQL than with Redis. */
 class PostgresQueueAdapter extends BullMQAdapter {
   readonly #queue: JobQueue;
 
@@ -52,10 +46,7 @@ class PostgresQueueAdapter extends BullMQAdapter {
     return { ...counts, waiting: waiting + paused } as Awaited<ReturnType<BullMQAdapter['getJobCounts']>>;
   }
 
-  /**
-   * Returns the worker processes. Each handles all queues and has one database connection whose name ends with
-   * `LISTENER`.
-   */
+  /** Each worker process has one database connection whose name ends with `LISTENER`. */
   override async getWorkers(): ReturnType<BullMQAdapter['getWorkers']> {
     const clients = (await this.#queue.backend.getClientList()).flatMap((list) => list.split('\n'));
     const names = clients.map((client) => client.replace(/^name=/, '')).filter((name) => name.endsWith(LISTENER));

@@ -12,10 +12,7 @@ const DASHBOARD_PATH = '/admin/queues';
 const POLICY =
   "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; frame-ancestors 'none'; form-action 'self'";
 
-/**
- * Serves Bull Board, the dashboard of the job queues, with basic authentication. Without configured credentials, serves
- * nothing.
- */
+/** Serves Bull Board with basic authentication; serves nothing if no credentials are configured. */
 export function dashboard({ config, engine }: { config: Config; engine: Engine }, operators: Operators): ApiMiddleware {
   if (!config.dashboard) return (_, next) => next();
   let board: Promise<Middleware> | null = null;
@@ -27,8 +24,7 @@ export function dashboard({ config, engine }: { config: Config; engine: Engine }
       ctx.body = 'The user name and the password of the dashboard are needed';
       return;
     }
-    // Browsers also send saved basic credentials with requests that other sites trigger. So requests that change
-    // something must come from our own page.
+    // Browsers send saved credentials also with requests of other sites, so changes must come from our own page.
     const changes = !['GET', 'HEAD'].includes(ctx.method);
     if (changes && senderOf(ctx, config.publicUrl) !== 'own') throw refusedChange();
     ctx.set('Content-Security-Policy', POLICY);
@@ -40,10 +36,7 @@ export function dashboard({ config, engine }: { config: Config; engine: Engine }
   };
 }
 
-/**
- * Matches the link to a font that Bull Board loads from another host. The policy would block the font, and browsers
- * would log an error.
- */
+/** Bull Board's link to a font on another host: the policy blocks the font, and browsers would log an error. */
 const ELSEWHERE = /<link\b[^>]*\bhref="https?:[^>]*>/g;
 
 function refusedChange(): AppError {

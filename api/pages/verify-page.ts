@@ -2,9 +2,7 @@ import Router from '@koa/router';
 import type { ApiState } from '../http/request-state.js';
 import { policyOf, servePage } from './serve-page.js';
 
-/**
- * Path of the link in a verification e-mail. The token is in the link's fragment, which servers neither get nor log.
- */
+/** The token is in the link's fragment, which servers neither get nor log. */
 export const VERIFY_PATH = '/api/verify';
 
 const POLICY = policyOf("script-src 'self'", "connect-src 'self'");

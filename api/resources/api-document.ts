@@ -48,7 +48,6 @@ const TAGS = {
   verification: 'Verification of the e-mail address',
 };
 
-/** Returns the OpenAPI document of this version of the API. */
 export function apiDocument(): Json {
   return describeApi(ROUTES, { tags: TAGS, deliveries: DELIVERIES });
 }

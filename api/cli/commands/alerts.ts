@@ -8,7 +8,6 @@ const PATH = '/alerts';
 const UNITS: Partial<Record<Alert['metric'], string>> = { latency_p99: ' ms', restarts: '', certificate: ' days' };
 const MINUTE_MS = 60_000;
 
-/** Lists the alert rules of the workspace, with the services for which they are firing. */
 export async function alerts(cli: Cli): Promise<void> {
   const found = await list(await cli.client());
   if (cli.json) return cli.terminal.json({ alerts: found });
@@ -35,7 +34,6 @@ export async function add(
   cli.terminal.say(`The rule is for ${service === null ? 'every service' : oneLine(service.name)}`);
 }
 
-/** Removes an alert rule. */
 export async function remove(cli: Cli, id: string): Promise<void> {
   const api = await cli.client();
   const found = (await list(api)).filter((alert) => alert.id.endsWith(id));
@@ -58,7 +56,6 @@ function rowOf(alert: Alert, names: ReadonlyMap<string, string>): string[] {
   return [shortId(id), metric, bound, `${forMinutes} min`, scope, statusOf(alert)];
 }
 
-/** Returns the worst status that a rule has for any service. If the rule fires, the text names the services. */
 function statusOf({ states }: Alert): string {
   const firing = states.filter(({ status }) => status === 'firing');
   if (firing.length > 0) {

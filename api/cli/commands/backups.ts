@@ -5,7 +5,6 @@ import { ago, oneLine, shortId } from '../terminal-text.js';
 import { recordEnded, type WaitOptions } from '../wait-until.js';
 import { operationEnded } from './lifecycle.js';
 
-/** Lists the backups of a service, newest first. */
 export async function list(cli: Cli, { id }: Service): Promise<void> {
   const api = await cli.client();
   const { backups } = await api.get<{ backups: Backup[] }>(`/services/${id}/backups?limit=50`);

@@ -52,7 +52,6 @@ export async function psql(cli: Cli, name: string, words: readonly string[]): Pr
   }));
 }
 
-/** Runs the local redis-cli, connected to a database of the workspace. Exits with redis-cli's exit code. */
 export async function redisCli(cli: Cli, name: string, words: readonly string[]): Promise<void> {
   await runClient(cli, { name, kind: 'redis', program: 'redis-cli' }, ({ user, password }, port) => ({
     args: ['-h', '127.0.0.1', '-p', String(port), '--user', user, ...words],
@@ -84,7 +83,6 @@ async function runClient(
   }
 }
 
-/** Listens on a loopback port. Each connection to it is forwarded through a tunnel. */
 async function listen(cli: Cli, service: Service, { port = 0, to }: ConnectOptions): Promise<Server> {
   const api = await cli.client();
   const path = `/services/${service.id}/tunnels`;

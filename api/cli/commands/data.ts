@@ -4,7 +4,6 @@ import { CliError, EXIT } from '../exit-codes.js';
 import { type FollowOptions, followDeployment } from '../follow-deployment.js';
 import { oneLine } from '../terminal-text.js';
 
-/** Lists the workspace's databases. */
 export async function list(cli: Cli): Promise<void> {
   const services = (await cli.services()).filter(isData);
   const rows = services.map((service) => [

@@ -11,7 +11,6 @@ export interface DeployOptions extends FollowOptions {
   clearCache?: boolean;
 }
 
-/** Deploys a service from its repository or image. */
 export async function deploy(cli: Cli, options: DeployOptions): Promise<void> {
   const { api, service, path } = await cli.ofService('deploys');
   const { branch, commit: commitSha, clearCache } = options;
@@ -42,9 +41,7 @@ async function previous(api: ApiClient, service: Service): Promise<Deployment> {
   throw new CliError(EXIT.conflict, `${service.name} has no earlier release to roll back to`);
 }
 
-/**
- * Returns the deployment whose id is this text or ends with it. Exit code 5 if there is none, 2 if there are several.
- */
+/** Returns the deployment whose id ends with this text. Exit code 5 if there is none, 2 if there are several. */
 export async function findDeployment(api: ApiClient, serviceId: string, text: string): Promise<Deployment> {
   const wanted = text.toLowerCase();
   if (!/^[0-9a-f-]{4,36}$/.test(wanted)) throw new CliError(EXIT.usage, `"${text}" is not the end of a deployment id`);
@@ -59,7 +56,6 @@ export async function findDeployment(api: ApiClient, serviceId: string, text: st
   throw new CliError(EXIT.notFound, `This service has no deployment ${text}`);
 }
 
-/** Maximum number of pages of deployments that are searched for an id. */
 const MAX_PAGES = 10;
 
 async function* deployments(api: ApiClient, serviceId: string): AsyncGenerator<Deployment> {

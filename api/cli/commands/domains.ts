@@ -32,7 +32,6 @@ export async function remove(cli: Cli, hostname: string): Promise<void> {
   cli.printOutcome({ deleted: true }, `Removed ${hostname}`);
 }
 
-/** Redirects a domain to another host; without one, removes the redirect. */
 export async function redirect(
   cli: Cli,
   hostname: string,
@@ -58,10 +57,7 @@ async function find(api: ApiClient, path: string, hostname: string): Promise<Dom
   throw new CliError(EXIT.notFound, `The service has no domain ${hostname}`);
 }
 
-/**
- * Replaces a 404 error by one that says that this installation has no domains. The service was found before, so a 404
- * can mean nothing else.
- */
+/** The service exists, so a 404 error means that this installation has no domains. */
 async function available<T>(answer: Promise<T>): Promise<T> {
   try {
     return await answer;

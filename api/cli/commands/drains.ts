@@ -13,16 +13,13 @@ interface AddOptions {
   headers?: string;
 }
 
-/** Lists the drains of the workspace, with ids, endpoints, signals, errors and backlog. */
 export async function list(cli: Cli): Promise<void> {
   const drains = await all(await cli.client());
   const rows = drains.map((one) => [one.id, oneLine(one.endpoint), one.signals.join(','), stateOf(one)]);
   cli.printRows({ drains }, rows);
 }
 
-/**
- * Adds a drain; with --service, for that service only. Headers are read from a file or stdin, because they are secrets.
- */
+/** Adds a drain. Its headers are read from a file or stdin, because they are secrets. */
 export async function add(cli: Cli, endpoint: string, { name, signals, headers: file }: AddOptions): Promise<void> {
   const { service } = cli.options;
   const serviceId = service === undefined ? undefined : (await cli.serviceNamed(service)).id;

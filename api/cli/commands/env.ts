@@ -77,10 +77,7 @@ export async function push(cli: Cli, file: string | undefined, { scope }: ScopeO
   cli.terminal.say(`${summary} of ${service.name}. ${NEXT}`);
 }
 
-/**
- * Adds the names of the service's variables to a .env file, which is created if missing. The values are empty, because
- * the API never returns them. Existing lines do not change.
- */
+/** Adds the names of a service's variables to a .env file, without values: the API never returns them. */
 export async function pull(cli: Cli, file = '.env'): Promise<void> {
   const service = await cli.service();
   const path = resolve(cli.cwd, file);
@@ -98,7 +95,6 @@ export async function pull(cli: Cli, file = '.env'): Promise<void> {
   cli.terminal.say(`${count(missing.length, 'name')} added to ${file}. Values cannot be read back: fill them in`);
 }
 
-/** Parses the text of a .env file. Exit code 2 with the line number if a line is invalid. */
 function variablesOf(text: string): EnvEntry[] {
   const { entries, problems } = parseEnv(text);
   if (problems[0] !== undefined) throw new CliError(EXIT.usage, problems[0]);
@@ -116,7 +112,6 @@ async function write(cli: Cli, { id }: Service, body: object): Promise<void> {
   if (cli.json) cli.terminal.json({ variables });
 }
 
-/** Reads a file. If it does not exist, returns `absent`; without `absent`, exit code 2. */
 async function contentOf(path: string, absent?: string): Promise<string> {
   try {
     return await readFile(path, 'utf8');

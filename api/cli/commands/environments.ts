@@ -20,7 +20,6 @@ interface Created {
   clone?: { stack: string; apply: StackApply; warnings: string[] };
 }
 
-/** Lists the environments of the workspace. */
 export async function list(cli: Cli): Promise<void> {
   const projects = await projectsOf(cli);
   const rows = projects.flatMap((project) =>
@@ -34,7 +33,7 @@ export async function list(cli: Cli): Promise<void> {
   cli.printRows({ projects }, rows, empty);
 }
 
-/** Creates an environment. If it is a clone, waits for the apply that creates its services, and prints the steps. */
+/** Creates an environment. If it is a clone, waits for the apply that creates its services. */
 export async function create(cli: Cli, name: string, options: CreateEnvironmentOptions): Promise<void> {
   const cloneFrom = options.cloneFrom === undefined ? undefined : await environmentNamed(cli, options.cloneFrom);
   const project = await projectOf(cli, options.project, cloneFrom);
@@ -48,7 +47,6 @@ export async function create(cli: Cli, name: string, options: CreateEnvironmentO
   await followApply(cli, clone.stack, clone.apply.id, options.timeout);
 }
 
-/** Returns the project with this name or id; without a name, the project of the environment to clone. */
 async function projectOf(cli: Cli, named: string | undefined, cloneFrom: string | undefined): Promise<Project> {
   const projects = await projectsOf(cli);
   const found = projects.filter(({ id, name, environments }) =>

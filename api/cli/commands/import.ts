@@ -18,7 +18,6 @@ export interface ImportOptions {
   force?: boolean;
 }
 
-/** Import format → pattern of the names of its files. */
 const FORMATS: Readonly<Record<StackImportFormat, RegExp>> = {
   compose: /^(docker-)?compose(\.[\w-]+)*\.ya?ml$/i,
   render: /^render\.ya?ml$/i,
@@ -75,10 +74,7 @@ async function folderInRepository(folder: string): Promise<string> {
   }
 }
 
-/**
- * Returns the text of app.json followed by that of the Procfile in the same folder, which the API reads together.
- * `path` may be either file.
- */
+/** Returns the texts of app.json and the Procfile together, as the API reads them. `path` may be either. */
 async function withProcfile(path: string, text: string): Promise<string> {
   const isProcfile = /^procfile$/i.test(basename(path));
   const other = await read(resolve(dirname(path), isProcfile ? 'app.json' : 'Procfile'));
@@ -86,10 +82,7 @@ async function withProcfile(path: string, text: string): Promise<string> {
   return isProcfile ? `${other}\n${text}` : `${text}\n${other}`;
 }
 
-/**
- * Reads .env and the files that `env_file` in a Compose file refers to, and returns file name → content. `folder` is
- * the path of the Compose file's folder in its repository.
- */
+/** Returns name → content of .env and of the files that `env_file` in a Compose file refers to. */
 async function filesBeside(path: string, text: string, folder: string): Promise<Record<string, string>> {
   const files: Record<string, string> = {};
   const named = new Set([

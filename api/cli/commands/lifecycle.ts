@@ -6,7 +6,6 @@ import { ago, oneLine, shortId, shortSha } from '../terminal-text.js';
 import { recordEnded, type WaitOptions } from '../wait-until.js';
 import { findDeployment } from './deploy.js';
 
-/** Lists the newest deployments with their short ids, which rollback, cancel and logs accept. */
 export async function deployments(cli: Cli, options: { lines: number }): Promise<void> {
   const { api, service, path } = await cli.ofService('deploys');
   const limit = Math.min(200, Math.max(1, options.lines));
@@ -52,10 +51,7 @@ const DONE: Readonly<Record<Action, string>> = {
   resume: 'runs again',
 };
 
-/**
- * Restarts, suspends or resumes a service, and waits for the operation. Exit code 20 if it failed, 22 after the
- * timeout.
- */
+/** Restarts, suspends or resumes a service. Exit code 20 if that failed, 22 after the timeout. */
 export async function act(cli: Cli, action: Action, options: WaitOptions): Promise<void> {
   const { api, service, path } = await cli.ofService('actions');
   if (action === 'suspend') await cli.confirm(`Suspend ${service.name}? Its URL then shows an error page`);
@@ -65,10 +61,7 @@ export async function act(cli: Cli, action: Action, options: WaitOptions): Promi
   cli.printOutcome({ operation: ended }, outcome);
 }
 
-/**
- * Waits until an operation is finished. Exit code 20 if it failed, 22 after the timeout (in milliseconds); the
- * operation then continues.
- */
+/** Waits for an operation to finish. Exit code 20 if it failed, 22 after `timeout` milliseconds. */
 export function operationEnded(
   cli: Cli,
   api: ApiClient,

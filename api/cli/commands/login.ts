@@ -68,8 +68,7 @@ async function signIn(
     return await session.signIn(input);
   } catch (error) {
     if (!(error instanceof ApiError) || error.code !== 'mfa_required') throw error;
-    // If the error does not name the field `/otp`, the only second factor is a passkey. A passkey needs a browser, as
-    // the message of the error says.
+    // If the error does not name `/otp`, the only second factor is a passkey, which needs a browser.
     if (!error.paths.includes('/otp')) throw error;
     return session.signIn({ ...input, otp: (await askCode()).trim() });
   }

@@ -11,8 +11,8 @@ export interface LogoutOptions {
 }
 
 /**
- * Revokes the current API key, or all keys of this computer, and removes them from the settings file. A key stored with
- * `rnv login --key` is not revoked, because other computers may use it. Exit code 3 if no key matches.
+ * Revokes the current API key, or all keys of this computer. Exit code 3 if no key matches. A key of `rnv login --key`
+ * is only forgotten, because other computers may use it.
  */
 export async function logout(cli: Cli, { url, all }: LogoutOptions): Promise<void> {
   const { logins } = await cli.settings();
@@ -41,7 +41,7 @@ export async function logout(cli: Cli, { url, all }: LogoutOptions): Promise<voi
   }
 }
 
-/** Revokes a key. Returns false if that fails, for example without a network; the user is signed out regardless. */
+/** Revokes a key. Returns false if that fails, for example without a network. */
 async function revoke(cli: Cli, login: Login): Promise<boolean> {
   try {
     const api = new ApiClient({ ...login, signal: cli.signal });

@@ -3,10 +3,7 @@ import type { Client } from '@modelcontextprotocol/client';
 import type { Server } from '@modelcontextprotocol/server';
 import type { Cli } from '../cli.js';
 
-/**
- * Serves the Model Context Protocol on stdin and stdout, for agents that start programs. Forwards every request to
- * `/mcp` of the installation with the user's key.
- */
+/** Serves the Model Context Protocol on stdin and stdout. Forwards each request to the installation. */
 export async function mcp(cli: Cli): Promise<void> {
   const upstream = await connected(cli);
   const { serveStdio } = await import('@modelcontextprotocol/server/stdio');

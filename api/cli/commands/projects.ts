@@ -2,16 +2,13 @@ import type { Project } from '../api-types.js';
 import type { Cli } from '../cli.js';
 import { oneLine } from '../terminal-text.js';
 
-/** Hint for a user who has no environment yet. */
 export const CREATE_PROJECT = 'rnv projects create <name> makes a project with a first environment, Production.';
 
-/** Returns the projects of the workspace with their environments. */
 export async function projectsOf(cli: Cli): Promise<Project[]> {
   const api = await cli.client();
   return (await api.get<{ projects: Project[] }>('/projects')).projects;
 }
 
-/** Lists the projects of the workspace. */
 export async function list(cli: Cli): Promise<void> {
   const projects = await projectsOf(cli);
   const rows = projects.map(({ id, name, environments }) => [
@@ -22,7 +19,6 @@ export async function list(cli: Cli): Promise<void> {
   cli.printRows({ projects }, rows, `There are no projects. ${CREATE_PROJECT}`);
 }
 
-/** Creates a project, which initially has one environment, Production. */
 export async function create(cli: Cli, name: string, { color }: { color: string }): Promise<void> {
   const api = await cli.client();
   const { project } = await api.write<{ project: Project }>('POST', '/projects', { name, color });

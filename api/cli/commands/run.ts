@@ -18,9 +18,9 @@ export interface RunOptions extends WaitOptions {
 }
 
 /**
- * Runs a command with a service's live release, prints its output, and waits for it. The command follows `--`; without
- * one, a cron service runs its own command. If a given command fails, exits with the exit code of the command. Exit
- * code 20 for any other failure or a skipped run, 21 if the run was cancelled, 22 after the timeout.
+ * Runs a command with a service's live release; without one, a cron service runs its own command. If a given command
+ * fails, exits with the command's exit code. Exit code 20 for any other failure or a skipped run, 21 if the run was
+ * cancelled, 22 after the timeout.
  */
 export async function run(
   cli: Cli,
@@ -50,7 +50,7 @@ export async function run(
   report(cli, service, ended);
 }
 
-/** Builds the request body. One argument is a command line for the shell; several are a program with its arguments. */
+/** One argument is a command line for the shell; several are a program with its arguments. */
 function bodyOf(command: readonly string[], { plan, limit }: RunOptions): object {
   return {
     command: command.length < 2 ? command[0] : command,
@@ -59,7 +59,7 @@ function bodyOf(command: readonly string[], { plan, limit }: RunOptions): object
   };
 }
 
-/** Prints a run's new log lines, and returns how many. With --json they go to stderr, otherwise to stdout. */
+/** Returns the number of printed lines. With --json they go to stderr, because stdout gets the document. */
 function printNew({ terminal, json }: Cli, log: LogCursor): Promise<number> {
   return log.read(({ message, source }) => {
     if (source !== 'runtime') return;
@@ -68,10 +68,7 @@ function printNew({ terminal, json }: Cli, log: LogCursor): Promise<number> {
   });
 }
 
-/**
- * Prints the last lines of a run. Workers store lines with a delay, so the log is polled until no new line arrives.
- * Ignores failed requests.
- */
+/** Workers store log lines with a delay, so the log is polled until no new line arrives. */
 async function printRest(cli: Cli, log: LogCursor): Promise<void> {
   try {
     for (let quiet = 0; quiet < QUIET_LOOKS; ) {
@@ -114,7 +111,6 @@ function report(cli: Cli, service: Service, run: Run): void {
   throw new CliError(exit, `The run ${verb}${code}${why === '' ? '' : `: ${why}`}. ${all}`);
 }
 
-/** Lists the newest runs of a service. */
 export async function runs(cli: Cli): Promise<void> {
   const { api, path } = await cli.ofService('runs');
   const { runs: items } = await api.get<{ runs: Run[] }>(`${path}?limit=50`);

@@ -9,7 +9,6 @@ export interface ScaleOptions {
   max?: number;
 }
 
-/** Shows a service's replicas with their health and usage. */
 export async function ps(cli: Cli): Promise<void> {
   const { api, service, path } = await cli.ofService('metrics');
   const { metrics } = await api.get<{ metrics: Metrics }>(`${path}?hours=1`);
@@ -34,10 +33,7 @@ export async function ps(cli: Cli): Promise<void> {
   for (const line of table(rows)) cli.terminal.data(line);
 }
 
-/**
- * Changes a service's number of replicas, the limits of its automatic scaling, or its plan. Exit code 2 if none is
- * given.
- */
+/** Changes a service's replicas, limits of scaling, or plan. Exit code 2 if none is given. */
 export async function scale(cli: Cli, replicas: number | undefined, { plan, min, max }: ScaleOptions): Promise<void> {
   if (replicas !== undefined && (min !== undefined || max !== undefined))
     throw new CliError(EXIT.usage, 'Give a number of replicas, or --min and --max to scale by use');

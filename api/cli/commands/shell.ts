@@ -57,10 +57,7 @@ async function open(cli: Cli, service: Service, body: object): Promise<WebSocket
   return openSocket(api, opened.address);
 }
 
-/**
- * Resolves if the command exits with 0. Otherwise throws an error with its exit code, or 20 if the connection was lost
- * first.
- */
+/** Rejects with the command's exit code unless it is 0, or with 20 if the connection was lost first. */
 function endOf(cli: Cli, socket: WebSocket): Promise<void> {
   let exit: number | null = null;
   cli.signal.addEventListener('abort', () => socket.terminate(), { once: true });

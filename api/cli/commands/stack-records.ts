@@ -4,7 +4,6 @@ import { ago, oneLine } from '../terminal-text.js';
 import type { WaitOptions } from '../wait-until.js';
 import { followApply } from './stacks.js';
 
-/** Lists the newest applies of a stack, with the ids that a rollback accepts. */
 export async function applies(cli: Cli, stack: string): Promise<void> {
   const api = await cli.client();
   const { applies: found } = await api.get<{ applies: StackApply[] }>(`/stacks/${stack}/applies`);

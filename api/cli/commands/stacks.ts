@@ -23,7 +23,6 @@ export interface ApplyOptions extends StackOptions, WaitOptions {
   values?: string;
 }
 
-/** Exit code of `rnv plan --exit-code` if there are changes. */
 const CHANGES = 3;
 const POLL_INTERVAL_MS = 500;
 
@@ -89,11 +88,7 @@ async function sourceOf(cli: Cli, file: string | undefined, options: StackOption
   return { document, ...(await placeOf(cli, options)) };
 }
 
-/**
- * Returns the name and environment of the stack. The name is --stack, or derived from the folder's name. The
- * environment is --environment. Without that option, it is undefined if the stack exists, because the API knows the
- * stack's environment. For a new stack, it is the environment of the service to which the folder is linked.
- */
+/** Without --environment, `environmentId` is undefined if the stack exists: the API knows its environment. */
 async function placeOf(cli: Cli, options: StackOptions): Promise<Omit<Source, 'document'>> {
   const name = options.stack ?? stackName(basename(cli.cwd));
   if (options.environment !== undefined)
@@ -135,7 +130,6 @@ export async function environmentNamed(cli: Cli, text: string): Promise<string> 
   throw new CliError(found.length === 0 ? EXIT.notFound : EXIT.usage, `${problem}:\n${names}`);
 }
 
-/** Derives a valid stack name from the name of a folder. */
 function stackName(folder: string): string {
   const name = folder
     .toLowerCase()
@@ -150,7 +144,6 @@ async function planned(cli: Cli, { name, document, environmentId }: Source): Pro
   return (await api.write<{ plan: StackPlan }>('POST', '/stacks/plan', { name, document, environmentId })).plan;
 }
 
-/** Returns true if applying the file would change nothing, so that it need not be rewritten. */
 async function saysTheSame(cli: Cli, source: Source): Promise<boolean> {
   try {
     return (await planned(cli, source)).changes.length === 0;
@@ -169,7 +162,6 @@ function show(cli: Cli, found: StackPlan): void {
   cli.terminal.say(planSummary(found));
 }
 
-/** Returns the values of secrets: from a file and, for those that are missing there, from the user. */
 async function secretValues(
   cli: Cli,
   { secrets }: StackPlan,
@@ -182,7 +174,6 @@ async function secretValues(
   return given;
 }
 
-/** Reads the values of secrets from a file, or from stdin if it is `-`. Throws `CliError`. */
 export async function readValues(cli: Cli, file: string): Promise<Record<string, string>> {
   const text = await cli.textOf(file);
   try {

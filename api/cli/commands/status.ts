@@ -8,10 +8,7 @@ import { projectsOf } from './projects.js';
 
 const NO_SERVICES = 'The workspace has no services yet. Deploy this folder with rnv up';
 
-/**
- * Prints a line for each service, or only for the one given by --service. A line shows the kind, the status, the live
- * commit, the time since its deployment, and the URL.
- */
+/** Prints a line for each service, or only for the one given by --service. */
 export async function status(cli: Cli): Promise<void> {
   const api = await cli.client();
   const one = cli.options.service === undefined ? null : await cli.service();
@@ -21,8 +18,7 @@ export async function status(cli: Cli): Promise<void> {
     api.get<{ items: WorkspaceDeployment[] }>('/deploys?limit=200'),
   ]);
   const live = await liveDeployments(api, services, recent.items);
-  // Service id → its oldest unfinished deployment, which runs now while newer ones wait. The list is newest first, and
-  // in a map the last entry of a service wins.
+  // The list is newest first, so the map keeps the oldest unfinished deployment of a service, which runs now.
   const open = new Map(active.items.map((deployment) => [deployment.serviceId, deployment]));
   if (cli.json) {
     const items = services.map((service) => ({
@@ -43,7 +39,6 @@ export async function status(cli: Cli): Promise<void> {
   for (const line of table(rows)) cli.terminal.data(line);
 }
 
-/** Lists all services with their ids, including archived ones. */
 export async function services(cli: Cli): Promise<void> {
   const all = await cli.services();
   const rows = all.map((service) => [
@@ -81,7 +76,6 @@ function openerOf(platform: NodeJS.Platform): [string, ...string[]] {
   return platform === 'win32' ? ['rundll32', 'url.dll,FileProtocolHandler'] : ['xdg-open'];
 }
 
-/** Returns the live deployments of the services. A deployment that is not in `recent` is fetched. */
 async function liveDeployments(
   api: ApiClient,
   services: readonly Service[],
@@ -99,7 +93,6 @@ async function liveDeployments(
   return found;
 }
 
-/** Returns environment id → `project/environment`; empty if no service is in an environment. */
 async function placesOf(cli: Cli, services: readonly Service[]): Promise<Map<string, string>> {
   if (services.every(({ environmentId }) => environmentId === null)) return new Map();
   const projects = await projectsOf(cli);
@@ -110,11 +103,7 @@ async function placesOf(cli: Cli, services: readonly Service[]): Promise<Map<str
   );
 }
 
-/**
- * Returns the status to print for a service that is neither deploying nor unhealthy. If the service sleeps until the
- * next request, the status is `frozen` (replicas keep their memory) or `asleep` (no replicas). Otherwise it is the
- * stored status.
- */
+/** The replicas of a `frozen` service keep their memory; a service that is `asleep` has no replicas. */
 function restingOf({ asleepSince, frozen, status }: Service): string {
   if (asleepSince === undefined) return status.replace('_', ' ');
   return frozen ? 'frozen' : 'asleep';

@@ -10,7 +10,6 @@ const POLL_INTERVAL_MS = 500;
 /** Maximum time to wait for a worker, in milliseconds. The worker stops reading a repository after two minutes. */
 const TIMEOUT_MS = 180_000;
 
-/** Lists the workspace's template repositories: name, repository, branch and what was found. */
 export async function sources(cli: Cli): Promise<void> {
   const found = await list(await cli.client());
   const rows = found.map((one) => [one.name, oneLine(one.repository), oneLine(one.branch), outcomeOf(one)]);
@@ -25,7 +24,6 @@ export async function add(cli: Cli, name: string, repository: string, { branch }
   await settle(cli, api, templateSource.id);
 }
 
-/** Reads a template repository again, and waits for the result. */
 export async function refresh(cli: Cli, name: string): Promise<void> {
   const api = await cli.client();
   const { id } = await find(api, name);

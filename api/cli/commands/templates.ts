@@ -11,7 +11,6 @@ export interface NewOptions {
   force?: boolean;
 }
 
-/** Lists the templates: name, memory, version, date of the last check, and description. */
 export async function templates(cli: Cli): Promise<void> {
   const api = await cli.client();
   const found = await api.get<{ templates: Template[] }>('/templates');
@@ -38,7 +37,6 @@ export async function newStack(cli: Cli, name: string, { set, force }: NewOption
   for (const secret of secrets) cli.terminal.say(`rnv apply asks for ${secret.name}: ${oneLine(secret.label)}`);
 }
 
-/** Returns the answers given by --set, and asks for the others on a terminal. `rnv apply` asks for secrets instead. */
 async function answersOf(cli: Cli, { questions }: Template, set: NewOptions['set']): Promise<NewOptions['set']> {
   const answers = { ...set };
   for (const { name, label, help, default: initial, example, required, secret } of questions) {

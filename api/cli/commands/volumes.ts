@@ -19,14 +19,12 @@ export async function create(cli: Cli, name: string, options: { path: string; si
   cli.terminal.say('The next release mounts it: rnv deploy');
 }
 
-/** Enlarges a volume to `size` GB. */
 export async function resize(cli: Cli, name: string, { size }: { size: number }): Promise<void> {
   const { api, path } = await cli.ofService('volumes');
   const { id } = await find(api, path, name);
   show(cli, (await api.write<{ volume: Volume }>('PATCH', `${path}/${id}`, { sizeGb: size })).volume);
 }
 
-/** Deletes a volume with its content. */
 export async function remove(cli: Cli, name: string): Promise<void> {
   const { api, path } = await cli.ofService('volumes');
   const { id } = await find(api, path, name);

@@ -27,10 +27,8 @@ export interface BackupInput {
 }
 
 /**
- * Queues an on-demand backup of a database or of a service's volumes. With `pause`, the service is paused while its
- * volumes are copied. Throws hosting_disabled, not_found, service_archived, no_runtime, capacity_exceeded;
- * invalid_request for the pause of a database; conflict if the service is of another kind, has no volume, does not run,
- * has backups disabled, or has a backup in progress.
+ * Queues an on-demand backup. Throws hosting_disabled, not_found, service_archived, no_runtime, capacity_exceeded;
+ * invalid_request for the pause of a database; conflict if the service cannot be backed up now.
  */
 export async function queueBackup(
   trx: Transaction,
@@ -57,9 +55,8 @@ export async function queueBackup(
 }
 
 /**
- * Queues a restore of a database or of a service's volumes from a backup of `from`. Throws the errors of `queueBackup`
- * for the service; not_found for the backup; conflict if the backup did not succeed or does not fit, or if the service
- * is busy.
+ * Queues a restore from a backup of `from`. Throws the errors of `queueBackup`; not_found for the backup; conflict if
+ * the backup did not succeed or does not fit, or if the service is busy.
  */
 export async function queueRestore(
   trx: Transaction,
@@ -82,7 +79,6 @@ export async function queueRestore(
   return queueOperation(trx, { service, actor }, 'restore', { backupId });
 }
 
-/** Locks a service that can be backed up, and returns it with its volumes. Throws like `queueBackup`. */
 async function lockBackedUp(trx: Transaction, deps: CommandDeps, id: string, pause = false) {
   const found = await lockService(trx, id);
   if (pause && found && isDataKind(found.kind)) {

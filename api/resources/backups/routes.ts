@@ -20,7 +20,6 @@ import {
 const COLLECTION = '/workspaces/:workspaceId/services/:serviceId/backups';
 const ONE = '/workspaces/:workspaceId/services/:serviceId/backups/:backupId';
 
-/** The backups of a database, or of a service's volumes. */
 export const backupRoutes = [
   defineRoute('GET', COLLECTION, 'backup.list', {
     summary: 'List backups',

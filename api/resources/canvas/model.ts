@@ -28,7 +28,6 @@ export interface CanvasLayout {
   viewport: CanvasViewport | null;
 }
 
-/** The part of a workspace that a canvas shows: the whole workspace, one project, or one environment. */
 export interface CanvasScope {
   workspaceId: string;
   projectId: string | null;
@@ -39,7 +38,6 @@ export interface CanvasScope {
 export interface CanvasRecords {
   services: readonly { id: string }[];
   groups: readonly { id: string; name: string; environment_id: string | null }[];
-  /** Links between environment groups and services. Both ends are shown on the canvas. */
   links: readonly { group_id: string; service_id: string }[];
   /** Variables of a service or group that refer to a service. Both ends are shown on the canvas. */
   references: readonly { service_id: string | null; group_id: string | null; provider_id: string; key: string }[];
@@ -80,7 +78,6 @@ export function canvasGraph(records: CanvasRecords): CanvasGraph {
   return { groups: [...groups.values()], edges };
 }
 
-/** Throws canvas_too_large if there are more records of this kind than the limit. */
 export function assertWithin(kind: keyof typeof CANVAS_LIMITS, records: readonly unknown[]): void {
   const limit = CANVAS_LIMITS[kind];
   if (records.length <= limit) return;
@@ -117,12 +114,10 @@ function groupEdges(links: CanvasRecords['links']): CanvasEdge[] {
   }));
 }
 
-/** Returns the ids of all nodes. A layout may contain positions only for these. */
 export function nodeIds(services: CanvasRecords['services'], { groups }: CanvasGraph): Set<string> {
   return new Set([...services, ...groups].map(({ id }) => id));
 }
 
-/** Returns the positions of nodes that still exist. */
 export function shownPositions(positions: CanvasPositions, nodes: ReadonlySet<string>): CanvasPositions {
   return Object.fromEntries(Object.entries(positions).filter(([id]) => nodes.has(id)));
 }

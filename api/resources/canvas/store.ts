@@ -36,7 +36,6 @@ export async function readCanvas(db: Db, scope: CanvasScope): Promise<CanvasView
   return { services, ...graph, layout: { ...layout, positions } };
 }
 
-/** Returns the services of a canvas, newest first. Omits previews, and services that are archived or being deleted. */
 async function activeServices(db: Db, { workspaceId, projectId, environmentId }: CanvasScope): Promise<ServiceView[]> {
   const query = serviceViews(db)
     .where('s.workspace_id', workspaceId)
@@ -53,10 +52,7 @@ async function activeServices(db: Db, { workspaceId, projectId, environmentId }:
   return (await query.limit(CANVAS_LIMITS.nodes + 1)) as ServiceView[];
 }
 
-/**
- * Returns the environment groups of a canvas. For a whole workspace, these are all of its groups. Otherwise they are
- * the groups restricted to environments of the scope, and unrestricted groups linked to its services.
- */
+/** For a part of a workspace: the groups of its environments, and unrestricted groups linked to its services. */
 async function groupsWithin(
   db: Db,
   scope: CanvasScope,
@@ -143,7 +139,6 @@ const UPDATE = `
      set revision = revision + 1, positions = :positions, viewport = :viewport, updated_at = now()
    where scope_id = :scopeId and revision = :revision returning revision`;
 
-/** Returns the id of the environment, else of the project, else of the workspace. */
 function scopeId({ workspaceId, projectId, environmentId }: CanvasScope): string {
   return environmentId ?? projectId ?? workspaceId;
 }

@@ -28,7 +28,6 @@ const DeployKeyResponse = Strict({ deployKey: DeployKeySchema });
 
 const ONE = '/workspaces/:workspaceId/deploy-key';
 
-/** Presents the public key. No response contains the private key. */
 function presentDeployKey(row: DeployKeyRow, hosts: readonly SshHostRow[]): DeployKeyView {
   return {
     publicKey: row.public_key,
@@ -46,7 +45,6 @@ function presentDeployKey(row: DeployKeyRow, hosts: readonly SshHostRow[]): Depl
   };
 }
 
-/** The SSH key for reading a workspace's private repositories, and the servers for which it was used. */
 export const deployKeyRoutes = [
   defineRoute('GET', ONE, 'deploy-key.read', {
     summary: 'Read the deploy key',

@@ -39,10 +39,7 @@ export async function askForDetection(trx: Transaction, deps: CommandDeps, input
 const FIRST_PAUSE_MS = 50;
 const MAX_PAUSE_MS = 500;
 
-/**
- * Waits up to `withinMs` milliseconds for the result of a detection. Throws source_invalid with the reason if the
- * repository cannot be used; engine_unavailable after the timeout.
- */
+/** Waits up to `withinMs` milliseconds for a result. Throws source_invalid, or engine_unavailable after the timeout. */
 export async function detectionOf(db: Db, id: string, withinMs: number): Promise<Detection> {
   const deadline = Date.now() + withinMs;
   for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(pauseMs * 1.5, MAX_PAUSE_MS)) {

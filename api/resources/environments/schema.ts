@@ -31,9 +31,8 @@ export const CreateEnvironmentResponse = Strict({
 const Named = { id: Uuid, name: Type.String() };
 
 /**
- * If the request protects the environment, the response lists what connects it with outside services. `references` are
- * variables outside the environment that refer to its services. `sharedGroups` are groups linked to services both
- * inside and outside. From then on, only admins can deploy services that use these variables or groups.
+ * If the request protects the environment, the response lists variables outside that refer to its services, and groups
+ * that services inside and outside share. Only admins can then deploy services that use them.
  */
 export const UpdateEnvironmentResponse = Strict({
   environment: EnvironmentSchema,

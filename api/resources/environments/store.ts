@@ -4,10 +4,7 @@ import type { EnvironmentRow } from '../../../shared/environments/store.js';
 
 const MAX_LISTED = 1000;
 
-/**
- * Reads an environment and locks it for a change or its deletion. Transactions that add a service or group to the
- * environment wait for this lock. To avoid deadlocks, lock environments before their project.
- */
+/** Locks an environment, so that no service or group is added. To avoid deadlocks, lock it before its project. */
 export async function lockEnvironment(
   trx: Transaction,
   workspaceId: string,
@@ -16,7 +13,6 @@ export async function lockEnvironment(
   return trx<EnvironmentRow>('environments').where({ id, workspace_id: workspaceId }).forUpdate().first();
 }
 
-/** Locks all environments of a project, before the project is deleted. */
 export async function lockEnvironments(trx: Transaction, projectId: string): Promise<void> {
   await trx<EnvironmentRow>('environments').where({ project_id: projectId }).orderBy('id').forUpdate().select('id');
 }
@@ -49,14 +45,12 @@ export async function insertEnvironment(trx: Transaction, input: NewEnvironment)
   return row;
 }
 
-/** Returns true if another environment of the project has this name. */
 export async function isNameTaken(db: Db, environment: EnvironmentRow, name: string): Promise<boolean> {
   const { project_id, id } = environment;
   const other = await db<EnvironmentRow>('environments').where({ project_id, name }).whereNot({ id }).first('id');
   return other !== undefined;
 }
 
-/** A variable outside an environment that refers to a service in it. */
 export interface ReferenceInto {
   key: string;
   from_kind: 'service' | 'environment-group';

@@ -18,10 +18,7 @@ const PUBLIC_APIS: Readonly<Record<string, string>> = {
   'altssh.gitlab.com': 'https://gitlab.com/api/v4',
 };
 
-/**
- * Derives the URL of a git host's API and the repository's path from the repository's address. `apiUrl` replaces the
- * derived URL. Returns null if one of them cannot be derived.
- */
+/** Derives a git host's API URL and the repository's path. Returns null if one of them cannot be derived. */
 export function forgeAddress(forge: Forge, repository: string, apiUrl?: string): ForgeAddress | null {
   const ssh = parseSshAddress(repository);
   if (ssh === null && !URL.canParse(repository)) return null;
@@ -33,8 +30,7 @@ export function forgeAddress(forge: Forge, repository: string, apiUrl?: string):
   const all = [...path, last].map(decoded);
   if (all.some((part) => part === null || part === '.' || part === '..' || /[/\\]/.test(part))) return null;
   const parts = all as string[];
-  // GitLab groups can be nested, so a project's path may have any number of parts. Only the API's URL shows which of
-  // the first parts belong to GitLab's own URL.
+  // GitLab groups can be nested, so only the API's URL shows which first parts belong to GitLab's own URL.
   const root = forge === 'gitlab' ? rootOf(given, parts) : parts.slice(0, -2);
   const project = parts.slice(root.length).join('/');
   if (given !== undefined) return { apiUrl: given, project };
@@ -47,7 +43,6 @@ export function forgeAddress(forge: Forge, repository: string, apiUrl?: string):
   return { apiUrl: origin + prefix + API_PATHS[forge], project };
 }
 
-/** Returns the first parts of a repository's path that belong to GitLab's own URL, and not to a group. */
 function rootOf(apiUrl: string | undefined, parts: readonly string[]): string[] {
   if (apiUrl === undefined || !URL.canParse(apiUrl)) return [];
   const prefix = new URL(apiUrl).pathname

@@ -17,9 +17,8 @@ export interface ReportsInput {
 }
 
 /**
- * Configures a hook to report deployment statuses to its git host. The git host's API URL is stored with the token, so
- * that a later change of the service's repository cannot send the token to another host. If only the token is new,
- * comments that were already posted are still updated. Throws invalid_request; conflict for a hook of a preview.
+ * Makes a hook report to its git host. The API's URL is stored with the token, so that a later change of the repository
+ * cannot send the token to another host. Throws invalid_request; conflict for a hook of a preview.
  */
 export async function setReports(
   trx: Transaction,
@@ -54,8 +53,7 @@ export async function setReports(
     not_before: trx.fn.now(),
     failures: 0,
   };
-  // If the service's repository has changed, the stored target and its reports are deleted: comments in the old
-  // repository cannot be updated through the new one.
+  // If the repository has changed, comments in the old repository cannot be updated through the new one.
   const other = [address.apiUrl, address.project];
   await trx('forge_targets').where({ id }).whereRaw('(api_url, project) is distinct from (?, ?)', other).delete();
   await trx('forge_targets')

@@ -8,7 +8,6 @@ import { newToken } from '../../../shared/secrets/random-token.js';
 import { SEALED, sealIn } from '../../../shared/secrets/sealed-columns.js';
 import type { ServiceConfiguration } from '../../../shared/services/configuration.js';
 
-/** A row as pg returns it. The migration documents the columns. */
 interface HookRow {
   id: string;
   service_id: string;
@@ -83,7 +82,6 @@ export async function deleteHook(trx: Transaction, serviceId: string, id: string
   return (await trx('hooks').where({ id, service_id: serviceId }).delete()) > 0;
 }
 
-/** A hook, with the fields of its service that are needed to check a delivery. */
 export type HookTarget = HookRow & { workspace_id: string; configuration: ServiceConfiguration; archived: boolean };
 
 /** Returns a hook by its id; null if there is none or its service is deleted. */

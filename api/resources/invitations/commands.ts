@@ -22,16 +22,12 @@ export const MAX_INVITATIONS = 50;
 
 export interface InviteInput {
   workspaceId: string;
-  /** The inviting user. The e-mail includes their address. */
   actor: { userId: string; email: string };
   email: string;
   role: Role;
 }
 
-/**
- * Invites a person who has no account. Invalidates an earlier invitation of the same address. `mailInvitation` sends
- * the e-mail. Throws forbidden; conflict if the address has an account; capacity_exceeded.
- */
+/** Invites a person who has no account. Throws forbidden, capacity_exceeded; conflict if the address has an account. */
 export async function invite(trx: Transaction, { workspaceId, actor, email: text, role }: InviteInput) {
   assertSetsRole(await lockForActor(trx, { workspaceId, actorId: actor.userId }), role);
   const email = text.trim().toLowerCase();
@@ -40,11 +36,7 @@ export async function invite(trx: Transaction, { workspaceId, actor, email: text
   return replaceInvitation(trx, { workspaceId, actor, email, role });
 }
 
-/**
- * Invites a user of this installation, who becomes a member by accepting. Invalidates an earlier invitation of the same
- * address. Throws not_found if there is no such user; conflict if the user is already a member; forbidden;
- * capacity_exceeded.
- */
+/** Invites a user of this installation. Throws not_found, forbidden, capacity_exceeded; conflict for a member. */
 export async function inviteUser(trx: Transaction, { workspaceId, actor, email: text, role }: InviteInput) {
   assertSetsRole(await lockForActor(trx, { workspaceId, actorId: actor.userId }), role);
   const email = text.trim().toLowerCase();
@@ -70,10 +62,7 @@ async function replaceInvitation(trx: Transaction, { workspaceId, actor, email, 
   return insertInvitation(trx, { workspace_id: workspaceId, email, role, invited_by: actor.email, token_hash: hash });
 }
 
-/**
- * Mails the link that accepts an invitation. The token is in the link's fragment, which servers do not log. Returns
- * false if this installation sends no e-mail or if the invitation is no longer valid. Throws the mail server's error.
- */
+/** Mails the link to an invitation. Returns false if nothing can be sent. Throws the mail server's error. */
 export async function mailInvitation(
   db: Db,
   mailer: Mailer,

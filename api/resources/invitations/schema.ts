@@ -23,7 +23,6 @@ export const InvitationListResponse = Strict({ invitations: Type.Array(Invitatio
 export const InvitationResponse = Strict({ invitation: InvitationSchema, sent: Type.Boolean() });
 export const MemberInvitationResponse = Strict({ invitation: InvitationSchema });
 
-/** An invitation in the invited user's list. */
 const OwnInvitation = Strict({ ...InvitationSchema.properties, workspaceName: Type.String() }, 'OwnInvitation');
 export const OwnInvitationsResponse = Strict({ invitations: Type.Array(OwnInvitation) });
 export const AnswerInvitationBody = Strict({ invitationId: Uuid, accept: Type.Boolean() });

@@ -40,10 +40,7 @@ const LOOKED_AT_ONCE = 25_000;
 /** Time after which a search runs no further statement, in milliseconds. */
 const SEARCH_MS = 500;
 
-/**
- * Reads log lines in bounded time, even from a very large log. A search examines lines in steps and stops after half a
- * second. The result then contains the id from which the next request continues.
- */
+/** Reads log lines in bounded time, even from a very large log: a search stops after half a second. */
 export async function readLogs(db: Db, query: LogQuery, now = new Date()): Promise<LogBatch> {
   const since = new Date(now.getTime() - query.hours * 3_600_000);
   const reader = new LogReader(db, query, since, expiryDaysOf(since, now));
@@ -100,7 +97,6 @@ class LogReader {
     return this.#query.after === undefined ? this.#searchBack() : this.#searchOn(this.#query.after);
   }
 
-  /** Searches backwards from `before`, or from the newest line. */
   async #searchBack(): Promise<LogBatch> {
     const { before, limit } = this.#query;
     const end = performance.now() + SEARCH_MS;
@@ -126,7 +122,6 @@ class LogReader {
     }
   }
 
-  /** Searches forwards from an id. */
   async #searchOn(after: number): Promise<LogBatch> {
     const { limit } = this.#query;
     const end = performance.now() + SEARCH_MS;
@@ -167,10 +162,7 @@ class LogReader {
     return row ?? null;
   }
 
-  /**
-   * Returns SQL for an id up to which all lines are too old for the query; `after` if none are. The SQL finds the id by
-   * bisection, because ids increase with time. Otherwise, a read would visit every old line after `after`.
-   */
+  /** SQL for an id up to which all lines are too old. Otherwise, a read would visit every old line after `after`. */
   #lastTooOld(after: number): Knex.Raw {
     return this.#db.raw(
       `(with recursive halves(low, high) as (
@@ -226,7 +218,6 @@ class LogReader {
   }
 }
 
-/** Returns how many of the lines fit into one response; at least one. */
 function fit(lines: readonly LogLineRow[]): number {
   let bytes = 0;
   const past = lines.findIndex(({ message }) => {

@@ -72,9 +72,8 @@ function showsPreviews({ row }: WorkspaceAccess): boolean {
 }
 
 /**
- * Returns the branch to which a service's log is limited by default: the branch of the service, or for a preview that
- * of its base service. The log of a preview then lacks the lines of the preview's own deployments. Returns undefined
- * (no limit) if the workspace has enabled `includePreviewLogs`.
+ * Returns the branch to which a log is limited: that of the service, or of a preview's base service. The log of a
+ * preview then lacks the lines of the preview's own deployments.
  */
 async function shownBranch(
   { db, workspace }: Pick<ReadRequest<'/workspaces/:workspaceId'>, 'db' | 'workspace'>,

@@ -12,7 +12,6 @@ import {
 } from '../../../shared/identity/store.js';
 import { lockWorkspace } from '../../../shared/workspaces/store.js';
 
-/** A member, with the user's e-mail address. */
 export interface MemberView {
   user_id: string;
   email: string;
@@ -26,7 +25,6 @@ const MEMBERS = `select m.user_id, u.email, m.role, m.created_at,
     u.email_verified_at is not null as email_verified, ${HAS_SECOND_FACTOR} as second_factor
   from memberships m join users u on u.id = m.user_id where m.workspace_id = :workspaceId`;
 
-/** Returns the members of a workspace in the order in which they joined. */
 export function listMembers(db: Db, workspaceId: string): Promise<MemberView[]> {
   return rowsOf<MemberView>(db, `${MEMBERS} order by m.created_at, m.user_id`, { workspaceId });
 }
@@ -49,14 +47,10 @@ const MAX_MEMBERS = 500;
 
 interface Change {
   workspaceId: string;
-  /** The calling user. Only an owner may add, change or remove an owner. */
   actorId: string;
 }
 
-/**
- * Changes a member's role, and invalidates the invitations that the member sent. Throws not_found, forbidden; conflict
- * for the last owner.
- */
+/** Changes a member's role, and ends invitations by the member. Throws not_found, forbidden, conflict. */
 export async function changeMember(
   trx: Transaction,
   { workspaceId, actorId, userId, role }: Change & { userId: string; role: Role },
@@ -70,10 +64,7 @@ export async function changeMember(
   return { ...member, role };
 }
 
-/**
- * Removes a member. Throws not_found, forbidden; conflict for the last owner. Revokes the member's keys for this
- * workspace and invalidates the invitations that the member sent.
- */
+/** Removes a member with their keys and the invitations that they sent. Throws not_found, forbidden, conflict. */
 export async function endMembership(
   trx: Transaction,
   { workspaceId, actorId, userId }: Change & { userId: string },
@@ -105,7 +96,6 @@ export async function hasRoomForMember(trx: Transaction, workspaceId: string): P
   return (await countMembers(trx, workspaceId)) < MAX_MEMBERS;
 }
 
-/** Throws capacity_exceeded if the workspace has MAX_MEMBERS members. */
 export async function assertRoomForMember(trx: Transaction, workspaceId: string): Promise<void> {
   if (!(await hasRoomForMember(trx, workspaceId)))
     throw new AppError('capacity_exceeded', `A workspace has at most ${MAX_MEMBERS} members`);

@@ -28,7 +28,6 @@ interface ProjectInput {
   projectId: string;
 }
 
-/** Changes fields of a project. Throws not_found. */
 export async function updateProject(
   trx: Transaction,
   { workspaceId, projectId, changes }: ProjectInput & { changes: Partial<ProjectFields> },

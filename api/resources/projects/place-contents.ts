@@ -3,13 +3,11 @@ import { AppError } from '../../../shared/core/error-registry.js';
 
 export type Place = { projectId: string } | { environmentId: string };
 
-/** The names of the services and groups that prevent a deletion. */
 interface Contents {
   services: string[];
   groups: string[];
 }
 
-/** Returns the services (also archived ones) and the environment groups in a project or environment. */
 async function contentsOf(db: Db, place: Place): Promise<Contents> {
   const environments =
     'projectId' in place ? 'in (select id from environments where project_id = :id)' : '= cast(:id as uuid)';

@@ -5,7 +5,6 @@ import type { EnvironmentRow } from '../../../shared/environments/store.js';
 export const PROJECT_COLORS = ['violet', 'blue', 'cyan', 'green', 'yellow', 'orange', 'red', 'pink', 'gray'] as const;
 type ProjectColor = (typeof PROJECT_COLORS)[number];
 
-/** A row as pg returns it. The migrations document the columns. */
 export interface ProjectRow {
   id: string;
   workspace_id: string;
@@ -16,10 +15,8 @@ export interface ProjectRow {
   updated_at: Date;
 }
 
-/** A project with its environments, oldest first. */
 export type ProjectView = ProjectRow & { environments: EnvironmentRow[] };
 
-/** Returns the workspace's project with this id; undefined if there is none. */
 export async function findProject(db: Db, workspaceId: string, id: string): Promise<ProjectRow | undefined> {
   return db<ProjectRow>('projects').where({ id, workspace_id: workspaceId }).first();
 }
@@ -45,7 +42,6 @@ export async function findProjectView(db: Db, workspaceId: string, id: string): 
   return view;
 }
 
-/** Returns the projects of a workspace, newest first. */
 export async function listProjectViews(db: Db, workspaceId: string, page: PageRequest): Promise<Page<ProjectView>> {
   const query = db<ProjectRow>('projects').where('projects.workspace_id', workspaceId);
   const { items, hasMore } = await fetchPage<ProjectRow>(query, 'projects', page);

@@ -23,16 +23,13 @@ interface QueueRunInput {
   authorize: WriteRequest['authorize'];
 }
 
-/** Kinds of services in which commands can run. */
 const KINDS: readonly ServiceKind[] = ['web', 'private', 'worker', 'cron'];
 /** Maximum number of unfinished runs per service whose command was entered by a user. */
 const MAX_GIVEN = 20;
 
 /**
- * Queues a run of the given command, or of a cron service's own, in the service's live release. Throws
- * hosting_disabled, not_found, service_archived, no_runtime, billing_required; invalid_request if the kind has no runs
- * or the command is missing; conflict if the service is suspended, being deleted or restored, or has too many
- * unfinished runs.
+ * Queues a run in the live release. Throws hosting_disabled, not_found, service_archived, no_runtime, billing_required;
+ * invalid_request if the kind has no runs or the command is missing; conflict if the service cannot run it now.
  */
 export async function queueRun(
   trx: Transaction,
@@ -83,7 +80,6 @@ async function assertRoomForRun(trx: Transaction, { id, configuration }: Service
   throw new AppError('conflict', `${open} run(s) have not ended, as many as ${limit}; cancel one or wait for its end`);
 }
 
-/** Joins a program and its arguments into a command line for `sh -c`. Throws invalid_request if it is too long. */
 function commandLine(command: string | readonly string[]): string {
   if (typeof command === 'string') return command;
   const line = shellWords(command);

@@ -12,7 +12,6 @@ import { presentRun, RunBody, RunListResponse, RunResponse } from './schema.js';
 const COLLECTION = '/workspaces/:workspaceId/services/:serviceId/runs';
 const ONE = '/workspaces/:workspaceId/services/:serviceId/runs/:runId';
 
-/** The runs of a service: ticks of a cron schedule, commands entered by users, and pre-deploy commands. */
 export const runRoutes = [
   defineRoute('GET', COLLECTION, 'run.list', {
     summary: 'List runs',

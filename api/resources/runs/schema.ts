@@ -31,7 +31,6 @@ export const presentRun = (row: RunRow) => present(RunSchema, row);
 
 const given = (minLength: number) => plainText(MAX_COMMAND_LENGTH, { minLength });
 
-/** A command line for the shell, or a program with its arguments. */
 export const CommandText = Type.Union([given(1), Type.Array(given(0), { minItems: 1, maxItems: 200 })]);
 
 export const RunBody = Strict({

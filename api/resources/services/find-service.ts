@@ -4,10 +4,7 @@ import type { ReadRequest, WriteRequest } from '../../http/route.js';
 
 type ServicePath = '/workspaces/:workspaceId/services/:serviceId';
 
-/**
- * Returns the service in the path. With an API key, the service was already read together with the key (`found`).
- * Throws not_found.
- */
+/** Returns the service in the path, which may have been read with the API key (`found`). Throws not_found. */
 export async function readService(
   { db, params, found: known }: Pick<ReadRequest<ServicePath>, 'db' | 'params'> & Partial<Pick<ReadRequest, 'found'>>,
   { deleted = false }: { deleted?: boolean } = {},

@@ -11,9 +11,8 @@ type Patch = DirectRequest<'/workspaces/:workspaceId/services/:serviceId', objec
 const underWay = new Map<string, Promise<ServiceView | undefined>>();
 
 /**
- * Changes a service with one statement instead of a transaction, if only its own row changes. Returns null if the
- * transaction is needed. Within this process, changes to one service run one after another, without a database lock:
- * each starts from the result of the previous one.
+ * Changes a service with one statement, or returns null if a transaction is needed. Within this process, changes to one
+ * service run one after another, without a database lock.
  */
 export async function patchDirectly(request: Patch): Promise<{ service: ServicePresentation } | null> {
   const { body, found, deps } = request;

@@ -43,10 +43,7 @@ export function presentService(row: ServiceView, config: Config): ServicePresent
   });
 }
 
-/**
- * Returns when a service fell asleep, if it sleeps now, and when it last slept before. `frozen` means that the replicas
- * of the sleeping service are frozen instead of stopped.
- */
+/** `frozen` means that the replicas of the sleeping service are frozen instead of stopped. */
 function sleepOf(row: ServiceView) {
   const { asleep_since, last_asleep_since, woke_at, frozen } = row;
   const ended = wantedReplicas(row) === 0;
@@ -59,7 +56,6 @@ function sleepOf(row: ServiceView) {
   };
 }
 
-/** Returns the service's public URL: on the platform domain if enabled, otherwise on its own domain. */
 function urlOf({ kind, slug, configuration, own_domain }: ServiceView, config: Config): string {
   if (!isRouted(kind)) return '';
   if (configuration.platformDomainEnabled) return serviceUrl(config, slug);

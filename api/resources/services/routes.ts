@@ -91,8 +91,7 @@ export const serviceRoutes = [
     handler: async (request) => {
       const { trx, deps, params, caller, body, authorize, needEngine } = request;
       const moves = body.projectId !== undefined || body.environmentId !== undefined;
-      // A move needs permission for both environments. `updateService` checks the new one. `lockService` reads whether
-      // the old one is protected after it has locked the service, so that the result is current.
+      // A move needs permission for both environments: `updateService` checks the new one, `lockService` the old one.
       const service = moves
         ? await lockService(request)
         : found(await lockServiceRow(trx, params.workspaceId, params.serviceId));

@@ -5,11 +5,7 @@ import { isFreshWithoutPassword } from '../../../shared/identity/session-store.j
 import type { SignedInRequest } from '../../http/route.js';
 import type { EnrolBody } from './schema.js';
 
-/**
- * Checks that the user makes the request, and not somebody who stole the session. Called before the user adds a passkey
- * or an authenticator. A user with a password must send it; one without must have signed in recently. Throws
- * invalid_request, rate_limited.
- */
+/** Checks that the user makes the request, and not a thief of the session. Throws invalid_request, rate_limited. */
 export async function assertProof({ deps, limits, ctx, caller, body }: SignedInRequest<Static<typeof EnrolBody>>) {
   const { password } = body;
   if (password === undefined) {

@@ -49,10 +49,7 @@ export async function bootstrapOf(
   };
 }
 
-/**
- * Presents the OpenID Connect provider, with the URL that starts a sign-in. This URL is below PUBLIC_URL, because the
- * provider redirects the browser back to PUBLIC_URL, where the sign-in's cookie must be valid.
- */
+/** The URL is below PUBLIC_URL: the provider redirects back there, where the sign-in's cookie must be valid. */
 function presentProvider({ oidc, publicUrl }: ApiDeps['config']): BootstrapPresentation['provider'] {
   return oidc && { name: oidc.name, url: publicUrl + START_PATH };
 }

@@ -57,8 +57,7 @@ export const mfaRoutes = [
     example: { password: 'correct horse battery staple' },
     response: EnrolmentResponse,
     handler: async (request) => {
-      // A proof is required. Otherwise someone who stole the session could enrol an authenticator and lock the owner
-      // out.
+      // Otherwise someone who stole the session could enrol an authenticator and lock the owner out.
       await assertProof(request);
       const { deps, caller } = request;
       const { secret, uri } = await deps.db.transaction((trx) => enrolSecondFactor(trx, deps, caller.userId));
@@ -87,10 +86,7 @@ export const mfaRoutes = [
   }),
 ];
 
-/**
- * Confirms or removes the second factor if the code is correct. Then replaces the session cookie, because the session's
- * privileges change. Counts a wrong code against the limit of guesses. Throws rate_limited.
- */
+/** Counts a wrong code as a guess. Replaces the session cookie, because the session's privileges change. */
 async function change(
   { deps, limits, ctx, caller, body }: SignedInRequest<Static<typeof CodeBody>>,
   command: typeof confirmSecondFactor,

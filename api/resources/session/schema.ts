@@ -45,7 +45,6 @@ export const SignInBody = Strict({
   password: Password,
   ...SecondFactor,
 });
-/** The token of a sign-in link, which can be used once. */
 export const LinkBody = Strict({ token: Token, ...SecondFactor });
 /** The password or link of a sign-in whose second step is a passkey. Empty if a passkey is the only step. */
 export const PasskeyOptionsBody = Strict({
@@ -53,7 +52,6 @@ export const PasskeyOptionsBody = Strict({
   password: Type.Optional(Password),
   token: Type.Optional(Token),
 });
-/** The token of an invitation, which can be used once, and the password of the new account. */
 export const InvitationBody = Strict({
   token: Token,
   password: Type.String({ minLength: 8, maxLength: 1024 }),

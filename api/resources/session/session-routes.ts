@@ -7,7 +7,6 @@ import { present } from '../../http/present.js';
 import { defineRoute } from '../../http/route.js';
 import { Strict, Timestamp, Uuid } from '../../http/schema.js';
 
-/** Returns a user's active sessions, most recently used first. */
 function listSessions(db: Db, userId: string): Promise<SessionRow[]> {
   return rowsOf<SessionRow>(
     db,
@@ -17,7 +16,6 @@ function listSessions(db: Db, userId: string): Promise<SessionRow[]> {
   );
 }
 
-/** Ends a session of the user. Returns false if the user has no such session. */
 async function endSession(db: Db, userId: string, id: string): Promise<boolean> {
   return (await rowCountOf(db, 'delete from sessions where user_id = ? and id = ?', [userId, id])) > 0;
 }
@@ -37,7 +35,6 @@ const OwnSession = Strict(
 const OwnSessionListResponse = Strict({ sessions: Type.Array(OwnSession) });
 const EndedResponse = Strict({ ended: Type.Literal(true) });
 
-/** The sessions of the signed-in user. */
 export const ownSessionRoutes = [
   defineRoute('GET', '/sessions', 'session.list', {
     access: 'session',

@@ -7,10 +7,7 @@ import { defineRoute } from '../../http/route.js';
 import { VERIFY_PATH } from '../../pages/verify-page.js';
 import { SentResponse, TokenBody, VerifiedResponse } from './schema.js';
 
-/**
- * Mails a link that verifies the user's address. It is valid for a day. The token is in the link's fragment, which
- * servers do not log. Returns false if this installation sends no e-mail.
- */
+/** Mails a link that is valid for a day. Returns false if this installation sends no e-mail. */
 async function requestVerification(
   db: Db,
   mailer: Mailer,
@@ -33,7 +30,6 @@ async function requestVerification(
   });
 }
 
-/** Marks an address as verified. Throws invalid_request if the token is unknown, used or expired. */
 async function confirmVerification(db: Db, token: string): Promise<void> {
   if (await useVerificationToken(db, hashToken(token))) return;
   throw invalidRequest('/token', 'is unknown, used or expired; request another one');

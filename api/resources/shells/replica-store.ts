@@ -3,7 +3,6 @@ import { AppError, conflict } from '../../../shared/core/error-registry.js';
 import type { ServiceRow } from '../../../shared/services/rows.js';
 import { onlineWorkers } from '../../../shared/workers/store.js';
 
-/** A replica to which a shell or tunnel can connect. */
 export interface ReachableReplica {
   id: string;
   deployment_id: string;
@@ -14,9 +13,8 @@ export interface ReachableReplica {
 }
 
 /**
- * Returns the replica, or the attempt of a run, with this id. Without an id, returns a running replica of the live
- * release, preferably a ready one. Throws not_found if there is none with this id; conflict if no replica is running or
- * if the replica runs in a container engine.
+ * Returns the replica or run attempt with this id; without an id, a running replica. Throws not_found if none has the
+ * id; conflict if no replica runs, or if the replica runs in a container engine.
  */
 export async function findReachableReplica(
   db: Db,

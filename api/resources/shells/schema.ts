@@ -17,7 +17,6 @@ export const ShellBody = Strict({
 });
 export type ShellInput = Static<typeof ShellBody>;
 
-/** The URL at which a shell or tunnel is opened, and the time until which it can be opened. */
 export const OpeningSchema = {
   id: Uuid,
   address: Type.String({ description: 'A WebSocket. Its last part is a secret ticket; the key is not needed again' }),

@@ -12,9 +12,8 @@ import {
 } from './settings-store.js';
 
 /**
- * Replaces the sign-in settings. Throws invalid_request for a new domain in which no owner has a verified address, so
- * that a workspace cannot add people of another company as members. Throws conflict if the caller would lock themselves
- * out.
+ * Replaces the sign-in settings. Throws invalid_request for a new domain in which no owner has a verified address: a
+ * workspace must not add another company's people. Throws conflict if the caller would lock themselves out.
  */
 export async function updateSignIn(
   trx: Transaction,

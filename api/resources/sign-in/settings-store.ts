@@ -4,7 +4,6 @@ import type { Role } from '../../../shared/identity/policy.js';
 /** Roles that a sign-in can grant. Owners can be appointed only manually, by an owner. */
 export const SIGN_IN_ROLES = ['viewer', 'developer', 'admin'] as const;
 
-/** Settings that decide who becomes a member of a workspace by signing in with the OpenID Connect provider. */
 export interface SignInSettings {
   /** Domains of verified e-mail addresses. If the list is empty, a sign-in adds no members. */
   allowedDomains: string[];
@@ -41,7 +40,6 @@ export async function saveSignInSettings(trx: Transaction, workspaceId: string, 
   );
 }
 
-/** Allows password sessions in the workspace again. */
 export async function allowPasswords(trx: Transaction, workspaceId: string): Promise<void> {
   await trx.raw('update workspace_sign_in set passwords = true, updated_at = now() where workspace_id = ?', [
     workspaceId,
@@ -51,7 +49,6 @@ export async function allowPasswords(trx: Transaction, workspaceId: string): Pro
 /** A workspace that a person can join by signing in, or is already a member of. */
 export type SignInWorkspace = SignInSettings & {
   workspaceId: string;
-  /** The person's role; null if the person is not a member. */
   memberRole: Role | null;
   /** True if a sign-in added the person as a member. */
   bySignIn: boolean;
@@ -75,7 +72,6 @@ export function signInWorkspaces(db: Db, user: { userId: string | null; domain: 
   );
 }
 
-/** Returns which of the domains are the domain of a verified e-mail address of an owner. */
 export async function domainsOfOwners(db: Db, workspaceId: string, domains: string[]): Promise<string[]> {
   const rows = await rowsOf<{ domain: string }>(
     db,

@@ -10,11 +10,7 @@ export interface ClonedDocument {
   warnings: string[];
 }
 
-/**
- * Returns the document for a clone of an environment: its pulled document, without domains. `wishes` are the documents
- * that were last applied, by stack id. If such a document contains a variable's current value or generates it, its
- * entry for the variable is copied. Every other value becomes a secret. Pure. Throws conflict if names are not unique.
- */
+/** Returns the document for a clone of an environment. Pure. Throws conflict if names are not unique. */
 export function cloneDocument(state: EnvironmentState, wishes: ReadonlyMap<string, StackWish>): ClonedDocument {
   assertNamesUnique(state);
   const services = state.services.map((service) => {
@@ -71,10 +67,7 @@ interface VariablesOwner {
   variables: VariableState[];
 }
 
-/**
- * Returns the variables of a cloned service or group. The pulled document replaces every value by a secret. If the
- * stack's own document contains the current value or generates it, its entry is used instead of the secret.
- */
+/** Every value becomes a secret, unless the stack's own document contains the current value or generates it. */
 function variablesOf(
   variables: Record<string, VariableEntry> | undefined,
   { name, owner, variables: states }: VariablesOwner,
@@ -96,7 +89,6 @@ function variablesOf(
   };
 }
 
-/** Returns true if the document contains the variable's current value or generates it. */
 function isOpen(content: Content, { value }: VariableState): boolean {
   return 'generate' in content || ('value' in content && content.value === value);
 }

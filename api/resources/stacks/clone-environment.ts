@@ -31,9 +31,8 @@ export interface CloneRequest extends Pick<ApplyRequest, 'actor' | 'authorize' |
 }
 
 /**
- * Clones an environment into a new one by applying its document (design, section 9). The cloned resources belong to a
- * new stack. Throws forbidden if the original is protected and the caller may not read it; conflict if names are not
- * unique or data has no verified backup; errors of `acceptApply`, such as invalid_request for a secret without a value.
+ * Clones an environment by applying its document to a new one (design, section 9). Throws forbidden; conflict if names
+ * are not unique or data has no verified backup; errors of `acceptApply`.
  */
 export async function cloneEnvironment(
   trx: Transaction,
@@ -58,7 +57,6 @@ export async function cloneEnvironment(
   return { stack: name, apply: presentApply(found(await findApply(trx, stack.id, id))), warnings };
 }
 
-/** Returns the latest verified backup of each service with data. Throws conflict if one has none. */
 async function fillsOf(trx: Transaction, { services }: EnvironmentState): Promise<Fill[]> {
   const full = services.filter(({ kind, volumes }) => isDataKind(kind) || volumes.length > 0);
   const ids = full.map(({ id }) => id);
@@ -74,7 +72,6 @@ async function fillsOf(trx: Transaction, { services }: EnvironmentState): Promis
   });
 }
 
-/** Returns the documents of the stacks that own resources of an environment. */
 async function wishesOf(
   trx: Transaction,
   keyring: Keyring,
@@ -92,7 +89,6 @@ async function wishesOf(
 /** Maximum length of a stack's name before a suffix such as `-2` is added. The whole name may have 63 characters. */
 const MAX_BASE_LENGTH = 50;
 
-/** Returns a stack name derived from that of the environment, with a suffix if the name is taken. */
 async function freeName(trx: Transaction, workspaceId: string, environment: string): Promise<string> {
   const base = labelOf(environment.slice(0, MAX_BASE_LENGTH)) || 'clone';
   let name = base;

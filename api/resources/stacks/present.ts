@@ -22,7 +22,6 @@ function releaseOf(together: boolean): (typeof STACK_RELEASES)[number] {
   return together ? 'together' : 'separate';
 }
 
-/** Formats a document as YAML, with the URL of its schema for editors. */
 export function presentDocument({ document }: { document: StackDocument }, schemaUrl: string): string {
   return withSchema(stringify(document, { lineWidth: 0 }), schemaUrl);
 }

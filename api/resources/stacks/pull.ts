@@ -15,10 +15,7 @@ export interface PulledStack {
   warnings: string[];
 }
 
-/**
- * Converts an environment to a document. Applying that document to the same environment changes nothing. Values of
- * variables are never included: a variable with a value becomes a secret, which keeps the existing value.
- */
+/** Converts an environment to a document without values. Applying that document there changes nothing. */
 export function pullStack(state: EnvironmentState): PulledStack {
   const warnings: string[] = [];
   const services = namedOnce(state.services, 'services', warnings);
@@ -78,7 +75,6 @@ function namedOnce<T extends { name: string }>(resources: readonly T[], what: st
   return resources.filter(({ name }) => counts.get(name) === 1);
 }
 
-/** Returns the fields of a service's configuration that differ from their defaults. */
 function configurationOf({ configuration }: ServiceState, { defaultRegion }: EnvironmentState): object {
   const defaults = { ...DEFAULT_CONFIGURATION, region: defaultRegion };
   return Object.fromEntries(
@@ -114,7 +110,6 @@ function groupNames({ name, groupIds }: ServiceState, { groups }: EnvironmentSta
   });
 }
 
-/** Returns an object with these entries, sorted by key. */
 function byKey<T>(entries: readonly [string, T][]): Record<string, T> {
   return Object.fromEntries(entries.toSorted(([one], [other]) => (one < other ? -1 : 1)));
 }

@@ -18,7 +18,6 @@ import { textOf } from './templates/present.js';
 
 const COLLECTION = '/workspaces/:workspaceId/stacks';
 
-/** Stacks: the desired state of an environment, described in a file. */
 export const stackRoutes = [
   defineRoute('POST', `${COLLECTION}/plan`, 'stack.plan', {
     summary: 'Plan a stack',

@@ -27,7 +27,6 @@ const COLLECTION = '/workspaces/:workspaceId/stacks';
 const ONE = '/workspaces/:workspaceId/stacks/:stackName';
 const APPLY = '/workspaces/:workspaceId/stacks/:stackName/applies/:applyId';
 
-/** Stacks that were applied, and their applies. */
 export const stackRecordRoutes = [
   defineRoute('GET', COLLECTION, 'stack.list', {
     summary: 'List stacks',
@@ -149,7 +148,6 @@ export const stackRecordRoutes = [
 
 type StackPath = typeof ONE;
 
-/** Returns the stack in the path. Throws not_found. */
 async function readStack({ db, params }: Pick<ReadRequest<StackPath>, 'db' | 'params'>): Promise<StackRow> {
   return found(await findStack(db, params.workspaceId, params.stackName));
 }

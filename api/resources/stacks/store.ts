@@ -2,17 +2,14 @@ import { type Db, rowsOf } from '../../../shared/core/database/database-client.j
 import { type Page, type PageRequest, pageOf } from '../../../shared/core/database/page.js';
 import type { ApplyRow, StackRow } from '../../../shared/stacks/model.js';
 
-/** Returns the stacks with these ids. Omits deleted ones. */
 export function getStacks(db: Db, ids: readonly string[]): Promise<StackRow[]> {
   return rowsOf<StackRow>(db, 'select * from stacks where id = any(:ids) and deleted_at is null', { ids });
 }
 
-/** Returns one page of the stacks of a workspace, newest first. */
 export function listStacks(db: Db, workspaceId: string, page: PageRequest): Promise<Page<StackRow>> {
   return pageOf<StackRow>(db, 'stacks', { workspace_id: workspaceId, deleted_at: null }, page);
 }
 
-/** Returns the newest apply of each stack. */
 export function latestApplies(db: Db, stackIds: readonly string[]): Promise<ApplyRow[]> {
   return rowsOf<ApplyRow>(
     db,
@@ -22,7 +19,6 @@ export function latestApplies(db: Db, stackIds: readonly string[]): Promise<Appl
   );
 }
 
-/** Returns one page of the applies of a stack, newest first. */
 export function listApplies(db: Db, stackId: string, page: PageRequest): Promise<Page<ApplyRow>> {
   return pageOf<ApplyRow>(db, 'stack_applies', { stack_id: stackId }, page);
 }
@@ -37,7 +33,6 @@ export interface OwnedResource {
   name: string;
 }
 
-/** Returns the resources that a stack owns, by name. */
 export function listOwned(db: Db, stackId: string): Promise<OwnedResource[]> {
   return rowsOf<OwnedResource>(
     db,

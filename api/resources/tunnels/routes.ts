@@ -14,9 +14,8 @@ import { findReachableReplica } from '../shells/replica-store.js';
 import { OpeningSchema, presentOpening } from '../shells/schema.js';
 
 /**
- * Stores a tunnel, to be used with the returned ticket. Throws port_closed if the replica listens on no port; not_found
- * if there is no such replica; errors of `lockLiveService`; conflict if no replica is running or too many of the
- * service's tunnels are in use.
+ * Stores a tunnel. Throws port_closed if the replica listens on no port; not_found without such a replica; conflict if
+ * no replica runs or too many tunnels are in use; errors of `lockLiveService`.
  */
 async function prepareTunnel(
   trx: Transaction,

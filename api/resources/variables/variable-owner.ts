@@ -4,12 +4,10 @@ import type { ReadRequest, WriteRequest } from '../../http/route.js';
 import { lockGroup, readGroup } from '../environment-groups/find-group.js';
 import { lockService, readService } from '../services/find-service.js';
 
-/** Paths of the variables of a service or environment group. */
 export type VariablesPath =
   | '/workspaces/:workspaceId/services/:serviceId/variables'
   | '/workspaces/:workspaceId/environment-groups/:groupId/variables';
 
-/** Returns the service or group in the path. Throws not_found. */
 export async function readOwner({
   db,
   params,

@@ -39,7 +39,6 @@ const VolumeListResponse = Strict({ volumes: Type.Array(VolumeSchema) });
 const COLLECTION = '/workspaces/:workspaceId/services/:serviceId/volumes';
 const ONE = '/workspaces/:workspaceId/services/:serviceId/volumes/:volumeId';
 
-/** Volumes of a service: folders whose content outlives a release. */
 export const volumeRoutes = [
   defineRoute('GET', COLLECTION, 'volume.list', {
     summary: 'List volumes',

@@ -54,7 +54,6 @@ const CreatedWebhookResponse = Strict({ webhook: Strict({ ...FIELDS, secret: Typ
 
 const COLLECTION = '/workspaces/:workspaceId/webhooks';
 
-/** Presents an outgoing webhook without its secret and its sealed fields. */
 function presentWebhook(row: WebhookRow) {
   const lastDeliveryAt = row.delivered_at?.toISOString() ?? null;
   return present(WebhookSchema, row, { lastDeliveryAt, lastOutcome: row.outcome });

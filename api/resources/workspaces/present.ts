@@ -7,7 +7,6 @@ import { type WorkspaceRow, workspaceConfiguration } from '../../../shared/works
 import { type PlanUsage, planUsage, pricedServices } from '../../../shared/workspaces/plan-usage.js';
 import type { WorkspaceView } from './schema.js';
 
-/** How much of its plan and budget a workspace uses. */
 interface WorkspaceUsage {
   plan: PlanUsage;
   priced: readonly PricedService[];

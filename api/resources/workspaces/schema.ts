@@ -12,10 +12,7 @@ export const WorkspaceSchema = Strict(
     name: Type.String(),
     plan: Type.String(),
     role: oneOf('Role', ROLES),
-    /**
-     * Amounts of money are in `currency`. `budgetUsedPercent` is null without a budget. `alerts` are this month's
-     * alerts; `threshold` is the part of the budget at which one is sent, in percent.
-     */
+    /** Money is in `currency`. An alert is sent when `threshold` percent of the budget are used. */
     billing: Strict({
       currency: Type.String(),
       budget: Type.Number(),

@@ -1,7 +1,7 @@
 import { noteAnswer, noteSilence, noteWait } from './api-silence.js';
 import type { Answer, BodyOf, OperationOf, PathOf, PathsWith, QueryOf, Schemas } from './types.js';
 
-/** An error response from the API, or no response at all (`code` is `unreachable`). */
+/** An error response from the API, or no response at all (`status` is 0). */
 export class ApiError extends Error {
   readonly status: number;
   readonly code: string;
@@ -27,7 +27,6 @@ export function setCsrfToken(token: string): void {
   csrfToken = token;
 }
 
-/** Called when a response shows that the session has ended. */
 let onSignedOut = () => {};
 export function whenSignedOut(listener: () => void): void {
   onSignedOut = listener;
@@ -60,7 +59,7 @@ export function remove<P extends PathsWith<'delete'>>(path: P, input: Input<Oper
   return send<Answer<OperationOf<P, 'delete'>>>('DELETE', path, input as Sent);
 }
 
-/** Returns the URL of an operation. Session routes have no version in their path. */
+/** Session routes have no version in their path. */
 function addressOf(path: string, { path: values = {}, query = {} }: Sent): string {
   const root = /^\/(bootstrap|session)/.test(path) ? '/api' : '/api/v1';
   const filled = path.replace(/\{(\w+)\}/g, (_, name: string) =>
@@ -78,8 +77,7 @@ async function send<T>(method: string, path: string, sent: Sent): Promise<T> {
   try {
     return await once<T>(method, path, sent, key);
   } catch (error) {
-    // If another window has signed in or out, the browser has a new session cookie and needs a new CSRF token. The
-    // request is then sent again with that token.
+    // After a sign-in in another window, the browser has a new session cookie, which needs a new CSRF token.
     if (!(error instanceof ApiError) || error.code !== 'csrf_failed' || path.startsWith('/session')) throw error;
     const { csrfToken: token } = await once<{ csrfToken: string }>('GET', '/bootstrap', {}, null);
     setCsrfToken(token);

@@ -1,9 +1,6 @@
 import { useSyncExternalStore } from 'react';
 
-/**
- * `silentSince`: the time of the last answer if the API does not answer now; null if it answers. `waitUntil`: the time
- * before which the API wants no polls (Retry-After). Both in milliseconds since 1970.
- */
+/** Milliseconds since 1970. `silentSince` is null if the API answers; `waitUntil` comes from Retry-After. */
 let silentSince: number | null = null;
 let waitUntil = 0;
 let lastAnswer = Date.now();
@@ -26,15 +23,11 @@ export function noteSilence(): void {
   tell();
 }
 
-/** Records the pause that the API asked for (Retry-After), in milliseconds. */
 export function noteWait(milliseconds: number): void {
   waitUntil = Math.max(waitUntil, Date.now() + milliseconds);
 }
 
-/**
- * Returns the milliseconds until the next poll: `pace`, or the rest of the pause that the API asked for if that is
- * longer.
- */
+/** Returns the milliseconds until the next poll: `pace`, or a longer pause that the API asked for. */
 export function pollDelay(pace: number): number {
   return Math.max(pace, waitUntil - Date.now());
 }

@@ -1,7 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
 import { ApiError, unreachable } from './api-client.js';
 
-/** The OpenAPI schema of one configuration field. */
 export interface FieldSchema {
   $ref?: string;
   type?: string;

@@ -11,10 +11,7 @@ interface Session {
   workspaces: Workspace[];
   closedWorkspaces: Bootstrap['closedWorkspaces'];
   provider: Bootstrap['provider'];
-  /**
-   * True from the end of a session until the next sign-in. The page stays mounted below the sign-in form, so that input
-   * is not lost.
-   */
+  /** True from the end of a session until the next sign-in. */
   expired: boolean;
   welcome: (bootstrap: Bootstrap) => void;
   signOut: () => Promise<void>;
@@ -101,7 +98,6 @@ export function useRefusal(workspaceId: string, needed: Role): string | null {
 }
 
 export type PasskeyProof = NonNullable<BodyOf<OperationOf<'/session', 'post'>>['passkey']>;
-/** The first proof of a sign-in: e-mail and password, or the token of a sign-in link. */
 export type FirstProof = { email: string; password: string } | { token: string };
 
 export function signIn(
@@ -112,7 +108,6 @@ export function signIn(
   return 'token' in body ? post('/session/link', { body }) : post('/session', { body });
 }
 
-/** Creates the account of an invited person, and signs in. */
 export function acceptInvitation(body: { token: string; password: string }): Promise<Bootstrap> {
   return post('/session/invitation', { body });
 }

@@ -31,10 +31,7 @@ export const queryClient = new QueryClient({
 type Read<P extends PathsWith<'get'>> = OperationOf<P, 'get'>;
 
 interface Options<T> {
-  /**
-   * Returns true while work is in progress. The page then polls each second, otherwise every 15 seconds. A hidden page
-   * does not poll.
-   */
+  /** True while work is in progress: the page then polls each second, otherwise every 15 seconds. */
   working?: (data: T) => boolean;
   enabled?: boolean;
   /** False if the resource changes only by the user's own writes. */
@@ -61,8 +58,7 @@ export function useGet<P extends PathsWith<'get'>>(
     refetchOnWindowFocus: poll,
     refetchInterval: ({ state }) => {
       if (!poll) return false;
-      // After an error, the page polls only every 15 seconds. If the API is unreachable (status 0), it polls every 2
-      // seconds, to notice the end of an outage early.
+      // An unreachable API (status 0) is polled every 2 seconds, to notice the end of an outage early.
       if (state.error) return pollDelay(state.error.status === 0 ? 2 * WORKING_MS : IDLE_MS);
       return pollDelay(state.data !== undefined && working(state.data) ? WORKING_MS : IDLE_MS);
     },

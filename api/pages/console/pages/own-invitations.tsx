@@ -8,7 +8,6 @@ import c from './shell.module.css';
 
 const PATH = '/session/invitations';
 
-/** The user's open invitations. Shows nothing if there are none. */
 export function OwnInvitations() {
   const { reload } = useSession();
   const { data } = useGet(PATH, {});

@@ -2,7 +2,6 @@ import { useParams } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import c from './shell.module.css';
 
-/** A page: its heading, an optional element beside the heading (`aside`), and its content. */
 export function Page({ title, aside, children }: { title: string; aside?: ReactNode; children: ReactNode }) {
   return (
     <div className={c.page}>

@@ -23,10 +23,7 @@ const Invitation = lazy(() =>
   import('./sign-in/invitation-page.js').then(({ InvitationPage }) => ({ default: InvitationPage })),
 );
 
-/**
- * Shows its pages only if the user is signed in. If the session ends, the page stays mounted below the sign-in form, so
- * that input is not lost.
- */
+/** If the session ends, the page stays mounted below the sign-in form, so that input is not lost. */
 export function Gate() {
   const { user, expired } = useSession();
   const [linked, setLinked] = useState(

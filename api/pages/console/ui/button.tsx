@@ -17,7 +17,6 @@ interface ButtonProps extends Omit<ButtonHTMLAttributes<HTMLButtonElement>, 'dis
   disabled?: boolean;
 }
 
-/** A button. With `refusal`, it does nothing and shows the reason when it is focused. */
 export function Button({
   look = 'plain',
   small = false,
@@ -55,7 +54,6 @@ export function LinkButton({
   );
 }
 
-/** A link that leaves the console and looks like a button. */
 export function ButtonLink({ href, children }: { href: string; children: ReactNode }) {
   return (
     <a href={href} className={classOf('plain', false)}>
@@ -64,7 +62,6 @@ export function ButtonLink({ href, children }: { href: string; children: ReactNo
   );
 }
 
-/** A link to another site, which opens in a new tab. */
 export function OutLink({ href, children }: { href: string; children: ReactNode }) {
   return (
     <a href={href} target="_blank" rel="noreferrer">

@@ -5,7 +5,6 @@ import r from './card.module.css';
 import { Loaded } from './states.js';
 import s from './ui.module.css';
 
-/** A part of a page in a frame. With `title`, it has a head, in which `actions` stand beside the title. */
 export function Card({
   title,
   actions,
@@ -31,7 +30,6 @@ export function Card({
   );
 }
 
-/** A list of rows. Shows `empty` instead if there are no items. */
 export function Items<Item extends { id: string }>({
   items,
   empty,
@@ -51,7 +49,6 @@ export function Items<Item extends { id: string }>({
   );
 }
 
-/** A card with a list from a query, and a form that adds to the list. Shows only `skeleton` until the data arrives. */
 export function ListCard<Data, Item extends { id: string }>({
   title,
   query,
@@ -83,7 +80,6 @@ export function ListCard<Data, Item extends { id: string }>({
   );
 }
 
-/** A row of a list: a title, a detail below the title, `aside` beside them, and a button. */
 export function Row({
   title,
   detail,
@@ -107,7 +103,6 @@ export function Row({
   );
 }
 
-/** A table in a frame that scrolls. A column may have a class, which is set on its header cell. */
 export function Table({
   columns,
   children,

@@ -9,7 +9,6 @@ import o from './overlay.module.css';
 import { ErrorNotice } from './states.js';
 import s from './ui.module.css';
 
-/** A modal dialog. Escape and the Close button close it, and the focus returns to where it was. */
 export function Dialog({
   title,
   open,
@@ -40,7 +39,6 @@ export function DialogFoot({ children }: { children: ReactNode }) {
   return <div className={o.foot}>{children}</div>;
 }
 
-/** The form of a dialog: its fields, why the API refused, and the buttons that close the dialog and send the form. */
 export function DialogForm({
   write,
   ready = true,
@@ -53,7 +51,6 @@ export function DialogForm({
 }: {
   write: FormWrite;
   ready?: boolean;
-  /** Text of the button that sends the form. */
   action: string;
   /** Title of the notice that shows why the write failed; the API's message if absent. */
   failure?: string;
@@ -78,7 +75,6 @@ export function DialogForm({
   );
 }
 
-/** The props of a `ConfirmDialog` that `useConfirmation` returns as `dialog`. */
 interface Confirmation {
   open: boolean;
   onClose: () => void;
@@ -98,7 +94,6 @@ export function ConfirmDialog({
   children,
 }: Confirmation & {
   title: string;
-  /** The text that the user must type; a click suffices if absent. */
   name?: string;
   action: string;
   children: ReactNode;
@@ -115,10 +110,7 @@ export function ConfirmDialog({
   );
 }
 
-/**
- * Starts a write only after confirmation. `ask` opens the dialog about a target. `dialog` contains the props of the
- * `ConfirmDialog`. `target` is null while the dialog is closed. The dialog closes when the write is done.
- */
+/** `ask` opens the dialog about a target. The dialog closes when the write is done. */
 export function useConfirmation<Target, Result>(
   send: (target: Target) => Promise<Result>,
   onDone?: (answer: Result, target: Target) => unknown,

@@ -7,10 +7,8 @@ const LINE = /^\s*(?:export\s+)?([A-Za-z_][A-Za-z0-9_]*)\s*=\s*(.*)$/;
 const ESCAPED: Readonly<Record<string, string>> = { n: '\n', r: '\r', t: '\t' };
 
 /**
- * Parses the text of a .env file, for the console and for rnv. It may contain comments, `export`, and values without
- * quotes or in quotes (single, double, backtick), over several lines. Escapes such as \n and \" are replaced in double
- * quotes only. Variables are not expanded. If a key occurs twice, the last one counts. A problem names its line without
- * showing it, because the line may contain a secret.
+ * Parses a .env file, for the console and for rnv. Escapes are replaced in double quotes only, and variables are not
+ * expanded. A problem does not show its line, because the line may contain a secret.
  */
 export function parseEnv(text: string): { entries: EnvEntry[]; problems: string[] } {
   const found = new Map<string, string>();
@@ -41,7 +39,6 @@ export function parseEnv(text: string): { entries: EnvEntry[]; problems: string[
   return { entries: [...found].map(([key, value]) => ({ key, value })), problems };
 }
 
-/** Returns the index of the closing quote; -1 if there is none. In double quotes, a backslash escapes a quote. */
 function endOf(text: string, quote: string): number {
   for (let index = 0; index < text.length; index++) {
     if (text[index] === '\\' && quote === '"') index++;

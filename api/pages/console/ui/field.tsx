@@ -15,11 +15,9 @@ interface Around {
   error?: string | undefined;
 }
 
-/** The props of a control with a label and a value. `onChange` gets the new value. */
 type Of<Attributes, Value = string> = Around &
   Omit<Attributes, 'className' | 'id' | 'value' | 'onChange'> & { value: Value; onChange?: (value: Value) => void };
 
-/** True in a form that the user may not send. The fields of the form are then disabled. */
 export const FieldsDisabled = createContext(false);
 
 /** Attributes that connect a control with its label, help and error for screen readers. */
@@ -150,7 +148,6 @@ export function CheckField({
   );
 }
 
-/** A group of check boxes. The user can select any number of them. */
 export function ChoicesField<Value extends string>({
   label,
   texts,
@@ -158,7 +155,6 @@ export function ChoicesField<Value extends string>({
   onChange,
 }: {
   label: string;
-  /** Choice → its label. */
   texts: Readonly<Record<Value, string>>;
   value: readonly Value[];
   onChange: (value: Value[]) => void;

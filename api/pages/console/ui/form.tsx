@@ -4,14 +4,12 @@ import { Button } from './button.js';
 import { FieldsDisabled } from './field.js';
 import { ErrorNotice } from './states.js';
 
-/** What a form needs of the mutation that it starts. */
 export interface FormWrite {
   isPending: boolean;
   error: ApiError | null;
   mutate: () => void;
 }
 
-/** A form that starts a mutation when it is submitted, unless it is incomplete or the mutation is running. */
 export function WriteForm({
   write: { isPending, mutate },
   ready,
@@ -36,7 +34,6 @@ export function WriteForm({
   );
 }
 
-/** A form that adds something: its fields, a button, and why the API refused. With `refusal`, all are disabled. */
 export function AddForm({
   write,
   ready,
@@ -50,9 +47,7 @@ export function AddForm({
   ready: boolean;
   refusal?: string | null;
   className: string | undefined;
-  /** Text of the button. */
   action: string;
-  /** Title of the notice that shows why the write failed. */
   failure: string;
   children: ReactNode;
 }) {

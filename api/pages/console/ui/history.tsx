@@ -9,12 +9,10 @@ import s from './ui.module.css';
 const MAX_LIMIT = 200;
 export const FIRST_ROWS = 30;
 
-/** Returns the number of rows to request after a click on "Show older". */
 function moreThan(limit: number): number {
   return Math.min(MAX_LIMIT, limit + 2 * FIRST_ROWS);
 }
 
-/** A row of a list: status, title, time, duration, and buttons. */
 export function HistoryRow({
   status: { tone, text },
   title,
@@ -53,7 +51,6 @@ export function HistoryRow({
   );
 }
 
-/** A button that loads older rows, as far as the API's limit allows. */
 export function ShowOlder({
   hasMore,
   limit,

@@ -3,10 +3,7 @@ import { encode } from 'uqr';
 /** Pixels per side of one square of the code. */
 const SCALE = 4;
 
-/**
- * A QR code. It is black on white in both themes, because cameras cannot read the inverse. The browser generates the
- * code itself, so the secret in `text` is sent to no server.
- */
+/** Black on white in both themes, because cameras cannot read the inverse. No server gets the secret in `text`. */
 export function QrCode({ text, title }: { text: string; title: string }) {
   const { data, size } = encode(text, { ecc: 'M', border: 4 });
   const modules = data.flatMap((row, y) => row.flatMap((dark, x) => (dark ? [`M${x} ${y}h1v1h-1z`] : [])));

@@ -13,7 +13,6 @@ export function SecretDialog({
   children,
 }: {
   title: string;
-  /** The secrets; null keeps the dialog closed. */
   secrets: readonly { label: string; value: string }[] | null;
   onClose: () => void;
   children?: ReactNode;

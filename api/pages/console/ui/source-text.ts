@@ -1,6 +1,5 @@
 import type { Service, ServiceConfiguration } from '../api/types.js';
 
-/** Describes a service's repository, image or database version, short enough for a card. */
 export function sourceText({ kind, configuration }: Pick<Service, 'kind' | 'configuration'>): string {
   if (kind === 'postgres') return `PostgreSQL ${configuration.databaseVersion}`;
   if (kind === 'redis') return 'Redis';

@@ -32,7 +32,6 @@ export function Notice({ tone, title, children }: { tone: Tone; title?: string; 
   );
 }
 
-/** Shows why a request failed, the request's id in the API's log, and a button to try again. */
 export function ErrorNotice({
   error,
   title,
@@ -67,7 +66,6 @@ export function ErrorNotice({
   );
 }
 
-/** Shown instead of an empty list: what the list is for, and one button. */
 export function Empty({ title, children, action }: { title: string; children?: ReactNode; action?: ReactNode }) {
   return (
     <div className={n.empty}>
@@ -78,7 +76,7 @@ export function Empty({ title, children, action }: { title: string; children?: R
   );
 }
 
-/** Shows a query's skeleton, error or data. If a later poll fails, the old data stays, with a banner. */
+/** If a later poll fails, the old data stays, unless the resource is gone or access to it was lost. */
 export function Loaded<T>({
   query,
   skeleton = <Skeleton rows={4} />,

@@ -36,7 +36,6 @@ export function Status({ tone, children }: { tone: Tone; children: string }) {
   );
 }
 
-/** Describes a service's current status in one line. */
 export function serviceStatus(service: Service): { tone: Tone; text: string } {
   if (service.archived) return { tone: 'plain', text: 'Archived' };
   switch (service.status) {
@@ -77,7 +76,6 @@ export function isUnfinished({ finishedAt }: Pick<Deployment, 'finishedAt'>): bo
   return finishedAt === null;
 }
 
-/** The text of each status that needs no further details of the service. */
 export const PLAIN_STATUS: Record<Service['status'], { tone: Tone; text: string }> = {
   not_deployed: { tone: 'plain', text: 'Not deployed' },
   deploying: { tone: 'busy', text: 'Deploying' },
@@ -87,7 +85,6 @@ export const PLAIN_STATUS: Record<Service['status'], { tone: Tone; text: string 
   deleting: { tone: 'warn', text: 'Deleting' },
 };
 
-/** The status of a run, of a backup, and of the apply of a stack. */
 export const RUN_STATUS: Record<Run['status'], { tone: Tone; text: string }> = {
   queued: { tone: 'busy', text: 'Queued' },
   running: { tone: 'busy', text: 'Running' },

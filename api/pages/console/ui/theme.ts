@@ -8,7 +8,6 @@ function kept(): Theme {
   return value === 'light' || value === 'dark' ? value : 'system';
 }
 
-/** Applies the theme that the user chose in this browser; the system's if none was chosen. */
 export function applyTheme(): void {
   const theme = kept();
   if (theme === 'system') delete document.documentElement.dataset.theme;
@@ -27,7 +26,6 @@ export function useTheme(): [Theme, (theme: Theme) => void] {
   ];
 }
 
-/** Calls the listener whenever the colours of the page change. Returns a function that removes the listener. */
 export function onColoursChange(listener: () => void): () => void {
   const dark = matchMedia('(prefers-color-scheme: dark)');
   const chosen = new MutationObserver(listener);

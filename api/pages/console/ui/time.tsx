@@ -23,7 +23,6 @@ const STEPS: [seconds: number, unit: Intl.RelativeTimeFormatUnit][] = [
 const RELATIVE = new Intl.RelativeTimeFormat('en', { numeric: 'auto', style: 'short' });
 const ABSOLUTE = new Intl.DateTimeFormat('en', { dateStyle: 'medium', timeStyle: 'medium' });
 
-/** How long ago a time was ("3 min. ago"), with the exact time as a tooltip. */
 export function Ago({ at }: { at: string }) {
   const now = useNow(20_000);
   const time = new Date(at).getTime();
@@ -38,7 +37,6 @@ export function Ago({ at }: { at: string }) {
   );
 }
 
-/** A time that comes after some words, such as "used 3 min. ago"; `never` if there is no time. */
 export function Last({ at, words, never }: { at: string | null; words: string; never: string }) {
   if (at === null) return never;
   return (
@@ -58,13 +56,11 @@ export function durationText(milliseconds: number): string {
   return `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
 }
 
-/** Shows the duration between two times. If `to` is null, shows the growing duration until now. */
 export function Duration({ from, to }: { from: string; to: string | null }) {
   const now = useNow(to === null ? 500 : null);
   return <span>{durationText((to === null ? now : Date.parse(to)) - Date.parse(from))}</span>;
 }
 
-/** How long work took, or has been running. Shows nothing before it starts. */
 export function Took({ startedAt, finishedAt }: { startedAt: string | null; finishedAt: string | null }) {
   if (startedAt === null) return null;
   return (

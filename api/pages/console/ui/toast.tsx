@@ -11,7 +11,6 @@ let toasts: readonly Toast[] = [];
 let last = 0;
 const listeners = new Set<() => void>();
 
-/** Shows a short message in a corner, and announces it to screen readers. */
 export function toast(text: string): void {
   const id = ++last;
   change([...toasts.slice(-2), { id, text }]);

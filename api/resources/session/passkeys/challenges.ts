@@ -7,9 +7,7 @@ const NONCE_BYTES = 16;
 const TIME_BYTES = 6;
 
 /**
- * Creates and checks challenges for passkeys. They are signed and not stored, so that people who are not signed in
- * cannot fill a table. A challenge is valid only for its `subject`: the id of the user who registers a passkey, or the
- * subject of a `Purpose`.
+ * Challenges for passkeys. They are signed and not stored, so that people who are not signed in cannot fill a table.
  */
 export class Challenges {
   readonly #secret: Buffer;

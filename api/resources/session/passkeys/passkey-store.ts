@@ -46,7 +46,6 @@ export async function deletePasskey(db: Db, userId: string, id: string): Promise
   return (await rowCountOf(db, 'delete from passkeys where user_id = ? and id = ?', [userId, id])) > 0;
 }
 
-/** Returns the passkey with this credential id, and its user; null if there is none. */
 export async function findPasskey(
   db: Db,
   credentialId: string,
@@ -56,10 +55,7 @@ export async function findPasskey(
   return passkey && user ? { passkey, user } : null;
 }
 
-/**
- * Records the use of a passkey. Returns false if its counter did not rise, which means that the passkey may be a copy.
- * Passkeys without a counter always send 0, which is accepted.
- */
+/** Returns false if the passkey's counter did not rise: it may be a copy. Passkeys without a counter send 0. */
 export async function recordPasskeyUse(db: Db, { id, counter }: Pick<PasskeyRow, 'id' | 'counter'>): Promise<boolean> {
   const used = `update passkeys set counter = :counter, used_at = now()
     where id = :id and (counter < :counter or (counter = 0 and :counter = 0))`;

@@ -37,8 +37,7 @@ export const passkeyRoutes = [
     example: { password: 'correct horse battery staple' },
     response: OptionsResponse,
     handler: async (request) => {
-      // A proof is required. Otherwise someone who stole the session could add a passkey, and sign in again after the
-      // session has ended.
+      // Otherwise someone who stole the session could add a passkey, and sign in again after the session has ended.
       await assertProof(request);
       const { deps, caller } = request;
       const known = await listPasskeys(deps.db, caller.userId);

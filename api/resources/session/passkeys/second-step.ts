@@ -16,8 +16,7 @@ type OptionsRequest = SessionRequest<Static<typeof PasskeyOptionsBody>>;
 
 /**
  * Returns the WebAuthn options with which a browser asks for a passkey. If the body contains a password or a sign-in
- * link's token, the passkey is a second step and must belong to that user. Throws like a sign-in with this password or
- * token; conflict if the user has no passkey.
+ * link's token, the passkey must belong to that user. Throws like a sign-in; conflict if the user has no passkey.
  */
 export async function passkeyOptions(request: OptionsRequest): Promise<Record<string, unknown>> {
   const { deps, ctx, body } = request;
@@ -43,10 +42,7 @@ export function passkeyInput(
   };
 }
 
-/**
- * Returns the purpose of a passkey that completes a sign-in. It names the user, the sign-in link if there is one, and
- * the browser, so that the passkey's signature cannot be used for another sign-in.
- */
+/** The purpose names the user, the link and the browser, so that the signature cannot be used for another sign-in. */
 function secondStep(ctx: ApiContext, userId: string, token = ''): Purpose {
   const attempt = JSON.stringify([userId, token, readCookie(ctx, 'visitor')]);
   return { subject: `second step ${attempt}`, verifiesUser: false };

@@ -83,7 +83,6 @@ export async function verifiedCredential(
   return verified.registrationInfo.credential;
 }
 
-/** Verifies the assertion of a passkey and returns its new counter. Throws unauthenticated with the reason. */
 async function verifiedCounter(
   deps: ApiDeps,
   passkey: PasskeyRow,

@@ -12,9 +12,8 @@ import { domainOf, type ProviderPerson, roleOf } from './person.js';
 import { SignInFailure } from './sign-in-failure.js';
 
 /**
- * Returns the local user of a person who signed in with the provider. At the first sign-in, links the user that has the
- * person's verified address, or creates one if a workspace admits or has invited the person. Adds the user to
- * workspaces that admit them, and updates the roles from earlier admissions. Throws SignInFailure.
+ * Returns the local user of a person who signed in with the provider. Links the user with the verified address, or
+ * creates one if a workspace admits or has invited the person. Updates memberships. Throws SignInFailure.
  */
 export async function admit(trx: Transaction, person: ProviderPerson, requestId: string): Promise<UserRow> {
   // Two concurrent first sign-ins of one person must not create two users.
@@ -47,10 +46,7 @@ export async function admit(trx: Transaction, person: ProviderPerson, requestId:
   return user;
 }
 
-/**
- * Makes the user a member of the workspace, or changes their role. Returns false if nothing changed, because the
- * workspace is full or an admin has changed the membership concurrently.
- */
+/** Returns false if the workspace is full or an admin has changed the membership concurrently. */
 async function apply(
   trx: Transaction,
   user: UserRow,

@@ -25,13 +25,11 @@ export async function useIdentity(trx: Transaction, of: Subject): Promise<{ id: 
   return user ? { id: identity.id, user } : null;
 }
 
-/** Returns true if the user is linked to a subject of this issuer. */
 export async function hasIdentity(trx: Transaction, userId: string, issuer: string): Promise<boolean> {
   const found = await trx('provider_identities').where({ user_id: userId, issuer }).first('id');
   return found !== undefined;
 }
 
-/** Links an identity to a user. Returns the id of the link. */
 export async function insertIdentity(trx: Transaction, of: Subject & { userId: string }): Promise<string> {
   const id = uuidv7();
   await trx('provider_identities').insert({ id, issuer: of.issuer, subject: of.subject, user_id: of.userId });

@@ -1,10 +1,8 @@
 import { hasRole, type Role } from '../../../../shared/identity/policy.js';
 import type { SignInSettings } from '../../sign-in/settings-store.js';
 
-/** A person, as described by the provider. */
 export interface ProviderPerson {
   issuer: string;
-  /** Identifies the person together with `issuer`. */
   subject: string;
   /** The e-mail address, if the provider states that it is verified; otherwise null. */
   verifiedEmail: string | null;
@@ -23,7 +21,6 @@ export function roleOf({ role, roleClaim, roles }: SignInSettings, { claims }: P
   return given.reduce<Role | null>((best, next) => (best && hasRole(best, next) ? best : next), null) ?? role;
 }
 
-/** Returns the domain of an e-mail address, in lower case. */
 export function domainOf(email: string): string {
   return email.slice(email.lastIndexOf('@') + 1).toLowerCase();
 }

@@ -70,10 +70,7 @@ export class ProviderClient {
     }
   }
 
-  /**
-   * Returns the provider's page that ends the person's session there and then redirects back. Returns null if the
-   * provider has no such page or does not answer. `idToken` is '' if it was not stored.
-   */
+  /** Returns null if the provider has no page for signing out or does not answer. `idToken` is '' if not stored. */
   async signOutUrl(idToken: string): Promise<string | null> {
     const client = await load();
     try {
@@ -145,10 +142,7 @@ function personOf(claims: Record<string, unknown> & { iss: string; sub: string }
   };
 }
 
-/**
- * Error codes of the token endpoint that concern only this sign-in. Any other code means that the provider refuses this
- * installation.
- */
+/** Any other code of the token endpoint means that the provider refuses this installation. */
 const OF_THE_CODE = new Set(['invalid_grant']);
 
 function failureOf(client: Library, error: unknown): SignInFailure {

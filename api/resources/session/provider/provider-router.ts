@@ -22,10 +22,7 @@ import { recordProviderSignIn } from './sign-out.js';
 /** Sign-ins that one client can start per minute. Each may cause a request to the provider. */
 const A_MINUTE = 60;
 
-/**
- * Serves the sign-in with an OpenID Connect provider. Browsers navigate to these paths, so every response redirects to
- * a page. If there is no provider, the paths do not exist.
- */
+/** Serves the sign-in with the provider. Browsers navigate to these paths, so every response redirects to a page. */
 export function providerRouter(deps: ApiDeps, limits: SignInLimits): Router<ApiState> {
   const { config, db } = deps;
   const router = new Router<ApiState>();
@@ -62,12 +59,10 @@ export function providerRouter(deps: ApiDeps, limits: SignInLimits): Router<ApiS
   return router;
 }
 
-/** Starts the person's session, and returns the path to which the browser is redirected. */
 async function signIn(deps: ApiDeps, ctx: ApiContext, person: ProviderPerson, returnTo: string): Promise<string> {
   const { db } = deps;
   const user = await db.transaction((trx) => admit(trx, person, ctx.state.requestId));
-  // A user who has enrolled a second factor here must also prove it. The browser gets a sign-in link, and the sign-in
-  // page then asks for the factor.
+  // A user with a second factor must prove it: the browser gets a sign-in link, and the sign-in page asks for it.
   const has = await secondFactorsOf(db, user.id);
   if (has.totp || (has.asked && !person.secondFactor)) {
     const linkToken = await createSignInLink(db, user.email);
@@ -89,11 +84,7 @@ async function signIn(deps: ApiDeps, ctx: ApiContext, person: ProviderPerson, re
   return returnTo;
 }
 
-/**
- * Returns a text that identifies the browser: its cookie, which is created if `create` is set. The state of a sign-in
- * is bound to this text. Without TLS it includes the client's address, because applications on other ports of the host
- * could set the cookie.
- */
+/** Without TLS, applications on other ports of the host could set the cookie, so the client's address is added. */
 async function browserOf(ctx: ApiContext, create: boolean): Promise<string> {
   let cookie = readCookie(ctx, 'visitor');
   if (cookie === null && create) {

@@ -5,20 +5,14 @@ import type { Bindings } from './provider-client.js';
 /** How long a sign-in at the provider may take, in milliseconds. */
 const LIFETIME_MS = 10 * 60_000;
 
-/**
- * Binds each sign-in with the provider to the browser that started it. All values are derived from the browser's cookie
- * and the state, so nothing is stored. Another browser cannot continue the sign-in, and the same browser cannot either
- * once its cookie has changed.
- */
+/** Binds each sign-in to its browser. All values derive from the browser's cookie and the state: nothing is stored. */
 export class SignInStates {
   readonly #key: Buffer;
 
-  /** `secret` is the installation's key material. */
   constructor(secret: Buffer) {
     this.#key = Buffer.from(hkdfSync('sha256', secret, '', 'ranvier.sign-in-state', 32));
   }
 
-  /** Starts a sign-in of this browser, which finishes at the path `returnTo`. */
   begin(browser: string, returnTo: string): Bindings {
     const text = JSON.stringify([randomBytes(16).toString('base64url'), Date.now(), returnTo]);
     const content = Buffer.from(text).toString('base64url');

@@ -35,10 +35,7 @@ export function findProviderSignIn(db: Db, sessionId: string): Promise<ProviderS
   return oneRow<ProviderSignIn>(db, found, [sessionId]);
 }
 
-/**
- * Returns the provider's page that signs the person out there. Returns null if the provider has none or does not
- * answer. That is no error, because the person is already signed out here.
- */
+/** Returns the provider's page that signs the person out there; null if there is none. */
 export async function providerSignOutUrl(
   { config, keyring }: Pick<ApiDeps, 'config' | 'keyring'>,
   { id, sealed_id_token }: ProviderSignIn,

@@ -2,7 +2,6 @@ import { parseImage } from '../../../../shared/images/image-reference.js';
 import { DATABASE_VERSIONS } from '../../../../shared/services/configuration.js';
 import type { VariableEntry } from '../../../../shared/stacks/document-schema.js';
 
-/** A service in the Compose file that becomes a database. */
 export interface ImportedDatabase {
   name: string;
   kind: 'postgres' | 'redis';
@@ -47,10 +46,7 @@ function isName(text: string): boolean {
   return /^[A-Za-z_]\w{0,62}$/.test(text) && !/^(postgres|template[01]|pg_.*|ranvier.*)$/i.test(text);
 }
 
-/**
- * Returns a reference in place of a variable that refers to a database; undefined for other variables. The platform
- * chooses the database's host and password, so the values in the file are not valid.
- */
+/** Returns a reference for a variable about a database, whose host and password the platform chooses. */
 export function referenceTo(
   { name, kind, user, password, database }: ImportedDatabase,
   key: string,

@@ -6,7 +6,6 @@ import { NOT_HTTP } from './service-parts.js';
 const TLS = new Set([443, 8443, 9443]);
 /** Ports of databases, queues and mail catchers, which are published for the developer's own tools. */
 const DATA = new Set([1025, 1433, 1521, 3306, 4222, 5432, 5672, 6379, 9042, 9092, 11211, 27017]);
-/** Ports of debuggers. */
 const DEBUGGERS = new Set([2345, 5005, 5678, 5858, 9229, 9230]);
 /** Images of servers that other services connect to → their default port. */
 const SERVERS: Readonly<Record<string, number>> = {
@@ -27,10 +26,7 @@ const SERVERS: Readonly<Record<string, number>> = {
 /** Maximum length of a text that is parsed as a port, image or health check. */
 const MAX_SHORT_LENGTH = 512;
 
-/**
- * Returns the kind and port of a service. They are derived from its published and exposed ports, from variables of
- * other services that name one of its ports, and from its image.
- */
+/** Returns the kind and port of a service, from its ports, its image, and other services' variables. */
 export function kindOf(
   at: string,
   service: Loose,
@@ -42,8 +38,7 @@ export function kindOf(
   const isPlain = (each: number) => !NOT_HTTP.has(each) && !TLS.has(each);
   const port = published.find(isPlain) ?? published.find((each) => !NOT_HTTP.has(each)) ?? published[0];
   const isWeb = port !== undefined && !NOT_HTTP.has(port);
-  // Published ports that only services of the same environment can still reach. The web port is not one of them,
-  // because the edge serves it over HTTPS. Nor is a TLS port beside it, which the edge replaces.
+  // Ports that visitors lose. The edge serves the web port, and replaces a TLS port beside the web port.
   const closed = ports.filter((each) => !(isWeb && (each.port === port || (TLS.has(each.port) && isPlain(port)))));
   for (const each of new Map(closed.map((one) => [one.port, one])).values()) {
     if (each.isLocal || DEBUGGERS.has(each.port)) continue;
@@ -79,8 +74,7 @@ export function healthOf(
   const text = textsOf(test).join(' ').slice(0, MAX_SHORT_LENGTH);
   const path = /https?:\/\/(?:localhost|127\.0\.0\.1|0\.0\.0\.0)(?::[\w${}]+)?(\/[!-~]*?)?(?=['"\s|;)]|$)/.exec(text);
   if (path !== null) return { healthCheckPath: path[1] ?? '/' };
-  // For a private service nothing is reported: it always counts as ready when its port accepts connections, whatever
-  // its health check is.
+  // A private service loses nothing: it is ready when its port accepts connections, whatever its health check is.
   if (kind !== 'private')
     lost(
       `${at}.healthcheck`,

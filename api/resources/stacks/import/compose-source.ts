@@ -11,12 +11,10 @@ const BUILD = namesIn(`
 /** Matches a repository's address, as opposed to a folder. */
 const ADDRESS = /^(https?|git|ssh):|^git@/;
 
-/** Returns the folder or repository address from which a service is built. */
 export function contextOf(build: unknown): string {
   return (typeof build === 'string' ? build : textOf(looseOf(build).context)) || '.';
 }
 
-/** A file or folder of the repository to copy into an image, and its path in the image. */
 export interface Copy {
   source: string;
   target: string;
@@ -53,7 +51,6 @@ export function sourceOf(
   };
 }
 
-/** Where the Compose file is. */
 export interface Place {
   repository: string;
   folder: string;
@@ -67,10 +64,7 @@ export function folderOf(home: string, context: string): string | null {
   return folder === '.' ? '' : folder === '..' || folder.startsWith('../') ? null : folder;
 }
 
-/**
- * Returns the command that starts a service. `command` replaces the CMD of the image and keeps its ENTRYPOINT;
- * `entrypoint` replaces both.
- */
+/** Returns a service's command. `command` replaces only the image's CMD, `entrypoint` also its ENTRYPOINT. */
 export function commandOf(
   at: string,
   { command, entrypoint }: Loose,

@@ -1,6 +1,5 @@
 import type { Lost } from './loose.js';
 
-/** Context for reading the parts of a Compose file. */
 export interface Reading {
   /** Values to substitute for `$NAME` in the file. */
   env: Readonly<Record<string, string>>;

@@ -27,8 +27,7 @@ export function environmentOf(
     if (text === undefined) lost(`services.${name}.env_file`, `${path} was not given: its variables are missing`);
     else Object.assign(found, readEnvLines(text));
   }
-  // Unlike a Compose file, a stack's document has no build arguments: its builds get all variables as arguments. So the
-  // build arguments of the Compose file become variables.
+  // A stack's document has no build arguments: builds get all variables. So build arguments become variables.
   for (const [key, value] of [...listed(looseOf(build).args), ...listed(environment)]) {
     if (!/^[A-Za-z_]\w*$/.test(key)) {
       lost(`services.${name}.environment.${key}`, 'is no name of a variable here');
@@ -54,7 +53,6 @@ function listed(variables: unknown): [string, unknown][] {
   });
 }
 
-/** Returns the variables whose values are known. */
 export function plainTexts(variables: Record<string, string | null>): Record<string, string> {
   return Object.fromEntries(
     Object.entries(variables).flatMap(([key, value]) => (value === null ? [] : [[key, value]])),
@@ -80,8 +78,7 @@ export function variablesOf(
         const reference = referenceTo(database, key, value);
         if (reference === undefined) continue;
         const more = restOf(database, value);
-        // A lost connection timeout is reported as a `note`, not as a loss, because queries return the same results
-        // without it.
+        // A lost connection timeout is only a `note`, because queries return the same results without it.
         const kind = /^\?(sslmode=disable&)?connect_timeout=\d+$/.test(more) ? 'note' : undefined;
         if (more !== '') lost(`${at}.environment.${key}`, `becomes the URL of ${database.name}, without ${more}`, kind);
         return [key, reference];

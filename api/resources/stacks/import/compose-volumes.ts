@@ -15,10 +15,7 @@ export function needsDocker({ volumes }: Loose): boolean {
   return [volumes].flat().some((mount) => /docker\.sock/.test(textOf(mount) || textOf(looseOf(mount).source)));
 }
 
-/**
- * Converts the mounts of a service to volumes. Mounted files of the repository become copies in its image. `shared`
- * contains the volume names used by other services.
- */
+/** Converts mounts to volumes, or to copies of repository files in the image. `shared`: other services' volumes. */
 export function volumesOf(
   at: string,
   service: Loose,
@@ -61,8 +58,7 @@ export function volumesOf(
       lose(path, ` is a sixth volume, and ${MAX_VOLUMES} are possible: keep the data of two in one`);
     else {
       const what = ` is the folder ${source} of the host: it becomes a volume, which is empty`;
-      // The new volume is empty. For a data folder, the report has only a note, because an import never copies data.
-      // Any other folder may contain files of the repository; the report then tells the user to copy them.
+      // The new volume is empty. A data folder gets only a note; another folder may have files of the repository.
       if (type === 'bind' && (/^[/~]/.test(source) || DATA.test(source)))
         lost(`${at}.volumes`, `${path}${what}`, 'note');
       else if (type === 'bind') lose(path, `${what}: copy into it what the repository has there`);
@@ -75,20 +71,14 @@ export function volumesOf(
   return { volumes, copies };
 }
 
-/**
- * Returns true if the image already contains the mounted files. The mount is then the folder from which the image is
- * built, or a folder of packages that the build installs.
- */
+/** The image has the files already if the mount is the build's folder, or has packages that the build installs. */
 function isOfImage({ source, target }: Mount, { build }: Loose): boolean {
   const plain = (folder: string) => folder.replace(/^\.\//, '').replace(/^\.$|\/$/g, '');
   const isAnonymous = source === '' && /\/(node_modules|vendor|\.venv|\.next)$/.test(target);
   return build !== undefined && (isAnonymous || (source !== '' && plain(source) === plain(contextOf(build))));
 }
 
-/**
- * Returns true if a mounted folder of the host may contain data. For a built service, the folder's name decides,
- * because its image contains the other folders of the repository.
- */
+/** For a built service, the folder's name decides, because the image contains the other folders. */
 function isData({ source, target, readOnly }: Mount, { build }: Loose): boolean {
   if (readOnly || isFile(target) || isFile(source)) return false;
   return build === undefined || /^[/~]/.test(source) || DATA.test(source);
@@ -117,7 +107,6 @@ function longVolume({ type, source, target, read_only: readOnly }: Loose): Mount
   return { type: textOf(type), source: textOf(source), target: trimmed(textOf(target)), readOnly: readOnly === true };
 }
 
-/** Removes trailing slashes from a path. */
 function trimmed(path: string): string {
   let end = path.length;
   while (end > 1 && path[end - 1] === '/') end -= 1;

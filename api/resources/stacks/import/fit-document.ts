@@ -11,9 +11,8 @@ const EMPTY: EnvironmentState = { defaultRegion: 'auto', services: [], groups: [
 const MAX_PASSES = 50;
 
 /**
- * Removes and reports everything that makes a document invalid. That includes values of the wrong type or out of
- * bounds, and dangling references, which become secrets. Importers therefore need not check what they return. Throws
- * invalid_request if the document is still invalid.
+ * Removes and reports everything that makes a document invalid, so that importers need not check it. Dangling
+ * references become secrets. Throws invalid_request if the document is still invalid.
  */
 export function fitDocument(document: StackDocument, lost: Lost): StackDocument {
   const fitted = structuredClone(document);

@@ -19,10 +19,7 @@ import {
 } from './loose.js';
 import { megabytesOf, planFor } from './service-parts.js';
 
-/**
- * Keys that the import reads or that have no effect on this platform. For example, the platform itself chooses networks
- * and names, and restarts crashed replicas. Other keys are reported as lost.
- */
+/** Keys that the import reads or that have no effect on this platform. Other keys are reported as lost. */
 // `tmpfs` folders, which Docker keeps in memory, become ordinary folders of the container.
 const READ = namesIn(`
   build command container_name cpus depends_on deploy entrypoint env_file environment expose healthcheck hostname
@@ -30,7 +27,6 @@ const READ = namesIn(`
   stop_grace_period tty volumes annotations cap_drop security_opt read_only mem_reservation memswap_limit
   pids_limit tmpfs stop_signal ulimits dns attach external_links oom_score_adj cpu_shares version
 `);
-/** Keys that are not imported → the reason. */
 const REASONS: Readonly<Record<string, string>> = {
   configs: 'files of the host are not mounted: put them into the image or the repository',
   secrets: 'files below /run/secrets do not exist: let the service read variables',
@@ -125,11 +121,7 @@ export function importCompose(value: unknown, { repository, folder, files }: Imp
 /** Matches images of database consoles. Their users enter the database's address, so no variable contains it. */
 const CONSOLE = /adminer|pgadmin|pgweb|commander|redisinsight/;
 
-/**
- * Returns why a database server in the file stays an ordinary service; null if a database of the platform replaces it.
- * It stays if scripts in the repository create its content. It also stays if another service's code seems to contain
- * its address, which the replacement would change.
- */
+/** Returns why a database server stays an ordinary service; null if a database of the platform replaces it. */
 function whyNoDatabase(
   name: string,
   services: readonly Applied[],
@@ -157,10 +149,7 @@ function scriptsOf({ volumes }: Loose): string[] {
   return textsOf(volumes).filter((text) => text.includes(':/docker-entrypoint-initdb.d'));
 }
 
-/**
- * Returns job → the services that wait for it and use the same image. A job is a service that must run to its end
- * before others start. It becomes the pre-deploy command of those services.
- */
+/** Returns job → the services that wait for its end and use its image: it becomes their pre-deploy command. */
 function jobsOf(all: readonly Named[]): Map<string, string[]> {
   const jobs = new Map<string, string[]>();
   for (const { name: waiting, entry } of all) {
@@ -218,7 +207,6 @@ function hostsOf(services: readonly { name: string; service: Loose }[]): Map<str
   return new Map([...aliases, ...services.map(({ name }): [string, string] => [name, name])]);
 }
 
-/** Reports what a database of the platform does not support. */
 function loseOfDatabase(at: string, service: Loose, lost: Lost): void {
   const { command } = service;
   // Options that only set a Redis password or persistence are not reported, because every Redis database here has both.
@@ -237,7 +225,6 @@ function replicasOf(at: string, { deploy, scale }: Loose, hasVolumes: boolean, l
   return hasVolumes ? 1 : Math.min(wanted, 100);
 }
 
-/** Returns the memory and CPU limits of a service. */
 function limitsOf({ deploy, mem_limit: memory, cpus }: Loose, env: Readonly<Record<string, string>>) {
   const limits = looseOf(looseOf(looseOf(deploy).resources).limits);
   const size = limits.memory ?? memory;

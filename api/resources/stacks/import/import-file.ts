@@ -14,7 +14,6 @@ import { importRailway } from './import-railway.js';
 import { importRender } from './import-render.js';
 import type { ImportContext, Imported, Importer, Lost } from './loose.js';
 
-/** Formats of other platforms' files that can be imported. */
 export const IMPORT_FORMATS = ['compose', 'render', 'heroku', 'fly', 'railway', 'kamal'] as const;
 export type ImportFormat = (typeof IMPORT_FORMATS)[number];
 
@@ -27,7 +26,6 @@ const IMPORTERS: Readonly<Record<ImportFormat, Importer>> = {
   kamal: importKamal,
 };
 
-/** Maximum number of lines in each of the returned lists `lost` and `notes`. */
 const MAX_LINES = 1000;
 
 /** The TOML parser, loaded when the first TOML file is read. */
@@ -85,10 +83,7 @@ function refusal(faults: readonly YamlFault[]): AppError {
   return new AppError('invalid_request', `The file is not valid: ${details[0]?.message ?? ''}`, details.slice(0, 20));
 }
 
-/**
- * Converts a file of another format to a document. The warnings say what the conversion loses or changes. A file in the
- * platform's own format stays as it is. Throws invalid_request, payload_too_large.
- */
+/** Converts a file of another format to a document. Throws invalid_request, payload_too_large. */
 export function nativeDocument(
   text: string,
   format: ImportFormat | 'ranvier' = 'ranvier',

@@ -77,7 +77,6 @@ function isMain(process: string, { http_service: http, services }: Loose): boole
   return entriesOf(http, process).length + entriesOf(services, process).length > 0;
 }
 
-/** Returns the kind, port, health check path and number of replicas of the service for a process. */
 function networkOf(process: string, file: Loose, given_: unknown, lost: Lost): Record<string, unknown> {
   const http = entriesOf(file.http_service, process);
   const services = entriesOf(file.services, process);

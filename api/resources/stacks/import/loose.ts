@@ -1,6 +1,5 @@
 import type { StackDocument } from '../../../../shared/stacks/document-schema.js';
 
-/** Context of an import, in addition to the file itself. */
 export interface ImportContext {
   /** Address of the repository from which services are built; '' if unknown. */
   repository: string;
@@ -18,10 +17,7 @@ export interface Imported {
   notes: string[];
 }
 
-/**
- * Called for each part of a file that a document cannot express, with its place in the file. `note` marks a harmless
- * difference: the same processes run with the same data, and visitors get the same responses.
- */
+/** Called for each part of a file that a document cannot express. `note` marks a difference without an effect. */
 export type Lost = (place: string, reason: string, kind?: 'note') => void;
 
 /** Converts a parsed file to a document. Pure. `fitDocument` removes values of wrong types afterwards. */
@@ -30,12 +26,10 @@ export type Importer = (value: unknown, context: ImportContext, lost: Lost) => S
 /** An untrusted value that a user wrote. Importers must tolerate any type in it. */
 export type Loose = Readonly<Record<string, unknown>>;
 
-/** Returns the value if it is an object, otherwise an empty object. */
 export function looseOf(value: unknown): Loose {
   return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Loose) : {};
 }
 
-/** Returns the items of a list as objects; an empty list for any other value. */
 export function looseListOf(value: unknown): Loose[] {
   return Array.isArray(value) ? value.map(looseOf) : [];
 }
@@ -46,29 +40,24 @@ export function textsOf(value: unknown): string[] {
   return typeof value === 'string' || typeof value === 'number' ? [String(value)] : [];
 }
 
-/** Converts a string, number or boolean to a string; '' for anything else. */
 export function textOf(value: unknown): string {
   return ['string', 'number', 'boolean'].includes(typeof value) ? String(value) : '';
 }
 
-/** Returns the fields that are not undefined, null or ''. */
 export function given(fields: Loose): Record<string, unknown> {
   return Object.fromEntries(
     Object.entries(fields).filter(([, value]) => value !== undefined && value !== null && value !== ''),
   );
 }
 
-/** Returns `{ [name]: value }`; an empty object if `value` is empty. */
 export function optional<T extends object>(name: string, value: T): Record<string, T> {
   return Object.keys(value).length === 0 ? {} : { [name]: value };
 }
 
-/** Returns a set of names that are separated by white space. */
 export function namesIn(text: string): ReadonlySet<string> {
   return new Set(text.trim().split(/\s+/));
 }
 
-/** Reports each key of `value` that the importer does not read, with the reason. */
 export function loseKeys(
   at: string,
   value: Loose,

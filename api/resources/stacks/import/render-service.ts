@@ -23,7 +23,6 @@ export const RENDER_KEYS = namesIn(`
   healthCheckPath domain domains envVars disk previews pullRequestPreviewsEnabled staticPublishPath ipAllowList
   maxmemoryPolicy databaseName user postgresMajorVersion maintenanceMode renderSubdomainPolicy property
 `);
-/** Keys that are not imported → the reason. */
 export const RENDER_REASONS: Readonly<Record<string, string>> = {
   region: 'the regions are those of this installation',
   initialDeployHook: 'runs once: run it by hand after the first deployment',

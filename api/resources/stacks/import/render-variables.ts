@@ -27,7 +27,6 @@ export function variablesOf(at: string, { envVars }: Loose, lost: Lost) {
   };
 }
 
-/** Returns the document's entry for a group of variables. */
 export function groupOf(at: string, group: Loose, lost: Lost): Record<string, unknown> {
   return optional('variables', variablesOf(at, group, lost).variables ?? {});
 }

@@ -33,14 +33,12 @@ export function planNamed(at: string, name: string, lost: Lost): { plan?: string
   return {};
 }
 
-/** Returns a volume name derived from the name of a volume or folder. */
 export function volumeName(text: string, taken: readonly string[]): string {
   const label = labelOf(text.slice(-60));
   const base = label === '' ? 'data' : label;
   return taken.includes(base) ? `${base}-${taken.length + 1}` : base;
 }
 
-/** Returns the repository and folder of a service. Reports if the repository is unknown. */
 export function repositoryOf(
   at: string,
   { repository, folder = '' }: { repository: string; folder?: string },
@@ -53,22 +51,17 @@ export function repositoryOf(
   };
 }
 
-/** Returns a name derived from the last part of a repository's address. */
 export function nameOf({ repository }: Pick<ImportContext, 'repository'>): string {
   const last = repository.slice(-200).split(/[/:]/).at(-1) ?? '';
   return labelOf(last.replace(/\.git$/, '')) || 'app';
 }
 
-/** One process of an application. All its processes share the source and variables. */
 export interface Process {
   name: string;
   entry: Record<string, unknown>;
 }
 
-/**
- * Builds the document of an application. If it has several processes, its variables become a group with its name, so
- * that each process gets the same values.
- */
+/** Builds an application's document. Variables of several processes become a group that all of them have. */
 export function processDocument(
   name: string,
   processes: readonly Process[],

@@ -1,7 +1,6 @@
 import { isDataKind, type LifecycleStatus, type ServiceKind } from '../../../../shared/services/model.js';
 import { type Step, VOLUME_APART } from '../../../../shared/stacks/model.js';
 
-/** A service of a stack, with its live releases now and after the earlier apply. */
 export interface ServiceReleases {
   id: string;
   name: string;

@@ -17,15 +17,13 @@ import { readReleases } from './rollback-store.js';
 
 interface RollbackRequest extends Asked {
   stack: StackRow;
-  /** The apply whose releases are restored. */
   applyId: string;
 }
 
 /**
- * Accepts an apply that rolls a stack back to the releases that were live after an earlier apply. Either all services
- * of the stack are rolled back or none. Configurations and variables of the services do not change. Returns the id of
- * the new apply. The caller must have locked the stack. Throws not_found, apply_running, forbidden; conflict with the
- * reason if the earlier apply did not succeed or a release cannot be restored.
+ * Accepts an apply that rolls a stack back to the releases after an earlier apply, all or none. The caller must have
+ * locked the stack. Throws not_found, apply_running, forbidden; conflict if the earlier apply did not succeed or a
+ * release cannot be restored.
  */
 export async function acceptRollback(
   trx: Transaction,
@@ -61,7 +59,6 @@ async function snapshotProblem(check: () => Promise<void>): Promise<string | nul
   }
 }
 
-/** Rolls a whole stack back. */
 export const stackRollbackRoute = defineRoute(
   'POST',
   '/workspaces/:workspaceId/stacks/:stackName/rollback',

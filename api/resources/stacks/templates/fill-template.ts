@@ -5,7 +5,6 @@ import { hasControls } from '../../../../shared/core/plain-text.js';
 import { PLACEHOLDER, type Template } from '../../../../shared/templates/read-template.js';
 import { MAX_ANSWER_LENGTH, type Question } from '../../../../shared/templates/template-file.js';
 
-/** A template that was filled in. */
 export interface Filled {
   document: Document;
   /** Values of secrets by `service.KEY`, which the document does not contain. */

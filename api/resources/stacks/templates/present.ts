@@ -7,7 +7,6 @@ export function presentTemplate(template: TemplateFacts): TemplatePresentation {
   return { name, title, description, categories, website, source, version, checked, memoryMb, questions };
 }
 
-/** Formats a document as YAML, including its comments. */
 export function textOf(document: Document): string {
   return document.toString({ lineWidth: 0 });
 }

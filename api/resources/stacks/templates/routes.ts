@@ -8,10 +8,7 @@ import { fillTemplate } from './fill-template.js';
 import { presentTemplate, textOf } from './present.js';
 import { FillBody, FillResponse, TemplateListResponse, TemplateResponse } from './schema.js';
 
-/**
- * Routes for templates. A template is a stack's document with placeholders, and questions whose answers replace them.
- * Templates come from the platform and from a workspace's own repositories.
- */
+/** A template is a stack's document with placeholders, and questions whose answers replace them. */
 export const templateRoutes = [
   defineRoute('GET', '/templates', 'template.list', {
     summary: 'List templates',

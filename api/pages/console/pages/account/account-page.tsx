@@ -35,7 +35,6 @@ export function AccountPage() {
   );
 }
 
-/** Mails a link that verifies the user's e-mail address. A user without a verified address can only read. */
 function Verification() {
   const { reload } = useSession();
   const send = useWrite(

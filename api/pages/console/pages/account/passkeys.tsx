@@ -12,7 +12,6 @@ import { Ago, Last } from '../../ui/time.js';
 import { toast } from '../../ui/toast.js';
 import { hasPasskeys, optionsOf } from '../sign-in/passkey.js';
 
-/** Lists the user's passkeys, and adds and deletes them. */
 export function Passkeys() {
   const [open, setOpen] = useState(false);
   const query = useGet('/session/passkeys', {}, { poll: false });

@@ -12,7 +12,6 @@ import { Status } from '../../ui/status.js';
 import { toast } from '../../ui/toast.js';
 import u from '../../ui/ui.module.css';
 
-/** Turns the second factor on or off: a code of an authenticator application in addition to the password. */
 export function SecondFactor({ enabled }: { enabled: boolean }) {
   const [open, setOpen] = useState(false);
   return (
@@ -39,10 +38,7 @@ export function SecondFactor({ enabled }: { enabled: boolean }) {
   );
 }
 
-/**
- * Returns a callback for the response to a change of the second factor. It stores the session's new CSRF token, closes
- * the dialog and shows `text`.
- */
+/** A change of the second factor gives the session a new CSRF token. */
 function useRotation(onClose: () => void, text: string) {
   const { reload } = useSession();
   return async ({ csrfToken }: { csrfToken: string }) => {
@@ -129,9 +125,6 @@ function Remove({ onClose }: { onClose: () => void }) {
   );
 }
 
-/**
- * Shows how many backup codes are left, and makes new ones. A backup code replaces one code of a lost authenticator.
- */
 function BackupCodes() {
   const [open, setOpen] = useState(false);
   const { data } = useGet('/session/mfa', {}, { poll: false });
@@ -178,7 +171,6 @@ function MakeBackupCodes({ onClose }: { onClose: () => void }) {
   );
 }
 
-/** Asks for the current code of the authenticator, or for a backup code, and sends it. */
 function CodeForm<Answer>({
   action,
   write,

@@ -7,7 +7,6 @@ import { Status } from '../../ui/status.js';
 import { Ago } from '../../ui/time.js';
 import { toast } from '../../ui/toast.js';
 
-/** Lists the user's sessions, and ends them. */
 export function Sessions() {
   const query = useGet('/sessions', {});
   const end = useWrite(

@@ -4,7 +4,6 @@ import type { Tone } from '../../ui/tone.js';
 type Alert = Schemas['Alert'];
 export type Metric = Alert['metric'];
 
-/** Metric → its name, the unit of its limit, the usual limit, and the sign after a value. */
 export const METRIC: Readonly<Record<Metric, { text: string; unit: string; usual: string; sign: string }>> = {
   errors: { text: 'Error rate', unit: '% of requests answered 5xx', usual: '5', sign: ' %' },
   latency_p99: { text: 'Latency (p99)', unit: 'milliseconds', usual: '1000', sign: ' ms' },
@@ -17,12 +16,10 @@ export const METRIC: Readonly<Record<Metric, { text: string; unit: string; usual
 
 export const METRICS = (Object.keys(METRIC) as Metric[]).map((value) => ({ value, text: METRIC[value].text }));
 
-/** Formats a value with its unit, such as "12.5 %". */
 export function valueText(metric: Metric, value: number): string {
   return `${value}${METRIC[metric].sign}`;
 }
 
-/** Describes in words what an alert rule watches. */
 export function ruleText({ metric, above, forMinutes }: Pick<Alert, 'metric' | 'above' | 'forMinutes'>): string {
   const minutes = forMinutes === 1 ? '1 minute' : `${forMinutes} minutes`;
   if (metric === 'certificate') return `Certificate with fewer than ${above} days left`;

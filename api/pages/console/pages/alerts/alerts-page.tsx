@@ -19,7 +19,6 @@ const PATH = '/workspaces/{workspaceId}/alerts';
 const EVERY = 'Every service';
 type Alert = Schemas['Alert'];
 
-/** The alert rules of a workspace, with their state for each service. */
 export function AlertsPage() {
   const workspaceId = useWorkspaceId();
   const refusal = useRefusal(workspaceId, 'developer');

@@ -15,9 +15,8 @@ const CORNER = 8;
 const ROUND_ZOOM = 0.25;
 
 /**
- * Splits the nodes of a zoomed-out view for speed. Selected nodes and the one under the pointer are DOM elements, which
- * can be dragged. `painted` contains the others, which are drawn on one <canvas>; null if all nodes are elements.
- * `onPointerMove` finds the node under the pointer.
+ * Splits the nodes of a zoomed-out view for speed. `painted` nodes are drawn on one <canvas>. Selected nodes and the
+ * one under the pointer are DOM elements, which can be dragged.
  */
 export function useFarNodes(nodes: readonly CanvasNode[], far: boolean) {
   const { screenToFlowPosition } = useReactFlow();
@@ -39,7 +38,6 @@ export function useFarNodes(nodes: readonly CanvasNode[], far: boolean) {
   return { elements, painted, onPointerMove };
 }
 
-/** Returns the id of the topmost node at a position. */
 function nodeAt(nodes: readonly CanvasNode[], { x, y }: { x: number; y: number }): string | null {
   const found = nodes.findLast(
     ({ position, width = 0, height = 0 }) =>
@@ -48,7 +46,6 @@ function nodeAt(nodes: readonly CanvasNode[], { x, y }: { x: number; y: number }
   return found?.id ?? null;
 }
 
-/** Draws nodes as plain boxes in the colours of their status. */
 export function FarLayer({ nodes }: { nodes: readonly CanvasNode[] }) {
   const surface = useRef<HTMLCanvasElement>(null);
   const swatches = useRef<HTMLDivElement>(null);

@@ -13,9 +13,8 @@ export type CanvasNode = ServiceNode | GroupNode;
 type Positions = Canvas['layout']['positions'];
 
 /**
- * Returns the nodes of a canvas. Nodes that are shown already keep their places. If `moved` is true, another user has
- * changed the layout, so all nodes take the places in `canvas`. New nodes are placed in rows below all others. An
- * unchanged node stays the same object, so that React does not draw it again.
+ * Returns the nodes of a canvas. Shown nodes keep their places, unless another user has `moved` nodes. An unchanged
+ * node stays the same object, so that React does not draw it again.
  */
 export function nodesOf(canvas: Canvas, shown: readonly CanvasNode[], moved: boolean): CanvasNode[] {
   const before = new Map(shown.map((node) => [node.id, node]));
@@ -72,14 +71,12 @@ function samePlace(a: { x: number; y: number }, b: { x: number; y: number }): bo
   return a.x === b.x && a.y === b.y;
 }
 
-/** Returns the positions to save, in whole pixels. */
 export function positionsOf(nodes: readonly CanvasNode[]): Positions {
   return Object.fromEntries(
     nodes.map(({ id, position }) => [id, { x: Math.round(position.x), y: Math.round(position.y) }]),
   );
 }
 
-/** Returns the smallest rectangle around all nodes, but at least the size of a few cards. */
 export function boundsOf(nodes: readonly CanvasNode[]): { x: number; y: number; width: number; height: number } {
   const box = { left: Infinity, top: Infinity, right: -Infinity, bottom: -Infinity };
   for (const { position, width = 0, height = 0 } of nodes) {

@@ -9,10 +9,7 @@ import type { GroupNode, ServiceNode } from './layout.js';
 /** Below this zoom a card cannot be read, so it is a plain box. */
 const READABLE_ZOOM = 0.4;
 
-/**
- * Returns true below READABLE_ZOOM. Called once for the whole canvas, because a call in each of 2000 cards drops
- * frames.
- */
+/** Called once for the whole canvas, because a call in each of 2000 cards drops frames. */
 export function useFar(): boolean {
   return useStore(({ transform }) => transform[2] < READABLE_ZOOM);
 }

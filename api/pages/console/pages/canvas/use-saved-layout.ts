@@ -12,10 +12,7 @@ const REST_MS = 500;
 
 export type SaveState = 'saved' | 'saving' | 'unsaved' | 'conflict';
 
-/**
- * Returns the canvas's nodes, and saves their positions. Another user's layout is shown at once if there are no unsaved
- * moves. Otherwise the API refuses the save, and the user is asked which layout to keep.
- */
+/** Shows another user's layout at once. If there are unsaved moves, the user is asked which layout to keep. */
 export function useSavedLayout(workspaceId: string, canvas: Canvas) {
   const [nodes, setNodes, onNodesChange] = useNodesState<CanvasNode>(nodesOf(canvas, [], false));
   const [state, setState] = useState<SaveState>('saved');
@@ -51,7 +48,7 @@ export function useSavedLayout(workspaceId: string, canvas: Canvas) {
         });
         revision.current = answer.layout.revision;
         queryClient.setQueryData(keyOf(PATH, { workspaceId }), answer);
-        // If cards moved during this save, the state is `unsaved` and does not change. The next save stores the moves.
+        // Moves during this save have made the state `unsaved`: the next save stores them.
         setState((now) => (now === 'saving' ? 'saved' : now));
       } catch (failure) {
         if (!(failure instanceof ApiError)) throw failure;
@@ -82,10 +79,7 @@ export function useSavedLayout(workspaceId: string, canvas: Canvas) {
   );
 
   const latest = useCallback(() => get(PATH, { path: { workspaceId } }), [workspaceId]);
-  /**
-   * Ends a conflict with another user's layout: saves the user's own layout or shows the other one. Resolves even if
-   * the API refuses or is unreachable; the page then shows the error.
-   */
+  /** Ends a conflict of layouts. Resolves even if the API refuses or is unreachable; the page then shows the error. */
   const settle = useCallback(
     async (keep: 'mine' | 'theirs') => {
       try {

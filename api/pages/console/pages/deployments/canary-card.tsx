@@ -13,10 +13,7 @@ const DEPLOYMENT = '/workspaces/{workspaceId}/services/{serviceId}/deploys/{depl
 
 type Canary = Schemas['Canary'];
 
-/**
- * A deployment's canary: requests, errors and latencies of the new and the previous release, as counted by the edge
- * proxies, and buttons to end the canary.
- */
+/** Shows requests, errors and latencies of the new and the previous release, as counted by the edge proxies. */
 export function CanaryCard({ deployment }: { deployment: Deployment }) {
   const of = { ...useServicePath(), deploymentId: deployment.id };
   const query = useGet(

@@ -20,13 +20,9 @@ import { StepTimeline } from './step-timeline.js';
 
 const DEPLOYS = '/workspaces/{workspaceId}/services/{serviceId}/deploys';
 const DEPLOYMENT = `${DEPLOYS}/{deploymentId}` as const;
-/**
- * Number of the service's newest deployments to read for the usual duration of a step. `usualMs` needs five successful
- * ones, which are usually among them.
- */
+/** `usualMs` needs five successful deployments, which are usually among the newest 20. */
 const COMPARED = 20;
 
-/** One deployment: the error first, then the steps and the log. */
 export function DeploymentPage() {
   const { deploymentId, ...path } = useParams({ from: '/w/$workspaceId/s/$serviceId/d/$deploymentId' });
   const query = useGet(
@@ -104,7 +100,6 @@ function Head({ deployment }: { deployment: Deployment }) {
   );
 }
 
-/** Shows how a deployment ended, or why it waits, and what to do next. */
 function Outcome({ deployment }: { deployment: Deployment }) {
   const service = useService();
   const { status, error, blockedReason } = deployment;

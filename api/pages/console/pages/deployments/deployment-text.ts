@@ -28,7 +28,6 @@ export function hasCanary({ steps }: Deployment): boolean {
   return steps.some(({ name }) => name === 'canary');
 }
 
-/** Returns the steps to show for these deployments: a canary only if one of them had one. */
 export function stepsOf(deployments: readonly Deployment[]): readonly StepName[] {
   return STEPS.filter((name) => name !== 'canary' || deployments.some(hasCanary));
 }
@@ -40,10 +39,7 @@ export const STEP_TEXT: Readonly<Record<StepName, string>> = {
   canary: 'Canary',
 };
 
-/**
- * Returns the usual duration of a step in milliseconds; null if it is unknown. It is the median of the last five
- * successful deployments. Those without the step are left out.
- */
+/** Returns the median duration of a step in the last five successful deployments, in milliseconds. */
 export function usualMs(name: StepName, others: readonly Deployment[]): number | null {
   const times = others
     .filter(({ status }) => status === 'live')

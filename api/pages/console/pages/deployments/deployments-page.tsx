@@ -14,7 +14,6 @@ import { useService, useServicePath } from '../services/service-shell.js';
 import { CanaryCard } from './canary-card.js';
 import { commitText, hasCanary, TRIGGER_TEXT } from './deployment-text.js';
 
-/** The deployments of a service, newest first. For a database, first shows how to connect to it. */
 export function DeploymentsPage() {
   const service = useService();
   return (

@@ -18,7 +18,6 @@ const EXAMPLE = `[
   { "type": "redirect", "from": "/old/:page", "to": "/new/:page" }
 ]`;
 
-/** The rules that the edges apply to requests for a service, as JSON. */
 export function RulesCard({ refusal }: { refusal: string | null }) {
   const query = useGet(PATH, { path: useServicePath() });
   return (

@@ -17,7 +17,6 @@ type Signal = Drain['signals'][number];
 
 const SIGNAL_TEXT: Readonly<Record<Signal, string>> = { logs: 'Logs', metrics: 'Metrics', traces: 'Traces' };
 
-/** The collectors to which the logs, metrics and traces of the workspace are sent. */
 export function Drains({ workspaceId, refusal }: { workspaceId: string; refusal: string | null }) {
   const query = useGet(PATH, { path: { workspaceId } });
   const { ask, target, dialog } = useConfirmation(({ id }: Drain) =>

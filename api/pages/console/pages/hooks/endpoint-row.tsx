@@ -4,7 +4,6 @@ import { Ago, Last } from '../../ui/time.js';
 import u from '../../ui/ui.module.css';
 import e from './endpoints.module.css';
 
-/** The row of an incoming or outgoing webhook, with the result of its last delivery. */
 export function EndpointRow({
   endpoint: { url, createdAt, lastDeliveryAt, lastOutcome },
   title,

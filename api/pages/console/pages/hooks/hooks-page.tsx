@@ -114,7 +114,6 @@ function HookRow({ hook, refusal, onToken, onReplace, onDelete }: HookRowProps) 
   );
 }
 
-/** What a hook reports to its git host, and why the last report failed. */
 function Reports({ hook: { reports } }: { hook: Hook }) {
   if (reports === null) return null;
   return (

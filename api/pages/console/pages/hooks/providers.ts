@@ -13,7 +13,6 @@ export function providerText(provider: Provider): string {
   return provider === 'generic' ? 'Deploy hook' : (PROVIDERS.find(({ value }) => value === provider)?.text ?? provider);
 }
 
-/** Where the user enters the URL and the secret of an incoming webhook, by git host. */
 export const PROVIDER_HELP: Readonly<Record<Provider, string>> = {
   github:
     'In the repository: Settings, Webhooks, Add webhook. Payload URL and secret as below, content type application/json, event “push”.',
@@ -45,7 +44,6 @@ export const FORMATS: readonly { value: WebhookFormat; text: string }[] = [
   { value: 'teams', text: 'Microsoft Teams message' },
 ];
 
-/** Webhook format → what it sends, or how the user gets the URL for it. */
 export const FORMAT_HELP: Readonly<Record<WebhookFormat, string>> = {
   json: 'Sends an HTTP POST request for each event.',
   slack: 'In Slack: an app with Incoming Webhooks, Add New Webhook to Workspace. The URL is a secret.',

@@ -13,7 +13,6 @@ type Hook = Schemas['Hook'];
 export const TOKEN_HINT =
   'With it, commits and pull requests show at the git host what became of them. It needs the right to set statuses and to comment.';
 
-/** Sets or removes the token with which a hook reports to its git host. */
 export function TokenDialog({ hook, onClose }: { hook: Hook | null; onClose: () => void }) {
   return (
     <Dialog title="Reports to the git host" open={hook !== null} onClose={onClose}>

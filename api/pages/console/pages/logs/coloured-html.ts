@@ -1,9 +1,6 @@
 import { AnsiUp } from 'ansi_up';
 
-/**
- * Converts a log line with terminal colours to HTML. Escapes the text, and links http and https only. A link opens a
- * tab without access to this page, because the output of a program must not replace the console.
- */
+/** A link opens a tab without access to this page, because a program's output must not replace the console. */
 export function colouredHtml(text: string): string {
   const ansi = new AnsiUp();
   // The Content-Security-Policy forbids inline styles.

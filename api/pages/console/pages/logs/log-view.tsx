@@ -12,10 +12,7 @@ const ROW = 20;
 /** If the view is scrolled to at most this many pixels from the end, it follows new lines. */
 const AT_END = 24;
 
-/**
- * A log that follows new lines until the reader scrolls up; a button then returns to the end. Only the visible rows are
- * in the DOM.
- */
+/** Follows new lines until the reader scrolls up. Only the visible rows are in the DOM. */
 export function LogView({
   filter,
   working,

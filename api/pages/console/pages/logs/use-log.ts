@@ -21,18 +21,13 @@ export interface Log {
   /** Null before the first answer. */
   lines: readonly LogLine[] | null;
   error: ApiError | null;
-  /** True if `older` may load more lines. */
   hasOlder: boolean;
   loadingOlder: boolean;
   older: () => Promise<void>;
   retry: () => void;
 }
 
-/**
- * Reads a service's log: the newest lines, then new ones by polling, and older ones on demand. The cursor survives
- * outages, so that no line is lost or shown twice. A hidden page does not poll; it polls at once when it is shown
- * again.
- */
+/** Reads a log and polls for new lines. The cursor survives outages, so that no line is lost or shown twice. */
 export function useLog(path: { workspaceId: string; serviceId: string }, filter: LogFilter, working: boolean): Log {
   const { workspaceId, serviceId } = path;
   const { deploymentId, runId, source, search } = filter;

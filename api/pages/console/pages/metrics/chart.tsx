@@ -119,7 +119,6 @@ export function Chart({
   );
 }
 
-/** Returns the indexes of the points that have no neighbour. */
 function lonePoints(values: UPlot.TypedArray | readonly (number | null | undefined)[] = []): number[] {
   const has = (index: number) => (values[index] ?? null) !== null;
   return Array.from(values, (_, index) => index).filter((at) => has(at) && !has(at - 1) && !has(at + 1));

@@ -8,7 +8,6 @@ export interface ChartOf {
   title: string;
   series: readonly (Line & { series: Name })[];
   format: (value: number) => string;
-  /** True for counts: their axis has whole numbers. */
   whole?: true;
   /** True if the caption shows the sum over the time range, and not the latest value. */
   total?: true;
@@ -29,7 +28,6 @@ function bytes(value: number): string {
   return `${rest < 10 && index > 0 ? rest.toFixed(1) : Math.round(rest)} ${units[index]}`;
 }
 
-/** All charts use one accent colour, so the lines also differ by their dashes. */
 export const CHARTS: readonly ChartOf[] = [
   { title: 'CPU', format: percent, series: [{ series: 'cpu', name: 'of the plan', colour: '--accent' }] },
   { title: 'Memory', format: percent, series: [{ series: 'memory', name: 'of the plan', colour: '--accent' }] },
@@ -68,7 +66,6 @@ export const CHARTS: readonly ChartOf[] = [
   },
 ];
 
-/** Returns what a chart's caption shows of each line: its sum over the time range or its latest value. */
 export function captionOf({ series, format, total }: ChartOf, values: readonly (readonly (number | null)[])[]): string {
   return series
     .flatMap(({ name }, index) => {
@@ -79,10 +76,7 @@ export function captionOf({ series, format, total }: ChartOf, values: readonly (
     .join(', ');
 }
 
-/**
- * Returns the values of several series at common times, in seconds since 1970. A value is null where its series has no
- * point.
- */
+/** Times are in seconds since 1970. A value is null where its series has no point. */
 export function aligned(all: readonly Series[], names: readonly Name[]) {
   const chosen = names.map(
     (name) => new Map(all.find((one) => one.name === name)?.points.map(([at, value]) => [at, value])),

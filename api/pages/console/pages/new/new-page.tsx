@@ -163,7 +163,6 @@ export function NewPage() {
   );
 }
 
-/** Derives a name for the service from the last part of the URL. */
 function nameOf(text: string): string {
   return (
     text
@@ -174,7 +173,6 @@ function nameOf(text: string): string {
   );
 }
 
-/** Creates a database. Shows nothing if no host of the installation can run one. */
 function DatabaseCard({ workspaceId, refusal }: { workspaceId: string; refusal: string | null }) {
   const { data } = useGet('/catalog', {}, { poll: false });
   const navigate = useNavigate();

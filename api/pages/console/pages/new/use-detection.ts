@@ -11,7 +11,6 @@ export interface Asked {
   rootDirectory: string;
 }
 
-/** Detects the framework and the commands of a repository, which a worker reads. */
 export function useDetection(workspaceId: string, { repository, branch, rootDirectory }: Asked) {
   const [detection, setDetection] = useState<Detection | null>(null);
   const [error, setError] = useState<ApiError | null>(null);

@@ -23,10 +23,7 @@ const STATUS: Readonly<Record<PullRequest['status'], { tone: Tone; text: string 
   closed: { tone: 'plain', text: 'Closed' },
 };
 
-/**
- * The pull requests that the git host reported. Those of forks are built only after a member approves the commit. Shows
- * nothing if there are none.
- */
+/** Pull requests of forks are built only after a member approves the commit. */
 export function PullRequests({ refusal }: { refusal: string | null }) {
   const path = useServicePath();
   const { data } = useGet(PATH, { path, query: { limit: 50 } });

@@ -62,7 +62,6 @@ export function RunPage() {
 
 const SHOWN_LENGTH = 200;
 
-/** Shortens a long command for the title. The log shows it completely. */
 function shortened(command: string): string {
   return command.length > SHOWN_LENGTH ? `${command.slice(0, SHOWN_LENGTH)}…` : command;
 }

@@ -101,7 +101,6 @@ export function RunsPage() {
   );
 }
 
-/** A button that asks for a command and a timeout, starts the run, and opens the run's page. */
 function RunCommand({ refusal }: { refusal: string | null }) {
   const path = useServicePath();
   const navigate = useNavigate();

@@ -14,7 +14,6 @@ import p from './services.module.css';
 
 const CREDENTIALS = '/workspaces/{workspaceId}/services/{serviceId}/credentials';
 
-/** How to connect to a database: from an application, and from the user's computer. */
 export function ConnectCard({ service: { name, kind, internalHost } }: { service: Service }) {
   const key = kind === 'postgres' ? 'DATABASE_URL' : 'REDIS_URL';
   const client = `rnv ${kind === 'postgres' ? 'psql' : 'redis-cli'} ${internalHost}`;

@@ -6,7 +6,6 @@ import { useWrite } from '../../api/use-api.js';
 import { Button } from '../../ui/button.js';
 import { ErrorNotice } from '../../ui/states.js';
 
-/** Returns why a service cannot be deployed; null if it can. */
 function deployRefusal(service: Service): string | null {
   if (service.archived) return 'The service is archived: restore it first';
   if (service.status === 'deleting') return 'The service is being deleted';

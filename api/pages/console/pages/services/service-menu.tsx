@@ -12,7 +12,6 @@ type Action = 'restart' | 'suspend' | 'resume' | 'clear-cache' | 'archive' | 're
 
 const SERVICE = '/workspaces/{workspaceId}/services/{serviceId}';
 
-/** Action → what the user is told when the API has accepted it. */
 const DONE: Record<Action, (name: string) => string> = {
   restart: () => 'The restart is queued: replicas are replaced one by one',
   suspend: () => 'The service will be suspended',
@@ -22,7 +21,6 @@ const DONE: Record<Action, (name: string) => string> = {
   restore: (name) => `${name} can be deployed again`,
 };
 
-/** The questions that are asked before an action. */
 const QUESTIONS: Partial<Record<Action, { word: string; text: string }>> = {
   restart: {
     word: 'Restart',
@@ -38,7 +36,6 @@ const QUESTIONS: Partial<Record<Action, { word: string; text: string }>> = {
   },
 };
 
-/** The actions on a service. Those that stop or delete something ask for confirmation. */
 export function ServiceMenu({ service, path }: { service: Service; path: Path }) {
   const { name } = service;
   const navigate = useNavigate();

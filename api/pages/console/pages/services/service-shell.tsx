@@ -41,7 +41,6 @@ const VISITED: readonly Service['kind'][] = ['web', 'static'];
 
 const SERVICE = '/w/$workspaceId/s/$serviceId';
 
-/** Returns the pages that apply to a service. */
 function pagesOf({ kind, configuration: { sourceType } }: Service, hasBackups: boolean) {
   const isBuilt = BUILT.includes(kind);
   const isVisited = VISITED.includes(kind);
@@ -149,7 +148,6 @@ function Header({ service, path }: { service: Service; path: ReturnType<typeof u
   );
 }
 
-/** Shows on all pages of a service whether it is being deleted, archived, suspended, asleep or unhealthy. */
 function Circumstances({ service }: { service: Service }) {
   if (service.status === 'deleting') {
     return (

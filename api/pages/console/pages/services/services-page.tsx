@@ -15,7 +15,6 @@ import p from './services.module.css';
 /** Maximum number of rows that are drawn. The search finds the others. */
 const SHOWN = 200;
 
-/** The services as a list, for phones and screen readers. */
 export function ServicesPage() {
   const workspaceId = useWorkspaceId();
   const [search, setSearch] = useState('');

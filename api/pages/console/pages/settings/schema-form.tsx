@@ -16,10 +16,7 @@ export interface FieldText {
   hint: string;
   /** When a change takes effect; at once if absent. */
   effect?: string;
-  /**
-   * Returns false if the field has no effect with these values of the other fields. The form then hides the field,
-   * unless its value differs from the default.
-   */
+  /** If it returns false, the form hides the field, unless the field's value differs from the default. */
   applies?: (values: Values) => boolean;
 }
 
@@ -32,10 +29,7 @@ function same(a: unknown, b: unknown): boolean {
   return JSON.stringify(a) === JSON.stringify(b);
 }
 
-/**
- * A form for the fields of a JSON schema. It saves only changed fields. A poll of the API never overwrites the user's
- * input.
- */
+/** Saves only changed fields. A poll of the API never overwrites the user's input. */
 export function SchemaForm({
   groups,
   schemas,
@@ -48,7 +42,6 @@ export function SchemaForm({
   schemas: FieldSchemas;
   values: Values;
   refusal: string | null;
-  /** The mutation that saves changed fields. */
   save: { isPending: boolean; error: ApiError | null; mutateAsync: (changes: Values) => Promise<unknown> };
   children?: ReactNode;
 }) {

@@ -5,7 +5,6 @@ const NEXT = 'Takes effect with the next deployment.';
 
 type Kinds = readonly Service['kind'][];
 
-/** Which services have a field, and when a change of it takes effect. */
 interface Rules {
   kinds: Kinds;
   /** True if a change takes effect with the next deployment, and not at once. */
@@ -54,7 +53,6 @@ const withDockerfile = ({ buildMethod }: Values) => buildMethod === 'dockerfile'
 const scalesItself = ({ scaling }: Values) => scaling === 'auto';
 const hasPreviews = ({ previewMode }: Values) => previewMode !== 'off';
 
-/** The fields of the settings page. */
 const GROUPS: readonly Group[] = [
   {
     title: 'Source',
@@ -266,7 +264,6 @@ function fieldsOf({ kinds, deploys = false, fields }: Group) {
   }));
 }
 
-/** Returns the fields, by group, that apply to this kind of service in this installation. */
 export function fieldGroups(kind: Service['kind'], capabilities: Readonly<Record<string, boolean>>): FieldGroup[] {
   return GROUPS.map((group) => ({
     title: group.title,
@@ -276,7 +273,6 @@ export function fieldGroups(kind: Service['kind'], capabilities: Readonly<Record
   })).filter(({ fields }) => fields.length > 0);
 }
 
-/** Returns true if one of the changed fields takes effect only with the next deployment. */
 export function needsDeployment(names: readonly string[]): boolean {
   return GROUPS.flatMap(fieldsOf).some(({ name, deploys }) => deploys && names.includes(name));
 }

@@ -12,7 +12,6 @@ import s from './shell.module.css';
 
 const PATH = '/workspaces/{workspaceId}/services/{serviceId}/recordings';
 
-/** Lists the recorded shells of a service, and plays one. */
 export function Recordings() {
   const path = useServicePath();
   const [limit, setLimit] = useState(FIRST_ROWS);
@@ -60,7 +59,6 @@ function commandOf({ command }: Schemas['Recording']): string {
   return command === null ? 'login shell' : [command].flat().join(' ');
 }
 
-/** Plays a recording, and offers it as a file. */
 function Recording({ recordingId }: { recordingId: string }) {
   const path = { ...useServicePath(), recordingId };
   const place = useRef<HTMLDivElement>(null);

@@ -1,7 +1,6 @@
 /**
- * Lets the terminal library (xterm.js) work under the Content-Security-Policy, which refuses its style elements and
- * style attributes. Until the returned function is called, `document.createElement` returns elements that set the same
- * styles by script, which the policy allows.
+ * Lets xterm.js work under the Content-Security-Policy, which refuses its style elements and style attributes. Until
+ * the returned function is called, `document.createElement` returns elements that set the styles by script.
  */
 export function applyStylesByScript(): () => void {
   users += 1;

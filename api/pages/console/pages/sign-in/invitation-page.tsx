@@ -12,7 +12,6 @@ import c from '../shell.module.css';
 /** Minimum length of a password, in characters. The API enforces the same minimum. */
 const MIN_PASSWORD_LENGTH = 8;
 
-/** An invited person chooses a password here, and becomes a member. */
 export function InvitationPage({ token, onDone }: { token: string; onDone: () => void }) {
   const { welcome, user } = useSession();
   const navigate = useNavigate();

@@ -13,10 +13,7 @@ export function optionsOf<T>({ options }: { options: object }): T {
   return JSON.parse(JSON.stringify(options));
 }
 
-/**
- * A button that asks for a passkey. Without `first`, the passkey alone signs the user in. With `first`, the passkey is
- * the second factor.
- */
+/** Without `first`, the passkey alone signs the user in. With `first`, the passkey is the second factor. */
 export function PasskeyButton({
   first,
   onProof,

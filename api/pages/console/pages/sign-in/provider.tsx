@@ -15,14 +15,12 @@ const FAILURES: Record<string, string> = {
   rate_limited: 'Too many sign-ins from your network. Try again in some minutes.',
 };
 
-/** Returns the message for the error code in the URL of a failed sign-in; null if there is none. */
 export function failureOf({ pathname, search }: Location): string | null {
   const code = new URLSearchParams(search).get('error');
   if (pathname !== '/sign-in' || code === null) return null;
   return FAILURES[code] ?? 'The sign-in failed. Begin again.';
 }
 
-/** A link to the identity provider, which redirects back to this page. Shows nothing if there is no provider. */
 export function ProviderButton({ returnTo = location.pathname + location.search }: { returnTo?: string }) {
   const { provider } = useSession();
   if (!provider) return null;

@@ -11,7 +11,6 @@ import { PasskeyButton } from './passkey.js';
 import { failureOf, ProviderButton } from './provider.js';
 import { takeToken } from './take-token.js';
 
-/** Signs in by one-time link, with the provider or by password, and with a code if the account has a second factor. */
 export function SignInPage({ reason, onDone = () => undefined }: { reason?: string; onDone?: () => void }) {
   const { welcome, user, expired } = useSession();
   const navigate = useNavigate();

@@ -18,7 +18,6 @@ import t from './stacks.module.css';
 
 const APPLY = '/workspaces/{workspaceId}/stacks/{stackName}/applies/{applyId}';
 
-/** One apply: first why it failed, then its steps with their deployments, then what it changes. */
 export function ApplyPage() {
   const path = useParams({ from: '/w/$workspaceId/stacks/$stackName/applies/$applyId' });
   const { workspaceId, stackName } = path;
@@ -111,7 +110,6 @@ function Head({
   );
 }
 
-/** A step. One that deploys shows how its deployment is going, with a link to it. */
 function Step({ row: { step, text, tone, state }, workspaceId }: { row: StepRow; workspaceId: string }) {
   const path = { workspaceId, serviceId: step.resourceId ?? '', deploymentId: step.deploymentId ?? '' };
   const deploys = step.resourceId !== null && step.deploymentId !== null;

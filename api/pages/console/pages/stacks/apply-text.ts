@@ -24,7 +24,6 @@ const STEP_TEXT: Readonly<Record<string, string>> = {
   'stack.delete': 'Forget the stack',
 };
 
-/** A step of an apply, as the apply's page shows it. */
 export interface StepRow {
   step: Step;
   text: string;
@@ -32,7 +31,6 @@ export interface StepRow {
   state: string;
 }
 
-/** Returns the steps of an apply as rows. While it runs, the first step that is not done is the one that runs. */
 export function stepRows(steps: readonly Step[], status: Apply['status']): StepRow[] {
   const next = status === 'running' ? steps.findIndex((step) => step.status === 'pending') : -1;
   return steps.map((step, index) => ({ step, text: STEP_TEXT[step.op] ?? step.op, ...stateOf(step, index === next) }));
@@ -44,32 +42,24 @@ function stateOf({ status }: Step, isNext: boolean): { tone: Tone; state: string
   return isNext ? { tone: 'busy', state: 'running' } : { tone: 'plain', state: 'not started' };
 }
 
-/** Returns the heading above the list of an apply's changes and deployments. */
 export function changesTitle(changes: number, deploys: number, isRollback: boolean): string {
   if (changes > 0) return 'What it changes';
   if (isRollback) return 'What it brings back';
   return deploys > 0 ? 'What it deploys' : 'Nothing was to change';
 }
 
-/** Returns one line about an apply: its error if it failed, else its actor. */
 export function applyText({ actor, error, rollbackOf }: Apply): string {
   if (error !== '') return error.split('\n')[0] ?? '';
   return `${rollbackOf === null ? 'Applied' : 'Rolled back'} by ${actor}`;
 }
 
-/**
- * Returns a text with the number of differences between a stack's document and environment (drift). If there are
- * warnings, the comparison may be incomplete, so the text does not promise that there is no drift.
- */
+/** With warnings, the comparison may be incomplete, so the text does not promise that there is no drift. */
 export function driftStatus(drift: number, warnings: number): { tone: Tone; text: string } {
   if (drift > 0) return { tone: 'warn', text: drift === 1 ? '1 change of drift' : `${drift} changes of drift` };
   return warnings > 0 ? { tone: 'plain', text: 'No drift seen' } : { tone: 'good', text: 'No drift' };
 }
 
-/**
- * Returns the sentence above the differences between a stack's environment and its document. Their cause is the last
- * apply if it did not succeed; otherwise somebody changed the environment by hand.
- */
+/** The cause of drift is the last apply if that did not succeed, and otherwise a change by hand. */
 export function driftReason(last: Apply | null): string {
   if (last?.status === 'failed' || last?.status === 'cancelled') {
     return 'The last apply did not do everything. An apply of the same document would change this:';

@@ -23,10 +23,7 @@ interface Planned {
   values?: Record<string, string>;
 }
 
-/**
- * Shows what an apply would change, and applies it. Asks for secrets that have no value, and for the stack's name if
- * something is deleted or replaced. Afterwards, opens the page of the apply.
- */
+/** Asks for secrets that have no value, and for the stack's name if something is deleted or replaced. */
 export function PlanCard({
   workspaceId,
   stackName,

@@ -21,7 +21,6 @@ const EXAMPLE = `services:
     repository: https://git.example.com/shop.git
 `;
 
-/** A new stack: its name, its environment and its document, then the plan. */
 export function NewStackPage() {
   const workspaceId = useWorkspaceId();
   const refusal = useRefusal(workspaceId, 'developer');
@@ -42,7 +41,6 @@ export function NewStackPage() {
   );
 }
 
-/** Shows what a new version of an existing stack's document would change, before it is applied. */
 export function StackPlanPage() {
   const { workspaceId, stackName } = useParams({ from: '/w/$workspaceId/stacks/$stackName/plan' });
   const refusal = useRefusal(workspaceId, 'developer');

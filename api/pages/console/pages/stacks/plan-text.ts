@@ -10,7 +10,6 @@ export interface FieldRow {
   to: string | null;
 }
 
-/** A changed resource, as a plan shows it. */
 export interface ChangeRow {
   sign: string;
   action: Change['action'];
@@ -28,7 +27,6 @@ export interface Fault {
 
 const SIGNS: Readonly<Record<Change['action'], string>> = { create: '+', update: '~', delete: '−', replace: '±' };
 
-/** What a plan does with a resource → the word for it and the tone, which determines the word's colour. */
 export const ACTIONS: Readonly<Record<Change['action'], { word: string; tone: Tone }>> = {
   create: { word: 'create', tone: 'good' },
   update: { word: 'change', tone: 'warn' },
@@ -39,7 +37,6 @@ export const ACTIONS: Readonly<Record<Change['action'], { word: string; tone: To
 /** The text that the API shows instead of a variable's value. */
 const HIDDEN = '***';
 
-/** Returns how many resources a plan creates, changes, replaces and deletes. Omits replacements if there are none. */
 export function countsOf(changes: readonly Change[]): { text: string; tone: Tone }[] {
   return (Object.keys(ACTIONS) as Change['action'][]).flatMap((action) => {
     const { word, tone } = ACTIONS[action];
@@ -49,7 +46,6 @@ export function countsOf(changes: readonly Change[]): { text: string; tone: Tone
   });
 }
 
-/** Returns the changes of a plan as rows, in their order. */
 export function rowsOf(changes: readonly Change[]): ChangeRow[] {
   return changes.map(({ action, kind, name, fields }) => ({
     sign: SIGNS[action],
@@ -87,7 +83,6 @@ export function faultsOf(details: readonly { message: string }[]): Fault[] {
     .sort((one, other) => one.line - other.line || one.column - other.column);
 }
 
-/** Converts a line and column to a position in the text, at most the text's end. */
 export function offsetOf(text: string, { line, column }: Pick<Fault, 'line' | 'column'>): number {
   const before = text.split('\n').slice(0, line - 1);
   return Math.min(text.length, before.reduce((sum, one) => sum + one.length + 1, 0) + column - 1);

@@ -4,10 +4,6 @@ import u from '../../ui/ui.module.css';
 import { ACTIONS, type ChangeRow, countsOf, type FieldRow, rowsOf } from './plan-text.js';
 import t from './stacks.module.css';
 
-/**
- * Shows how many resources a plan changes, then each with its fields, like the diff of a pull request. Below them,
- * shows which services are deployed.
- */
 export function PlanView({
   changes,
   warnings,

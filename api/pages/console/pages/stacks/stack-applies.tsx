@@ -17,7 +17,6 @@ type Apply = Schemas['StackApply'];
 
 const STACK = '/workspaces/{workspaceId}/stacks/{stackName}';
 
-/** The applies of a stack, newest first, and the rollback to an earlier one. */
 export function StackApplies({ path }: { path: { workspaceId: string; stackName: string } }) {
   const { stackName } = path;
   const navigate = useNavigate();

@@ -22,7 +22,6 @@ const PATH = '/workspaces/{workspaceId}/stacks/{stackName}';
 
 type Stack = Answer<OperationOf<typeof PATH, 'get'>>['stack'];
 
-/** One stack: how its environment differs from its document (drift), which resources it owns, and its applies. */
 export function StackPage() {
   const path = useParams({ from: '/w/$workspaceId/stacks/$stackName' });
   const query = useGet(PATH, { path }, { working: ({ stack }) => isRunning(stack.lastApply) });
@@ -50,8 +49,7 @@ function Head({ stack: { name, environmentId, lastApply }, workspaceId }: { stac
   const environments = useEnvironments(workspaceId);
   const params = { workspaceId, stackName: name };
   const { data } = useGet(`${PATH}/applies`, { path: params, query: { limit: FIRST_ROWS } });
-  // `release` is a field of the document that was applied last. A rollback applies no document, so `release` is
-  // taken from the newest apply that is not a rollback.
+  // A rollback applies no document, so `release` is taken from the newest apply that is not a rollback.
   const release = data?.applies.find(({ rollbackOf }) => rollbackOf === null)?.release;
   return (
     <div className={c.head}>
@@ -120,7 +118,6 @@ function Owned({ stack: { resources }, workspaceId }: { stack: Stack; workspaceI
   );
 }
 
-/** A button that deletes a stack. In its dialog, the user chooses whether services, databases and groups are kept. */
 function DeleteStack({ path }: { path: { workspaceId: string; stackName: string } }) {
   const { workspaceId, stackName } = path;
   const navigate = useNavigate();

@@ -8,7 +8,6 @@ import u from '../../ui/ui.module.css';
 import n from '../new/new.module.css';
 import { useWorkspaceId } from '../page.js';
 
-/** Returns the environments of a workspace, each with the name of its project; undefined until they are read. */
 export function useEnvironments(workspaceId: string): { value: string; text: string }[] | undefined {
   const { data } = useGet('/workspaces/{workspaceId}/projects', { path: { workspaceId } });
   return data?.projects.flatMap((project) =>
@@ -16,7 +15,6 @@ export function useEnvironments(workspaceId: string): { value: string; text: str
   );
 }
 
-/** Holds the name and the environment of a new stack. The default is the first environment of the workspace. */
 export function usePlace(initialName: string) {
   const [name, setName] = useState(initialName);
   const [chosen, choose] = useState('');
@@ -25,7 +23,6 @@ export function usePlace(initialName: string) {
   return { stackName: name.trim(), environmentId, environments, name, setName, choose };
 }
 
-/** Asks for the name and the environment of a new stack. If there is no environment, offers to create a project. */
 export function StackPlace({
   place: { environments, environmentId, name, setName, choose },
   project,

@@ -13,7 +13,6 @@ import { useEnvironments } from './stack-place.js';
 
 type Stack = Schemas['Stack'];
 
-/** The stacks of a workspace: how the last apply of each ended, and whether it has drifted. */
 export function StacksPage() {
   const workspaceId = useWorkspaceId();
   const [limit, setLimit] = useState(FIRST_ROWS);
@@ -81,10 +80,7 @@ function Row({ workspaceId, stack, environment }: { workspaceId: string; stack: 
   );
 }
 
-/**
- * Shows whether a stack's environment differs from its document (drift). Reads the stack, because the list of stacks
- * does not contain the drift.
- */
+/** Reads the stack, because the list of stacks does not contain the drift. */
 function Drift({ workspaceId, stackName }: { workspaceId: string; stackName: string }) {
   const { data } = useGet(
     '/workspaces/{workspaceId}/stacks/{stackName}',

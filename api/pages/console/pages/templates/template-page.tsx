@@ -17,7 +17,6 @@ import { StackPlace, usePlace } from '../stacks/stack-place.js';
 const PATH = '/workspaces/{workspaceId}/templates/{templateName}';
 type Template = Answer<OperationOf<typeof PATH, 'get'>>['template'];
 
-/** One template: its questions, then the plan. Its apply has a page of its own. */
 export function TemplatePage() {
   const { workspaceId, templateName } = useParams({ from: '/w/$workspaceId/templates/$templateName' });
   const query = useGet(PATH, { path: { workspaceId, templateName } }, { poll: false });

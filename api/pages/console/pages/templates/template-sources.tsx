@@ -14,7 +14,6 @@ import t from './templates.module.css';
 const PATH = '/workspaces/{workspaceId}/template-sources';
 type Source = Schemas['TemplateSource'];
 
-/** The repositories with a workspace's own templates. */
 export function TemplateSources({ workspaceId }: { workspaceId: string }) {
   const refusal = useRefusal(workspaceId, 'developer');
   const query = useGet(

@@ -9,7 +9,6 @@ import { Page, useWorkspaceId } from '../page.js';
 import { TemplateSources } from './template-sources.js';
 import t from './templates.module.css';
 
-/** The gallery of templates, with a search. */
 export function TemplatesPage() {
   const workspaceId = useWorkspaceId();
   const [search, setSearch] = useState('');

@@ -2,10 +2,7 @@ import type { Variable } from '../../api/types.js';
 
 export type Scope = NonNullable<Variable['scope']>;
 
-/**
- * A variable's new content: a value, or a reference to a key of another service. Without `scope`, an existing variable
- * keeps its scope.
- */
+/** Without `scope`, an existing variable keeps its scope. */
 export type Content = ({ value: string } | { reference: { serviceId: string; key: string } }) & { scope?: Scope };
 
 export const SCOPES: readonly { value: Scope; text: string }[] = [
@@ -36,7 +33,6 @@ export function changesOf(edits: Edits): Changes {
   return { ...(set.length > 0 ? { set } : {}), ...(unset.length > 0 ? { unset } : {}) };
 }
 
-/** Summarizes the changes: "1 new, 2 replaced, 1 deleted". */
 export function summaryOf(variables: readonly Variable[], edits: Edits): string {
   const known = new Set(variables.map(({ key }) => key));
   const counts = { new: 0, replaced: 0, deleted: 0 };

@@ -8,7 +8,6 @@ import u from '../../ui/ui.module.css';
 import type { Edits } from './edits.js';
 import v from './variables.module.css';
 
-/** Adds the variables of a .env file to the unsaved changes, after showing which are new and which are replaced. */
 export function PasteDialog({
   variables,
   onClose,

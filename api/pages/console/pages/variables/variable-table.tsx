@@ -6,7 +6,6 @@ import u from '../../ui/ui.module.css';
 import { type Content, type Edits, SCOPES, type Scope, scopeText } from './edits.js';
 import v from './variables.module.css';
 
-/** The stored and the unsaved variables. Stored values cannot be read, only replaced. */
 export function VariableTable({
   keys,
   variables,

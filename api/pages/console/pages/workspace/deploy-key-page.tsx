@@ -17,7 +17,6 @@ type Host = Schemas['DeployKey']['hosts'][number];
 
 const PATH = '/workspaces/{workspaceId}/deploy-key';
 
-/** The workspace's deploy key for private repositories, and the SSH servers that it was used for. */
 export function DeployKeyPage() {
   const workspaceId = useWorkspaceId();
   const refusal = useRefusal(workspaceId, 'admin');

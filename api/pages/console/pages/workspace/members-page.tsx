@@ -151,9 +151,6 @@ function AddMember({ workspaceId, refusal }: { workspaceId: string; refusal: str
   );
 }
 
-/**
- * The open invitations to the workspace. Shows nothing if there are none, or if the user may not see them (`refusal`).
- */
 function Invitations({ workspaceId, refusal }: { workspaceId: string; refusal: string | null }) {
   const { data } = useGet(INVITATIONS, { path: { workspaceId } }, { enabled: refusal === null });
   const { ask, target, dialog } = useConfirmation(({ id }: Schemas['Invitation']) =>

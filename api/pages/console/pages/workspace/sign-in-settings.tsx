@@ -16,10 +16,7 @@ const ROLES = (['viewer', 'developer', 'admin'] as const).map((value) => ({ valu
 type Settings = Schemas['SignInSettings'];
 type Role = Settings['role'];
 
-/**
- * Who becomes a member by signing in with the provider. Shows nothing if there is no provider, or if the user may not
- * edit the settings.
- */
+/** Settings of who becomes a member by signing in with the provider. */
 export function SignInSettings({ workspaceId, refusal }: { workspaceId: string; refusal: string | null }) {
   const { provider } = useSession();
   const { data } = useGet(PATH, { path: { workspaceId } }, { enabled: provider !== null && refusal === null });

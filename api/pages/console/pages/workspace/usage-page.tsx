@@ -65,7 +65,6 @@ function Fact({ name, value }: { name: string; value: string }) {
   );
 }
 
-/** A figure, and a bar that shows its share of the limit. */
 function Meter({ name, used, limit, unit = '' }: { name: string; used: number; limit: number | null; unit?: string }) {
   const text = `${Math.round(used * 100) / 100}${limit === null ? '' : ` of ${limit}`} ${unit}`.trim();
   return (

@@ -7,7 +7,6 @@ function group(title: string, texts: Texts): FieldGroup {
   return { title, fields: Object.entries(texts).map(([name, [label, hint]]) => ({ name, label, hint })) };
 }
 
-/** The fields of the workspace's settings. All take effect at once. */
 export const WORKSPACE_GROUPS: readonly FieldGroup[] = [
   group('Deployments', {
     buildConcurrency: ['Build concurrency', 'How many builds run at the same time; others wait'],

@@ -17,7 +17,6 @@ const PAGES = [
   { to: '/w/$workspaceId/settings/audit', text: 'Audit log' },
 ] as const;
 
-/** The tabs of the pages about the workspace itself: settings, members, API keys and so on. */
 export function WorkspaceFrame() {
   const workspaceId = useWorkspaceId();
   const { workspaces } = useSession();
