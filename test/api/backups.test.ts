@@ -12,7 +12,6 @@ import {
 } from '../support/api.js';
 import { newDeployment, newEnvironment, pretendLive } from '../support/records.js';
 
-/** Expects an error whose message contains these words. */
 function expectRefusal(response: ApiResponse, status: number, code: string, words: string): void {
   expectError(response, status, code);
   expect(response.body.error.message).to.contain(words);

@@ -81,7 +81,7 @@ describe('Hooks', () => {
     return body.hook;
   }
 
-  /** Returns the headers that a git host sends with this body, its real signature included. */
+  /** Returns the headers that a git host sends with this body, with a real signature. */
   function headersOf(provider: Signing, secret: string, body: string, event: string, delivery: string) {
     const hmac = createHmac('sha256', secret).update(body).digest('hex');
     const all: Record<Signing, Record<string, string>> = {

@@ -15,7 +15,6 @@ const TRIES = 8;
 /** Formats whose validation reads at most a fixed number of characters. */
 const BOUNDED_FORMATS = ['branch', 'cron', 'email', 'ip-range', 'time-zone', 'uuid', 'date-time'];
 
-/** A schema in its JSON form. */
 interface JsonSchema extends TSchema {
   type?: string;
   pattern?: string;
@@ -55,7 +54,6 @@ const FIELDS = ROUTES.flatMap(({ method, path, query, body }) => [
   ...stringsOf(query, `${method} ${path} query`),
   ...(body ? stringsOf(body, `${method} ${path} body`) : []),
 ]);
-/** Fields with the same schema are checked once. */
 const DISTINCT = [...new Map(FIELDS.map((field) => [JSON.stringify(field.schema), field])).values()];
 
 /** Header → a valid beginning, for headers with a format of their own. */
@@ -125,7 +123,7 @@ describe('The text fields of requests', function () {
           try {
             parseJson(Buffer.from(text));
           } catch {
-            // It is refused, as was shown; the time it takes is what counts here.
+            // A refusal is right; only its time counts here.
           }
         });
         expect(time, text.slice(0, 60)).to.be.lessThan(LIMIT_MS * 5);
@@ -165,8 +163,8 @@ describe('The headers, paths and cursors of requests', function () {
   });
 
   /**
-   * Returns how much more processor time a request takes than one without hostile text: the least of several, in
-   * milliseconds. The API runs in this process.
+   * Returns the extra processor time of a request with hostile text, in milliseconds: the least of several. The API
+   * runs in this process.
    */
   async function extraTime(path: string, headers: Record<string, string>): Promise<number> {
     const time = async (to: string, sent: Record<string, string>) => {

@@ -110,7 +110,7 @@ describe('Junk', function () {
       .map(({ name }) => name)
       .filter((name) => !['rate_limits', 'migrations', 'migrations_lock'].includes(name));
     await seed();
-    // The use of a key is noted once a minute, whatever becomes of the request.
+    // A use of a key is stored once a minute. A time in the future prevents that write.
     await api.db('api_keys').update({ last_used_at: api.db.raw(`now() + interval '1 day'`) });
     await lookAtRows();
   });
@@ -144,8 +144,8 @@ describe('Junk', function () {
   }
 
   /**
-   * Returns a digest of all stored rows. Prepared, because planning the statement for a hundred tables takes longer
-   * than running it.
+   * Returns a digest of all rows. Its statement is prepared, because planning a hundred tables takes longer than
+   * running it.
    */
   async function digestOfRows(): Promise<string> {
     const parts = tables.map(

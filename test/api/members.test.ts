@@ -16,7 +16,6 @@ import { makeUser } from '../support/factories.js';
 const PASSWORD = 'correct horse battery staple';
 let people = 0;
 
-/** Creates a member with a session. `send` takes paths below the workspace. */
 async function signedIn(api: TestApi, workspace: TestWorkspace, role: Role) {
   const email = `${role}-in-a-browser-${++people}@example.com`;
   const user = await makeUser(api.db, { email, password: PASSWORD });
@@ -62,7 +61,6 @@ describe('Members of a workspace', () => {
     ]);
   });
 
-  /** Creates an invited user with a session, and a function to answer the invitation. */
   async function invited(role: Role) {
     const email = `new-${++people}@example.com`;
     const { id } = await makeUser(api.db, { email, password: PASSWORD });

@@ -76,7 +76,6 @@ const PULLS = {
   }),
 };
 type Provider = keyof typeof PULLS;
-/** The names of the four events by git host. */
 const ACTIONS: Record<Provider, { opened: string; pushed: string; closed: string; reopened: string }> = {
   github: { opened: 'opened', pushed: 'synchronize', closed: 'closed', reopened: 'reopened' },
   gitea: { opened: 'opened', pushed: 'synchronized', closed: 'closed', reopened: 'reopened' },

@@ -235,7 +235,7 @@ describe('Stacks', () => {
       const planned = await plan(body.document);
       expect(planned.body.plan.changes).to.deep.equal([]);
       expect(planned.body.plan.secrets).to.deep.equal([]);
-      // The values that are there.
+      // This document has the stored values.
       const same = body.document.replace('LOG:\n        secret: true', 'LOG: hidden-value');
       expect((await plan(same)).body.plan.changes).to.deep.equal([]);
       const other = await plan(same.replace('hidden-value', 'another'));

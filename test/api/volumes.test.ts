@@ -149,7 +149,7 @@ describe('Volumes', () => {
     await stop();
     expect((await remove('uploads')).body).to.deep.equal({ deleted: true });
     expect(await list()).to.deep.equal([]);
-    // The host still has its content, so the record stays until that is gone.
+    // The host still has the volume's content, so the record stays until the content is gone.
     expect(await api.db<VolumeRow>('volumes').where({ id }).whereNotNull('removed_at')).to.have.length(1);
     await create(UPLOADS);
   });

@@ -42,7 +42,6 @@ async function database(
 
 const backupError = ({ client }: HostileTenant, { id }: Service) => messageOf(takeBackup(client, id));
 
-/** Creates a file of the host that only root can read and write. */
 async function hostFile(): Promise<{ path: string; remove: () => Promise<void> }> {
   const folder = await mkdtemp(join(tmpdir(), 'ranvier-host-'));
   await chmod(folder, 0o755);
@@ -51,7 +50,6 @@ async function hostFile(): Promise<{ path: string; remove: () => Promise<void> }
   return { path, remove: () => rm(folder, { recursive: true, force: true }) };
 }
 
-/** Puts something in the place of the file PG_VERSION of a database while `work` runs. */
 async function inPlaceOfVersion<T>(
   { dataDir }: Platform,
   { id }: Service,

@@ -8,7 +8,7 @@ const MAX_TERMINALS = 512;
 const MAX_TRACKED = 4_096;
 const CONNECTIONS = 8_000;
 
-/** An application that answers each request with the result of `body`, the body of an async function. */
+/** Returns an application that answers `/attack` with the result of `body`, the body of an async function. */
 export function answering(body: string, before = ''): Record<string, string> {
   return {
     Procfile: `web: ${before}exec node server.js\n`,
@@ -31,7 +31,7 @@ async function attack({ tenants: [tenant], signal }: CaseContext, body: string, 
   return seen;
 }
 
-/** Builds a case in which an application says what it has reached. */
+/** Builds a case whose application says what it has reached. */
 function hosted({ body, before = '', holds, says, ...about }: HostedCase): HostileCase {
   const run = (context: CaseContext) => attack(context, body, before);
   const check = (seen: string | null) =>
@@ -53,7 +53,6 @@ interface HostedCase {
   says: string;
 }
 
-/** Attacks by applications that the platform hosts. */
 export const HOSTED: readonly HostileCase[] = [
   hosted({
     name: 'devices: a thousand pseudo-terminals',

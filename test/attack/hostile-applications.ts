@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Behaviour, HostileTenant } from './hostile-tenant.js';
 
-/** How long a hostile application runs before its service is deleted, in milliseconds. */
+/** How long a hostile application runs before its service is deleted. */
 const RUN_MS = 8_000;
 const VISITS = 10;
 /** The range of ports that the platform of a run gives to applications. */
@@ -75,7 +75,6 @@ async function visitFor(
   }
 }
 
-/** Behaviours of a hosted application while requests are sent to it. */
 export const APPLICATIONS: readonly Behaviour[] = Object.entries(PROGRAMS).map(([name, program]) => ({
   name,
   act: (tenant, signal) =>

@@ -3,7 +3,6 @@ import type { HostileTenant } from './hostile-tenant.js';
 import type { OrdinaryMix } from './ordinary-mix.js';
 import type { Kind } from './work-loop.js';
 
-/** What a case can use. */
 export interface CaseContext {
   platform: Platform;
   /** Hostile workspaces. A case that needs one uses the first. */
@@ -24,10 +23,7 @@ export interface HostileCase {
   attempt(context: CaseContext): Promise<string>;
 }
 
-/**
- * Builds a case. `run` attacks and returns what it saw; `check` returns how the attack reached its aim, '' if it did
- * not.
- */
+/** Builds a case. `run` attacks and returns what it saw; `check` returns how the attack reached its aim, or ''. */
 export function hostileCase<T>(init: {
   name: string;
   rule: number;
@@ -39,7 +35,6 @@ export function hostileCase<T>(init: {
   return { name, rule, short, attempt: async (context) => init.check(await init.run(context), context) };
 }
 
-/** The result of a case whose application cannot attack. */
 export const NOT_LIVE = 'the hostile application did not go live, so nothing was tried';
 
 /** Returns '' if the condition holds, and otherwise the fault. */
@@ -48,8 +43,8 @@ export function unless(holds: boolean, fault: string): string {
 }
 
 /**
- * Returns how ordinary work of one kind was harmed since `begun`: the first failure, or the first piece that took too
- * long. '' if none was. `withinMs` is scaled to the speed of this machine.
+ * Returns the first ordinary work of this kind since `begun` that failed or took too long; '' if none. `withinMs` is
+ * scaled to the speed of this machine.
  */
 export function harmed({ mix }: CaseContext, kind: Kind, begun: number, withinMs: number): string {
   const samples = mix.since(begun).filter((sample) => sample.kind === kind);

@@ -34,10 +34,7 @@ export class HostileTenant {
     this.victim = init.victim;
   }
 
-  /**
-   * Creates a service with these files, calls `before`, deploys it, calls `meanwhile` once it is live, and deletes it. Whether the
-   * deployment succeeds does not matter.
-   */
+  /** Deploys these files as a new service, and deletes it at the end. The deployment may fail. */
   async host(
     files: Files,
     configuration: object,

@@ -23,7 +23,6 @@ export class OrdinaryTenant {
     this.#visiting = keepVisiting([service], platform.edgePort, this.#stop.signal);
   }
 
-  /** Creates the service, deploys it once, and starts the requests. */
   static async begin(platform: Platform, client: ApiClient): Promise<OrdinaryTenant> {
     const repository = await createPlatformRepository(nodeServer('ordinary'));
     const service = await createService(client, {
@@ -44,7 +43,6 @@ export class OrdinaryTenant {
     }
   }
 
-  /** Stops the requests. */
   async end(): Promise<void> {
     this.#stop.abort();
     await this.#visiting;

@@ -35,10 +35,10 @@ const TENANTS = 3;
 /** Hostile tenants that show behaviours at the same time. */
 const ACTING = 2;
 const PAUSE_MS = 500;
-/** How long ordinary work is measured without an attack, in milliseconds. */
+/** How long ordinary work is measured without an attack. */
 const QUIET_MS = 30_000;
 
-/** Runs ordinary tenants, first alone and then beside hostile ones. At the end, checks what the attacks have done. */
+/** Runs ordinary tenants alone, then beside hostile ones, and checks what the attacks have done. */
 export async function runAttack({
   seed,
   minutes,
@@ -142,7 +142,7 @@ async function stepBack(): Promise<void> {
   await writeFile('/proc/self/autogroup', String(PRIORITY_LOW)).catch(() => undefined);
 }
 
-/** A behaviour that was interrupted may have left its service. */
+/** Deletes services that interrupted behaviours have left. */
 async function removeServices(tenants: readonly HostileTenant[]): Promise<void> {
   for (const { client } of tenants) {
     const { services } = await client.expect<{ services: { id: string; name: string }[] }>('GET', '/services');

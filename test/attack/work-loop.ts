@@ -24,13 +24,11 @@ export type RequestKind = 'alive' | 'read' | 'write' | 'visit' | 'hook';
 /** Kinds of requests that the 99th percentile covers. */
 export const REQUESTS: readonly Kind[] = ['read', 'write', 'visit'];
 
-/** Where the requests of one workspace are sent. */
 export interface RequestTargets {
   baseUrl: string;
   workspaceId: string;
   key: string;
   serviceId: string;
-  /** An incoming webhook of the service. */
   hook: Hook;
   url: string;
   apiPort: number;
@@ -39,7 +37,7 @@ export interface RequestTargets {
   word: string;
 }
 
-/** On any machine, ordinary work is waited for this many times its bound. */
+/** A slow machine multiplies the time limits of ordinary work by at most this. */
 const MAX_SLOWNESS = 8;
 
 /** One piece of ordinary work. `failure` is '' if it succeeded; times in milliseconds. */
@@ -78,7 +76,7 @@ export function percentile99(samples: readonly Sample[], kinds: readonly Kind[] 
   return Math.round(times[Math.min(times.length - 1, Math.floor(times.length * 0.99))] ?? 0);
 }
 
-/** The 99th percentile of requests on a quiet machine without an attack, in milliseconds. */
+/** The 99th percentile of requests on a quiet machine without an attack. */
 const QUIET_MS = 40;
 
 /** Returns how many times slower than a quiet machine this one is (1 to 8), from samples before the attack. */

@@ -27,7 +27,6 @@ interface Round extends Served {
   processorUs: number;
 }
 
-/** Compares requests per second to one application through the edge and through Caddy. */
 export async function benchEdge(engine: EngineName): Promise<void> {
   if (!hasCaddy) return print('  SKIPPED: caddy is not installed');
   const platform = await startPlatform({ engine });

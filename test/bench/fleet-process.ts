@@ -24,7 +24,7 @@ process.on('SIGUSR2', () => {
   load.printing = !load.printing;
 });
 process.on('unhandledRejection', (error) => log.error({ err: error }, 'unhandled rejection'));
-// The bench may be killed.
+// The bench may be killed without ending this process.
 const parent = process.ppid;
 setInterval(() => process.ppid === parent || process.exit(1), 1000);
 const faults = new FaultWatch(base);

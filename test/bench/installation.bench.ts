@@ -45,7 +45,7 @@ async function firstDeployments({ platform, repository }: Rounds): Promise<void>
     await delay(IDLE_MS);
     const deployed = await measure(() => served(platform, service, word, PAUSE_MS));
     await quiet(platform);
-    // In the first round, the worker has not built anything yet.
+    // The worker builds for the first time in the first round.
     if (round === 0) continue;
     hand.push(byHand);
     ours.push(deployed);

@@ -13,7 +13,6 @@ interface Language {
   figure: 'python' | 'go' | 'php';
   needs: string;
   files: Record<string, string>;
-  /** The file that changes in each round. */
   changed(word: string): Record<string, string>;
   build: readonly string[];
   start: string;
@@ -63,7 +62,8 @@ func main() {
 ];
 
 /**
- * Deployments of applications in other languages than Node.js, from the second one on, in turns with the same by hand.
+ * Measures deployments of applications in other languages than Node.js, from the second one on, in turns with the same
+ * by hand.
  */
 export async function benchLanguages(engine: EngineName): Promise<void> {
   const index = await startPythonIndex(['1.0']);

@@ -66,18 +66,16 @@ export type Figure = keyof typeof ROWS;
 const found = new Map<string, Map<Figure, { value: number; reference: string }>>();
 let engine = '';
 
-/** Sets the queue engine to which later figures belong. */
 export function recordFor(name: string): void {
   engine = name;
 }
 
-/** Records a figure for the table. `reference` is the reference measured in the same run. */
+/** Records a figure for the table, with a reference that was measured in the same run. */
 export function record(figure: Figure, value: number, reference = ''): void {
   const figures = found.get(engine) ?? new Map();
   found.set(engine, figures.set(figure, { value, reference }));
 }
 
-/** Prints all recorded figures with their bars as a Markdown table. */
 export function printTable(): void {
   print('\n| queues | figure | measured | reference of the same run | bar | |\n|---|---|---|---|---|---|');
   for (const [name, figures] of found) {

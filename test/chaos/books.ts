@@ -9,7 +9,6 @@ import type { Entry } from './entries.js';
 import type { Failure, Promises, Visits } from './load.js';
 import { scheduleBooks } from './schedules.js';
 
-/** Checks the books of a platform that is idle after a run. */
 export async function balance(
   target: ChaosTarget,
   promises: Promises,
@@ -63,7 +62,7 @@ export async function balance(
       )
       .map((row) => JSON.stringify(row)),
   );
-  // One service of a stack fails on purpose, and the others with it (together.ts).
+  // One service of a stack fails on purpose, and the others of its round with it (together.ts).
   await none(
     'failed by a fault of the platform',
     `select id, error from deployments

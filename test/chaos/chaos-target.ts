@@ -9,16 +9,15 @@ import type { Failure } from './load.js';
 /** A fault that only some targets can have. */
 export interface TargetFault {
   readonly kind: string;
-  /** Causes the fault in one of several parts, by index. Resolves when it was repaired, after `durationMs`. */
+  /** Causes the fault in the part with this index. Resolves when it was repaired, after `durationMs`. */
   strike(position: number, durationMs: number): Promise<void>;
 }
 
-/** The target of a run: a platform, the faults that only this target can have, and its entries of the books. */
+/** The target of a run: a platform, and the faults and checks that only this kind of platform has. */
 export interface ChaosTarget {
   readonly platform: Platform;
   /** A small application that answers with the id of its deployment. */
   readonly app: Files;
-  /** The configuration of every service. */
   readonly configuration: Record<string, unknown>;
   readonly faults: readonly TargetFault[];
   startWorker(): Promise<PlatformProcess>;
@@ -28,7 +27,6 @@ export interface ChaosTarget {
   stop(): Promise<void>;
 }
 
-/** Returns the ids of the replicas that run or should run. */
 export async function ownedReplicas({ database }: Platform): Promise<string[]> {
   const rows = await database.db<ReplicaRow>('replicas').whereNot({ state: 'stopped' }).select('id');
   return rows.map((row) => row.id);

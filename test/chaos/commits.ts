@@ -51,7 +51,7 @@ export class Commits {
     return new Commits(target.platform, client, pushed, { ...hooked, hook: made.hook });
   }
 
-  /** Sends commits until the signal aborts. Resolves when the last commit was confirmed. */
+  /** Sends commits until the signal aborts. Resolves when the last one was confirmed. */
   async run(stop: AbortSignal): Promise<void> {
     const each = async (source: Source, send: (commit: string) => Promise<boolean>) => {
       while (!stop.aborted) {
@@ -90,7 +90,7 @@ export class Commits {
       .length;
   }
 
-  /** Adds the confirmed commits to the promises, which are checked at the end. */
+  /** Adds the confirmed commits to the promises. */
   async promise(promises: Promises): Promise<void> {
     for (const { service, accepted } of [this.#pushed, this.#hooked]) {
       const rows = await this.#platform.database.db('deployments').where({ service_id: service.id });

@@ -5,8 +5,8 @@ import { table } from './entries.js';
 import { runChaos } from './run.js';
 
 /**
- * `npm run chaos -- --seed N [--engine postgres|redis] [--runtime process|swarm] [--standby] …`: exits with 1 if the books do not
- * balance.
+ * `npm run chaos -- --seed N [--engine postgres|redis] [--runtime process|swarm] [--standby] …`: exits with 1 if a
+ * final check fails.
  */
 const { values } = parseArgs({
   options: {

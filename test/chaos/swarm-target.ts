@@ -17,16 +17,13 @@ import type { Failure } from './load.js';
 
 const NODES = 3;
 const HOSTS = 2;
-/**
- * While there is a manager, the services of a lost machine must be back on another one after this time, in
- * milliseconds.
- */
+/** While there is a manager, the services of a lost machine run on another one after this time. */
 const BACK_MS = 30_000;
-/** Until a lost machine is noticed, requests to it may fail for this long, in milliseconds. */
+/** Requests to a lost machine may fail for this long, until the loss is noticed. */
 const NOTICED_MS = 5_000;
 
 /**
- * A machine is away for this many times the duration of other faults, because a swarm notices the loss only after 15 s.
+ * A machine is away for this many times the duration of other faults, because a swarm notices a loss only after 15 s.
  */
 const AWAY = 3;
 
@@ -49,7 +46,7 @@ export class SwarmTarget implements ChaosTarget {
   #workers = 0;
   readonly #say: (what: string) => void;
   readonly #cuts: Cut[] = [];
-  /** One machine is away at a time, because a swarm of three cannot survive the loss of two. */
+  /** Only one machine is away at a time: a swarm of three does not survive the loss of two. */
   #away: Promise<void> = Promise.resolve();
 
   private constructor(swarm: SwarmPlatform, say: (what: string) => void) {

@@ -1,6 +1,6 @@
 /**
- * Programs of a client's author: sign in, create a service, deploy it, poll the deployment, read its log. They are
- * compiled in the strictest mode and contain no cast. Text, because the modules that they import are generated.
+ * Programs of users of the generated clients, compiled in the strictest mode, without casts. They are text, because the
+ * modules that they import are generated.
  */
 
 const START = `

@@ -8,7 +8,7 @@ import { createPlatformRepository, type TestRepository } from '../support/reposi
 
 /**
  * `npm run console:pictures` makes the screenshots of docs/reference/console.md. Their size is limited, because every
- * clone contains them.
+ * clone of the repository contains them.
  */
 const FOLDER = resolve(import.meta.dirname, '../../../docs/images');
 const MAX_BYTES = 100_000;

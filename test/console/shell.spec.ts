@@ -31,7 +31,7 @@ describeConsole('The console’s shell', () => {
     await page.keyboard.type('sleep 1000\n');
     await page.waitForTimeout(300);
     await page.keyboard.press('Control+c');
-    // It discards what was typed before it.
+    // Ctrl-C discards what was typed before it is handled.
     await shows('^C');
     await page.keyboard.type('echo "code $?"\n');
     await shows('code 130');

@@ -9,9 +9,9 @@ const NODES = 2000;
 const LINES = 100_000;
 /** Lines in one answer. The API returns fewer. */
 const BATCH = 5000;
-/** Sixty frames per second on a quiet machine; a busy one, whose caches are shared, gets twice the time. */
+/** Sixty frames per second on a quiet machine. A busy one gets twice the time. */
 const FRAME_MS = 2 * (1000 / 60);
-/** Median of five first paints: twice the promised second, for the same reason. */
+/** Twice the promised second for a median of five first paints, because other work keeps the machine busy. */
 const FIRST_PAINT_MS = 2000;
 
 describeConsole('The console’s speed', () => {
@@ -61,10 +61,7 @@ describeConsole('The console’s speed', () => {
     expect(times[2]).to.be.below(FIRST_PAINT_MS);
   });
 
-  /**
-   * Returns the processor time of the page's main thread for each step, in milliseconds. Other programs do not change
-   * it.
-   */
+  /** Measures the processor time of the page's main thread for each step, which other programs do not change. */
   const measure = async (what: string, steps: number, step: (count: number) => Promise<unknown>): Promise<void> => {
     const session = await window.context.newCDPSession(window.page);
     await session.send('Performance.enable', { timeDomain: 'threadTicks' });

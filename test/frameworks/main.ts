@@ -14,8 +14,8 @@ import { PROJECTS } from './projects.js';
 import { type Row, writeTable } from './table.js';
 
 /**
- * `npm run test:frameworks [-- part of a name …]`: generates projects, deploys each without further settings, checks
- * its page, and writes docs/reference/frameworks.md. Rows of projects that did not run stay unchanged.
+ * `npm run test:frameworks [-- part of a name …]`: deploys a project of each framework without further settings, checks
+ * its page, and writes docs/reference/frameworks.md.
  */
 const run = promisify(execFile);
 const DOCUMENT = 'docs/reference/frameworks.md';
@@ -36,7 +36,7 @@ const chosen = PROJECTS.filter(
 );
 await mochaGlobalSetup();
 let platform: Platform | null = null;
-/** True once the time is over. The platform is then stopped without leaving anything behind. */
+/** True once the time is over. The platform is stopped then. */
 let isOver = false;
 const terminated = new Promise<void>((resolve) => process.once('SIGTERM', resolve)).then(() => {
   isOver = true;
@@ -75,8 +75,8 @@ async function saveTable(): Promise<void> {
 }
 
 /**
- * Returns the result of a project; null if it could not be generated, for example because a registry lacks its
- * packages.
+ * Returns the result of a project; null if it could not be generated, because a registry lacks its packages for
+ * example.
  */
 async function tried(on: Platform, project: FrameworkProject): Promise<Row | null> {
   const { name } = project;
@@ -153,7 +153,10 @@ async function lock(manager: NonNullable<FrameworkProject['manager']>, folder: s
   }
 }
 
-/** If a registry lacks packages of other platforms, npm writes a lock file that it then refuses itself. */
+/**
+ * Writes a lock file by npm. If a registry lacks packages of other platforms, npm refuses its own lock file, which is
+ * removed.
+ */
 async function lockByNpm(folder: string, inFolder: Run): Promise<void> {
   const quiet = ['--ignore-scripts', '--no-audit', '--no-fund'];
   try {

@@ -1,6 +1,5 @@
 import { type Files, packageJson } from '../support/repositories.js';
 
-/** A project that is deployed with nothing but its repository and kind. */
 export interface FrameworkProject {
   name: string;
   /**

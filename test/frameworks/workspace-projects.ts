@@ -44,7 +44,6 @@ const turbo = (packageManager: string, any: string): Files => ({
   'packages/ui/src/word.jsx': "export const Word = () => 'own page';\n",
 });
 
-/** More repositories with several packages. */
 export const WORKSPACE_PROJECTS: readonly FrameworkProject[] = [
   { name: 'Turborepo, npm', files: turbo('npm@10.9.2', '*'), page: /own page.{0,20}web/ },
   {

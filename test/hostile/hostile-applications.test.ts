@@ -29,7 +29,7 @@ const run = promisify(execFile);
 const LIMIT_MS = 600_000;
 const MARK = 'only-the-platform-knows';
 
-/** An application that answers `/run?<command>` with the output of the command, and harms itself on request. */
+/** Answers `/run?<command>` with the output of the command, and harms itself on request. */
 const SPY = {
   ...nodeServer('spy'),
   'server.js': `
@@ -147,7 +147,7 @@ describe('Hostile builds and applications', function () {
     return counts;
   }
 
-  /** Describes a service for a failure: its replicas, operations, processes and last log lines. */
+  /** Describes a service for the message of a failure. */
   async function stateOf(service: Service): Promise<string> {
     const { db } = platform.database;
     const columns = ['state', 'desired', 'pid', 'restarts', 'exit_detail'];
@@ -161,7 +161,7 @@ describe('Hostile builds and applications', function () {
     return JSON.stringify({ replicas, operations, processes, lines });
   }
 
-  /** Shell commands for everything that an intruder would look for. None should print anything of interest. */
+  /** Returns shell commands that look for what an intruder wants. None of them should print anything. */
   function searches(): string {
     const pids = platform.processes.map(({ child }) => child.pid);
     const folders = ['images', 'replicas', 'mirrors', 'builds', 'postgres'];
@@ -195,7 +195,7 @@ describe('Hostile builds and applications', function () {
     await deploy(platform.client, build.id);
     const lines = (await readLogs(platform.client, build.id, '&source=build')).map(({ message }) => message);
     expect(lines).to.include('over');
-    // A build has its own service's cache at its own place, and nothing else of the data folder.
+    // A build has its own service's cache, and nothing else of the data folder.
     const cache = `found ${join(platform.dataDir, 'caches', build.id)}`;
     expect(lines.filter((line) => line.startsWith('found '))).to.deep.equal([cache]);
     expect(platform.processes.every((process) => !process.ended)).to.equal(true);
@@ -229,7 +229,7 @@ describe('Hostile builds and applications', function () {
     const failures = await neighbourFailures(async () => {
       expect(await get(spy, '/hog')).to.equal('begun');
       await eventually('the replica was started again', async () => (await restarts()).sum > before.sum);
-      // Without control groups Node.js gets no more memory, and ends itself.
+      // Without control groups, Node.js runs out of memory and ends itself.
       if (limited) expect((await restarts()).details).to.match(/memory/);
       await spyAnswers();
     });
@@ -242,7 +242,7 @@ describe('Hostile builds and applications', function () {
     const { pids } = planOf(configuration.plan);
     const failures = await neighbourFailures(async () => {
       expect(await get(spy, '/fork')).to.equal('begun');
-      // A bomb that did not burn would prove nothing: half of the limit is far more than the application itself needs.
+      // The bomb must burn, or the test proves nothing. Half of the limit is far more than the application needs.
       const [marker] = await eventually('the bomb fills its sandbox', async () =>
         [...(await processesOf(spy))].find(([, processes]) => processes > pids / 2),
       );

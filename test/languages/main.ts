@@ -4,8 +4,8 @@ import { startPlatform } from '../support/platform.js';
 import { mochaGlobalSetup, mochaGlobalTeardown } from '../support/postgres.js';
 
 /**
- * `npm run check:languages [-- part of a name …]`: deploys a public project of each language without further settings,
- * and checks its page. Needs the internet.
+ * `npm run check:languages [-- part of a name …]`: deploys a public project of each language without further settings.
+ * Needs the internet.
  */
 interface LanguageProject {
   name: string;

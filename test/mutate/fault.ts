@@ -4,7 +4,6 @@ import { join } from 'node:path';
 /** A small change of the compiled code that a test should notice. */
 export interface Fault {
   name: string;
-  /** The path of the source, from the repository's root. */
   file: string;
   find: string;
   replace: string;
@@ -13,8 +12,8 @@ export interface Fault {
 }
 
 /**
- * Returns the path of the compiled file, and its text without and with the fault. The latter is null if `find` no
- * longer occurs.
+ * Returns the compiled file's path, and its text without and with the fault; null for the latter if `find` no longer
+ * occurs `places` times.
  */
 export async function compiledWith(
   { file, find, replace, places }: Fault,

@@ -32,10 +32,7 @@ interface Run {
 
 const HANGS = "sh -c 'echo hangs; sleep 1000 & sleep 1000'";
 
-/**
- * Tests of commands in a service with a live release. They share the platform of the tests of runs, whose workers can
- * reach the gate.
- */
+/** Defines tests of commands in a live service, on the platform that the tests of runs use. */
 export function runCommands(given: () => { platform: Platform; gate: Gate; gateUrl: string }): void {
   let platform: Platform;
   let gate: Gate;

@@ -8,8 +8,8 @@ import { ENGINES, type Platform, usePlatform } from '../support/platform.js';
 import { eventually } from '../support/processes.js';
 
 /**
- * An application that answers HTTP requests with the number of bytes it has flooded. It sends back what begins with
- * "echo" once the sender has ended, and answers "flood" without an end.
+ * Answers HTTP with the number of bytes that it has flooded, echoes what begins with "echo" once the sender has ended,
+ * and otherwise sends bytes without an end.
  */
 const SERVER = {
   'server.js': `
@@ -101,7 +101,7 @@ describe('A tunnel', function () {
       const { metrics } = await platform.client.expect<{
         metrics: { series: { name: string; points: [string, number][] }[] };
       }>('GET', path);
-      // They may be counted in two parts, of which the second can be in another minute.
+      // The bytes may be counted in two parts, and the second may be in the next minute.
       const points = metrics.series.find(({ name }) => name === 'bytes_out')?.points ?? [];
       const sent = points.reduce((sum, [, part]) => sum + part, 0);
       return sent >= 900_000 && sent;
@@ -157,7 +157,7 @@ describe('A tunnel', function () {
 
   it('reaches no port on which the replica does not listen', async () => {
     expect(await new Connection(await prepare({ port: 1 })).ended).to.equal(4404);
-    // Ports of the platform itself.
+    // This port is the platform's own.
     expect(await new Connection(await prepare({ port: platform.apiPort })).ended).to.equal(4404);
   });
 

@@ -9,11 +9,9 @@ export const hasCaddy = spawnSync('caddy', ['version']).status === 0;
 
 export interface TestCaddy {
   adminUrl: string;
-  /** The process id, which changes with `restart`. */
   readonly pid: number;
   /** Kills Caddy and starts it with its first configuration, without what the edge has loaded since. */
   restart(): Promise<void>;
-  /** Kills Caddy. `restart` starts it again. */
   kill(): Promise<void>;
   stop(): Promise<void>;
 }

@@ -12,8 +12,7 @@ const KEY = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-node
 const DAYS = ['-days', '2'];
 
 /**
- * Creates a certificate authority, a server certificate for an address, and a client certificate. The file names are
- * those that Docker expects.
+ * Creates a certificate authority, and certificates of a server and a client, with the file names that Docker expects.
  */
 export async function makeCertificates(folder: string, address: string): Promise<void> {
   await mkdir(folder, { recursive: true });

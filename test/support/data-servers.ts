@@ -14,14 +14,16 @@ export interface TestPostgres {
   /** The installation's folder, which contains `bin`. */
   installation: string;
   connect(database?: string, user?: string): Promise<pg.Client>;
-  /** Kills the server with SIGKILL. */
   kill(): Promise<void>;
   stop(): Promise<void>;
 }
 
 const WAL_SETTINGS = { wal_level: 'replica', max_wal_senders: '4', max_replication_slots: '4', max_wal_size: '64MB' };
 
-/** Creates a cluster with checksums and starts its server. `installation` selects another version of PostgreSQL. */
+/**
+ * Creates a cluster with checksums and starts its server. `installation` is the folder of another version of
+ * PostgreSQL.
+ */
 export async function startPostgresServer(
   settings: Record<string, string> = {},
   initdbOptions: string[] = ['--data-checksums'],

@@ -11,14 +11,12 @@ import { eventually } from './processes.js';
 
 const run = promisify(execFile);
 
-/** The image on which tests base their images: this Node.js, a shell and a few tools. Making it needs no network. */
+/** The base image of tests: this Node.js, a shell and a few tools. Making it needs no network. */
 export const NODE_IMAGE = 'local/node:latest';
 
 const TOOLS = ['dockerd', 'unshare', 'nsenter', 'ip', 'busybox'];
 
-/**
- * The reason why no Docker engine can be started on this machine; '' if one can. Skipped tests show it in their titles.
- */
+/** The reason why no Docker engine can be started on this machine; '' if one can. */
 export const NO_DOCKER: string = reasonAgainstDocker();
 
 function reasonAgainstDocker(): string {
@@ -42,8 +40,8 @@ const ENDED = 'dockerd ended with code';
 let networks = 0;
 
 /**
- * Docker engines of one test file. Each runs in namespaces as if on a machine of its own (network, mounts, processes,
- * host name), and a bridge connects them. All end with this process, however it ends, and leave only their folder.
+ * Docker engines of one test file, each as if on its own machine. All end with this process and leave only their
+ * folder.
  */
 export class DockerMachines {
   readonly nodes: DockerNode[] = [];
@@ -173,7 +171,6 @@ export class DockerNode {
     return `tcp://${this.address}:${TLS_PORT}`;
   }
 
-  /** The value for `DOCKER_CERT_PATH`. The folder exists only if the engine uses TLS. */
   get certificates(): string {
     return join(this.#folder, 'certificates');
   }
@@ -213,7 +210,6 @@ export class DockerNode {
     this.#machine = machine;
     machine.stderr?.on('data', (chunk) => {
       this.#log = (this.#log + chunk).slice(-20_000);
-      // The engine is started again. Its output goes to the tests' stderr, so that a developer sees why it ended.
       if (String(chunk).includes(ENDED)) process.stderr.write(`${this.name}: ${this.#log}\n`);
     });
     await namespaceOf(machine);
@@ -242,7 +238,7 @@ export class DockerNode {
     await this.import(NODE_IMAGE, archive, ['ENV PATH=/usr/local/bin:/bin', 'WORKDIR /app']);
   }
 
-  /** Creates an image from a tar file with its files and from Dockerfile instructions. */
+  /** Creates an image from a tar file and Dockerfile instructions. */
   async import(name: string, archive: string, changes: string[]): Promise<void> {
     const [repo, tag] = name.split(':');
     await this.#progress(await this.docker.importImage(archive, { repo, tag, changes }));
@@ -255,7 +251,7 @@ export class DockerNode {
     await this.#progress(await this.docker.buildImage({ context: folder, src: ['Dockerfile'] }, { t: name }));
   }
 
-  /** Reads an engine's progress stream to its end. Rejects if it reports an error. */
+  /** Rejects if the engine reports an error. */
   async #progress(stream: NodeJS.ReadableStream): Promise<void> {
     const events = await new Promise<{ error?: string }[]>((resolve, reject) => {
       this.docker.modem.followProgress(stream, (error, output = []) => (error ? reject(error) : resolve(output)));
@@ -268,13 +264,12 @@ export class DockerNode {
     return `/${basename(dirname(this.#folder))}-${this.name}`;
   }
 
-  /** Removes the control groups that the engine's containers leave behind. */
   removeCgroups(): Promise<void> {
     return removeCgroups(this.#cgroup);
   }
 }
 
-/** Runs a script in new namespaces, which exist until this process closes its input or ends. */
+/** Runs a script in new namespaces, which exist until this process ends or closes the script's input. */
 function confined(namespaces: string[], script: string): ChildProcess {
   const stay = `${script}\necho up\ncat >/dev/null`;
   return spawn('unshare', [...namespaces, '/bin/sh', '-c', stay], {
@@ -334,7 +329,7 @@ async function baseArchive(folder: string): Promise<string> {
   return archive;
 }
 
-/** Returns the shared libraries of a program, and those that it loads to resolve names. */
+/** Returns the shared libraries of a program, and those with which it resolves names. */
 export async function librariesOf(program: string): Promise<string[]> {
   const { stdout } = await run('ldd', [program]);
   const found = [...stdout.matchAll(/(\/\S+) \(0x/g)].map((match) => match[1] ?? '');

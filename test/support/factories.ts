@@ -18,10 +18,7 @@ import type { ReplicaRow } from '../../workers/replicas/rows.js';
 
 /** Creates records for tests. Each function also creates the parent records that it needs. */
 
-/**
- * Returns a hash in the format of real password hashes, which takes almost no time to create and to verify. A real one
- * takes a quarter of a second each time.
- */
+/** Returns a hash like those of real passwords, but one that takes no quarter of a second to create and to verify. */
 export function cheapHash(password: string): string {
   const [cost, blockSize, parallelization] = [16, 8, 1];
   const salt = randomBytes(16);
@@ -29,7 +26,6 @@ export function cheapHash(password: string): string {
   return ['scrypt', cost, blockSize, parallelization, salt.toString('base64'), key.toString('base64')].join('$');
 }
 
-/** Creates a user with this password; with an unknown random one if absent. */
 export async function makeUser(
   db: Db,
   { email, password = randomBytes(8).toString('hex'), verified = true }: MakeUser,
@@ -91,7 +87,6 @@ export async function makeDeployment(db: Db, service: ServiceRow): Promise<Deplo
   );
 }
 
-/** Queues an operation on a service. */
 export function makeOperation(
   db: Db,
   { id: serviceId, workspace_id: workspaceId }: ServiceRow,

@@ -6,7 +6,6 @@ import { startRegistry, type TestRegistry } from './docker-registry.js';
 import { type EngineName, type Platform, startPlatform } from './platform.js';
 import { pushBuilt, pushImage, type TestImage } from './test-image.js';
 
-/** A platform without a Docker engine, and a registry on this machine. */
 export class ImageFixture {
   readonly platform: Platform;
   readonly registry: TestRegistry;
@@ -24,14 +23,12 @@ export class ImageFixture {
     return new ImageFixture(folder, registry, await startPlatform({ engine, env: {} }));
   }
 
-  /** Makes an image, pushes it, and returns its name in the registry. */
   async push(name: string, image: TestImage): Promise<string> {
     const full = `${this.registry.address}/${name}`;
     await pushImage(this.#folder, full, image);
     return full;
   }
 
-  /** Builds a Dockerfile and pushes the image in Docker's format. */
   pushBuilt(name: string, dockerfile: readonly string[]): Promise<void> {
     return pushBuilt(this.#folder, `${this.registry.address}/${name}`, dockerfile);
   }

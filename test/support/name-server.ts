@@ -8,7 +8,7 @@ export const NO_DNSMASQ = spawnSync('dnsmasq', ['--version']).status === 0 ? '' 
 export interface NameServer {
   /** `address:port`. */
   address: string;
-  /** Sets the records that it answers with. All other names below `test` do not exist. */
+  /** Replaces the records. All other names below `test` do not exist. */
   serve(records: { texts?: Record<string, string>; hosts?: Record<string, string> }): Promise<void>;
   stop(): Promise<void>;
 }

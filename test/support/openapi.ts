@@ -5,7 +5,7 @@ import { apiDocument } from '../../api/resources/api-document.js';
 import { stringFormats } from '../../shared/core/string-formats.js';
 import type { Json } from './api.js';
 
-/** The OpenAPI document of the application. Each answer in each API test is checked against it. */
+/** The OpenAPI document of the application. Each API test checks its answers against it. */
 export const DOCUMENT: Json = JSON.parse(JSON.stringify(apiDocument()));
 
 const ajv = new Ajv2020({ strict: false, allErrors: true, validateSchema: false });

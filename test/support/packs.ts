@@ -3,7 +3,6 @@ import { deflateSync } from 'node:zlib';
 
 /** Builds packs, git's format for objects, by hand. */
 
-/** Type numbers of objects in a pack. */
 export const TYPE = { commit: 1, tree: 2, blob: 3, delta: 7 };
 
 export function packOf(objects: Buffer[]): Buffer {
@@ -15,7 +14,6 @@ export function packOf(objects: Buffer[]): Buffer {
   return Buffer.concat([content, createHash('sha1').update(content).digest()]);
 }
 
-/** Encodes an object for a pack. */
 export function packed(type: number, content: Buffer): Buffer {
   return Buffer.concat([objectHead(type, content.length), deflateSync(content)]);
 }
@@ -27,8 +25,8 @@ export function idOf(type: 'commit' | 'tree' | 'blob', content: Buffer): Buffer 
 const BASE_BYTES = 16 * 1024 ** 2 - 1;
 
 /**
- * Returns a base object, and deltas that each expand to `copies` times 16 MiB. A delta takes a few bytes of the pack,
- * but memory and processor time for its whole result.
+ * Returns a base object, and deltas that each expand to `copies` times 16 MiB. A delta takes only a few bytes of the
+ * pack.
  */
 export function deltaBomb(deltas: number, copies: number): Buffer[] {
   const base = Buffer.alloc(BASE_BYTES);

@@ -16,9 +16,7 @@ export interface Authority {
   stop(): Promise<void>;
 }
 
-/**
- * Starts a real ACME server (Pebble). It resolves names at this name server, and validates at this port instead of 443.
- */
+/** Starts an ACME server (Pebble). It asks this name server, and validates at this port instead of 443. */
 export async function startAuthority(nameServer: string, tlsPort: number): Promise<Authority> {
   const [port = 0, management = 0, httpPort = 0] = await freePorts(3);
   const folder = await mkdtemp(join(tmpdir(), 'ranvier-pebble-'));

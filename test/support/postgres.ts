@@ -9,7 +9,7 @@ import { createLogger } from '../../shared/core/log.js';
 import { type EmbeddedPostgres, startPostgres } from '../../shared/launcher/postgres.js';
 import { migrateQueues } from '../../shared/queues/bull-pool.js';
 
-/** One PostgreSQL server for the whole test run. Each test file clones the migrated template database. */
+/** Each test file clones this migrated database, on one PostgreSQL server for the whole test run. */
 const TEMPLATE = 'ranvier_template';
 
 interface TestPostgresOptions {
@@ -32,8 +32,8 @@ export async function mochaGlobalSetup(): Promise<void> {
 }
 
 /**
- * Starts the server. With `durable`, committed data survives a crash of the server, for tests that cause one. `onLine`
- * is called for each line of the server's log.
+ * Starts the server. With `durable`, committed data survives a crash of the server. `onLine` receives each line of its
+ * log.
  */
 export async function startTestPostgres({ durable, onLine, maxConnections }: TestPostgresOptions): Promise<void> {
   const dataDir = await mkdtemp(join(durable ? tmpdir() : await memoryFolder(), 'ranvier-test-'));
@@ -50,13 +50,13 @@ export async function startTestPostgres({ durable, onLine, maxConnections }: Tes
   try {
     await useTestPostgres(postgres.url);
   } catch (error) {
-    // Without this, Mocha would wait for the server for ever.
+    // Mocha would wait for the running server for ever.
     await mochaGlobalTeardown();
     throw error;
   }
 }
 
-/** Uses a server that runs already, on which this process may create databases. */
+/** Uses a running server, on which this process may create databases. */
 export async function useTestPostgres(url: string): Promise<void> {
   process.env[ADDRESS] = url;
   await makeTemplate();
@@ -66,8 +66,8 @@ const MEMORY_FOLDER = '/dev/shm';
 const ENOUGH_BYTES = 4 * 1024 ** 3;
 
 /**
- * Returns a folder in memory, if it has room. A database has 400 files: creating and removing it takes seconds on a
- * busy disk and 0.1 s in memory, and the suite does so 250 times.
+ * Returns a folder in memory, if it has room. A database has 400 files: making and removing it takes seconds on a busy
+ * disk and 0.1 s in memory.
  */
 async function memoryFolder(): Promise<string> {
   const room = await statfs(MEMORY_FOLDER).then(
@@ -91,7 +91,7 @@ export async function mochaGlobalTeardown(): Promise<void> {
   if (run) await rm(run.dataDir, { recursive: true, force: true });
 }
 
-/** Returns the id of the server's process, for tests that kill it. PostgreSQL is then started again. */
+/** Returns the id of the server's process. After a kill, PostgreSQL is started again. */
 export function testPostgresPid(): number {
   if (!run) throw new Error('the test PostgreSQL is not running');
   return run.postgres.pid();

@@ -4,15 +4,13 @@ import { statFields } from '../../shared/core/process-identity.js';
 /** Linux counts processor time in ticks of a hundredth of a second. */
 const TICK_MS = 10;
 
-/**
- * Returns the processor time of this process in milliseconds. Unlike the clock, it does not depend on other processes.
- */
+/** Returns the processor time of this process in milliseconds, which does not depend on other processes. */
 export function ownProcessorMs(): number {
   const { user, system } = process.cpuUsage();
   return (user + system) / 1000;
 }
 
-/** Returns the least processor time of several calls of `work`, in milliseconds. Stops early at or below `enough`. */
+/** Returns the least processor time of several calls, in milliseconds. Stops early at or below `enough`. */
 export function bestOf(tries: number, enough: number, work: () => unknown): number {
   let best = Number.POSITIVE_INFINITY;
   for (let i = 0; i < tries && best > enough; i++) {

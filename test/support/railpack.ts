@@ -8,10 +8,7 @@ import { gzipSync } from 'node:zlib';
 import { extract, pack } from 'tar-stream';
 import type { DockerNode } from './docker.js';
 
-/**
- * A stand-in for the program Railpack, which cannot be installed for tests. It accepts the options that Railpack
- * documents.
- */
+/** Replaces the program Railpack, which cannot be installed for tests, and accepts its documented options. */
 export interface RailpackStandIn {
   /** The folder that contains the program, for a PATH. */
   bin: string;
@@ -22,8 +19,8 @@ export interface RailpackStandIn {
 }
 
 /**
- * Prints its arguments and environment, connects to BuildKit, and passes an image to `docker load`. Its Node.js is in
- * the same folder, because a sandbox does not see the platform's folder.
+ * Prints its arguments and environment, connects to BuildKit, and loads an image into Docker. Its Node.js is in the
+ * same folder, because a sandbox does not see the platform's.
  */
 const PROGRAM = (bin: string) => `#!${bin}/node
 const { openSync, readdirSync, existsSync, symlinkSync } = require('node:fs');
@@ -64,8 +61,8 @@ call('Solve').once('data', (answer) => {
 `;
 
 /**
- * Puts stand-ins of Railpack and BuildKit into a folder. Every build returns this image under these names; afterwards
- * the Docker engine no longer has it.
+ * Puts programs in the place of Railpack and BuildKit into a folder. Every build moves this image out of the Docker
+ * engine.
  */
 export async function startRailpack(
   folder: string,
@@ -101,8 +98,8 @@ export async function startRailpack(
 }
 
 /**
- * Converts the archive of `docker save` into the form that BuildKit returns: an OCI layout with Docker's manifest, and
- * with the names of other images.
+ * Converts an archive of `docker save` into what BuildKit returns: an OCI layout with Docker's manifest, and other
+ * names.
  */
 async function likeBuildkit(saved: Buffer, names: string[]): Promise<Buffer> {
   const entries = await entriesOf(saved);

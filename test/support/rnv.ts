@@ -18,7 +18,7 @@ export interface RnvResult {
 }
 
 export interface RnvOptions {
-  /** The content of stdin, which then ends. */
+  /** The whole content of stdin. */
   input?: string;
   cwd?: string;
   env?: Record<string, string>;

@@ -65,10 +65,7 @@ export async function pushImage(
   ]);
 }
 
-/**
- * Builds a Dockerfile in a folder that contains busybox, and pushes the image to a registry on this machine in Docker's
- * format.
- */
+/** Builds a Dockerfile in a folder that contains busybox, and pushes the image to a registry in Docker's format. */
 export async function pushBuilt(folder: string, name: string, dockerfile: readonly string[]): Promise<void> {
   const context = await mkdtemp(join(folder, 'context-'));
   await copyFile('/bin/busybox', join(context, 'busybox'));

@@ -27,7 +27,7 @@ export class Victim {
     return new Victim(platform, service);
   }
 
-  /** Runs the attack. Fails if a request to the victim failed meanwhile, or if a process of the platform has ended. */
+  /** Runs the attack. Fails if a request to the victim fails meanwhile, or if a process of the platform has ended. */
   async duringAttack(attack: () => Promise<unknown>): Promise<void> {
     const failures: string[] = [];
     const pending: Promise<void>[] = [];

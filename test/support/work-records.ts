@@ -138,7 +138,6 @@ const MAKERS: Record<string, Maker> = {
   },
 };
 
-/** Returns a function that creates a record of this kind in a workspace and returns its id. */
 export function recordMaker({ table }: WorkKind): Maker {
   const make = MAKERS[table];
   if (make === undefined) throw new Error(`write how a test makes a record of ${table}`);

@@ -33,8 +33,8 @@ export const SECRET = 'correct-horse-battery-staple';
 export type Script = (signal: AbortSignal) => Promise<unknown>;
 
 /**
- * What the deployment driver and the job handlers depend on: a real database, lease keeper and log sink, but fake
- * sources, builders, images and replicas. Tests script the fakes by the service's id.
+ * Dependencies of job handlers: a real database, lease keeper and log sink, with fake sources, builds and replicas.
+ * Tests script the fakes by the service's id.
  */
 export class TestWorkshop {
   readonly database: TestDatabase;
@@ -42,13 +42,10 @@ export class TestWorkshop {
   readonly runtime: FakeRuntime;
   readonly sources = new Map<string, Script>();
   readonly builds = new Map<string, Script>();
-  /** The builds that were started, in order. */
   readonly buildRequests: BuildRequest[] = [];
   /** The type of the images that builds make. A static site needs no replicas. */
   imageType: 'process' | 'static' = 'process';
-  /** Additional fields for the manifests that builds make. */
   imageParts: Partial<ImageManifest> = {};
-  /** Digests of the images on this host. */
   readonly images = new Set<string>();
   readonly #shared: Omit<JobDeps, 'workerId' | 'faults'>;
   readonly #dataDir: string;
@@ -112,8 +109,8 @@ export class TestWorkshop {
   }
 
   /**
-   * Creates a worker that does not renew leases: only its conditional writes tell it about a cancellation or a lost
-   * lease.
+   * Creates a worker that does not renew leases, so it learns of a cancellation or a lost lease only from its own
+   * writes.
    */
   async deafWorker(): Promise<JobDeps> {
     const { signal } = new AbortController();
@@ -121,7 +118,7 @@ export class TestWorkshop {
     return { ...(await this.worker()), leases: { hold } as LeaseKeeper };
   }
 
-  /** Creates an admitted deployment that was queued with a secret. `changes` are written into its row. */
+  /** Creates an admitted deployment with a secret variable. `changes` are written into its row. */
   async deployment(
     changes: Partial<Record<keyof DeploymentRow, unknown>> = {},
     service?: ServiceRow,
@@ -171,7 +168,7 @@ export class TestWorkshop {
     await rm(this.#dataDir, { recursive: true, force: true });
   }
 
-  /** Finds the service by its workspace, because each test service is in its own workspace. */
+  /** Each test service has its own workspace, which identifies the service. */
   async #resolve(workspaceId: string, signal: AbortSignal): Promise<Origin> {
     const service = await this.database.db('services').where({ workspace_id: workspaceId }).first('id');
     await this.sources.get(service.id)?.(signal);

@@ -9,7 +9,7 @@ import { eventually } from '../support/processes.js';
 
 /**
  * `npm run check:templates [-- part of a name …]`: deploys each template of the catalog and visits it. Needs the npm
- * registry, and registries of images. What cannot be deployed here is named with the reason.
+ * registry and image registries. A template that cannot be deployed here is named with the reason.
  */
 const words = process.argv.slice(2).map((word) => word.toLowerCase());
 const chosen = [...templates().values()].filter(
@@ -45,7 +45,7 @@ try {
       }
     }
 
-    /** Returns the most memory of a service in MiB, once it was measured. */
+    /** Returns the highest memory of a service in MiB, once it was measured. */
     async function memoryOf({ id, configuration }: Json): Promise<number | undefined> {
       const { metrics } = await platform.client.expect<Json>('GET', `/services/${id}/metrics`);
       const { points } = metrics.series.find(({ name }: Json) => name === 'memory');

@@ -28,7 +28,7 @@ import { pretendLive } from '../support/records.js';
 const SECRETS_KEY = Buffer.alloc(32, 3).toString('base64');
 const EVENTS: WebhookEvent[] = ['alert.firing', 'alert.resolved'];
 
-/** The clock cannot be turned, so the past is written: figures, and the state of a rule, become older. */
+/** Instead of turning the clock, these tests make figures and states older. */
 describe('Alerts', function () {
   this.timeout(60_000);
   let database: TestDatabase;
@@ -62,7 +62,7 @@ describe('Alerts', function () {
     await database.drop();
   });
   beforeEach(async () => {
-    // Rounds go by whole minutes, and a test must not be in two of them.
+    // A round covers whole minutes, so a test must not run in two of them.
     await eventually('a minute has begun', async () => new Date().getSeconds() < 55);
     received.length = 0;
     mails.length = 0;
@@ -93,7 +93,7 @@ describe('Alerts', function () {
       [minutesAgo + 1, service.id, service.id],
     );
   }
-  /** Lets this number of minutes pass. */
+  /** Makes all figures and states older by this many minutes. */
   async function pass(minutes: number): Promise<void> {
     const earlier = `- make_interval(mins => ${minutes})`;
     await database.db.raw(`update service_metrics set at = at ${earlier}`);

@@ -20,8 +20,8 @@ import { createRepository, type Files, hasGit, packageJson, type TestRepository 
 const log = createLogger('test', 'silent');
 
 /**
- * An application with a dependency in its own repository. Its build and its start command print the tools that run
- * them.
+ * Returns an application with a dependency in its own repository, whose build and start print the versions of their
+ * tools.
  */
 function application(fields: object, files: Files = {}): Files {
   return {

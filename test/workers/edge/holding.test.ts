@@ -6,7 +6,7 @@ import type { RouteTable, Target } from '../../../workers/edge/route-table.js';
 import { eventually } from '../../support/processes.js';
 import { ask, Bench, HOST, proxied, type TestEdge } from './support.js';
 
-/** Returns the route table of a service with volumes. */
+/** Returns the table with the mark of services that have volumes. */
 function withHolds(table: RouteTable): RouteTable {
   return new Map(
     [...table].map(([host, route]) => [host, { ...route, target: { ...route.target, holds: true } as Target }]),

@@ -35,8 +35,8 @@ describe('edge limits', () => {
   }
 
   /**
-   * Starts an edge with these limits. `/endless` sends without end, `/quiet` begins an event stream, `/socket` floods a
-   * WebSocket, and other paths answer "fine".
+   * Starts an edge with these limits. Its replica sends without end on `/endless`, begins an event stream on `/quiet`,
+   * floods a WebSocket on `/socket`, and otherwise answers "fine".
    */
   async function edgeWith(limits: object): Promise<TestEdge> {
     const replica = await bench.replica((req, res) => {

@@ -48,7 +48,6 @@ export function ask(port: number, path: string, options: AskOptions = {}): Promi
   });
 }
 
-/** Sends raw bytes, and returns everything that the edge answers until it closes the connection. */
 export async function sendRaw(port: number, bytes: string): Promise<string> {
   const socket = connect(port, '127.0.0.1');
   let text = '';
@@ -83,7 +82,7 @@ export const nodeKind: EdgeKind = {
   swaps: 200,
 };
 
-/** The servers and edges of one test. `close` ends all of them. */
+/** The servers and edges of one test. */
 export class Bench {
   readonly #kind: EdgeKind;
   readonly #closers: (() => Promise<unknown> | unknown)[] = [];
@@ -105,7 +104,6 @@ export class Bench {
     return { id: this.#nextId(), address: '127.0.0.1', port: (server.address() as AddressInfo).port, server };
   }
 
-  /** Returns a replica whose port refuses connections. */
   async deadReplica(): Promise<TestReplica> {
     const replica = await this.replica(() => undefined);
     replica.server.close();
@@ -135,7 +133,6 @@ export class Bench {
   }
 }
 
-/** Builds a route table with one host. */
 export function proxied(replicas: readonly TestReplica[], overrides: Partial<Route> = {}): RouteTable {
   return tableWith({
     target: { type: 'proxy', replicas: replicas.map(({ id, address, port }) => ({ id, address, port })) },

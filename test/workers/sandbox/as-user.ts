@@ -5,8 +5,8 @@ import { reachedBy } from './neighbour.js';
 import { SandboxFixture } from './support.js';
 
 /**
- * Runs as an ordinary user: creates the strongest sandbox, runs a command in it, starts and stops a detached one, and
- * prints the results as JSON.
+ * Runs as an ordinary user: runs a command in the strongest sandbox, starts and stops a detached one, and prints the
+ * results as JSON.
  */
 const fixture = await SandboxFixture.create();
 const { outcome, stdout, stderr } = await fixture.run(process.argv[2] ?? 'true');

@@ -54,7 +54,6 @@ describe('Volumes in a sandbox', () => {
     await fixture.sandbox.stop(spec.id, running, 0);
     return output();
   }
-  /** The folder of a release with these links: name → target. */
   async function release(links: Record<string, string>): Promise<string> {
     count += 1;
     const folder = join(fixture.dataDir, `release-${count}`);

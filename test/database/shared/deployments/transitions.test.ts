@@ -15,7 +15,6 @@ import { useTestDatabase } from '../../../support/postgres.js';
 import { eventually } from '../../../support/processes.js';
 import { applyEvent, claimDeployment, readRow, updateRow } from '../../../support/records.js';
 
-/** Active state → one event that is allowed in it. */
 const NEXT: Record<Exclude<ActiveState, 'canary' | 'withdrawn'>, DeploymentEvent> = {
   queued: { type: 'resolved', commitSha: 'c'.repeat(40), commitMessage: 'Change it' },
   building: { type: 'built', image: null },

@@ -79,7 +79,7 @@ describe('The stored figures of services', () => {
     const found = await rows(15);
     const sum = (name: string) => found.reduce((total, row) => total + Number(row[name]), 0);
     expect({ counts: sum('counts'), replicas: sum('replicas') }).to.deep.equal({ counts: 2, replicas: 4 });
-    // Of the second attempt there is no sample yet.
+    // The second attempt has no sample yet.
     expect({ samples: sum('samples'), cpu: sum('cpu'), memory: sum('memory') }).to.deep.equal({
       samples: 3,
       cpu: 150,

@@ -112,7 +112,7 @@ describe('The records of routes', () => {
       const deploymentId = await pretendLive(db, each.id);
       await db('deployments').where({ id: deploymentId }).update({ together_id: id });
     }
-    // The third one has been deployed again since, alone.
+    // The third service was deployed again since, alone.
     await pretendLive(db, third.id);
     const ids = async (asked: string) =>
       (await loadRouteFacts(db, [asked])).map(({ serviceId }) => serviceId).toSorted();

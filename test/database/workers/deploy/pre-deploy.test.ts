@@ -31,7 +31,7 @@ describe('The pre-deploy command of a deployment', () => {
   /** The command runs until `finish` is called. */
   const waits = () => script({ until: () => new Promise<void>((resolve) => (finish = resolve)) });
   const ends = () => {
-    // The replicas do not wait.
+    // Replicas start without waiting.
     script({});
     finish();
   };

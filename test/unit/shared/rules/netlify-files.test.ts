@@ -8,7 +8,7 @@ import { changedHeaders } from '../../../../workers/edge/rules/header-changes.js
 import { compileRules } from '../../../../workers/edge/rules/rule-set.js';
 import { useFolders } from '../../../support/folders.js';
 
-/** The text of `_redirects`, a request, and the answer: status, `!` and target, or null if no rule matches. */
+/** The text of `_redirects`, a request, and the answer: status, `!` and target; null if no rule matches. */
 const REDIRECTS: [string, string, string | null][] = [
   // Statuses.
   ['/home /', '/home', '301 /'],
@@ -102,7 +102,7 @@ const REDIRECTS: [string, string, string | null][] = [
   ['http://blog.example.com/* https://www.example.com/blog/:splat', 'https://blog.example.com/a', null],
   ['http://blog.example.com/* https://www.example.com/blog/:splat', 'http://shop.example.com/a', null],
   ['https://blog.example.com https://www.example.com/', 'https://blog.example.com/', '301 https://www.example.com/'],
-  // What is ignored, with a note.
+  // These lines are ignored, with a note.
   ['/ /anz 302 Country=au,nz\n/ /x', '/', '301 /x'],
   ['/ /de 302 Language=de', '/', null],
   ['/admin/* /admin/:splat 200 Role=admin', '/admin/x', null],

@@ -94,7 +94,7 @@ describe('The replacement of failing replicas', () => {
       created_at: ago(20),
     });
     expect(plan([failing(), restarted])).to.deep.equal([]);
-    // It had its time: the others do not wait for it.
+    // This successor had its time, so the others do not wait for it.
     expect(types(plan([failing(), { ...restarted, created_at: ago(90), next_start_at: ago(61) }]))).to.deep.equal([
       'begin',
     ]);

@@ -41,7 +41,6 @@ describe('The relay to BuildKit', () => {
   let buildkit: Server;
   let relay: Relay;
   let client: Client;
-  /** Paths of the calls that reached BuildKit. */
   let reached: string[];
   let cancelled: number;
 

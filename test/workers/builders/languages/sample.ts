@@ -4,7 +4,7 @@ import type { Files } from '../../../support/repositories.js';
 /** A small project that goes live without settings. */
 export interface Sample {
   name: string;
-  /** A program that the host must have. Without it the test is skipped. */
+  /** A program of the host without which the test is skipped. */
   needs: string;
   readonly files: Files;
   configuration?: Partial<ServiceConfiguration>;

@@ -28,9 +28,7 @@ describe('The controller of a replica that runs as a process', () => {
   let server: Server;
   let port: number;
   let status = 200;
-  /** The processor limits that the controller has set, in order. */
   let cpus: number[];
-  /** The controller's calls to the sandbox, in order. */
   let calls: string[];
   let alive: boolean;
   let holder: PortHolder;
@@ -70,8 +68,7 @@ describe('The controller of a replica that runs as a process', () => {
   }
 
   /**
-   * Creates a replica of a live release whose process listens on the test's server. A `pending` one still has to be
-   * started.
+   * Creates a replica of a live release whose process listens on the test's server. A `pending` one is not started yet.
    */
   async function replica(state: 'pending' | 'starting' | 'ready'): Promise<Replica> {
     const { db } = workshop.database;
