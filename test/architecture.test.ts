@@ -9,7 +9,6 @@ const ROOT = resolve(dirname(fileURLToPath(import.meta.url)), '../..');
 const ROOMS = ['api', 'workers', 'shared', 'migrations'];
 
 interface Source {
-  /** The path from the repository's root, e.g. shared/core/log.ts. */
   path: string;
   text: string;
   /** Our files by their path from the root, packages by their name. */
@@ -35,10 +34,7 @@ async function sources(): Promise<Source[]> {
   return found;
 }
 
-/**
- * The layers of shared/, lowest first. A file imports from its own layer and from lower ones. All folders that are not
- * listed are subjects.
- */
+/** The layers of shared/, lowest first: a file imports from its own and lower ones. Unlisted folders are subjects. */
 const STOREYS = [
   ...['shared/core/', 'shared/engine/', 'shared/secrets/', 'subjects', 'shared/queues/'],
   ...['shared/launcher/', 'shared/operator/'],
@@ -205,8 +201,7 @@ describe('The house', () => {
   });
 
   it('only the engine writes leases, dispatches and ends of work', () => {
-    // Admission makes records due. Commit events have no lease: they end in the transaction of their work. Reports to git
-    // hosts have none either: their target is locked, and they are due again when their subject changes.
+    // Admission makes records due. Commit events and reports to git hosts have no lease.
     const own = [
       'shared/commits/store.ts',
       'shared/deployments/deployment-admission.ts',

@@ -11,7 +11,6 @@ const LISTS = join(dirname(fileURLToPath(import.meta.url)), '../../test/api');
 const STORED = /^only stored: \S/;
 
 interface Named {
-  /** The text of the statement, or the name of the field. */
   what: string;
   tests: { file: string; title: string }[];
 }

@@ -39,7 +39,6 @@ describe('Backups', () => {
     expect(status, JSON.stringify(body)).to.equal(200);
   }
   const get = (rest: string) => workspace.owner.client.get(`${path}${rest}`);
-  /** Creates a backup that has ended, as a worker would leave it. */
   async function ended(fields: Record<string, unknown> = {}): Promise<string> {
     const id = uuidv7();
     const base = { id, workspace_id: workspace.id, service_id: service.id, trigger: 'manual' };

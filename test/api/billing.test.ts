@@ -28,7 +28,6 @@ describe('Billing and entitlements', () => {
   const read = async (): Promise<Json> => (await workspace.owner.reader.get(workspace.path)).body.workspace;
   const deploymentsOf = (service: Json) => api.db('deployments').where({ service_id: service.id });
 
-  /** Creates a deployment whose build took this many minutes and ended at this time. */
   const built = (service: Json, minutes: number, end = new Date()) =>
     endedBuild(api.db, service.id, new Date(end.getTime() - minutes * MINUTE_MS), end);
 

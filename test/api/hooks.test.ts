@@ -10,7 +10,6 @@ import { eventually } from '../support/processes.js';
 const REPOSITORY = 'https://example.com/shop.git';
 const [A, B, NONE] = ['a'.repeat(40), 'b'.repeat(40), '0'.repeat(40)];
 
-/** Recorded payloads of git hosts, without long parts that the platform does not read. */
 const PUSHES = {
   github: (fields: object = {}) => ({
     ref: 'refs/heads/main',

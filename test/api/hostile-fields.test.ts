@@ -32,7 +32,6 @@ interface Field {
   schema: JsonSchema;
 }
 
-/** Lists all strings of a schema, the keys of records included. */
 function stringsOf(schema: JsonSchema, path: string): Field[] {
   const inner = (schemas: Record<string, JsonSchema> = {}) =>
     Object.entries(schemas).flatMap(([name, child]) => stringsOf(child, `${path}.${name}`));
@@ -162,10 +161,7 @@ describe('The headers, paths and cursors of requests', function () {
     expect((await owner.client.patch(one, { configuration: { description: 'new\n\ttext' } })).status).to.equal(200);
   });
 
-  /**
-   * Returns the extra processor time of a request with hostile text, in milliseconds: the least of several. The API
-   * runs in this process.
-   */
+  /** Returns the least extra processor time of several hostile requests, in ms. The API runs in this process. */
   async function extraTime(path: string, headers: Record<string, string>): Promise<number> {
     const time = async (to: string, sent: Record<string, string>) => {
       const began = ownProcessorMs();

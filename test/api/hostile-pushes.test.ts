@@ -18,7 +18,6 @@ const MIB = 1024 ** 2;
 const NOTHING = '0'.repeat(40);
 const ENVIRONMENT = { PATH: process.env.PATH ?? '', HOME: '/nonexistent', GIT_TERMINAL_PROMPT: '0', LC_ALL: 'C' };
 
-/** Hostile pushes. Each is refused with a reason and leaves nothing, and the next ordinary push works. */
 describe('A hostile push', function () {
   this.timeout(180_000);
   let api: TestApi;

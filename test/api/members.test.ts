@@ -261,7 +261,6 @@ describe('Members of a workspace', () => {
       await client.post(`${workspace.path}/services/${id}/variables`, { key: 'TOKEN', value: 'hidden-value' });
       await owner.send('POST', '/keys', { name: 'laptop', scope: 'read' });
       await client.delete(`${workspace.path}/services/${id}`, { confirm: 'shop' });
-      // Reads and refused writes leave no entry.
       await client.get(`${workspace.path}/services`);
       expectError(await client.post(`${workspace.path}/services`, { name: '', kind: 'web' }), 400, 'invalid_request');
       const first = (await admin.send('GET', '/audit?limit=3')).body;

@@ -160,7 +160,6 @@ const NEEDS: Record<string, Needs> = {
   'GET /workspaces/:workspaceId/audit': 'admin reads',
 };
 
-/** Roles that satisfy a requirement, in any environment and in a protected one. */
 const EVERY_ROLE: Role[] = ['viewer', 'developer', 'admin', 'owner'];
 const ALLOWED: Record<Needs, { open: Role[]; protected: Role[] }> = {
   member: { open: EVERY_ROLE, protected: EVERY_ROLE },

@@ -221,7 +221,6 @@ describe('Sign-in with a provider of OpenID Connect', () => {
       const kept = new Map(browser.cookies);
       expect((await browser.navigate(callback)).location).to.equal('/');
       expect((await browser.navigate(callback)).location).to.equal('/sign-in?error=expired');
-      // The provider refuses the code, even if the cookie was kept.
       const copy = new Browser(api.url);
       for (const [name, value] of kept) copy.cookies.set(name, value);
       expect((await copy.navigate(callback)).location).to.equal('/sign-in?error=expired');
@@ -377,7 +376,6 @@ describe('Sign-in with a provider of OpenID Connect', () => {
       const claims = JSON.parse(Buffer.from(String(hint?.split('.')[1]), 'base64url').toString());
       expect(claims.sub).to.equal(person.sub);
       expect(await provider.signOut(url)).to.equal(`${PUBLIC_URL}/sign-in`);
-      // The provider asks only those who are signed in there.
       expect(await provider.signOut(url).catch(String)).to.contain('the page does not ask: 200');
     });
 

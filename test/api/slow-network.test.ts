@@ -21,7 +21,6 @@ describe('While requests of three workspaces wait for the network', () => {
     }
   });
 
-  /** Expects that another workspace is answered while none of these requests is. */
   async function othersFirst(answered: () => number) {
     const { status } = await workspace.owner.client.get(`${workspace.path}/services`);
     expect([status, answered()]).to.deep.equal([200, 0]);

@@ -25,7 +25,6 @@ describe('Volumes', () => {
     return answer.body.volume;
   };
   const list = async (): Promise<Json[]> => (await workspace.owner.client.get(`${path}/volumes`)).body.volumes;
-  /** Simulates a release that has mounted the volumes. */
   async function pretendMounted() {
     const deploymentId = await pretendLive(api.db, service.id);
     const hostId = uuidv7();

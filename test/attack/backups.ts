@@ -14,10 +14,7 @@ interface Backup {
   error: string;
 }
 
-/**
- * Takes a backup and waits until it was checked. Then deletes it, because a service can have only ten on-demand
- * backups. Rejects if it failed.
- */
+/** Takes a backup, waits for its check, and deletes it, because a service can have only ten on-demand backups. */
 export async function takeBackup(client: ApiClient, serviceId: string, withinMs = 90_000): Promise<void> {
   const path = `/services/${serviceId}/backups`;
   const { backup } = await client.expect<{ backup: Backup }>('POST', path, {});

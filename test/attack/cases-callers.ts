@@ -11,7 +11,6 @@ import { newHook } from './ordinary-mix.js';
 
 /** An ordinary request that takes longer than this during an attack counts as harmed. */
 const WAIT_MS = 3_000;
-/** How long wrong passwords are sent. */
 const ROUNDS_MS = 10_000;
 const MAX_GROWTH_KB = 96 * 1024;
 const NOWHERE = 'https://git.example.test/none.git';

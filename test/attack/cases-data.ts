@@ -15,9 +15,7 @@ const BACKUP_MS = 30_000;
 const SLEEP_SECONDS = 45;
 const PIPE_MS = 8_000;
 
-/**
- * SQL functions that run `act` with the rights of the caller, if a check resolves names in the tenant's search path.
- */
+/** SQL functions that run `act` with the caller's rights, if a check resolves names in the tenant's search path. */
 const traps = (act: string) => (database: string) =>
   `
   create schema evil;

@@ -27,7 +27,6 @@ const COMMIT = Buffer.from(
 const SHA = idOf('commit', COMMIT).toString('hex');
 const packWith = (bomb: Buffer[]) => packOf([packed(TYPE.commit, COMMIT), packed(TYPE.tree, TREE), ...bomb]);
 
-/** Starts a git server that answers each fetch with a bomb, and counts them. */
 async function serve(pack: Buffer): Promise<{ url: string; packs: () => number; server: Server }> {
   let packs = 0;
   const server = createServer(async (request, response) => {
@@ -68,7 +67,6 @@ function commandOf(pid: string): string {
   }
 }
 
-/** Returns the most memory that a git process below this folder used until the signal, in KB. */
 async function watchGit(folder: string, stop: AbortSignal): Promise<number> {
   let most = 0;
   while (!stop.aborted) {
@@ -81,10 +79,7 @@ async function watchGit(folder: string, stop: AbortSignal): Promise<number> {
   return most;
 }
 
-/**
- * Creates a service that is deployed by `git push`. Returns its repository, and a function that sends requests of git's
- * protocol.
- */
+/** Creates a service that is deployed by `git push`. Returns its repository, and a sender of git's requests. */
 async function pushed({ platform, tenants: [{ client }] }: CaseContext, name: string) {
   const service = await createService(client, { name, configuration: { sourceType: 'push' } });
   const authorization = `Basic ${Buffer.from(`any:${client.key}`).toString('base64')}`;

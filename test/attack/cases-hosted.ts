@@ -22,7 +22,6 @@ export function answering(body: string, before = ''): Record<string, string> {
   };
 }
 
-/** Deploys an application that answers with the result of `body`. Returns the answer; null if it did not go live. */
 async function attack({ tenants: [tenant], signal }: CaseContext, body: string, before = ''): Promise<string | null> {
   let seen: string | null = null;
   await tenant.host(answering(body, before), {}, signal, async (service) => {
@@ -43,7 +42,6 @@ interface HostedCase {
   name: string;
   rule: number;
   short?: boolean;
-  /** The body of the function whose result the application answers. */
   body: string;
   /** What the application's shell runs before its server starts. */
   before?: string;

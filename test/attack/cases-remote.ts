@@ -9,12 +9,11 @@ import { type CaseContext, type HostileCase, hostileCase, NOT_LIVE } from './hos
 
 const RUN_MS = 8_000;
 const POLL_MS = 250;
-/** How many connections of one tunnel do not read. */
 const CONNECTIONS = 50;
 /** Maximum growth of the API and the workers. One process buffers 16 MiB for all of its connections. */
 const MAX_GROWTH_MIB = 400;
 
-/** Builds a case that attacks beside a hosted application. `attack` returns how it reached its aim; '' if it did not. */
+/** Builds a case beside a hosted application. `attack` returns how it reached its aim; '' if it did not. */
 function beside(
   about: { name: string; rule: number; short?: boolean },
   attack: (service: Service, context: CaseContext) => Promise<string>,
@@ -29,7 +28,6 @@ function beside(
   return hostileCase({ ...about, run, check: (fault) => fault });
 }
 
-/** Waits while the attack goes on. Returns a fault if the platform's memory grows too much. */
 async function growthOf({ processes }: Platform, before: number): Promise<string> {
   let most = before;
   for (const end = Date.now() + RUN_MS; Date.now() < end; await delay(POLL_MS)) {
@@ -87,7 +85,6 @@ export const REMOTE: readonly HostileCase[] = [
   }),
 ];
 
-/** Returns a fault if processes of closed shells still run. */
 async function stillThere({ tenants: [{ client }], signal }: CaseContext, { id }: Service): Promise<string> {
   let seen = 'nothing';
   for (const end = Date.now() + 30_000; Date.now() < end && !signal.aborted; await delay(POLL_MS)) {

@@ -34,7 +34,6 @@ const MAX_SMALL = 20_000_000;
 const WRITE_MS = 5_000;
 const SECRET = 'a file of the host';
 
-/** Appends to its volume at each request, and answers with the error if it cannot. */
 const NEIGHBOUR = {
   Procfile: 'web: exec node server.js\n',
   'server.js': `require('node:http').createServer((request, response) => {
@@ -57,10 +56,7 @@ async function volumeOf({ client }: Pick<HostileTenant, 'client'>, { id }: Servi
   return volumes[0];
 }
 
-/**
- * Hosts the application with a volume, and calls `meanwhile` once it is live, with a function that starts the attack.
- * Resolves to null if it did not go live.
- */
+/** Hosts an application with a volume. Calls `meanwhile` once it is live; resolves to null if it did not go live. */
 async function attack<T>(
   { tenants: [tenant], signal }: CaseContext,
   body: string,
@@ -82,10 +78,7 @@ async function neighbour(platform: Platform, name: string): Promise<Service> {
   return service;
 }
 
-/**
- * Takes a backup, which may end with a clear error. Returns its fault, its seconds, and the peak memory of API and
- * workers.
- */
+/** Takes a backup, which may fail with a clear error. Returns fault, seconds, and peak memory of API and workers. */
 async function backedUp({ platform, tenants: [tenant] }: CaseContext, { id }: Service) {
   const begun = Date.now();
   const state = { isOver: false, mostMb: 0 };
@@ -103,7 +96,6 @@ async function backedUp({ platform, tenants: [tenant] }: CaseContext, { id }: Se
   return { fault, seconds: (Date.now() - begun) / 1000, moreMb: state.mostMb - before };
 }
 
-/** True if volumes have file systems of their own. */
 const hasFileSystems = async ({ user, dataDir }: Platform) => user === null && (await canMountImages(dataDir));
 
 function gone({ dataDir, database }: Platform, { id }: Volume): Promise<boolean> {

@@ -5,10 +5,8 @@ import type { Kind } from './work-loop.js';
 
 export interface CaseContext {
   platform: Platform;
-  /** Hostile workspaces. A case that needs one uses the first. */
   tenants: readonly [HostileTenant, ...HostileTenant[]];
   mix: OrdinaryMix;
-  /** Aborts when the case's time is over. */
   signal: AbortSignal;
 }
 
@@ -17,7 +15,6 @@ export interface HostileCase {
   name: string;
   /** The number of the rule that the attack tries to break (1 to 4); 0 if the attack is on the isolation. */
   rule: number;
-  /** True if a short run includes the case. */
   short: boolean;
   /** Attacks. Returns how the attack reached its aim; '' if it did not. */
   attempt(context: CaseContext): Promise<string>;
@@ -42,10 +39,7 @@ export function unless(holds: boolean, fault: string): string {
   return holds ? '' : fault;
 }
 
-/**
- * Returns the first ordinary work of this kind since `begun` that failed or took too long; '' if none. `withinMs` is
- * scaled to the speed of this machine.
- */
+/** Returns the first such work since `begun` that failed or took too long; '' if none. Slow machines get more time. */
 export function harmed({ mix }: CaseContext, kind: Kind, begun: number, withinMs: number): string {
   const samples = mix.since(begun).filter((sample) => sample.kind === kind);
   if (samples.length === 0) return `no ordinary ${kind} has ended meanwhile`;

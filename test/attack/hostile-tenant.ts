@@ -21,7 +21,6 @@ export class HostileTenant {
   readonly random: Random;
   readonly apiPort: number;
   readonly edgePort: number;
-  /** The service of another tenant. */
   readonly victim: Service;
   readonly #repositories: TestRepository[] = [];
   #count = 0;
@@ -69,7 +68,6 @@ export class HostileTenant {
     ]);
   }
 
-  /** Returns the service's answer to these headers; null if none arrives in time. */
   async answerOf(
     { url }: Service,
     headers: Record<string, string>,

@@ -55,7 +55,6 @@ export class OrdinaryMix {
     return mix;
   }
 
-  /** Returns the work that has ended since this time. */
   since(time: number): Sample[] {
     return this.samples.filter(({ begun, ms }) => begun + ms >= time);
   }

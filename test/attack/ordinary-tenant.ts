@@ -8,7 +8,6 @@ import { createPlatformRepository, type TestRepository } from '../support/reposi
 /** A workspace whose service gets ten requests per second and is deployed again and again. */
 export class OrdinaryTenant {
   readonly service: Service;
-  /** Durations of its deployments in milliseconds. */
   readonly durations: Record<'quiet' | 'attacked', number[]> = { quiet: [], attacked: [] };
   readonly failures: string[] = [];
   readonly #client: ApiClient;

@@ -21,7 +21,6 @@ export const CASES: readonly HostileCase[] = [
   ...VOLUMES,
 ];
 
-/** Maximum ratio of the times of requests during attacks to those without attacks. */
 const MAX_RATIO = 2;
 const ALIVE: readonly Kind[] = ['alive'];
 /** Times below this count as no harm, whatever the ratio. */

@@ -24,7 +24,6 @@ export interface AttackOptions {
 }
 
 export interface AttackResult {
-  /** A table with one line for each case; '' without cases. */
   cases: string;
   entries: Entry[];
   /** Name of a behaviour → how often it was shown. */
@@ -32,7 +31,6 @@ export interface AttackResult {
 }
 
 const TENANTS = 3;
-/** Hostile tenants that show behaviours at the same time. */
 const ACTING = 2;
 const PAUSE_MS = 500;
 /** How long ordinary work is measured without an attack. */
@@ -70,7 +68,6 @@ export async function runAttack({
   try {
     await ordinary.deploy('quiet');
     const quietFrom = Date.now();
-    // An ordinary tenant deploys all the time, as during the attacks.
     while (Date.now() - quietFrom < QUIET_MS) await ordinary.deploy('quiet');
     const quiet = mix.since(quietFrom);
     mix.slowness = slownessOf(quiet);
@@ -131,10 +128,7 @@ export async function runAttack({
   }
 }
 
-/**
- * Lowers this process's priority: real attackers use machines of their own and take no processor time from the
- * platform.
- */
+/** Lowers this process's priority, because real attackers take no processor time from the platform. */
 async function stepBack(): Promise<void> {
   const { PRIORITY_LOW } = constants.priority;
   setPriority(PRIORITY_LOW);

@@ -2,10 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { withTimeLimit } from '../../shared/core/time-limit.js';
 import type { Hook } from '../support/hook-delivery.js';
 
-/**
- * Kinds of ordinary work: the pause after each, and the time in which it must succeed on a quiet machine, in
- * milliseconds.
- */
+/** Kinds of ordinary work: the pause after each, and its time limit on a quiet machine. */
 export const KINDS = {
   alive: { pauseMs: 50, boundMs: 5_000 },
   read: { pauseMs: 150, boundMs: 5_000 },
@@ -21,7 +18,6 @@ export const KINDS = {
 export type Kind = keyof typeof KINDS;
 /** Kinds of work that are single requests, which a separate process makes. */
 export type RequestKind = 'alive' | 'read' | 'write' | 'visit' | 'hook';
-/** Kinds of requests that the 99th percentile covers. */
 export const REQUESTS: readonly Kind[] = ['read', 'write', 'visit'];
 
 export interface RequestTargets {
@@ -33,7 +29,6 @@ export interface RequestTargets {
   url: string;
   apiPort: number;
   edgePort: number;
-  /** The expected answer of the service. */
   word: string;
 }
 

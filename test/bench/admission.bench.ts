@@ -17,10 +17,7 @@ const SLOTS = 64;
 const ENDING = 8;
 const ROUNDS = 60;
 
-/**
- * Measures admission with 100,000 workspaces and a million waiting deployments: the time of a round, and whether turns
- * are fair.
- */
+/** Measures a round of admission with 100,000 workspaces and a million waiting deployments, and its fairness. */
 export async function benchAdmission(): Promise<void> {
   const database = await createTestDatabase();
   try {

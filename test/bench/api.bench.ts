@@ -13,13 +13,9 @@ const ROUNDS = 7;
 const SECONDS = 2;
 const READERS = 16;
 const WRITERS = 8;
-/** More than a run can reach. */
 const UNLIMITED = { RATE_LIMIT_READS_PER_MINUTE: '1000000', RATE_LIMIT_WRITES_PER_MINUTE: '1000000' };
 
-/**
- * Measures the API's own cost: GET and PATCH of a service, in turns with Koa and pg. The median ratio of the rounds
- * counts.
- */
+/** Measures GET and PATCH of a service, in turns with Koa and pg. The median ratio of the rounds counts. */
 export async function benchApi(engine: EngineName): Promise<void> {
   const platform = await startPlatform({ engine, workers: 0, env: { ...UNLIMITED, LOG_LEVEL: 'info' } });
   const bare = await startBare(platform);

@@ -9,7 +9,6 @@ const LINES = ['Deploys a commit', 'The image is stored', 'The release is health
 export interface BareLoad {
   jobs: number;
   concurrency: number;
-  /** True if changes of state and log lines are stored in tables; otherwise they are only the job's progress. */
   stored: boolean;
 }
 

@@ -23,6 +23,7 @@ export async function siteByHand(url: string): Promise<void> {
   }
 }
 
+/** Installs and starts an npm application by hand. `cache` is npm's cache folder, if not the user's. */
 export function applicationByHand(url: string, cache?: string): Promise<number> {
   return startedByHand(url, ['npm ci'], 'npm start', cache === undefined ? {} : { npm_config_cache: cache });
 }

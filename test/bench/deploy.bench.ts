@@ -19,7 +19,6 @@ const SERVICES = 40;
 const SLOTS = 8;
 const LINES = 40;
 const CANCELLATIONS = 10;
-/** An application whose build runs until it is cancelled. */
 const ENDLESS = { 'package.json': '{"name":"endless","scripts":{"build":"sleep 600","start":"node never.js"}}' };
 
 /** Measures the deploy path, in turns with the same work by hand where that is possible. */
@@ -51,7 +50,6 @@ export async function benchDeploy(engine: EngineName): Promise<void> {
 /** Memory that only the start needs is freed after 20 s, and V8 shrinks its heap some seconds later. */
 const REST_MS = 45_000;
 
-/** Prints the resident memory of processes that have done nothing yet, in MiB. */
 async function benchMemory(platform: Platform): Promise<void> {
   await delay(REST_MS);
   const found: string[] = [];

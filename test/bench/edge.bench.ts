@@ -23,10 +23,10 @@ const APPLICATION = {
 };
 
 interface Round extends Served {
-  /** Processor time of the proxy for one request, in microseconds. */
   processorUs: number;
 }
 
+/** Compares requests per second to one application through the edge and through Caddy. */
 export async function benchEdge(engine: EngineName): Promise<void> {
   if (!hasCaddy) return print('  SKIPPED: caddy is not installed');
   const platform = await startPlatform({ engine });

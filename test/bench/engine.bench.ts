@@ -26,10 +26,7 @@ export interface ReadyWork {
   close(): Promise<void>;
 }
 
-/**
- * Measures the engine: deployments that do nothing, in turns with BullMQ jobs with the same writes, and jobs without
- * writes.
- */
+/** Measures deployments that do nothing, in turns with BullMQ jobs with the same writes, and jobs without writes. */
 export async function benchEngine(name: EngineName): Promise<void> {
   const workshop = await TestWorkshop.open();
   // A static site needs no replicas.

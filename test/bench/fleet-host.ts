@@ -15,7 +15,6 @@ import { COMMIT } from '../support/workshop.js';
 const LINE = 'GET /products/1234 200 in 12 ms '.padEnd(130, 'x');
 const FLUSH_MS = 1000;
 
-/** The lines that the applications of a process's workers print. */
 export interface FleetLoad {
   /** Lines in a second for each worker, while `printing`. */
   lines: number;
@@ -58,7 +57,6 @@ export function openIdleHost(core: WorkerCore, faults: FaultWatch, load: FleetLo
   };
 }
 
-/** The first port of the bench's replicas. */
 export const FIRST_PORT = 10_000;
 
 /** Replicas without processes: a claimed one is ready, and a stopped one has ended. */

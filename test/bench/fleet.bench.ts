@@ -40,7 +40,6 @@ const MEBIBYTE_KB = 1024;
 
 type Sizes = Record<keyof typeof DEFAULTS, number> & { fleets: number[] };
 
-/** Parses the command line. Throws at an unknown flag. */
 function sizesOf(argv: readonly string[]): Sizes {
   const options = Object.fromEntries(FLAGS.map((name) => [name, { type: 'string' as const, default: DEFAULTS[name] }]));
   const { values } = parseArgs({ args: [...argv], options, allowPositionals: true });
@@ -77,7 +76,6 @@ export async function benchFleet(engine: EngineName): Promise<void> {
 
 interface Use {
   statements: Map<string, number>;
-  /** Milliseconds of all executions together. */
   times: Map<string, number>;
   postgresMs: number;
   seconds: number;
@@ -191,7 +189,6 @@ class Fleet {
 
   async #spawn(what: 'worker' | 'edge', first: number, count: number): Promise<PlatformProcess> {
     const { env, processes } = this.#platform;
-    // The lines of the fleet are spread over all workers.
     const lines = Math.round(this.#sizes.lines / this.#sizes.workers);
     const args = ['--enable-source-maps', join(DIST, 'test/bench/fleet-process.js'), what, first, count, lines].map(
       String,

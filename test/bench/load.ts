@@ -60,6 +60,7 @@ function caller(port: number, request: () => string, end: number, times: number[
   });
 }
 
+/** Formats an HTTP request. */
 export function requestText(method: string, path: string, headers: Record<string, string> = {}, body?: string): string {
   const all = {
     Host: 'localhost',

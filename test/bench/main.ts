@@ -42,7 +42,6 @@ const BENCHES = {
   year: benchYear,
 };
 
-/** Benches without queues, which run once. */
 const WITHOUT_QUEUES = new Set(['admission', 'logs', 'month', 'year']);
 /** Benches that take gigabytes of disk, which only run by name. */
 const BY_NAME = new Set(['year']);
@@ -62,10 +61,7 @@ async function part(name: string, bench: () => Promise<void>): Promise<void> {
 
 const isFlag = (word: string | undefined): boolean => word?.startsWith('--') ?? false;
 
-/**
- * `npm run bench [-- <bench> [<engine>]]`. Without names, all benches run, with both queue engines. `fleet` takes
- * flags, each with a value: `npm run bench -- fleet postgres --workers 10,100`.
- */
+/** `npm run bench [-- <bench> [<engine>]]`; `fleet` takes flags: `npm run bench -- fleet postgres --workers 10,100`. */
 const [chosen, chosenEngine] = process.argv.slice(2).filter((word, i, all) => ![word, all[i - 1]].some(isFlag));
 if (chosen !== undefined && !Object.hasOwn(BENCHES, chosen))
   throw new Error(`there is no part ${chosen}: ${Object.keys(BENCHES).join(', ')}`);

@@ -7,7 +7,6 @@ import { makeService } from '../support/factories.js';
 import { createTestDatabase } from '../support/postgres.js';
 import { measure, median, print } from './measure.js';
 
-/** One plan for each retention of logs: 1, 7, 14 and 30 days. */
 const PLANS: readonly PlanId[] = ['free', 'starter', 'standard', 'pro'];
 const DAYS = 45;
 const MAX_KEPT_DAYS = 31;
@@ -26,10 +25,7 @@ interface Day {
   searchMs: number;
 }
 
-/**
- * Simulates 45 days of logs. After the longest retention, size and times must not grow: compares the first five days
- * with the last.
- */
+/** Simulates 45 days of logs. After the longest retention, size and times must not grow. */
 export async function benchMonth(): Promise<void> {
   const database = await createTestDatabase();
   const url = new URL(database.url);
@@ -78,7 +74,6 @@ class Month {
     );
   }
 
-  /** Stores the lines of a day, sweeps at midnight, and reads in the morning. */
   async #day(services: readonly string[]): Promise<Day> {
     const ingestMs = await measure(() => Promise.all(services.map((serviceId) => this.#print(serviceId))));
     await this.#setup('clock')

@@ -86,7 +86,6 @@ async function served(platform: Platform, service: Service, word: string): Promi
   while (!(await visit(service.url, platform.edgePort)).body.toString().includes(word)) await delay(5);
 }
 
-/** Resolves when the old replica has ended. */
 async function settled({ database: { db } }: Platform): Promise<void> {
   for (;;) {
     const open = await db('deployments').whereNotIn('status', ['live', 'failed', 'cancelled']).first();

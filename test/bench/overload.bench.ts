@@ -17,7 +17,6 @@ const GREEDY_WORKSPACES = 10;
 const GREEDY_SERVICES = 40;
 const SAMPLES = 40;
 
-/** An application that prints this many lines per second, or as many as it can, until it is stopped. */
 const APP = {
   'package.json': '{"name":"app","version":"1.0.0","private":true}',
   Procfile: 'web: node server.js\n',
@@ -33,10 +32,7 @@ const APP = {
   `,
 };
 
-/**
- * Measures the API under overload: a million past deployments, ten thousand waiting ones, and one tenant's flood of log
- * lines.
- */
+/** Measures the API with a million past deployments, ten thousand waiting ones, and a tenant's flood of log lines. */
 export async function benchOverload(engine: EngineName): Promise<void> {
   const platform = await startPlatform({ engine });
   const repository = await createPlatformRepository(APP);

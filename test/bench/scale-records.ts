@@ -2,6 +2,7 @@ import type { Db } from '../../shared/core/database/database-client.js';
 
 const CHUNK = 50_000;
 
+/** Adds live copies of a static site until the host has this many services. */
 export async function addSites(db: Db, liveServiceId: string, services: number): Promise<void> {
   await db.transaction(async (trx) => {
     await trx.raw(
@@ -53,7 +54,6 @@ export async function addHistory(db: Db, serviceId: string, count: number): Prom
             array_agg(id order by service_id = :serviceId) as images from made`,
     { serviceId },
   );
-  // The last service is the one with `serviceId`.
   const { services, images } = rows[0] as { services: string[]; images: string[] };
   for (let from = 1; from <= count; from += CHUNK) {
     await db.raw(

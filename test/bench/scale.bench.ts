@@ -23,10 +23,7 @@ const APPLICATION = {
   'server.js': `require('node:http').createServer((request, response) => response.end('ok')).listen(process.env.PORT);`,
 };
 
-/**
- * Measures a static site's deployment on a host with more and more services and past deployments: the cost must not
- * grow.
- */
+/** Measures a deployment on a host with more and more services and past deployments: its cost must not grow. */
 export async function benchScale(engine: EngineName): Promise<void> {
   const platform = await startPlatform({ engine });
   const repositories = [
@@ -77,7 +74,6 @@ class Scale {
     this.#repository = repository;
   }
 
-  /** Prints the cost of a deployment, and its ratio to the cost at the first call. */
   async measure(title: string): Promise<void> {
     await this.#deploy(3);
     const processor = await this.#costs((work) => this.#processor(work));

@@ -101,7 +101,6 @@ async function benchTunnel({ client, database }: Platform, { id }: Service): Pro
   record('tunnel', median(ratios), reference);
 }
 
-/** Closes the connection. Returns its megabytes per second once it has run for a while. */
 async function rate(received: () => number, close: () => void): Promise<number> {
   await delay(WARM_MS);
   const [before, begun] = [received(), performance.now()];

@@ -71,7 +71,6 @@ export async function countLogged(
 export interface Plan {
   /** Rows of tables that it read, whether it needed them or not. */
   rows: number;
-  /** Tables that were read from the first row to the last. */
   scans: { table: string; rows: number }[];
 }
 

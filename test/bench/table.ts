@@ -16,7 +16,6 @@ const atLeast = (bar: number, unit: string): Omit<Row, 'figure'> => ({
   met: (value) => value >= bar,
 });
 
-/** The figures that have a bar, in the table's order. */
 const ROWS = {
   get: { figure: 'GET of one service against Koa and pg', ...atLeast(0.55, ''), digits: 2 },
   patch: { figure: 'PATCH of one service by 8 clients', ...atLeast(450, '/s') },
@@ -66,6 +65,7 @@ export type Figure = keyof typeof ROWS;
 const found = new Map<string, Map<Figure, { value: number; reference: string }>>();
 let engine = '';
 
+/** Sets the queue engine to which later figures belong. */
 export function recordFor(name: string): void {
   engine = name;
 }
@@ -76,6 +76,7 @@ export function record(figure: Figure, value: number, reference = ''): void {
   found.set(engine, figures.set(figure, { value, reference }));
 }
 
+/** Prints all recorded figures with their bars as a Markdown table. */
 export function printTable(): void {
   print('\n| queues | figure | measured | reference of the same run | bar | |\n|---|---|---|---|---|---|');
   for (const [name, figures] of found) {

@@ -4,7 +4,6 @@ import { print } from './measure.js';
 /** How long rows are changed. Autovacuum runs once a minute. */
 const WEAR_MS = Number(process.env.BENCH_WEAR_SECONDS ?? 240) * 1000;
 const POLL_INTERVAL_MS = 20_000;
-/** Rows that one round changes. */
 const BATCH = 500;
 const BAR_PERCENT = 20;
 /** A page of a small table is only cleaned when it is full, so the share says nothing about growth. */

@@ -28,10 +28,7 @@ interface Cost {
   scans: string[];
 }
 
-/**
- * Measures the tables after a year of use: each GET with one page of records and with all of them, and bloat.
- * BENCH_DEPLOYMENTS and BENCH_LINES set the sizes.
- */
+/** Measures each GET with one page of records and with a year's. BENCH_DEPLOYMENTS and BENCH_LINES set the sizes. */
 export async function benchYear(engine: EngineName): Promise<void> {
   const before = await createTestDatabase();
   await explainAll(before.db);

@@ -9,7 +9,6 @@ import type { Failure } from './load.js';
 /** A fault that only some targets can have. */
 export interface TargetFault {
   readonly kind: string;
-  /** Causes the fault in the part with this index. Resolves when it was repaired, after `durationMs`. */
   strike(position: number, durationMs: number): Promise<void>;
 }
 
@@ -21,12 +20,12 @@ export interface ChaosTarget {
   readonly configuration: Record<string, unknown>;
   readonly faults: readonly TargetFault[];
   startWorker(): Promise<PlatformProcess>;
-  /** Returns true if the request may have failed because a machine was lost. */
   excuses(failure: Failure): boolean;
   books(): Promise<Entry[]>;
   stop(): Promise<void>;
 }
 
+/** Returns the ids of the replicas that run or should run. */
 export async function ownedReplicas({ database }: Platform): Promise<string[]> {
   const rows = await database.db<ReplicaRow>('replicas').whereNot({ state: 'stopped' }).select('id');
   return rows.map((row) => row.id);

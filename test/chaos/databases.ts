@@ -40,7 +40,6 @@ class Counter {
     this.#url = url;
   }
 
-  /** Counts until the signal aborts, on a new connection after each failure. */
   async run(stop: AbortSignal): Promise<void> {
     while (!stop.aborted) {
       await (this.#kind === 'postgres' ? this.#countInPostgres(stop) : this.#countInRedis(stop)).catch(() => undefined);
@@ -158,7 +157,6 @@ export class Databases {
   async #kill(position: number): Promise<void> {
     const counter = this.#counters[position % this.#counters.length];
     const { db } = this.#platform.database;
-    // The previous fault may have restarted PostgreSQL.
     const replicas: string[] | undefined = await persistently(() =>
       db('replicas').where({ service_id: counter?.service.id }).pluck('id'),
     );

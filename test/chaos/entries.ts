@@ -21,6 +21,7 @@ export async function afterSweeps(what: string, look: () => Promise<Omit<Entry, 
   return { what, ...(await look()) };
 }
 
+/** Formats the entries as a table. */
 export function table(entries: readonly Entry[]): string {
   const width = Math.max(...entries.map(({ what }) => what.length));
   const lines = entries.map(({ what, counted, wrong }) => {

@@ -15,7 +15,6 @@ const PAUSE_MS = 20;
 const CONNECT_MS = 2_000;
 const SETTLES_MS = 60_000;
 
-/** A PATCH with its answer, if there was one. Times in milliseconds. */
 interface Write {
   begun: number;
   ended: number;
@@ -24,7 +23,6 @@ interface Write {
   what: string;
 }
 
-/** The times of one failover, in milliseconds. */
 interface Outage {
   killed: number;
   moved: number;
@@ -41,7 +39,6 @@ export class Failovers {
   readonly #say: (what: string) => void;
   readonly #writes: Write[] = [];
   readonly #outages: Outage[] = [];
-  /** Numbers whose insert PostgreSQL has acknowledged. */
   readonly #acknowledged: number[] = [];
 
   private constructor(
@@ -74,7 +71,6 @@ export class Failovers {
     );
   }
 
-  /** Fails over again and again, at least once, until the signal aborts. */
   async run(stop: AbortSignal, faults: FaultInjector): Promise<void> {
     const ended = new AbortController();
     const writing = Promise.all([this.#patch(ended.signal), this.#insert(ended.signal)]);

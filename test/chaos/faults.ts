@@ -50,7 +50,6 @@ export class FaultInjector {
   readonly #target: ChaosTarget;
   readonly #workers: WorkerSupervisor;
   readonly #say: (what: string) => void;
-  /** Pending recoveries: workers that end, stopped workers that continue, machines that come back. */
   readonly #later: Promise<unknown>[] = [];
 
   constructor(target: ChaosTarget, workers: WorkerSupervisor, say: (what: string) => void) {

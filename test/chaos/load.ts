@@ -22,7 +22,6 @@ export class Promises {
 export interface Tenant {
   client: ApiClient;
   services: Service[];
-  /** A cron service with a tick each minute, which is not in `services`. */
   cron: Service;
 }
 
@@ -52,9 +51,7 @@ function isUnavailable(answer: Answer<unknown>): boolean {
   return (answer.body as { error?: { code?: string } }).error?.code === 'engine_unavailable';
 }
 
-/**
- * Simulates one tenant until it has made its deployments. Its first service is only deployed, so that it stays live.
- */
+/** Simulates one tenant until it has made its deployments. Its first service is only deployed, so it stays live. */
 export async function work(
   tenant: Pick<Tenant, 'client' | 'services'>,
   random: Random,
@@ -138,6 +135,7 @@ async function act(client: ApiClient, path: string, action: string, promises: Pr
   if (answer.body.operation) promises.operations.set(answer.body.operation.id, path);
 }
 
+/** Deletes a service, and records what the API has promised. */
 export async function remove(client: ApiClient, service: Service, promises: Promises): Promise<void> {
   const path = `/services/${service.id}`;
   const answer = await insist<{ operation: { id: string } | null }>(client, 'DELETE', path, { confirm: service.name });

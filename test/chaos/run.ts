@@ -142,8 +142,7 @@ async function strike(
   const using = shells?.run(stopFaults.signal);
   const applying = together?.run(stopFaults.signal);
   const waking = wakes?.run();
-  // The loads are awaited at the end. Without a handler until then, a failure would end the process before the books
-  // are checked.
+  // The loads are awaited at the end. Without a handler, a failure until then would end the process.
   for (const load of [visiting, counting, committing, writing, releasing, using, applying, waking])
     load?.catch(() => undefined);
   const faults = [...target.faults, ...(databases?.faults ?? [])];

@@ -11,6 +11,7 @@ const MINUTE = 60_000;
 const COMMAND = `node -e "console.log('run ' + process.env.RANVIER_RUN_ID); setTimeout(() => {}, 15000)"`;
 const NEVER = '0 0 1 1 *';
 
+/** Creates a cron service with a tick each minute. */
 export function createCron(client: ApiClient, target: ChaosTarget, repository: string): Promise<Service> {
   return createService(client, {
     name: 'every minute',
@@ -40,7 +41,6 @@ interface RunFacts {
   attempt: number;
   error: string;
   scheduled_at: Date;
-  /** Lines that the command printed: one for each of its starts. */
   starts: number;
   /** Starts that were abandoned because the worker died before it had recorded the process. */
   interrupted: number;

@@ -8,18 +8,13 @@ import type { FaultInjector } from './faults.js';
 
 const SHELLS = 2;
 const PAUSE_MS = 500;
-/** A client closes its shell after this time. */
 const OPEN_MS = 8_000;
-/**
- * A shell prints three lines a second. After a longer silence, its worker has died. A busy machine delays lines by many
- * seconds.
- */
+/** A shell prints three lines a second. After this silence, even on a busy machine, its worker has died. */
 const SILENT_MS = 30_000;
 /** How long a client waits for the end of a silent shell. */
 const MAX_SILENT_MS = 45_000;
 /** A shell loses its connection within this time after the API has died. */
 const LOST_MS = 5_000;
-/** A stopped worker continues within this time. */
 const STOPPED_MS = 20_000;
 /** Faults after which a shell may be silent, because its opening waits for a notification of PostgreSQL. */
 const SILENCES = /stop a worker|replace postgresql/;
@@ -30,11 +25,11 @@ interface End {
   at: number;
   code: number;
   reason: string;
-  /** True if the client closed the shell. */
   closed: boolean;
   silentMs: number;
 }
 
+/** Opens shells in a service that is deployed all the time, while workers and the API are killed. */
 export class Shells {
   readonly #client: ApiClient;
   readonly #service: Service;
@@ -82,7 +77,6 @@ export class Shells {
   }
 }
 
-/** Reads from a shell until it ends, or until it was open or silent for long enough. */
 function useShell(address: string): Promise<End> {
   return new Promise((resolve) => {
     const socket = new WebSocket(address);

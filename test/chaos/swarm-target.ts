@@ -22,17 +22,13 @@ const BACK_MS = 30_000;
 /** Requests to a lost machine may fail for this long, until the loss is noticed. */
 const NOTICED_MS = 5_000;
 
-/**
- * A machine is away for this many times the duration of other faults, because a swarm notices a loss only after 15 s.
- */
+/** Machines are away for this many times the duration of other faults: a swarm notices a loss only after 15 s. */
 const AWAY = 3;
 
-/** A lost machine; times in milliseconds. */
 interface Cut {
   at: number;
   /** When the services that ran only there must be back. */
   until: number;
-  /** The ids of those services. */
   alone: Set<string>;
 }
 
@@ -119,7 +115,6 @@ export class SwarmTarget implements ChaosTarget {
     return { counted: services.length, wrong: stray.map(({ Spec }) => Spec?.Name ?? '') };
   }
 
-  /** Finds containers that belong to no replica, those of builds included. */
   async #strayContainers(): Promise<Omit<Entry, 'what'>> {
     const owned = await ownedReplicas(this.platform);
     const all = await Promise.all(this.#swarm.machines.nodes.map((node) => node.docker.listContainers()));

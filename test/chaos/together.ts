@@ -24,10 +24,10 @@ interface TogetherDeps {
   client: ApiClient;
   platform: Platform;
   promises: Promises;
-  /** The configuration of each service. */
   configuration: object;
 }
 
+/** Services that go live together while faults occur. In each third round one of them is unhealthy. */
 export class Together {
   readonly #deps: TogetherDeps;
   readonly #environmentId: string;

@@ -12,17 +12,13 @@ import type { Random } from './random.js';
 
 const CLIENTS = 3;
 const PAUSE_MS = 50;
-/** Even in the shortest run, each kind of round occurs once. */
 const MIN_ROUNDS = 4;
 const MAX_STRIKE_DELAY_MS = 1_500;
 const ENDS_MS = 300_000;
 /** Requests that were in flight at the kill of a replica have ended after this time. */
 const NOTICED_MS = 1_000;
 
-/**
- * Appends numbered records to a file in a volume, and answers once the record is on the disk. It writes between
- * requests too, so that two replicas that write at the same time leave traces.
- */
+/** Answers once its record is on the disk. It writes between requests too, so that two writers leave traces. */
 const APPLICATION = {
   Procfile: 'web: exec node server.js\n',
   'server.js': `
@@ -62,7 +58,6 @@ export class Volumes {
   readonly #deps: VolumesDeps;
   readonly #service: Service;
   readonly #repository: TestRepository;
-  /** The number and the text of each record that the service confirmed. */
   readonly #acknowledged: [number, string][] = [];
   readonly #failures: Failure[] = [];
   readonly #kills: number[] = [];
@@ -90,7 +85,6 @@ export class Volumes {
     await Promise.all(Array.from({ length: CLIENTS }, (_, client) => this.#send(client, stop)));
   }
 
-  /** Deploys the service again and again until the signal aborts, and causes faults meanwhile. */
   async release(stop: AbortSignal): Promise<void> {
     const { client, promises, edge } = this.#deps;
     const path = `/services/${this.#service.id}`;
@@ -204,7 +198,6 @@ export class Volumes {
   }
 }
 
-/** Finds gaps in the records' numbers, and replicas that wrote after another one had begun. */
 function orderOf(lines: readonly string[]): { writers: number; wrong: string[] } {
   const writers = new Set<string>();
   let last = '';

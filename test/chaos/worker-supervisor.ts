@@ -1,7 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { PlatformProcess } from '../support/processes.js';
 
-/** A start is retried for longer than the longest fault lasts. */
 const STARTS_MS = 300_000;
 const PAUSE_MS = 500;
 
@@ -20,7 +19,6 @@ export class WorkerSupervisor {
     this.#say = say;
   }
 
-  /** Starts another worker. Resolves when it runs, or when its start was given up (see `settled`). */
   start(): Promise<void> {
     const started = persistently(this.#startWorker, () => this.#closed)
       .then(
@@ -40,7 +38,6 @@ export class WorkerSupervisor {
     else worker.child.once('exit', () => this.#startAgain(worker));
   }
 
-  /** Stops supervising a worker, and returns it. */
   take(position: number): PlatformProcess | undefined {
     return this.#workers.splice(position % Math.max(1, this.#workers.length), 1)[0];
   }
@@ -51,7 +48,6 @@ export class WorkerSupervisor {
     if (this.#failure) throw this.#failure;
   }
 
-  /** Stops restarting workers. Resolves when no start is in progress. */
   async close(): Promise<void> {
     this.#closed = true;
     await Promise.all(this.#starting);

@@ -1,7 +1,4 @@
-/**
- * Programs of users of the generated clients, compiled in the strictest mode, without casts. They are text, because the
- * modules that they import are generated.
- */
+/** Programs of users of the generated clients. They are text, because the modules that they import are generated. */
 
 const START = `
 import { setTimeout as delay } from 'node:timers/promises';

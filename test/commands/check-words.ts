@@ -1,7 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 
-/** Patterns that names and comments must not contain, and what to write instead. */
 const RULES: readonly { pattern: RegExp; instead: string; where: 'code' | 'comments' }[] = [
   {
     pattern: /\b(MOST|LONGEST|LARGEST|LEAST|SHORTEST|HIGHEST|LOWEST|FEWEST|SMALLEST)(_[A-Z0-9_]+)? =/,
@@ -27,7 +26,6 @@ const MAX_SENTENCE_LENGTH = 100;
 const MAX_LINE_LENGTH = 120;
 const DOCSTRING = /^ *\/\*\*((?:(?!\*\/)[\s\S])*?)\*\/\n *export (?:async )?function/gm;
 
-/** Returns the problem of a function's docstring, or null. */
 function docstringProblem(docstring: string): string | null {
   const text = docstring.replace(/\s*\n \* ?/g, ' ').trim();
   if (!/^[A-Z][a-z-]+s\b/.test(text)) return 'begin with a verb: "Returns …", "Stores …"';

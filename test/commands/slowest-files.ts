@@ -8,8 +8,8 @@ const SLOW_MS = 4_000;
 const { EVENT_HOOK_END, EVENT_TEST_END, EVENT_RUN_END } = Mocha.Runner.constants;
 
 /**
- * Extends Mocha's default reporter by the slowest files. A file's time is the sum of its tests and hooks: in a parallel
- * run, Mocha reports all events of a file at once. If SLOWEST_FIRST is set, the slow files are written to that file.
+ * Extends Mocha's default reporter by the slowest files. In a parallel run, Mocha reports all events of a file at once,
+ * so a file's time is the sum of its tests and hooks.
  */
 export default class SlowestFiles extends Mocha.reporters.Spec {
   readonly #milliseconds = new Map<string, number>();
@@ -40,7 +40,6 @@ export default class SlowestFiles extends Mocha.reporters.Spec {
   }
 }
 
-/** The path below test/ without its extension. */
 function nameOf(file: string): string {
   return relative('dist/test', file).replace(/\.test\.js$/, '');
 }

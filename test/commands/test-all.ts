@@ -3,23 +3,16 @@ import { chmod, mkdir, readdir, readFile } from 'node:fs/promises';
 import { availableParallelism, constants, totalmem } from 'node:os';
 import { join, resolve } from 'node:path';
 
-/**
- * `npm test`: runs all test files in parallel. The slowest files start first, so that no processor is idle at the end.
- */
+/** `npm test`: the slowest files start first, so that no processor is idle at the end. */
 const ROOT = resolve(import.meta.dirname, '../../..');
 const TESTS = 'dist/test';
-/**
- * Test files for each processor. A file with a platform is idle half of the time; more files would not end the run
- * sooner.
- */
+/** Test files for each processor. A file with a platform is idle half of the time; more would not end sooner. */
 const FILES_OF_PROCESSOR = 2;
-/** Memory that a test file needs with its platform. */
 const BYTES_OF_FILE = 2 * 1024 ** 3;
 const JOBS = Math.max(2, Math.min(availableParallelism() * FILES_OF_PROCESSOR, Math.floor(totalmem() / BYTES_OF_FILE)));
 /** V8's compile cache. Everybody may write into it, because platforms run as users of their own. */
 const NODE_COMPILE_CACHE = join(ROOT, 'node_modules/.cache/node');
 
-/** The slow files of a complete run, the slowest first, as `npm test -- --record` stores them. */
 const SLOWEST_FIRST = join(ROOT, 'test/commands/slowest-first.json');
 
 async function main(given: string[]): Promise<number> {

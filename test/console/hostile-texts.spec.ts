@@ -18,7 +18,6 @@ const TEXTS = [
   '<a href="javascript:alert(6)">press</a>',
 ] as const;
 const ALL = TEXTS.join(' ');
-/** A text for fields with a maximum length. */
 const [SHORT] = TEXTS;
 /** A script that lists elements which only a tenant's text could have made. */
 const MADE = `[...document.querySelectorAll('*')].filter((element) => element.matches('script:not([src]), iframe, object, embed, img[src="x"]') ||
@@ -136,7 +135,6 @@ describeConsole('Stored texts of tenants', () => {
       const text = (await page.evaluate('document.body.innerText')) as string;
       for (const one of [...TEXTS, 'alert(7)', 'alert(9)']) if (text.includes(one)) shown.add(one);
     }
-    // All texts were shown as text.
     expect([...shown]).to.have.members([...TEXTS, 'alert(7)', 'alert(9)']);
     expect(browser.problems()).to.deep.equal([]);
   });

@@ -15,7 +15,6 @@ import { startSmtp, type TestSmtp } from '../support/smtp.js';
 const EMAIL = 'ada@example.test';
 const PASSWORD = 'correct horse battery staple';
 
-/** Pages that need no worker. Their data is stored through the API or in its database. */
 describeConsole('The console’s pages', () => {
   let api: TestApi;
   let smtp: TestSmtp;

@@ -19,7 +19,6 @@ describeConsole('The console’s shell', () => {
   after(() => browser?.close());
 
   const screen = () => window.page.getByRole('region', { name: 'Terminal' });
-  /** The terminal draws each line as an element. */
   const shows = (text: string) => screen().locator('.xterm-rows').getByText(text).first().waitFor({ timeout: 30_000 });
 
   it('is a terminal: text, Unicode, Ctrl-C and full screen programs', async () => {

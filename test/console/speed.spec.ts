@@ -7,7 +7,6 @@ import { ConsoleBrowser, describeConsole, type Window } from '../support/console
 
 const NODES = 2000;
 const LINES = 100_000;
-/** Lines in one answer. The API returns fewer. */
 const BATCH = 5000;
 /** Sixty frames per second on a quiet machine. A busy one gets twice the time. */
 const FRAME_MS = 2 * (1000 / 60);
@@ -25,7 +24,6 @@ describeConsole('The console’s speed', () => {
     api = await startTestApi();
     workspace = await api.workspace();
     const { id } = await newService(workspace.owner.client, workspace.path);
-    // The others are copies of its row.
     const copied = await rowsOf<{ names: string }>(
       api.db,
       `select string_agg(quote_ident(column_name), ', ') as names from information_schema.columns
@@ -136,7 +134,6 @@ interface Frames {
   requestAnimationFrame(callback: () => void): void;
 }
 
-/** Returns a position at which the node under the pointer has become a DOM element. */
 async function underPointer(page: Page): Promise<{ x: number; y: number }> {
   for (let count = 0; count < 60; count++) {
     const [x, y] = [400 + count * 5, 380 + (count % 12)];

@@ -1,7 +1,6 @@
 export interface Row {
   name: string;
   works: boolean;
-  /** Seconds from the request to the live page. */
   seconds: number;
   /** What the build's log says was detected, and the error if the deployment failed. */
   detail: string;

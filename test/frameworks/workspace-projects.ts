@@ -2,7 +2,6 @@ import { type Files, packageJson } from '../support/repositories.js';
 import { type FrameworkProject, listens, PORT } from './project.js';
 
 const REACT = { react: '19', 'react-dom': '19' };
-/** The files that `create-turbo` makes: two Next.js applications, and packages with components and configurations. */
 const turbo = (packageManager: string, any: string): Files => ({
   'package.json': packageJson({
     private: true,

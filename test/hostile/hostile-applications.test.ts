@@ -108,12 +108,10 @@ describe('Hostile builds and applications', function () {
     return (await visit(service.url, platform.edgePort, path)).body;
   }
 
-  /** Returns the output of a command inside a running application. */
   function inside(service: Service, command: string): Promise<string> {
     return get(service, `/run?${encodeURIComponent(command)}`);
   }
 
-  /** Returns the failed requests to another tenant's service while `harm` runs. */
   async function neighbourFailures(harm: () => Promise<void>): Promise<string[]> {
     const { answers } = await visitsDuring(harm, () => visit(neighbour.url, platform.edgePort), 1);
     return answers.filter((answer) => !answer.startsWith('200 '));
@@ -137,7 +135,6 @@ describe('Hostile builds and applications', function () {
     });
   }
 
-  /** Returns the number of processes of each sandbox of the service. */
   async function processesOf({ id }: Service): Promise<Map<string, number>> {
     const replicas = await platform.database.db('replicas').where({ service_id: id }).pluck('id');
     const counts = new Map<string, number>();
@@ -147,7 +144,6 @@ describe('Hostile builds and applications', function () {
     return counts;
   }
 
-  /** Describes a service for the message of a failure. */
   async function stateOf(service: Service): Promise<string> {
     const { db } = platform.database;
     const columns = ['state', 'desired', 'pid', 'restarts', 'exit_detail'];
@@ -161,7 +157,6 @@ describe('Hostile builds and applications', function () {
     return JSON.stringify({ replicas, operations, processes, lines });
   }
 
-  /** Returns shell commands that look for what an intruder wants. None of them should print anything. */
   function searches(): string {
     const pids = platform.processes.map(({ child }) => child.pid);
     const folders = ['images', 'replicas', 'mirrors', 'builds', 'postgres'];
@@ -246,7 +241,7 @@ describe('Hostile builds and applications', function () {
       const [marker] = await eventually('the bomb fills its sandbox', async () =>
         [...(await processesOf(spy))].find(([, processes]) => processes > pids / 2),
       );
-      // Without a limit it would double within milliseconds. Its processes end and begin all the time, so one look may find fewer.
+      // Without a limit, it would double within milliseconds. One look may find fewer, because processes end and begin.
       for (let i = 0; i < 5; i++) {
         expect((await processesOf(spy)).get(marker), await stateOf(spy)).to.be.within(pids / 4, pids);
       }
@@ -415,7 +410,6 @@ describe('Hostile builds and applications', function () {
   });
 });
 
-/** Returns the processes of this host that sleep for these numbers of seconds. */
 async function sleepers(seconds: number[]): Promise<string[]> {
   const found: string[] = [];
   for (const pid of (await readdir('/proc')).filter((name) => /^\d+$/.test(name))) {

@@ -17,10 +17,7 @@ import { Victim } from '../support/victim.js';
 const RESTART_MS = 8_000;
 const MARK = 'reached';
 
-/**
- * `/reach?targets=` answers which of these ports and socket files of the host accept connections. `/steal?targets=`
- * listens on each of these ports as soon as it is free, and answers in place of the victim.
- */
+/** `/reach` answers which ports and sockets accept connections. `/steal` listens on ports as soon as they are free. */
 const THIEF = {
   ...nodeServer('thief'),
   'server.js': `

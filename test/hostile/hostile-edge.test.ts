@@ -15,8 +15,8 @@ const LIMIT_MS = 300_000;
 const SLOW_READERS = 1_500;
 const CLIENT_ADDRESSES = 20;
 /**
- * Opens connections with these requests and reads one byte of each answer. Its small buffers, which Node.js cannot set,
- * block a connection early: the loopback interface would take megabytes of each answer.
+ * Reads one byte of each answer. Node.js cannot set its small buffers, which block a connection early: the loopback
+ * interface would take megabytes of each answer.
  */
 const SLOW_READER = `
   use Socket qw(:DEFAULT IPPROTO_TCP TCP_MAXSEG);
@@ -46,10 +46,7 @@ const SLOW_READER = `
 const EDGE_MEMORY_MB = 1_536;
 const CONNECTIONS_PER_CLIENT = 512;
 
-/**
- * Answers `/raw/<base64url>` with these bytes, `/endless` with endless text that compresses badly, `/events` with a
- * silent event stream, and `/headers` with the headers of the request.
- */
+/** Answers `/raw/<base64url>` with these bytes, and `/endless` with endless text that compresses badly. */
 const HOSTILE_APP = {
   'package.json': JSON.stringify({
     name: 'hostile',
@@ -114,7 +111,6 @@ describe('Hostile answers and clients at the edge', function () {
     return `/raw/${Buffer.from(answer, 'latin1').toString('base64url')}`;
   }
 
-  /** Sends a request with these headers. A connection that is cut counts as status 0. */
   function ask(path: string, headers: Record<string, string> = {}): Promise<RawAnswer> {
     return new Promise((resolve) => {
       const cut = () => resolve({ status: 0, headers: {}, body: '' });
@@ -237,7 +233,6 @@ describe('Hostile answers and clients at the edge', function () {
     }
   });
 
-  /** Opens a connection from this address, sends a request, and stops reading after the first bytes. */
   async function slowReader(from: string, path: string, headers = ''): Promise<Socket> {
     const socket = connect({ host: '127.0.0.1', port: platform.edgePort, localAddress: from });
     socket.on('error', () => undefined);

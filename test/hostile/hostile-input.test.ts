@@ -39,7 +39,6 @@ describe('Hostile input', function () {
     victim = await Victim.deploy(platform);
   });
 
-  /** Returns a client of a member with this role, or of the owner of another workspace. */
   async function clientOf(role: 'developer' | 'stranger'): Promise<ApiClient> {
     const { db } = platform.database;
     const email = `${role}-${Math.random().toString(36).slice(2)}@example.test`;
@@ -430,7 +429,6 @@ function refer(key: string, serviceId: string, of: string): object {
   return { key, reference: { serviceId, key: of } };
 }
 
-/** Returns the command lines of all processes of this host. */
 async function commandLines(): Promise<string> {
   const processes = (await readdir('/proc')).filter((name) => /^\d+$/.test(name));
   const lines = processes.map((pid) => readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => ''));

@@ -9,9 +9,7 @@ import { eventually } from '../support/processes.js';
 import { Victim } from '../support/victim.js';
 
 const LIMIT_MS = 600_000;
-/**
- * Maximum ratio of the delay of lines during a flood to that before. Lines that wait for the flood would take minutes.
- */
+/** Maximum ratio of a line's delay during a flood to its delay before. Behind the flood, it would be minutes. */
 const MAX_RATIO = 6;
 const LINES_MEASURED = 8;
 const FLOOD_MS = 12_000;
@@ -24,7 +22,6 @@ interface Newest {
   items: LogItem[];
 }
 
-/** Prints on request: `/say/<text>` one line, `/run?<command>` the output of a command. */
 const PRINTER = {
   ...nodeServer('printer'),
   'server.js': `
@@ -62,7 +59,6 @@ describe('Hostile logs', function () {
     return service;
   }
 
-  /** Returns a client of another workspace. */
   async function otherWorkspace(): Promise<ApiClient> {
     const { db } = platform.database;
     const email = 'other@example.test';

@@ -20,10 +20,7 @@ import type { Files } from '../support/repositories.js';
 import { Victim } from '../support/victim.js';
 
 const LIMIT_MS = 300_000;
-/**
- * Maximum time without a heartbeat. A busy machine may delay one of its five seconds; a blocked worker sends none for
- * minutes.
- */
+/** A busy machine may delay a heartbeat, which is due every 5 s; a blocked worker sends none for minutes. */
 const MAX_SILENT_SECONDS = 30;
 
 /** Creates folders with a path that is too long, one without permissions, and a name that is not UTF-8. */
@@ -80,7 +77,6 @@ describe('Hostile repositories', function () {
     expect(silent, 'seconds that the worker was silent').to.be.lessThan(MAX_SILENT_SECONDS);
   }
 
-  /** Returns the seconds since the worker's last heartbeat. */
   async function longestSilence(): Promise<number> {
     const pid = platform.workers[0]?.child.pid ?? 0;
     const { rows } = await platform.database.db.raw(

@@ -13,7 +13,6 @@ const run = promisify(execFile);
 /** Ports below those that the kernel gives to clients, and few enough for one process to try all. */
 const FIRST_PORT = 30_000 + (process.pid % 65) * 40;
 const LAST_PORT = FIRST_PORT + 39;
-/** A user id of the host that is not the user of a service. */
 const PERSON = 61_234;
 const METADATA = '169.254.169.254';
 
@@ -89,7 +88,6 @@ describe('Hostile neighbours in the network of one host', function () {
     return service;
   }
 
-  /** Returns the result of a program that runs inside the application. */
   async function inside<T>(service: Service, program: string): Promise<T> {
     const { body } = await visit(service.url, platform.edgePort, `/run?${encodeURIComponent(program)}`);
     return JSON.parse(body) as T;
@@ -275,7 +273,6 @@ async function works(file: string, ...args: string[]): Promise<boolean> {
   );
 }
 
-/** Returns the answer to a request by a user of this host; '' if the connection is refused. */
 async function fetchAs(uid: number, url: string): Promise<string> {
   const program = `fetch(${JSON.stringify(url)}).then((answer) => answer.text()).then((text) => process.stdout.write(text), () => undefined)`;
   const { stdout } = await run(process.execPath, ['-e', program], { uid, gid: uid, cwd: '/', env: {} });

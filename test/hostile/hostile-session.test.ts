@@ -15,10 +15,7 @@ const LIMIT_MS = 240_000;
 const PASSWORD = 'correct horse battery staple';
 const OPERATOR = `Basic ${Buffer.from('operator:operator-password').toString('base64')}`;
 
-/**
- * Keeps the cookies of its requests. `/use` acts with them, `/guess` tries passwords, `/metrics` reads what only
- * operators may read.
- */
+/** Keeps the cookies of its requests. `/use` acts with them, and `/guess` tries passwords. */
 const THIEF = {
   ...nodeServer('thief'),
   'server.js': `

@@ -11,10 +11,7 @@ export interface Fault {
   places: number;
 }
 
-/**
- * Returns the compiled file's path, and its text without and with the fault; null for the latter if `find` no longer
- * occurs `places` times.
- */
+/** Returns path and text of the compiled file, and its faulty text; null if `find` does not occur `places` times. */
 export async function compiledWith(
   { file, find, replace, places }: Fault,
   dist: string,

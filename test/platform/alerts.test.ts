@@ -44,7 +44,6 @@ describe('Alerts of a platform', function () {
   });
   after(() => receiver.close());
 
-  /** Visits the service until the edge has reported it, and spreads its figures over this number of past minutes. */
   async function visited(path: string, minutes: number): Promise<void> {
     const { db } = platform.database;
     const { rowCount } = await db.raw(
@@ -65,7 +64,6 @@ describe('Alerts of a platform', function () {
     await db.transaction((trx) => spread(trx, minutes));
   }
 
-  /** Replaces the figures by copies in this minute and in each minute before it. */
   async function spread(trx: Db, minutes: number): Promise<void> {
     await trx.raw(
       `with moved as (

@@ -85,7 +85,6 @@ describe('Backups of databases', function () {
   it('bring back what was destroyed, and nothing that was written after them', async () => {
     await sql('create table orders (id bigserial primary key, body text not null)');
     await sql(`insert into orders (body) select repeat(md5(n::text), 40) from generate_series(1, 50000) n`);
-    // A client writes while the copy is made.
     const client = new pg.Client(await address(database));
     client.on('error', () => undefined);
     await client.connect();

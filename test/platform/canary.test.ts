@@ -8,11 +8,9 @@ import { eventually } from '../support/processes.js';
 interface Visit {
   status: number;
   body: string;
-  /** The cookie that the answer sets; empty if it sets none. */
   cookie: string;
 }
 
-/** Returns a server that passes its readiness probe and fails on every page. */
 function brokenServer(): TextFiles {
   const files = nodeServer('broken');
   return {
@@ -33,7 +31,6 @@ describe('A canary', function () {
 
   type Started = Awaited<ReturnType<Platform['serviceOf']>> & { first: Deployment };
 
-  /** Creates a live service whose next releases are canaries for half of the visitors. */
   async function started(name: string): Promise<Started> {
     const made = await platform.serviceOf(name, nodeServer('one'), { healthCheckPath: '/pid' });
     const rules = [{ type: 'canary', percent: 50, minutes: 60 }];
@@ -63,7 +60,6 @@ describe('A canary', function () {
     );
   }
 
-  /** Visits as new visitors until one gets this release. Returns its cookie. */
   async function visitorOf(service: Started, side: 'new' | 'previous'): Promise<string> {
     return eventually(`a visitor of the ${side} release`, async () => {
       const { cookie } = await visit(service);

@@ -7,7 +7,6 @@ import { type Platform, usePlatform } from '../support/platform.js';
 import { eventually } from '../support/processes.js';
 import { runSql } from './database-session.js';
 
-/** Notes each of its starts on its volume, and answers with what is there. */
 const SERVER = {
   Procfile: 'web: exec node server.js\n',
   'server.js': `

@@ -76,7 +76,6 @@ describe('Databases beside an application', function () {
   let database: Service;
   let store: Service;
   let app: Service;
-  /** The expected count of the application. */
   let count = 0;
 
   before(async function () {
@@ -108,7 +107,6 @@ describe('Databases beside an application', function () {
     if (status !== 200) throw new Error(`${status} ${body}`);
     return JSON.parse(body) as { postgres: number; redis: number; super: boolean; sessions: string; policy: string };
   };
-  /** Counts once more, and expects that no earlier count is lost. */
   const countsOn = async () => {
     const answer = await eventually('the application reaches its databases', () => counts('/count'));
     expect(answer.postgres).to.be.greaterThan(count);
@@ -121,7 +119,6 @@ describe('Databases beside an application', function () {
       if (healthStatus !== 'ready') throw new Error(`it is ${healthStatus}: ${runtimeDetail}`);
       return true;
     });
-  /** Returns the processes of a service's database server. */
   const processesOf = async ({ id }: Service): Promise<{ pid: number; command: string }[]> => {
     const replicas = await platform.database.db('replicas').where({ service_id: id }).pluck('id');
     const marked = await markedProcesses(await platform.sandboxToken());

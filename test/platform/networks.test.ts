@@ -104,7 +104,6 @@ describe('Networks of builds and replicas', function () {
     return row.address;
   }
 
-  /** Returns name → address that no build and no application may reach. */
   async function closedPlaces(): Promise<Places> {
     const own = Object.values(networkInterfaces()).flatMap((all) => all ?? []);
     const host = own.find(({ family, internal }) => family === 'IPv4' && !internal)?.address ?? '127.0.0.1';
@@ -225,7 +224,6 @@ describe('Networks of builds and replicas', function () {
     expect(taken, 'the datagrams are tracked').to.be.greaterThan(100);
     // A few connections were there before, and closed ones do not count.
     expect(taken).to.be.at.most(most + 200);
-    // Other applications still answer.
     expect(await body(elsewhere)).to.equal('puppet');
   });
 

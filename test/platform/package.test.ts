@@ -35,7 +35,6 @@ async function installPackage(folder: string): Promise<string[]> {
   for (const [path, { dev = false }] of Object.entries(lock.packages)) {
     if (dev || !/^node_modules\/(@[^/]+\/)?[^/]+$/.test(path)) continue;
     await mkdir(dirname(join(folder, path)), { recursive: true });
-    // Packages for other processors are not there.
     if (await exists(join(ROOT, path))) await run('cp', ['-a', '--reflink=auto', join(ROOT, path), join(folder, path)]);
   }
   return packed?.files.map(({ path }) => path) ?? [];
@@ -126,7 +125,6 @@ describe('The package of a release', function () {
       const credentials = await host.run('cat', '/var/lib/ranvier/credentials.json');
       const { baseUrl, workspaceId, apiKey } = JSON.parse(credentials.stdout) as Credentials;
       client = new ApiClient(baseUrl.replace('localhost', host.address), workspaceId, apiKey);
-      // A repeated installation changes nothing.
       const { stdout: settings } = await host.run('cat', SETTINGS);
       await ranvier('install', '--force');
       expect((await host.run('cat', SETTINGS)).stdout).to.equal(settings);

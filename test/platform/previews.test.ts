@@ -18,7 +18,6 @@ interface Preview {
   status: string;
 }
 
-/** Returns an application that answers with a word and the values of two variables. */
 const server = (word: string) => ({
   'package.json': packageJson({ scripts: { start: 'node server.js' } }),
   'server.js': `require('node:http')
@@ -32,7 +31,6 @@ const HISTORY = [
   ...['edge_acknowledgements', 'freed_user_numbers'],
 ];
 
-/** Returns the rows of all tables that refer to the service, except its history. */
 async function rowsOfService(db: Db, serviceId: string): Promise<string[]> {
   const columns: { table_name: string }[] = (
     await db.raw(
@@ -122,7 +120,6 @@ describe('A preview of a branch', function () {
     expect((await visit(base.url, edgePort)).body).to.equal('main with undefined and secret');
   });
 
-  /** Polls the service's repository now, and waits for the end of the poll. */
   async function polled(serviceId: string): Promise<void> {
     const { db } = platform.database;
     const watch = () => db('commit_watches').where({ service_id: serviceId }).first();

@@ -35,7 +35,6 @@ interface GitEnd {
 /** Timeout of git. A push lasts as long as its deployment. */
 const GIT_MS = 150_000;
 
-/** The environment of git, without this machine's configuration. */
 const ENVIRONMENT = { PATH: process.env.PATH ?? '', HOME: '/nonexistent', GIT_TERMINAL_PROMPT: '0', LC_ALL: 'C' };
 
 function start(
@@ -66,7 +65,6 @@ function git(cwd: string, ...args: string[]): Promise<GitEnd> {
   return start(args, cwd).end;
 }
 
-/** Returns the git processes among the descendants of a process. */
 async function gitOf(parent: number): Promise<number[]> {
   const { stdout } = await promisify(execFile)('ps', ['-eo', 'pid=,ppid=,args=']);
   const rows = stdout.split('\n').flatMap((line) => {
@@ -115,7 +113,6 @@ describe('git push to the platform', function () {
     return `http://anybody:${key}@localhost:${platform.apiPort}/git/${workspace}/${name}.git`;
   }
 
-  /** Creates a service that is deployed by `git push`, and an application with this remote. */
   async function application(
     name: string,
     configuration: object = {},
@@ -556,7 +553,6 @@ describe('git push to the platform', function () {
         const { services } = await client.expect<{ services: Service[] }>('GET', '/services');
         return services.find(({ name }) => name === 'back');
       });
-      // This push arrives during the apply.
       const three = await app.commit('three', nodeServer('stacked three'));
       expect(await deliver(hook, two, three, 'stack-three')).to.equal(202);
       expect(await deliver(hook, two, three, 'stack-three'), 'a redelivery').to.equal(200);

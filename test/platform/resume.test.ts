@@ -68,7 +68,6 @@ describe('Killed at several points of each step', function () {
       workers: 1,
       env: { WORKER_CONCURRENCY: '8', ...reachOf(gateUrl) },
     });
-    // One workspace runs all deployments at once.
     await platform.database
       .db('workspaces')
       .update({ configuration: { buildConcurrency: 8, overlappingDeploys: 'wait' } });

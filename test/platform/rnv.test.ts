@@ -15,7 +15,6 @@ import { hasScript, Rnv, type RnvResult, resultOf } from '../support/rnv.js';
 const EMAIL = 'ada@example.test';
 const PASSWORD = 'correct horse battery staple';
 
-/** Returns a server that prints a numbered line ten times a second. */
 function ticker(word: string): Record<string, string> {
   const files = nodeServer(word);
   return {
@@ -31,7 +30,6 @@ class Cable {
   readonly #to: number;
   #cut = false;
   port = 0;
-  /** Connections that were attempted while the cable was cut. */
   refused = 0;
 
   constructor(to: number) {

@@ -91,7 +91,6 @@ describe('Networks of a platform that is not root', function () {
     return row;
   }
 
-  /** Returns name → address that no build and no application may reach. */
   async function closedPlaces(): Promise<Places> {
     const all = Object.values(networkInterfaces()).flatMap((addresses) => addresses ?? []);
     const host = all.find(({ family, internal }) => family === 'IPv4' && !internal)?.address ?? '127.0.0.1';

@@ -70,7 +70,6 @@ export function runCommands(given: () => { platform: Platform; gate: Gate; gateU
   const printed = async (id: string, of = service) =>
     (await logOf(id, of)).filter(({ source }) => source === 'runtime').map(({ message }) => message);
   const serves = async () => expect((await visit(service.url, platform.edgePort)).body).to.equal('serves');
-  /** Returns the number of sandboxes with processes. */
   const running = async () => (await markedProcesses(await platform.sandboxToken())).size;
 
   it('has the image, the variables and a log of its own, and ends with its exit code beside what serves', async () => {

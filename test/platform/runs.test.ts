@@ -113,8 +113,7 @@ describe('Runs', function () {
       await eventually('its schedule is planned', () => db('schedules').where({ service_id: service.id }).first());
       const tick = new Date(Math.floor(Date.now() / 60_000) * 60_000);
       const run = await eventually('the tick has made a run', async () => {
-        // Another worker may be planning the schedule, and overwrite this time. A tick makes one run, however often it
-        // is due.
+        // Another worker may overwrite this time while it plans the schedule. A tick makes one run, however often due.
         await db('schedules').where({ service_id: service.id }).update({ next_run_at: tick });
         return (await list(service))[0];
       });
@@ -130,7 +129,6 @@ describe('Runs', function () {
       gate.open();
       expect(await runEnds(service, run.id)).to.include({ status: 'succeeded', attempt: 1, exitCode: 0 });
       expect(gate.visits.get(run.id)).to.equal(1);
-      // The command ran once, and its output is in the log once.
       await eventually('the output is in the log', async () =>
         (await messages(service, 'runtime')).includes(`ends ${run.id}`),
       );

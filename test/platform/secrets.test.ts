@@ -32,7 +32,6 @@ const TALK = `
   setTimeout(() => process.stdout.write(LONG.slice(15000) + ' whole\\n'), 800);
 `;
 
-/** Returns the texts that must not be found anywhere. */
 function tracesOf(text: string): string[] {
   const base64 = Buffer.from(TOKEN).toString('base64').slice(0, 12);
   const forms = [TOKEN, TOKEN.slice(4, 14), JSON.stringify(TOKEN).slice(1, -1), encodeURIComponent(TOKEN), base64];

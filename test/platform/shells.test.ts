@@ -301,7 +301,6 @@ describe('A shell', function () {
     const { db } = platform.database;
     const other = await createService(platform.client, { name: 'other', kind: 'redis', configuration: {} });
     const shell = await open({ command: 'cat' });
-    // Nineteen shells of another service were opened a moment ago.
     await db.raw(
       `insert into remote_sessions (id, kind, workspace_id, service_id, replica_id, host_id, actor, user_id, credential, credential_id,
                                     request_id, ticket_hash, expires_at)

@@ -130,7 +130,6 @@ describe('The services of a stack with release: together', function () {
     expect(await answers()).to.deep.equal(VISITED.map((name) => `${name} ${version}`));
   }
 
-  /** Visits all services again and again while `work` runs. */
   async function visitsDuring(work: () => Promise<unknown>): Promise<Visit[]> {
     const known = await urls();
     const visits: Visit[] = [];

@@ -9,7 +9,6 @@ import { eventually } from '../support/processes.js';
 import type { TestRepository } from '../support/repositories.js';
 import { Rnv, type RnvResult } from '../support/rnv.js';
 
-/** Returns a server that answers with the word and the value of GREETING. */
 const server = (word: string) => {
   const files = nodeServer(word);
   const said = files['server.js']?.replaceAll(

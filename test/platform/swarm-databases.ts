@@ -90,7 +90,6 @@ export function swarmDatabases(given: () => { swarm: SwarmPlatform; second: Dock
     if (status !== 200) throw new Error(`${status} ${body}`);
     return JSON.parse(body) as Counts;
   };
-  /** Counts once more, and expects that no earlier count is lost. */
   const countsOn = async () => {
     const answer = await eventually('the application reaches its databases', () => counts('/count'), 90_000);
     expect(answer.postgres).to.be.greaterThan(count);

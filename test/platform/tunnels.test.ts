@@ -7,10 +7,7 @@ import { createService, deploy, type Service } from '../support/deployments.js';
 import { ENGINES, type Platform, usePlatform } from '../support/platform.js';
 import { eventually } from '../support/processes.js';
 
-/**
- * Answers HTTP with the number of bytes that it has flooded, echoes what begins with "echo" once the sender has ended,
- * and otherwise sends bytes without an end.
- */
+/** Answers HTTP with the number of flooded bytes, echoes what begins with "echo", and otherwise floods. */
 const SERVER = {
   'server.js': `
     const net = require('node:net');
@@ -157,7 +154,6 @@ describe('A tunnel', function () {
 
   it('reaches no port on which the replica does not listen', async () => {
     expect(await new Connection(await prepare({ port: 1 })).ended).to.equal(4404);
-    // This port is the platform's own.
     expect(await new Connection(await prepare({ port: platform.apiPort })).ended).to.equal(4404);
   });
 
@@ -184,7 +180,6 @@ describe('A tunnel', function () {
     const at = Date.now();
     await platform.client.expect('DELETE', `/keys/${id}`);
     expect(await connection.ended).to.equal(4401);
-    // A busy machine may be late by another second.
     expect(Date.now() - at).to.be.lessThan(3_000);
     expect(await new Connection(address).ended).to.equal(1006);
   });

@@ -20,7 +20,6 @@ export async function up(knex) { await knex.raw("alter table deployments add col
 export async function down(knex) { await knex.raw('alter table deployments drop column of_the_next_version'); }
 `;
 
-/** Creates a copy of this version with one more migration. */
 async function makeNextVersion(): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'ranvier-next-'));
   const root = join(DIST, '..');

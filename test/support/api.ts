@@ -57,7 +57,6 @@ export interface TestApi {
   db: Db;
   engine: Engine;
   config: Config;
-  /** Returns how often the dispatcher was woken. */
   wakes(): number;
   /** Returns a client that sends this Authorization header; none if absent. */
   client(authorization?: string): Client;
@@ -174,6 +173,7 @@ async function createMember(db: Db, url: string, workspaceId: string, email: str
   };
 }
 
+/** Creates another API key of a member. */
 export function newKey(
   db: Db,
   workspaceId: string,
@@ -222,6 +222,7 @@ export function expectError(response: ApiResponse, status: number, code: string)
   });
 }
 
+/** Creates a service through the API. */
 export async function newService(
   client: Client,
   workspacePath: string,

@@ -1,9 +1,8 @@
-/** The files of an application that have text only: path → content. */
 export type TextFiles = Record<string, string>;
 
 /**
- * Returns an HTTP server that answers with `word`, after a second on `/slow`, and with its environment on `/env`.
- * Without a package.json no npm runs, which saves a second of processor time for each deployment.
+ * Returns an HTTP server that answers with `word`, and with its environment on `/env`. Without a package.json no npm
+ * runs, which saves a second of processor time for each deployment.
  */
 export function nodeServer(word: string): TextFiles {
   return {

@@ -71,7 +71,6 @@ export class Browser {
     return this.send('DELETE', path, body);
   }
 
-  /** Reads /api/bootstrap and remembers its csrfToken. */
   async bootstrap(): Promise<Json> {
     const { status, body } = await this.get('/api/bootstrap');
     expect(status).to.equal(200);

@@ -60,7 +60,7 @@ export async function startCaddy(
   };
 }
 
-/** A suite with a real Caddy; skipped if Caddy is not installed. */
+/** Describes tests with a real Caddy, which are skipped if Caddy is not installed. */
 export function describeCaddy(title: string, tests: () => void): void {
   const suite = hasCaddy ? describe : describe.skip;
   suite(`${title}${hasCaddy ? '' : ': caddy is not installed'}`, function () {

@@ -12,13 +12,10 @@ import type { TestApi } from './api.js';
 import { OPERATIONS } from './openapi.js';
 import type { Platform } from './platform.js';
 
-/** The browser of this machine; null if there is none. */
 const CHROMIUM =
   ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'].find((path) => existsSync(path)) ?? null;
 
-/**
- * Describes tests in a browser, which are skipped without one. A failed test leaves screenshots of the first window.
- */
+/** Describes tests in a browser, which are skipped without one. A failed test leaves screenshots. */
 export function describeConsole(title: string, define: (this: Suite) => void): void {
   const suite = CHROMIUM === null ? describe.skip : describe;
   suite(`${title}${CHROMIUM === null ? ': chromium is not installed' : ''}`, function () {
@@ -50,7 +47,6 @@ export class Window {
   readonly page: Page;
   /** Errors in the browser's console, undocumented requests, and accessibility problems that axe finds. */
   readonly problems: string[] = [];
-  /** Set to true while a test makes requests fail. */
   offline = false;
 
   constructor(context: BrowserContext, page: Page) {
@@ -84,7 +80,6 @@ export class Window {
       .click();
   }
 
-  /** Records accessibility problems of the page, in the light and in the dark theme. */
   async checkAccess(what: string): Promise<void> {
     const axe = await readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
     for (const colorScheme of ['light', 'dark'] as const) {

@@ -7,11 +7,9 @@ import { postgresUser, runAs, type SystemUser } from '../../shared/launcher/syst
 import { spawnTethered, type Tethered } from '../../shared/launcher/tethered-child.js';
 import { eventually, freePorts } from './processes.js';
 
-/** A PostgreSQL server with the settings of a hosted database. */
 export interface TestPostgres {
   dataFolder: string;
   admin: { host: string; port: number; user: string; password: string; database: string };
-  /** The installation's folder, which contains `bin`. */
   installation: string;
   connect(database?: string, user?: string): Promise<pg.Client>;
   kill(): Promise<void>;
@@ -20,10 +18,7 @@ export interface TestPostgres {
 
 const WAL_SETTINGS = { wal_level: 'replica', max_wal_senders: '4', max_replication_slots: '4', max_wal_size: '64MB' };
 
-/**
- * Creates a cluster with checksums and starts its server. `installation` is the folder of another version of
- * PostgreSQL.
- */
+/** Starts a server on a new cluster. `installation` is the folder of another version of PostgreSQL. */
 export async function startPostgresServer(
   settings: Record<string, string> = {},
   initdbOptions: string[] = ['--data-checksums'],

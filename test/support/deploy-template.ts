@@ -27,6 +27,7 @@ export async function reasonAgainst(template: Template): Promise<string | null> 
   return null;
 }
 
+/** Applies a template with its defaults and examples. Returns its service with the URL. */
 export async function deployTemplate({ client }: Platform, template: string, environmentId: string): Promise<Json> {
   const found = await client.expect<{ template: { questions: Question[] } }>('GET', `/templates/${template}`);
   const { questions } = found.template;

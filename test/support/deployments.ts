@@ -106,6 +106,7 @@ export async function readLogs(client: ApiClient, serviceId: string, query = '')
   }
 }
 
+/** Starts an action. Returns the status of its operation once it has ended. */
 export async function act(client: ApiClient, serviceId: string, action: string): Promise<string> {
   const { operation } = await client.expect<{ operation: { id: string } }>('POST', `/services/${serviceId}/actions`, {
     action,

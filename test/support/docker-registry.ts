@@ -24,10 +24,7 @@ export const NO_REGISTRY =
     ? ''
     : 'docker-registry is not installed';
 
-/**
- * Starts a registry on the loopback address of a Docker machine, where engines need no TLS; on this machine if `node`
- * is null. Registries with the same `data` folder serve the same images.
- */
+/** Starts a registry on loopback, where engines need no TLS. Those with the same `data` serve the same images. */
 export async function startRegistry(
   node: DockerNode | null,
   folder: string,

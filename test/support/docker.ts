@@ -39,10 +39,7 @@ const ENDED = 'dockerd ended with code';
 
 let networks = 0;
 
-/**
- * Docker engines of one test file, each as if on its own machine. All end with this process and leave only their
- * folder.
- */
+/** Docker engines of one test file, each as if on its own machine. All end with this process. */
 export class DockerMachines {
   readonly nodes: DockerNode[] = [];
   readonly #folder: string;
@@ -70,7 +67,6 @@ export class DockerMachines {
     return machines;
   }
 
-  /** The address of the real machine, as the engines reach it. */
   get hostAddress(): string {
     return `${this.#prefix}.254`;
   }
@@ -180,7 +176,6 @@ export class DockerNode {
     return this.#machine?.pid ?? 0;
   }
 
-  /** Starts the machine. `connect` attaches its network interface. */
   async start(connect: (pid: number) => Promise<void>): Promise<void> {
     // /run is empty after a boot.
     for (const name of ['run', 'docker.pid', 'docker.sock']) {
@@ -238,7 +233,6 @@ export class DockerNode {
     await this.import(NODE_IMAGE, archive, ['ENV PATH=/usr/local/bin:/bin', 'WORKDIR /app']);
   }
 
-  /** Creates an image from a tar file and Dockerfile instructions. */
   async import(name: string, archive: string, changes: string[]): Promise<void> {
     const [repo, tag] = name.split(':');
     await this.#progress(await this.docker.importImage(archive, { repo, tag, changes }));
@@ -282,7 +276,6 @@ async function spoke(child: ChildProcess): Promise<void> {
   if (child.stdout) await once(child.stdout, 'data');
 }
 
-/** Waits until the process has its own network namespace. */
 async function namespaceOf(child: ChildProcess): Promise<void> {
   const own = await realpathOfLink('/proc/self/ns/net');
   await eventually('the machine has its own network', async () => {

@@ -26,6 +26,7 @@ export function cheapHash(password: string): string {
   return ['scrypt', cost, blockSize, parallelization, salt.toString('base64'), key.toString('base64')].join('$');
 }
 
+/** Creates a user with this password; with an unknown random one if absent. */
 export async function makeUser(
   db: Db,
   { email, password = randomBytes(8).toString('hex'), verified = true }: MakeUser,
@@ -87,6 +88,7 @@ export async function makeDeployment(db: Db, service: ServiceRow): Promise<Deplo
   );
 }
 
+/** Queues an operation on a service. */
 export function makeOperation(
   db: Db,
   { id: serviceId, workspace_id: workspaceId }: ServiceRow,

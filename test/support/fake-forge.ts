@@ -4,8 +4,8 @@ import type { AddressInfo } from 'node:net';
 import { createAjv } from '../../api/http/schema.js';
 
 /**
- * Checks requests against what git hosts publish: GitHub's OpenAPI description (github/rest-api-description, version
- * 2022-11-28), Gitea's Swagger document, and GitLab's pages on commits and notes.
+ * Checks requests against GitHub's OpenAPI description (github/rest-api-description, version 2022-11-28), Gitea's
+ * Swagger document, and GitLab's pages on commits and notes.
  */
 
 export type ForgeKind = 'github' | 'gitlab' | 'gitea';

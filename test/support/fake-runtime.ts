@@ -14,7 +14,6 @@ export interface FakeScript {
   until?: () => Promise<unknown>;
   /** Called when the replicas are ready, before the runtime returns. */
   onReady?: () => Promise<unknown>;
-  /** Returns how an attempt of a run ends. */
   attemptEnds?: (attempt: number) => AttemptOutcome;
 }
 

@@ -3,7 +3,6 @@ import { listen } from './http.js';
 
 /** An HTTP server at which builds and applications wait until the test opens it. */
 export class Gate {
-  /** Name of a caller → how often it arrived. */
   readonly visits = new Map<string, number>();
   readonly #waiting: ServerResponse[] = [];
   readonly #server: Server = createServer((request, response) => {
@@ -18,7 +17,6 @@ export class Gate {
     return `http://127.0.0.1:${await listen(this.#server)}`;
   }
 
-  /** Lets all callers pass, those that wait and those that arrive later. */
   open(): void {
     this.#open = true;
     for (const response of this.#waiting.splice(0)) response.end();

@@ -9,10 +9,7 @@ const UNITS = [
 const BEGINNINGS = ['', 'a', '/', 'a@', 'https://a/', '0 0 ', '#'];
 const ENDS = ['', '!', '\n', ' * * * *', '/..', '.', '@'];
 
-/**
- * Yields hostile texts of this length in UTF-16 units, from each unit and each beginning; with `few`, with one
- * beginning.
- */
+/** Yields hostile texts of this length in UTF-16 units. `few` limits each unit to one beginning. */
 export function* hostileTexts(length: number, { few = false } = {}): Generator<string> {
   for (const [number, unit] of UNITS.entries()) {
     for (const [i, beginning] of BEGINNINGS.entries()) {

@@ -6,6 +6,7 @@ import { startRegistry, type TestRegistry } from './docker-registry.js';
 import { type EngineName, type Platform, startPlatform } from './platform.js';
 import { pushBuilt, pushImage, type TestImage } from './test-image.js';
 
+/** A platform without a Docker engine, and a registry on this machine. */
 export class ImageFixture {
   readonly platform: Platform;
   readonly registry: TestRegistry;

@@ -67,7 +67,6 @@ export class LauncherBench {
     return (await response.json()) as Record<string, string> & { pid: number };
   }
 
-  /** Lists the processes that this folder's launcher started, by their command line and DATA_DIR. */
   async processes(): Promise<string[]> {
     const marks = [this.dataDir, await labelOf(this.dataDir), await labelOf(join(this.dataDir, 'postgres'))];
     const found: string[] = [];

@@ -18,7 +18,6 @@ export interface DocumentedOperation {
   method: string;
   /** The path below the server, with parameters in braces. */
   path: string;
-  /** The path with the server's root. */
   fullPath: string;
   operation: Json;
 }
@@ -36,7 +35,6 @@ export const OPERATIONS: readonly DocumentedOperation[] = Object.entries<Json>(D
 
 export interface Answered {
   method: string;
-  /** The whole path, with the query. */
   path: string;
   status: number;
   headers: Headers;

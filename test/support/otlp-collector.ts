@@ -6,8 +6,7 @@ import type { Json } from './api.js';
 import { listen } from './http.js';
 
 /**
- * The messages of OTLP 1.11.0, made by protobufjs from the .proto files of
- * github.com/open-telemetry/opentelemetry-proto (Apache License 2.0), without their comments.
+ * The messages of OTLP 1.11.0, by protobufjs from github.com/open-telemetry/opentelemetry-proto (Apache License 2.0).
  */
 const ROOT = protobuf.Root.fromJSON(
   JSON.parse(readFileSync(fileURLToPath(new URL('../../../test/support/otlp.json', import.meta.url)), 'utf8')),
@@ -21,10 +20,7 @@ const MESSAGES: Readonly<Record<string, string>> = {
 const IDS: Readonly<Record<string, number>> = { traceId: 16, spanId: 8, parentSpanId: 8 };
 const LONG = /^s?fixed64$|^[su]?int64$/;
 
-/**
- * Decodes a message by its official description. Throws for unknown fields, ids of another length, and integers of 64
- * bits that are no text.
- */
+/** Decodes a message. Throws for unknown fields, ids of another length, and 64-bit integers that are no text. */
 export function decodeOtlp(path: string, text: string): Json {
   const type = ROOT.lookupType(MESSAGES[path] ?? path);
   const given = withBytes(type, JSON.parse(text), path);
@@ -71,9 +67,7 @@ type CollectorAnswer = (response: ServerResponse, received: Received) => unknown
 export interface Collector {
   url: string;
   requests: Received[];
-  /** The requests that were answered with 200. */
   stored: Received[];
-  /** Why requests could not be decoded. */
   faults: string[];
   /** The highest number of requests at the same time. */
   atOnce: number;

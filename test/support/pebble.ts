@@ -6,12 +6,10 @@ import { Agent, request } from 'undici';
 import { makeCertificates, NO_OPENSSL } from './certificates.js';
 import { freePorts, PlatformProcess } from './processes.js';
 
-/** The reason why no ACME server can be started on this machine; '' if one can. */
 export const NO_PEBBLE = spawnSync('pebble', ['-version']).error === undefined ? NO_OPENSSL : 'pebble is not installed';
 
 export interface Authority {
   url: string;
-  /** The file with the root certificate that clients must trust. */
   root: string;
   stop(): Promise<void>;
 }

@@ -104,7 +104,6 @@ export class Platform {
     return worker;
   }
 
-  /** Creates a repository with one commit, which is removed with the platform. */
   async repositoryOf(files: Files): Promise<TestRepository> {
     const repository = await createPlatformRepository(files);
     this.#repositories.push(repository);
@@ -149,10 +148,7 @@ export class Platform {
     return [...names].filter((name) => name.startsWith(prefix)).sort();
   }
 
-  /**
-   * Ends all processes and removes all data. `hosted: false` leaves hosted applications, whose machines are destroyed
-   * anyway.
-   */
+  /** Ends all processes and removes all data. `hosted: false` leaves applications on machines that are destroyed. */
   async stop({ hosted = true } = {}): Promise<void> {
     if (hosted) await this.#stopServices();
     for (const process of [...this.processes].reverse()) await process.stop();
@@ -188,7 +184,6 @@ export class Platform {
   }
 }
 
-/** Process → flags of Node.js, from the Procfile. */
 const FLAGS: ReadonlyMap<string, readonly string[]> = new Map(
   parseProcfile(readFileSync(join(DIST, '../Procfile'), 'utf8')).map(({ name, command }) => [
     name,

@@ -14,7 +14,6 @@ const PACKAGED = '/usr/lib/postgresql';
 const PASSWORD = randomBytes(12).toString('hex');
 const ORPHAN_SECONDS = 10;
 
-/** Settings of a server with a standby. */
 const SETTINGS = {
   listen_addresses: '127.0.0.1',
   unix_socket_directories: '',

@@ -23,7 +23,6 @@ interface Run {
   dataDir: string;
 }
 let run: Run | null = null;
-/** Environment variable with the server's URL, for processes that this one starts. */
 const ADDRESS = 'TEST_POSTGRES_URL';
 
 /** Mocha calls this once, before the first test. A parent process may have started the server already. */
@@ -31,10 +30,7 @@ export async function mochaGlobalSetup(): Promise<void> {
   if (process.env[ADDRESS] === undefined) await startTestPostgres({ durable: false });
 }
 
-/**
- * Starts the server. With `durable`, committed data survives a crash of the server. `onLine` receives each line of its
- * log.
- */
+/** Starts the server. `durable` data survives a crash of the server. `onLine` receives each line of its log. */
 export async function startTestPostgres({ durable, onLine, maxConnections }: TestPostgresOptions): Promise<void> {
   const dataDir = await mkdtemp(join(durable ? tmpdir() : await memoryFolder(), 'ranvier-test-'));
   await chmod(dataDir, 0o711);
@@ -50,7 +46,6 @@ export async function startTestPostgres({ durable, onLine, maxConnections }: Tes
   try {
     await useTestPostgres(postgres.url);
   } catch (error) {
-    // Mocha would wait for the running server for ever.
     await mochaGlobalTeardown();
     throw error;
   }
@@ -66,8 +61,8 @@ const MEMORY_FOLDER = '/dev/shm';
 const ENOUGH_BYTES = 4 * 1024 ** 3;
 
 /**
- * Returns a folder in memory, if it has room. A database has 400 files: making and removing it takes seconds on a busy
- * disk and 0.1 s in memory.
+ * Returns a folder in memory, if it has room. Making and removing a database takes 0.1 s there, and seconds on a busy
+ * disk.
  */
 async function memoryFolder(): Promise<string> {
   const room = await statfs(MEMORY_FOLDER).then(
@@ -100,7 +95,6 @@ export function testPostgresPid(): number {
 export interface TestDatabase {
   url: string;
   db: Db;
-  /** Closes `db` and drops the database, even if others are connected. */
   drop(): Promise<void>;
 }
 

@@ -5,10 +5,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { withTimeLimit } from '../../shared/core/time-limit.js';
 
-/**
- * Ports below the range that the kernel gives to outgoing connections, which could otherwise take a port before its
- * server listens.
- */
+/** Below the ports that the kernel gives to outgoing connections, which could take one before its server listens. */
 const FIRST_PORT = 10_000;
 const PORTS = 10_000;
 /** Ports of one test process. Processes have different ids, and so different ports. */
@@ -47,10 +44,7 @@ const WITHIN_MS = 120_000;
 const FIRST_PAUSE_MS = 5;
 const MAX_PAUSE_MS = 100;
 
-/**
- * Polls until the condition returns a truthy value, and returns it. On timeout, the message has the last error or
- * value.
- */
+/** Polls until the condition returns a truthy value, and returns it. Throws with the last error or value. */
 export async function eventually<T>(
   what: string,
   condition: () => Promise<T | undefined | null | false> | T | undefined | null | false,
@@ -89,6 +83,7 @@ export function isRunning(pid: number): boolean {
   }
 }
 
+/** A process of the platform under test, with its output. */
 export class PlatformProcess {
   readonly child: ChildProcess;
   readonly name: string;

@@ -33,7 +33,6 @@ export async function endedChildrenMs(pid: number): Promise<number> {
   return (user + system) * TICK_MS;
 }
 
-/** Returns user and system time of the process, and then of its ended children, in ticks. */
 async function timesOf(pid: number): Promise<number[]> {
   const text = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '');
   return statFields(text).slice(11, 15).map(Number);

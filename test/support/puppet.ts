@@ -30,10 +30,7 @@ const PUPPET = `
   });
 `;
 
-/**
- * Returns an application that runs the JavaScript which a test posts to /run, streams on /stream, and echoes after an
- * upgrade. `listen` is the statement that makes it listen.
- */
+/** Returns an application that runs JavaScript from /run, streams on /stream, and echoes after an upgrade. */
 export function puppet(listen = 'server.listen(process.env.PORT)'): Files {
   return { ...nodeServer('puppet'), 'server.js': `${PUPPET}\n${listen}` };
 }

@@ -24,9 +24,7 @@ export interface PythonIndex {
   stop(): Promise<void>;
 }
 
-/**
- * Starts an index of Python packages with these versions of the package `greet`, whose `greet.VERSION` is its version.
- */
+/** Starts an index of Python packages with these versions of the package `greet`. */
 export async function startPythonIndex(versions: readonly string[]): Promise<PythonIndex> {
   const wheels = new Map<string, Buffer>();
   for (const version of versions) {

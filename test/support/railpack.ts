@@ -18,10 +18,7 @@ export interface RailpackStandIn {
   stop(): void;
 }
 
-/**
- * Prints its arguments and environment, connects to BuildKit, and loads an image into Docker. Its Node.js is in the
- * same folder, because a sandbox does not see the platform's.
- */
+/** Loads an image into Docker. Its Node.js is in its folder, because a sandbox does not see the platform's. */
 const PROGRAM = (bin: string) => `#!${bin}/node
 const { openSync, readdirSync, existsSync, symlinkSync } = require('node:fs');
 const { spawn, spawnSync } = require('node:child_process');
@@ -60,10 +57,7 @@ call('Solve').once('data', (answer) => {
 });
 `;
 
-/**
- * Puts programs in the place of Railpack and BuildKit into a folder. Every build moves this image out of the Docker
- * engine.
- */
+/** Installs programs instead of Railpack and BuildKit. Every build moves this image out of the Docker engine. */
 export async function startRailpack(
   folder: string,
   { docker }: DockerNode,
@@ -97,10 +91,7 @@ export async function startRailpack(
   return { bin, buildkitHost: `unix://${socket}`, connections, stop };
 }
 
-/**
- * Converts an archive of `docker save` into what BuildKit returns: an OCI layout with Docker's manifest, and other
- * names.
- */
+/** Converts an archive of `docker save` into what BuildKit returns: an OCI layout with Docker's manifest. */
 async function likeBuildkit(saved: Buffer, names: string[]): Promise<Buffer> {
   const entries = await entriesOf(saved);
   const [{ Config, Layers }] = JSON.parse(String(entries.get('manifest.json')));

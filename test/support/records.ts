@@ -27,7 +27,6 @@ interface TestGroup {
 export interface TestEnvironment {
   projectId: string;
   environmentId: string;
-  /** Creates a group that is restricted to the environment. */
   group(name: string): Promise<TestGroup>;
 }
 
@@ -72,6 +71,7 @@ export async function readRow<Row extends object>(db: Db, table: string, where: 
   return row as Row;
 }
 
+/** Changes fields of the row with this id. */
 export async function updateRow(db: Db, table: string, id: string | null | undefined, fields: object): Promise<void> {
   await db(table).where({ id }).update(fields);
 }
@@ -179,7 +179,6 @@ export async function pretendLive(db: Db, serviceId: string, fields: Record<stri
   return id;
 }
 
-/** The metrics of an edge that has served no request. */
 export const NO_EDGE_FIGURES = {
   connections: 0,
   requests: 0,

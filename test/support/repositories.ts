@@ -18,9 +18,9 @@ export type Files = Record<string, string | Uint8Array | { link: string } | { sc
 
 type Changes = Record<string, Files[string] | null>;
 
+/** A git repository in a temporary folder. */
 export class TestRepository {
   readonly folder: string;
-  /** The user who owns the files; null for the user of the tests. */
   readonly #owner: number | null;
 
   constructor(folder: string, owner: number | null = null) {
@@ -32,7 +32,6 @@ export class TestRepository {
     return pathToFileURL(this.folder).href;
   }
 
-  /** Writes files and commits everything. Returns the commit's id. */
   async commit(message: string, changes: Changes): Promise<string> {
     await writeFiles(this.folder, changes);
     await this.git('add', '--all', '--force');

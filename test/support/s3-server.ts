@@ -26,7 +26,6 @@ const xml = (name: string, content: string): Answer => ({ status: 200, body: `<$
 /** An S3 server in memory with what backups use. It checks the access key, but not the signature. */
 export class S3Server {
   readonly objects = new Map<string, StoredBytes>();
-  /** Id → multipart upload that was begun and not completed. */
   readonly uploads = new Map<string, { key: string; startedAt: string; parts: Map<number, Buffer> }>();
   readonly #server = createServer(async (request, response) => {
     const { status, body = '', headers = {} } = await this.#answer(request);

@@ -7,6 +7,7 @@ export interface ShellEnd {
   code: number;
 }
 
+/** The client's end of a shell. It keeps the output. */
 export class TestShell {
   readonly socket: WebSocket;
   readonly ended: Promise<ShellEnd>;

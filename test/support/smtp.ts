@@ -10,7 +10,6 @@ interface ReceivedMail {
 
 export interface TestSmtp {
   url: string;
-  /** In order of arrival. */
   mails: ReceivedMail[];
   /** While true, every mail is refused with a temporary error. */
   refuse(refusing: boolean): void;

@@ -16,14 +16,11 @@ const REGISTRY_PORT = 5000;
 
 export interface SwarmPlatformOptions {
   engine: EngineName;
-  /** The number of Docker machines, the swarm's manager included. */
   nodes: number;
   env?: Record<string, string>;
 }
 
-/**
- * A platform on a Docker swarm of several machines behind Caddy, with one registry. Each worker can be on its own host.
- */
+/** A platform on a Docker swarm of several machines behind Caddy, with one registry. */
 export class SwarmPlatform {
   readonly machines: DockerMachines;
   readonly manager: DockerNode;

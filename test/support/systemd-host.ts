@@ -64,7 +64,6 @@ export class SystemdHost {
     this.address = theirs ?? '';
   }
 
-  /** Runs a command on the host. Rejects with its output if it fails. */
   run(...command: string[]): Promise<{ stdout: string; stderr: string }> {
     const inside = ['--mount', '--pid', '--uts', '--ipc', '--net', '--cgroup', '--root', '--wd'];
     const env = { PATH: process.env.PATH ?? '', HOME: '/root', LANG: 'C.UTF-8' };

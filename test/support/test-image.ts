@@ -19,9 +19,7 @@ export const NO_IMAGES =
 const PROGRAMS = 'sh ls cat id httpd sleep echo mkdir chown env test wc touch rm kill pwd'.split(' ');
 
 export interface TestImage {
-  /** Path → content of files beside busybox. */
   files?: Record<string, string>;
-  /** Arguments of `umoci config`. */
   config?: string[];
   /** A shell command that makes another layer, `layer.tar`, in an empty folder. */
   layer?: string;

@@ -29,13 +29,9 @@ export const COMMIT = 'c'.repeat(40);
 /** The value of a variable of each deployment, which no log and no error may contain. */
 export const SECRET = 'correct-horse-battery-staple';
 
-/** Simulates a step of a service. Without a script, each step succeeds at once. */
 export type Script = (signal: AbortSignal) => Promise<unknown>;
 
-/**
- * Dependencies of job handlers: a real database, lease keeper and log sink, with fake sources, builds and replicas.
- * Tests script the fakes by the service's id.
- */
+/** Dependencies of job handlers: a real database, and fake sources, builds and replicas that tests script. */
 export class TestWorkshop {
   readonly database: TestDatabase;
   readonly keyring: Keyring;
@@ -108,10 +104,7 @@ export class TestWorkshop {
     return { ...this.#shared, workerId, faults: new FaultWatch(this.#dataDir) };
   }
 
-  /**
-   * Creates a worker that does not renew leases, so it learns of a cancellation or a lost lease only from its own
-   * writes.
-   */
+  /** Creates a worker that does not renew leases: only its own writes tell it of a cancellation or a lost lease. */
   async deafWorker(): Promise<JobDeps> {
     const { signal } = new AbortController();
     const hold: LeaseKeeper['hold'] = (_kind, lease) => ({ ...lease, signal, stop: () => undefined });
@@ -142,7 +135,6 @@ export class TestWorkshop {
     return row;
   }
 
-  /** Writes the note that a worker leaves if it hangs or crashes with this deployment. */
   async noteFault({ id, fence }: DeploymentRow): Promise<void> {
     const folder = join(this.#dataDir, 'faults');
     await mkdir(folder, { recursive: true });
@@ -210,7 +202,7 @@ export function jobHelpers(changes: Partial<JobHelpers> = {}): JobHelpers {
   };
 }
 
-/** Returns a script that waits until the signal aborts, and rejects with its reason. Calls `onStart` when it begins. */
+/** Returns a script that calls `onStart`, waits until the signal aborts, and rejects with its reason. */
 export function untilAborted(onStart: () => unknown): Script {
   return async (signal) => {
     await onStart();

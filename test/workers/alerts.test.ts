@@ -83,7 +83,6 @@ describe('Alerts', function () {
     );
   const webhook = (format: WebhookFormat = 'json', events = EVENTS) =>
     database.db.transaction((trx) => createWebhook(trx, deps, { workspaceId: workspace.id, url, format, events }));
-  /** Stores answers of the minute that ended this number of minutes ago. */
   async function answered(minutesAgo: number, classes: [number, number, number, number], ms = 10): Promise<void> {
     const latency = [...LATENCY_BOUNDS, 0].map((_, index) => (index === latencyClass(ms) ? 1 : 0));
     await recordTraffic(database.db, [{ serviceId: service.id, classes, bytesOut: 0, latency }]);
@@ -93,7 +92,6 @@ describe('Alerts', function () {
       [minutesAgo + 1, service.id, service.id],
     );
   }
-  /** Makes all figures and states older by this many minutes. */
   async function pass(minutes: number): Promise<void> {
     const earlier = `- make_interval(mins => ${minutes})`;
     await database.db.raw(`update service_metrics set at = at ${earlier}`);

@@ -52,7 +52,6 @@ describe('Drains', () => {
   const numbered = (from: number, count: number) => Array.from({ length: count }, (_, n) => `line ${from + n}`);
   const texts = () => logRecordsOf(collector.stored).map(({ text }) => text);
 
-  /** Sends all signals, as if every pause were over. */
   async function send(by = sender): Promise<void> {
     await api.db('drain_signals').update({ due_at: new Date(0) });
     await by.start();

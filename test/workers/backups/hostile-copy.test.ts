@@ -18,10 +18,7 @@ import { startPostgresServer, type TestPostgres } from '../../support/data-serve
 const KEY = newArchiveKey();
 const NEVER = new AbortController().signal;
 
-/**
- * Functions of a hostile owner. In a server that starts after now, each one writes a file if a superuser calls it, and
- * fails otherwise.
- */
+/** In a server that starts after now, each function writes a file if a superuser calls it, and fails otherwise. */
 const trapsOf = (folder: string) => `
   create schema evil;
   create function evil.trap(what text) returns void language plpgsql as $$

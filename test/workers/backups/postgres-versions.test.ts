@@ -19,7 +19,7 @@ import { startPostgresServer } from '../../support/data-servers.js';
 import { BUILD_ENVIRONMENT, hasRegistry } from '../../support/npm-registry.js';
 
 const NEVER = new AbortController().signal;
-/** By default, the last version with the old functions for backups. TEST_POSTGRES_VERSIONS=13,14,15,16,17 tests all. */
+/** 14 is the last version with the old functions for backups. TEST_POSTGRES_VERSIONS=13,14,15,16,17 tests all. */
 const VERSIONS = (process.env.TEST_POSTGRES_VERSIONS ?? '14').split(',');
 
 describe('A backup of an older PostgreSQL', function () {

@@ -104,7 +104,6 @@ describe(`Builds of repositories${hasGit ? '' : ': git is not installed'}`, func
     return { ...image, folder: images.pathOf(image.digest), lines, output: lines.join('\n') };
   }
 
-  /** Runs a command in an image as its application would run, and returns the output. */
   async function runIn({ folder, manifest }: Awaited<ReturnType<typeof build>>, command: string): Promise<string[]> {
     const directory = await mkdtemp(join(dataDir, 'run-'));
     const lines: string[] = [];
@@ -140,7 +139,6 @@ describe(`Builds of repositories${hasGit ? '' : ': git is not installed'}`, func
     throw new Error('the build succeeded');
   }
 
-  /** Returns a project whose build script is this shell command. */
   const script = (command: string): Files => ({
     'package.json': packageJson({ scripts: { build: command, start: 'node x' } }),
   });

@@ -27,7 +27,6 @@ describe('The storage bound of a database that is filled', function () {
   let serviceId: string;
   let deploymentId: string;
   let tenant: { user: string; password: string; database: string };
-  /** Rows that the server has confirmed. */
   let written = 0;
 
   before(async () => {

@@ -25,7 +25,6 @@ describe('The watch over a worker', () => {
     await rm(dataDir, { recursive: true, force: true });
   });
 
-  /** Starts a process that watches `other` and `run`, ends `other`, prints a line, and then runs the code. */
   async function worker(code: string, { between = '', fence = 3 } = {}): Promise<ChildProcess> {
     const script = `
       const { FaultWatch } = await import(${JSON.stringify(WATCH)});

@@ -76,7 +76,6 @@ const script: fc.Arbitrary<Script> = fc.record({
   end: fc.constantFrom('fin', 'reset', 'stay'),
 });
 
-/** Returns what follows the first answer on its connection; '' if that answer has not ended. */
 function afterFirst(text: string, method: string): string {
   const [head = ''] = text.split('\r\n\r\n', 1);
   let rest = text.slice(head.length + 4);
@@ -141,10 +140,7 @@ describe('The edge before hostile replicas', function () {
 
   const NEXT = 'GET /next HTTP/1.1\r\nHost: fine.test\r\nConnection: close\r\n\r\n';
 
-  /**
-   * Sends two requests to different services on one connection. Returns what arrives until it closes or 40 ms have
-   * passed.
-   */
+  /** Sends two requests to different services on one connection. Returns what arrives within 40 ms. */
   async function provoke(request: string, reads: boolean): Promise<string> {
     const socket = connect(edge.port, '127.0.0.1');
     let text = '';

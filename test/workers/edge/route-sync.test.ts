@@ -48,7 +48,6 @@ describe('edge and PostgreSQL', () => {
     await bench.close();
   });
 
-  /** Starts an edge with the parts of the real process: listener, route sync and proxy. */
   async function startEdge(): Promise<{ edge: TestEdge; sync: RouteSync; id: string }> {
     const identity = { id: randomUUID(), host: 'test', pid: process.pid };
     const edge: TestEdge = await bench.edge({ refresh: (id) => sync.reload(id) });

@@ -13,7 +13,6 @@ export interface Answer {
   headers: IncomingHttpHeaders;
   text: string;
   body: Buffer;
-  /** True if the connection ended before the end of the answer. */
   cut: boolean;
 }
 
@@ -48,6 +47,7 @@ export function ask(port: number, path: string, options: AskOptions = {}): Promi
   });
 }
 
+/** Sends raw bytes, and returns everything that the edge answers until it closes the connection. */
 export async function sendRaw(port: number, bytes: string): Promise<string> {
   const socket = connect(port, '127.0.0.1');
   let text = '';
@@ -70,9 +70,7 @@ export type TestEdgeOptions = Pick<NodeEdgeOptions, 'imagesDir' | 'log' | 'refre
 /** An implementation of the edge, against which the contract's tests run. */
 export interface EdgeKind {
   name: string;
-  /** Creates an edge, which does not listen yet. Its services have names below the domain "test". */
   create(options: TestEdgeOptions): Promise<TestEdge>;
-  /** How often the tests replace the route table under load. */
   swaps: number;
 }
 
@@ -92,7 +90,6 @@ export class Bench {
     this.#kind = kind;
   }
 
-  /** Starts an HTTP server on a free port that serves as a replica. */
   async replica(handler: RequestListener): Promise<TestReplica> {
     const server = createServer(handler);
     server.listen(0, '127.0.0.1');
@@ -133,6 +130,7 @@ export class Bench {
   }
 }
 
+/** Builds a route table with one host. */
 export function proxied(replicas: readonly TestReplica[], overrides: Partial<Route> = {}): RouteTable {
   return tableWith({
     target: { type: 'proxy', replicas: replicas.map(({ id, address, port }) => ({ id, address, port })) },

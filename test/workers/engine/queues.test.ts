@@ -20,7 +20,6 @@ const log = createLogger('test', 'silent');
 /** Longer than a busy machine needs to find a lost job. */
 const LONG_MS = 90_000;
 
-/** Passes records of each kind through a real queue. The work of a record is scripted by its id. */
 class Road {
   readonly workshop: TestWorkshop;
   readonly engine: Engine;
@@ -58,7 +57,6 @@ class Road {
     return id;
   }
 
-  /** Starts a worker for the jobs of all queues. */
   async worker(): Promise<WorkerPool> {
     const handlers = scriptedHandlers((id, signal) => {
       this.begun.set(id, this.times(id) + 1);

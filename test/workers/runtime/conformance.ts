@@ -2,14 +2,12 @@ import { expect } from 'chai';
 import { ReleaseError } from '../../../workers/failures/explained-errors.js';
 import type { ReleaseSpec, RuntimeDriver } from '../../../workers/runtime/runtime-driver.js';
 
-/** A runtime driver under test, and releases for it. */
 export interface Harness {
   runtime: RuntimeDriver;
   healthy(replicas: number): Promise<ReleaseSpec>;
   broken(): Promise<ReleaseSpec>;
   /** Creates a release whose replicas never become ready and never fail. */
   slow(): Promise<ReleaseSpec>;
-  /** Makes later replicas and commands of this release fail. */
   breakNow(spec: ReleaseSpec): Promise<void>;
   close(): Promise<void>;
 }

@@ -123,7 +123,6 @@ describe('Process runtime when workers come and go', () => {
     for (const row of rows) expect(await processesOf(row.id)).to.deep.equal([]);
   });
 
-  /** Returns the ids of a replica's sandboxed `node` processes. */
   async function processesOf(replicaId: string): Promise<number[]> {
     const found: number[] = [];
     for (const [pid, marker] of await markedProcesses('')) {

@@ -51,12 +51,12 @@ export interface App {
   live?: boolean;
 }
 
+/** A host that runs releases, with its own database. */
 export class TestHost {
   readonly database: TestDatabase;
   readonly config: Config;
   readonly sandbox: Sandbox;
   readonly hostId = randomUUID();
-  /** Id of a deployment → the lines that reached its log. */
   readonly lines = new Map<string, string[]>();
   readonly #specs = new Map<string, ReleaseSpec>();
   readonly #open: { close(): Promise<void> }[] = [];
@@ -108,9 +108,7 @@ export class TestHost {
     return worker;
   }
 
-  /**
-   * Creates a runtime driver on this host. If there are several, one leads, and the others only record what they want.
-   */
+  /** Creates a runtime driver on this host. If there are several, one leads, and the others record what they want. */
   async runtime({ asksOnly = false } = {}): Promise<RuntimeDriver> {
     const log = createLogger('test', 'silent');
     const listener = new Listener(this.database.url, log);
@@ -154,7 +152,6 @@ export class TestHost {
     );
   }
 
-  /** Creates a service with a deployment and an image, ready for a release. */
   async app(app: App = {}): Promise<ReleaseSpec> {
     const spec = await storeRelease(this.database.db, {
       kind: app.kind,
@@ -202,6 +199,7 @@ export class TestHost {
 
 export const never = new AbortController().signal;
 
+/** Returns the text of a replica's answer. */
 export async function ask(replica: Pick<ReplicaRow, 'port'>, path = '/'): Promise<string> {
   const response = await fetch(`http://127.0.0.1:${replica.port}${path}`, { headers: { connection: 'close' } });
   return response.text();

@@ -14,10 +14,7 @@ import { LEVELS, SandboxFixture, USER } from './support.js';
 
 const log = createLogger('test', 'silent');
 
-/**
- * What a command reaches of DATA_DIR and of another service (docs/security.md). rootless.test.ts runs this file as an
- * ordinary user.
- */
+/** What a command reaches of DATA_DIR and of another service: the table of levels in docs/security.md. */
 const REACHED: Record<string, string[]> = {
   root: [],
   rootless: [],

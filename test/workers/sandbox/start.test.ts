@@ -205,7 +205,6 @@ class Files {
   }
 }
 
-/** Waits for an output line with this beginning. */
 async function said(files: Files, start: string): Promise<string> {
   for (;;) {
     const line = (await readFile(files.log, 'utf8')).split('\n').find((text) => text.startsWith(start));

@@ -27,6 +27,7 @@ function runsContainers(): boolean {
   );
 }
 
+/** A sandbox at one isolation level, with its own DATA_DIR. */
 export class SandboxFixture {
   readonly dataDir: string;
   readonly sandbox: Sandbox;

@@ -24,7 +24,6 @@ describe('Volumes in a sandbox', () => {
   after(() => fixture?.destroy());
 
   let count = 0;
-  /** Creates a volume with its own file system, or in a plain folder. */
   async function volume(path: string, kind: 'image' | 'folder'): Promise<SandboxVolume> {
     count += 1;
     const folder = join(fixture.dataDir, 'volumes', `volume-${count}`);

@@ -24,7 +24,6 @@ async function failure(promise: Promise<unknown>): Promise<string> {
   return (error as Error).message;
 }
 
-/** The object of an empty tree. */
 const TREE = Buffer.alloc(0);
 const COMMIT = Buffer.from(
   `tree ${idOf('tree', TREE).toString('hex')}\nauthor a <a@b.c> 1 +0000\ncommitter a <a@b.c> 1 +0000\n\nBomb\n`,

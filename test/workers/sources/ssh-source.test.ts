@@ -58,7 +58,6 @@ describe(`Private repositories over SSH${hasSshd ? '' : ': sshd is not installed
     if (root) await rm(root, { recursive: true, force: true });
   });
 
-  /** Starts an SSH server with this host key, which admits the keys in `authorized_keys`. */
   async function startSshd(hostKey: string): Promise<void> {
     const keyFile = join(root, hostKey);
     await run('ssh-keygen', ['-q', '-t', 'ed25519', '-N', '', '-f', keyFile]);

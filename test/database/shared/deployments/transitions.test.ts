@@ -32,7 +32,6 @@ describe('The records of deployments', () => {
     db = database.db;
   });
 
-  /** Creates a deployment in this state that a worker has claimed. */
   async function held(state: ActiveState = 'queued'): Promise<Lease & { serviceId: string }> {
     const { id, service_id: serviceId } = await makeDeployment(db, await makeService(db));
     const switchedAt = state === 'switched' ? { went_live_at: db.fn.now() } : {};

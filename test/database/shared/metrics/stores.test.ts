@@ -31,7 +31,6 @@ describe('The stored figures of services', () => {
   });
   const rows = (step: number) => database.db('service_metrics').where({ service_id: service.id, step }).orderBy('at');
 
-  /** Stores measurements of a step that began this many seconds ago. */
   async function past(step: number, secondsAgo: number): Promise<void> {
     await database.db.raw(
       `insert into service_metrics (service_id, step, at, requests_2xx, samples, cpu, counts, replicas, latency)

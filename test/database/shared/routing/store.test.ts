@@ -22,7 +22,6 @@ describe('The records of routes', () => {
     service = await makeService(database.db);
   });
 
-  /** Returns the ids of all services that edges know, by page. */
   async function all(): Promise<string[][]> {
     const pages: string[][] = [];
     await loadAllRouteFacts(database.db, async (facts) => void pages.push(facts.map(({ serviceId }) => serviceId)));

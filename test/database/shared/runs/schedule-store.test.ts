@@ -33,7 +33,6 @@ describe('Schedules in the database', () => {
     updateRow(database.db, 'services', service.id, { configuration: { ...service.configuration, ...configuration } });
   /** A schedule that has no tick during the test, even if a minute ends meanwhile. */
   const yearly = () => configure({ schedule: '0 0 1 1 *' });
-  /** Moves the next tick into the past, as if no worker had run since. */
   const missed = (ms: number) =>
     database.db('schedules').update({ next_run_at: new Date(Math.floor((Date.now() - ms) / MINUTE) * MINUTE) });
 

@@ -24,7 +24,6 @@ describe('The build minutes of a workspace', () => {
     return Date.UTC(now.getUTCFullYear(), now.getUTCMonth());
   };
 
-  /** Moves the beginning of all builds of the workspace back by this many minutes. */
   async function earlier(minutes: number): Promise<void> {
     const started = new Date(Date.now() - minutes * MINUTE_MS).toISOString();
     await database.db.raw(

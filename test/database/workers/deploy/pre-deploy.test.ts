@@ -28,7 +28,6 @@ describe('The pre-deploy command of a deployment', () => {
 
   const script = (changes: Parameters<TestWorkshop['runtime']['script']>[1]) =>
     workshop.runtime.script(deployment.service_id, changes);
-  /** The command runs until `finish` is called. */
   const waits = () => script({ until: () => new Promise<void>((resolve) => (finish = resolve)) });
   const ends = () => {
     // Replicas start without waiting.

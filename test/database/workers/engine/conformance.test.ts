@@ -38,7 +38,6 @@ class Bench {
     return this.workshop.database.db;
   }
 
-  /** Runs one job with `work`. Returns its outcome or its error. */
   run(
     work: (work: Work<Row>) => Promise<Outcome>,
     {
@@ -53,7 +52,6 @@ class Bench {
     return perform(worker, handler, id, jobHelpers({ signal, lastAttempt })).catch((error: unknown) => error);
   }
 
-  /** Claims the record for a worker that then does nothing. */
   claim(): Promise<Row | null> {
     return claim<Row>(this.db, this.kind, this.id, uuidv7());
   }
@@ -296,7 +294,6 @@ const CASES_ALONE: Cases = {
   },
 };
 
-/** Guarantees for kinds that can be cancelled. */
 const CASES_CANCELLABLE: Cases = {
   'that was cancelled before its claim is not worked on': async (b) => {
     await b.requestCancel();

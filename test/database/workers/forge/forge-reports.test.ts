@@ -88,7 +88,6 @@ describe('Reports to git hosts', () => {
   const run = (forgeReportId: string) =>
     forgeReportJob(deps, { forgeReportId }, { signal: new AbortController().signal });
 
-  /** Runs the jobs of due reports, and of reports that become due meanwhile. */
   async function work(): Promise<void> {
     for (;;) {
       const due = await database.db.transaction((trx) => takeDue(trx, FORGE_REPORTS, 100));
@@ -97,7 +96,6 @@ describe('Reports to git hosts', () => {
     }
   }
 
-  /** Ends the waiting time of all reports. */
   async function afterWaiting(): Promise<void> {
     await database.db('forge_targets').update({ not_before: new Date(0) });
     await database

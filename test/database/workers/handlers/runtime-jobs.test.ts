@@ -40,7 +40,6 @@ describe('Jobs that change what runs', () => {
     return workshop.database.db('operations').where({ id }).first();
   }
 
-  /** Changes the number of replicas without an operation. */
   const configure = (service: ServiceRow, replicas: number) =>
     updateRow(workshop.database.db, 'services', service.id, { configuration: { ...service.configuration, replicas } });
 

@@ -77,7 +77,6 @@ describe('An apply of a stack', () => {
       .whereNull('finished_at')
       .update({ status, finished_at: db.fn.now(), error: status === 'live' ? '' : 'no port' });
 
-  /** Carries out an apply; its deployments go live. */
   async function carriedOut(document: object, values?: Record<string, string>): Promise<string> {
     const id = await accept(document, values);
     await job(id);
@@ -88,7 +87,6 @@ describe('An apply of a stack', () => {
     return id;
   }
 
-  /** Returns what the environment has, without ids and times. */
   async function environment() {
     const services = await db('services')
       .where({ environment_id: place.environmentId, deleted_at: null })
@@ -188,8 +186,7 @@ describe('An apply of a stack', () => {
       expect(await job(id)).to.equal('succeeded');
       expect(sorted(await environment()), `killed at ${at}`).to.deep.equal(WHOLE);
     }
-    // Two groups, two services, a volume, three lists of variables, links, a domain and two deployments: before and
-    // after each.
+    // Ten steps and two deployments: before and after each.
     expect(killed).to.equal(24);
   });
 

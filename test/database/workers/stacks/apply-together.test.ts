@@ -65,7 +65,6 @@ describe('An apply with release: together', () => {
       .orderBy('s.name')
       .select('d.id', 's.name', 's.kind', 'd.together_id');
   };
-  /** Runs all open deployments, until none has a step to do. */
   async function deploy(): Promise<void> {
     for (const { id } of await open()) await performDeployment(worker, id, jobHelpers()).catch(() => undefined);
     for (const { id } of await open()) await performDeployment(worker, id, jobHelpers()).catch(() => undefined);

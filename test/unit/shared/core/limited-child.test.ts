@@ -10,7 +10,6 @@ import { eventually, processesWith } from '../../../support/processes.js';
 
 const MIB = 1024 ** 2;
 const sh = (script: string, ...args: string[]) => ['-c', script, 'sh', ...args];
-/** Returns a text that no other process has on its command line. */
 const unique = () => `mark-${process.pid}-${Math.random().toString(36).slice(2)}`;
 
 describe('A child process with limits', function () {

@@ -135,7 +135,6 @@ describe('The ticks of a schedule', () => {
         expect(second?.getTime()).to.be.greaterThan(first.getTime());
         // No tick is between: the first one is found from any instant before it.
         expect(nextTick(schedule, new Date(first.getTime() - 1))).to.deep.equal(first);
-        // Some minutes later, the latest tick is the last one up to then.
         const now = new Date(first.getTime() + later * 60_000);
         let last = first;
         for (let next = second; next !== null && next <= now; next = nextTick(schedule, next)) last = next;

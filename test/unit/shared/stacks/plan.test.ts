@@ -28,7 +28,6 @@ function plan(document: object | string, given: Given = {}) {
   return plan;
 }
 
-/** Returns the environment after an apply of the document, with generated secrets. */
 function applied(document: object | string, state: EnvironmentState = EMPTY): EnvironmentState {
   const { secrets } = plan(document, { state });
   const values = Object.fromEntries(secrets.map((name) => [name, `secret of ${name}`]));

@@ -8,8 +8,7 @@ const RULE: AlertRule = { metric: 'errors', above: 5, forMinutes: 3 };
 const at = (minute: number) => new Date(START + minute * 60_000);
 
 /**
- * Feeds one value for each minute, in rounds of `size` minutes. Returns the messages with their minutes, and the last
- * state.
+ * Feeds one value a minute, in rounds of `size` minutes. Returns the messages with their minutes, and the last state.
  */
 function run(values: readonly (number | null)[], { rule = RULE, size = 1, from = INITIAL, first = 0 } = {}) {
   const samples = values.map((value, index) => ({ at: at(first + index), value }));

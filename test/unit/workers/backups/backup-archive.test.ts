@@ -121,7 +121,6 @@ describe('An archive', () => {
     expect(await problem(unpack(Buffer.concat([...pieces, archive.subarray(third)])))).to.contain('damaged');
   });
 
-  /** Builds an archive that the platform would not write, encrypted with the right key. */
   function crafted(entries: [name: string, content: string, type?: 'symlink'][]): Promise<Buffer> {
     const tar = pack();
     for (const [name, content, type] of entries) {

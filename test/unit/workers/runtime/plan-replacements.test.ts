@@ -17,7 +17,6 @@ const START_MS = 60_000;
 const replica = (changes: Partial<ReplicaRow> = {}) =>
   replicaRow(ago(3000), { id: 'a', deployment_id: 'release', created_at: ago(3000), ...changes });
 
-/** Builds a replica that has failed for too long. */
 const failing = (changes: Partial<ReplicaRow> = {}) =>
   replica({
     state: 'unhealthy',

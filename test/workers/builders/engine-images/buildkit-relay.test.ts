@@ -63,7 +63,6 @@ describe('The relay to BuildKit', () => {
     await rm(folder, { recursive: true, force: true });
   });
 
-  /** Starts a server that returns what it receives. `Solve` can also fail or hang. */
   function startBuildkit(): Server {
     const server = new Server();
     for (const path of [`${CONTROL}/Solve`, `${CONTROL}/Info`, `${CONTROL}/ListWorkers`, ...REFUSED]) {

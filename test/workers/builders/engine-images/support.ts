@@ -56,6 +56,7 @@ export interface Built extends BuiltImage {
   reference: string;
 }
 
+/** A Docker engine, and builders that use it. */
 export class BuildFixture {
   readonly machines: DockerMachines;
   readonly node: DockerNode;
@@ -192,7 +193,6 @@ export class BuildFixture {
     return { ...image, lines, output: lines.join('\n'), reference: image.manifest.reference ?? '' };
   }
 
-  /** Returns the error of a failed build, with the lines of its log. */
   async failure(wanted: Wanted): Promise<Error & { lines: string[] }> {
     const lines: string[] = [];
     const onLog = async (line: string) => {
@@ -207,7 +207,6 @@ export class BuildFixture {
     return Object.assign(error, { lines });
   }
 
-  /** Returns the output of a container, which runs the image's own command by default. */
   async run(image: string, command?: string): Promise<string> {
     const container = await this.node.docker.createContainer({
       Image: image,

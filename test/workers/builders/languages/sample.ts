@@ -1,7 +1,6 @@
 import type { ServiceConfiguration } from '../../../../shared/services/configuration.js';
 import type { Files } from '../../../support/repositories.js';
 
-/** A small project that goes live without settings. */
 export interface Sample {
   name: string;
   /** A program of the host without which the test is skipped. */

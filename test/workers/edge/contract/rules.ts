@@ -12,6 +12,7 @@ const basic = (name: string, password: string) => ({
   authorization: `Basic ${Buffer.from(`${name}:${password}`).toString('base64')}`,
 });
 
+/** Tests the rules of a service, in front of a replica and of a site. */
 export function rules(kind: EdgeKind): void {
   let bench: Bench;
   let edge: TestEdge;
@@ -44,7 +45,6 @@ export function rules(kind: EdgeKind): void {
   const get = (path: string, headers: Record<string, string> = {}): Promise<Answer> =>
     ask(edge.port, path, { headers });
 
-  /** Serves an application that answers with the request line. */
   async function application(given: Rule[], overrides: Partial<Route> = {}): Promise<void> {
     const replica = await bench.replica((req, res) => {
       res.setHeader('Server', 'app');

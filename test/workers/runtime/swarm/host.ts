@@ -53,10 +53,7 @@ export interface SwarmApp {
   command?: string;
   kind?: ServiceKind;
   image?: string;
-  /**
-   * The environment of the service; null for none. By default all services share one, because making a network takes a
-   * second.
-   */
+  /** The environment of the service; null for none. All services share one, because making a network takes a second. */
   environmentId?: string | null;
   configuration?: Partial<ServiceConfiguration>;
   environment?: Record<string, string>;
@@ -151,7 +148,6 @@ export class SwarmHost {
     return this.#lines.get(spec.deploymentId) ?? [];
   }
 
-  /** Creates a service with a deployment and an image, ready for a release. */
   async app(app: SwarmApp = {}): Promise<ReleaseSpec> {
     const { db } = this.database;
     const spec = await storeRelease(db, {
@@ -199,6 +195,7 @@ export class SwarmHost {
   }
 }
 
+/** Returns the text of a replica's answer. */
 export async function askSwarm(replica: Pick<ReplicaRow, 'address' | 'port'>, path = '/'): Promise<string> {
   const response = await fetch(`http://${replica.address}:${replica.port}${path}`, {
     headers: { connection: 'close' },

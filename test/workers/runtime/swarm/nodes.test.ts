@@ -195,7 +195,6 @@ describe(`Swarm runtime on several nodes${NO_DOCKER === '' ? '' : ` (${NO_DOCKER
     return row;
   }
 
-  /** Creates a volume of a service at /data. Its content is on this node. */
   async function newVolume(
     { serviceId, image }: ReleaseSpec,
     node: Awaited<ReturnType<DockerNode['swarmNode']>> | undefined,

@@ -67,9 +67,6 @@ describe('The controller of a replica that runs as a process', () => {
     reconcile(): Promise<void>;
   }
 
-  /**
-   * Creates a replica of a live release whose process listens on the test's server. A `pending` one is not started yet.
-   */
   async function replica(state: 'pending' | 'starting' | 'ready'): Promise<Replica> {
     const { db } = workshop.database;
     const spec = await storeRelease(db, {
@@ -102,7 +99,6 @@ describe('The controller of a replica that runs as a process', () => {
     return { controller, spec, read, reconcile: async () => controller.reconcile(await read()) };
   }
 
-  /** Waits until the next check is due, then reconciles. */
   async function check({ controller, reconcile }: Replica): Promise<void> {
     // A timer may end a millisecond early.
     while (controller.nextCheckAt > Date.now()) await delay(controller.nextCheckAt - Date.now());

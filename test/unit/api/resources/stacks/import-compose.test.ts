@@ -12,7 +12,6 @@ function imported(text: string, files: Record<string, string> = {}, repository =
   const document = importCompose(parse(text, { merge: true }), { repository, folder, files }, (place, reason, kind) => {
     (kind === 'note' ? notes : lost).push(`${place}: ${reason}`);
   });
-  // Every imported document is valid.
   readDocument(stringify(document), []);
   return { document, lost, notes };
 }
@@ -218,9 +217,8 @@ volumes: { data: {} }
   });
 
   /*
-   * Decides between a loss and a note. A note is only for a line with which `docker compose up` and this platform run
-   * the same processes with the same data and answers, in another way. Data on a host is always missing. All else is
-   * lost.
+   * A line is a note, and no loss, only if `docker compose up` and this platform run the same processes with the same
+   * data and give the same answers. Data on a host is always missing.
    */
   it('notes what the platform does in another way, and loses nothing by it', () => {
     const { document, lost, notes } = imported(

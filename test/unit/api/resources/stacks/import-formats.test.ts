@@ -482,7 +482,6 @@ describe('A file of another format', () => {
   });
 });
 
-/** The example of fly.toml as a value, whose places are replaced. */
 const FLY = {
   ...{ app: 'shop', build: { dockerfile: 'D', args: { A: '7' } }, deploy: { release_command: 'x' } },
   ...{ env: { LEVEL: 'info', PORT: '3000' }, processes: { app: 'bin/serve', jobs: 'bin/jobs' } },

@@ -28,7 +28,6 @@ function plan({ packages = [], scripts = {}, main, files = {}, kind = 'web', set
 const starts = (wanted: Wanted) => plan(wanted).starts.map(({ command }) => command);
 
 describe('Frameworks in production', () => {
-  /** Name → what the project has, and its start command. */
   const servers: Record<string, [wanted: Wanted, first: string]> = {
     'Next.js': [{ packages: ['next'], scripts: { start: 'next start' } }, 'npm start'],
     'Next.js whose start script is a development server': [

@@ -30,7 +30,6 @@ describe('ImageCheck', () => {
   });
   afterEach(() => mock.timers.reset());
 
-  /** Returns the trouble after a check that was due and ended with this exit code. */
   async function after(result: number | null): Promise<string> {
     code = result;
     mock.timers.tick(10_000);
