@@ -48,7 +48,7 @@ describeConsole('Stored texts of tenants', () => {
       previewMode: 'manual',
     };
     service = await newService(client, workspace.path, { name: SHORT, kind: 'web', configuration });
-    // Git allows such a name of a branch, and the API does not.
+    // Git allows this text as a branch name, and the API does not.
     await db('services').update({ configuration: { ...service.configuration, branch: SHORT } });
     const path = `${workspace.path}/services/${service.id}`;
     await pretendLive(db, service.id, { commit_sha: 'a'.repeat(40), commit_message: ALL, branch: SHORT, actor: ALL });

@@ -167,7 +167,7 @@ describe('Process runtime', () => {
     const spec = await host.app({ live: true });
     await runtime.release(spec, never);
     const port = (await host.replicas(spec))[0]?.port ?? 0;
-    // The new edge has not acknowledged any route, so ports that it could still use must rest.
+    // The new edge below has acknowledged nothing, so ports that rest already would go on resting.
     await db('resting_ports').delete();
     await db.raw(`insert into edges (id, host, pid, seen_at) values (?, 'test', 1, now() + interval '1 minute')`, [
       edge,
