@@ -4,12 +4,11 @@ import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
 import { KINDS } from '../shared/queues/work-catalog.js';
 
-/** The rules of docs/architecture.md, checked by reading the imports of every source file. */
+/** Checks the rules of docs/architecture.md by reading the imports of every source file. */
 const ROOT = resolve(dirname(fileURLToPath(import.meta.url)), '../..');
 const ROOMS = ['api', 'workers', 'shared', 'migrations'];
 
 interface Source {
-  /** The path from the repository's root, e.g. shared/core/log.ts. */
   path: string;
   text: string;
   /** Our files by their path from the root, packages by their name. */
@@ -35,10 +34,7 @@ async function sources(): Promise<Source[]> {
   return found;
 }
 
-/**
- * The six layers of shared/. A file imports from its own layer and from lower ones. All other folders of shared/ are
- * subjects.
- */
+/** The layers of shared/, lowest first: a file imports from its own and lower ones. Unlisted folders are subjects. */
 const STOREYS = [
   ...['shared/core/', 'shared/engine/', 'shared/secrets/', 'subjects', 'shared/queues/'],
   ...['shared/launcher/', 'shared/operator/'],
@@ -101,7 +97,7 @@ describe('The house', () => {
     const folderOf = (path: string) => /^(shared|workers)\/[\w-]+\//.exec(path)?.[0];
     const edges = new Set<string>();
     for (const { path, text } of all) {
-      // Types are gone when a program runs.
+      // Imports of types make no cycle: they do not exist at run time.
       for (const [, target = ''] of text.matchAll(/^(?:import|export) (?!type )[^;]*?from '(\.[^']+)'/gms)) {
         const [from, to] = [folderOf(path), folderOf(relative(ROOT, resolve(dirname(join(ROOT, path)), target)))];
         if (from !== undefined && to !== undefined && from !== to) edges.add(`${from} ${to}`);
@@ -116,7 +112,7 @@ describe('The house', () => {
     const programOf = (path: string) =>
       /^shared\/(launcher|operator)\//.test(path) ? 'launcher' : (path.split('/')[0] ?? '');
     const programs = new Map<string, Set<string>>(all.map(({ path }) => [path, new Set()]));
-    // What a file of shared is used by is also what its imports are used by.
+    // A program that uses a file of shared/ also uses what the file imports.
     for (let grew = true; grew; ) {
       grew = false;
       for (const { path, imports: targets } of all) {
@@ -205,8 +201,7 @@ describe('The house', () => {
   });
 
   it('only the engine writes leases, dispatches and ends of work', () => {
-    // Admission makes records due. Commit events have no lease: they end in the transaction of their work. Reports to git
-    // hosts have none either: their target is locked, and they are due again when their subject changes.
+    // Admission makes records due. Commit events and reports to git hosts have no lease.
     const own = [
       'shared/commits/store.ts',
       'shared/deployments/deployment-admission.ts',
@@ -226,7 +221,7 @@ describe('The house', () => {
   });
 
   it('a kind of work is known to its own folder, to its line in the catalog, and to one file that carries it out', () => {
-    // The dispatcher admits deployments and runs, and wakes log batches alone.
+    // The catalog lists all kinds; the dispatcher also admits deployments and runs.
     const registers = /^shared\/queues\/(work-catalog|dispatcher)\.ts$/;
     const kinds = all.filter(({ path }) => /^shared\/(?!engine)\w+\/kind\.ts$/.test(path));
     expect(kinds.length).to.be.greaterThan(5);
@@ -299,7 +294,7 @@ describe('The house', () => {
 
   it('the process that reads repositories starts without libraries', () => {
     const byPath = new Map(all.map((source) => [source.path, source]));
-    // It loads the other one before its first request.
+    // The reader process loads the second file before its first request.
     const reached = new Set([
       'workers/builders/reader/reader-process.ts',
       'workers/builders/detection/detect-project.ts',

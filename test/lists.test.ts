@@ -6,12 +6,11 @@ import { DEFAULT_CONFIGURATION } from '../shared/services/configuration.js';
 import { DEFAULT_WORKSPACE_CONFIGURATION } from '../shared/workspaces/model.js';
 import { titlesOf } from './support/titles.js';
 
-/** Checks that the lists of statements and of fields name tests that exist. */
+/** Checks that every test which the lists of test/api name exists. */
 const LISTS = join(dirname(fileURLToPath(import.meta.url)), '../../test/api');
 const STORED = /^only stored: \S/;
 
 interface Named {
-  /** The statement, or the field's name. */
   what: string;
   tests: { file: string; title: string }[];
 }
@@ -35,7 +34,6 @@ function fieldsOf(section: string): Field[] {
     });
 }
 
-/** `folder` is the folder of files that are named without one. */
 function parseTests(named: string, folder: string): Named['tests'] {
   return named.split(' · ').map((test) => {
     const [, file = '', title = ''] = /^`([\w/-]+)` (.+)$/.exec(test) ?? [];

@@ -12,7 +12,6 @@ import {
 } from '../support/api.js';
 import { newDeployment, newEnvironment, pretendLive } from '../support/records.js';
 
-/** Expects an error whose message contains these words. */
 function expectRefusal(response: ApiResponse, status: number, code: string, words: string): void {
   expectError(response, status, code);
   expect(response.body.error.message).to.contain(words);
@@ -40,7 +39,6 @@ describe('Backups', () => {
     expect(status, JSON.stringify(body)).to.equal(200);
   }
   const get = (rest: string) => workspace.owner.client.get(`${path}${rest}`);
-  /** Creates a backup that has ended, as a worker would leave it. */
   async function ended(fields: Record<string, unknown> = {}): Promise<string> {
     const id = uuidv7();
     const base = { id, workspace_id: workspace.id, service_id: service.id, trigger: 'manual' };

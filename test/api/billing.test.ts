@@ -28,7 +28,6 @@ describe('Billing and entitlements', () => {
   const read = async (): Promise<Json> => (await workspace.owner.reader.get(workspace.path)).body.workspace;
   const deploymentsOf = (service: Json) => api.db('deployments').where({ service_id: service.id });
 
-  /** Creates a deployment whose build took this many minutes and ended at this time. */
   const built = (service: Json, minutes: number, end = new Date()) =>
     endedBuild(api.db, service.id, new Date(end.getTime() - minutes * MINUTE_MS), end);
 
@@ -102,7 +101,7 @@ describe('Billing and entitlements', () => {
       const now = new Date();
       const month = new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth(), 1));
       await built(service, 60, new Date(month.getTime() - 1));
-      // It ended three minutes into the month: only those count.
+      // This build ends three minutes into the month, and only those minutes count.
       await built(service, 60, new Date(month.getTime() + 3 * MINUTE_MS));
       expect((await read()).entitlements.buildMinutes.used).to.equal(3);
       await newDeployment(api.db, service.id, {
@@ -254,7 +253,7 @@ describe('Billing and entitlements', () => {
       const { image_id } = await api.db('deployments').where({ id: live }).first();
       await api.db('deployments').where({ id: source }).update({ status: 'live', image_id, finished_at: new Date() });
       const limit = planOf('free').buildMinutes ?? 0;
-      // They begin with the month, so that all of their time is in it.
+      // The builds begin with the month, so that all of their time counts.
       const now = new Date();
       const month = Date.UTC(now.getUTCFullYear(), now.getUTCMonth(), 1);
       await built(service, limit - 1, new Date(month + (limit - 1) * MINUTE_MS));
@@ -273,7 +272,6 @@ describe('Billing and entitlements', () => {
   });
 });
 
-/** Returns a time in ISO 8601, this many minutes after another. */
 function time(from: Date, minutes: number): string {
   return new Date(from.getTime() + minutes * MINUTE_MS).toISOString();
 }

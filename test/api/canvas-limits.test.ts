@@ -13,7 +13,6 @@ describe('The limits of a canvas', () => {
 
   useTestCanvas((given) => ({ api, workspace, client, canvas, read } = given));
 
-  /** Adds services with one statement, and returns their ids. */
   const addServices = async (count: number): Promise<string[]> => {
     const made = Array.from({ length: count }, () => uuidv7());
     await api.db.raw(

@@ -78,7 +78,7 @@ describe('A clone of an environment', () => {
     const body = { document, environmentId: at.environmentId, values: { 'web.TOKEN': 'x' } };
     const { plan } = (await client.post(`${workspace.path}/stacks/plan`, { name: 'shop', ...body })).body;
     await client.post(`${workspace.path}/stacks/shop/apply`, { ...body, planHash: plan.hash });
-    // As the apply would have made it.
+    // No worker runs here, so the test makes what the apply would make.
     const web = await service('web', { kind: 'worker' });
     const [stack] = await api.db('stacks').where({ workspace_id: workspace.id, name: 'shop' }).select('id');
     await api.db('stack_resources').insert({ stack_id: stack.id, service_id: web.id, name: 'web' });

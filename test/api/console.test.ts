@@ -46,7 +46,7 @@ describe('The console’s files', function () {
   it('are never cached as a page, and for good by their hashed names', async () => {
     const answer = await page('/');
     expect(answer.headers.get('cache-control')).to.equal('no-cache');
-    // Not fetch, which asks for a fresh copy when it is given a tag.
+    // fetch asks for a fresh copy when it is given a tag.
     const headers = { 'If-None-Match': answer.headers.get('etag') ?? '' };
     expect((await rawRequest(`${api.url}/`, { headers })).status).to.equal(304);
     const [, script = ''] = /<script[^>]*src="([^"]+)"/.exec(await answer.text()) ?? [];

@@ -30,7 +30,6 @@ describe('Detection', () => {
   });
 
   const ask = (body: object) => workspace.owner.client.post(`${workspace.path}/detect`, body);
-  /** Returns the rows that a worker would receive, once there are this many. */
   const stored = (atLeast: number) =>
     eventually('the question is stored', async () => {
       const rows = await api.db('detections').where({ workspace_id: workspace.id }).whereNull('finished_at');

@@ -108,7 +108,6 @@ describe('Domains', () => {
       await prove(domain);
       await checkDomains({ ...api, log: createLogger('test', 'silent') });
       expect((await workspace.owner.client.get(path)).body.domains[0]).to.include({ status: 'active' });
-      // Nothing is due any more, so a name server that is away changes nothing.
       expect(await checkDomains({ ...api, log: createLogger('test', 'silent') })).to.deep.equal([]);
     });
 

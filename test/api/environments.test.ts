@@ -253,7 +253,6 @@ describe('Environments', () => {
   });
 });
 
-/** Returns how many statements wait for a lock. */
 async function waiting(db: Db): Promise<number> {
   const { rows } = await db.raw(
     `select count(*)::int as count from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,

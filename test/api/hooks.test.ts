@@ -10,7 +10,6 @@ import { eventually } from '../support/processes.js';
 const REPOSITORY = 'https://example.com/shop.git';
 const [A, B, NONE] = ['a'.repeat(40), 'b'.repeat(40), '0'.repeat(40)];
 
-/** Recorded payloads of git hosts, without long parts that the platform does not read. */
 const PUSHES = {
   github: (fields: object = {}) => ({
     ref: 'refs/heads/main',
@@ -81,7 +80,7 @@ describe('Hooks', () => {
     return body.hook;
   }
 
-  /** Returns the headers that a git host sends with this body, its real signature included. */
+  /** Returns the headers that a git host sends with this body, with a real signature. */
   function headersOf(provider: Signing, secret: string, body: string, event: string, delivery: string) {
     const hmac = createHmac('sha256', secret).update(body).digest('hex');
     const all: Record<Signing, Record<string, string>> = {

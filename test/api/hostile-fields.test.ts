@@ -15,7 +15,6 @@ const TRIES = 8;
 /** Formats whose validation reads at most a fixed number of characters. */
 const BOUNDED_FORMATS = ['branch', 'cron', 'email', 'ip-range', 'time-zone', 'uuid', 'date-time'];
 
-/** A schema in its JSON form. */
 interface JsonSchema extends TSchema {
   type?: string;
   pattern?: string;
@@ -33,7 +32,6 @@ interface Field {
   schema: JsonSchema;
 }
 
-/** Lists all strings of a schema, the keys of records included. */
 function stringsOf(schema: JsonSchema, path: string): Field[] {
   const inner = (schemas: Record<string, JsonSchema> = {}) =>
     Object.entries(schemas).flatMap(([name, child]) => stringsOf(child, `${path}.${name}`));
@@ -55,7 +53,6 @@ const FIELDS = ROUTES.flatMap(({ method, path, query, body }) => [
   ...stringsOf(query, `${method} ${path} query`),
   ...(body ? stringsOf(body, `${method} ${path} body`) : []),
 ]);
-/** Fields with the same schema are checked once. */
 const DISTINCT = [...new Map(FIELDS.map((field) => [JSON.stringify(field.schema), field])).values()];
 
 /** Header → a valid beginning, for headers with a format of their own. */
@@ -125,7 +122,7 @@ describe('The text fields of requests', function () {
           try {
             parseJson(Buffer.from(text));
           } catch {
-            // It is refused, as was shown; the time it takes is what counts here.
+            // A refusal is right; only its time counts here.
           }
         });
         expect(time, text.slice(0, 60)).to.be.lessThan(LIMIT_MS * 5);
@@ -164,10 +161,7 @@ describe('The headers, paths and cursors of requests', function () {
     expect((await owner.client.patch(one, { configuration: { description: 'new\n\ttext' } })).status).to.equal(200);
   });
 
-  /**
-   * Returns how much more processor time a request takes than one without hostile text: the least of several, in
-   * milliseconds. The API runs in this process.
-   */
+  /** Returns the least extra processor time of several hostile requests, in ms. The API runs in this process. */
   async function extraTime(path: string, headers: Record<string, string>): Promise<number> {
     const time = async (to: string, sent: Record<string, string>) => {
       const began = ownProcessorMs();

@@ -18,7 +18,6 @@ const MIB = 1024 ** 2;
 const NOTHING = '0'.repeat(40);
 const ENVIRONMENT = { PATH: process.env.PATH ?? '', HOME: '/nonexistent', GIT_TERMINAL_PROMPT: '0', LC_ALL: 'C' };
 
-/** Hostile pushes. Each is refused with a reason and leaves nothing, and the next ordinary push works. */
 describe('A hostile push', function () {
   this.timeout(180_000);
   let api: TestApi;
@@ -50,7 +49,6 @@ describe('A hostile push', function () {
     await repository?.remove();
     await rm(dataDir, { recursive: true, force: true });
   });
-  /** No attack leaves anything, and the API still works. */
   afterEach(async () => {
     expect(await exists(marker), 'the marker of an attack').to.equal(false);
     const path = join(dataDir, 'pushed', `${service.id}.git`);
@@ -72,7 +70,6 @@ describe('A hostile push', function () {
       child.once('close', (code) => resolve({ code: Number(code), said }));
     });
   }
-  /** Throws what git says if it refuses the push. */
   async function pushed(): Promise<true> {
     const { code, said } = await push('HEAD:refs/heads/late', '-f');
     if (code !== 0) throw new Error(said);
@@ -100,7 +97,6 @@ describe('A hostile push', function () {
   const tree = (...entries: Buffer[]) => store('tree', Buffer.concat(entries));
   const commitOf = async (treeSha: string): Promise<string> => repository.git('commit-tree', '-m', 'x', treeSha);
 
-  /** Sends a push request that is built by hand. */
   async function send(commands: [from: string, to: string, ref: string][], pack: Buffer): Promise<string> {
     const lines = commands.map(([from, to, ref], i) =>
       pktLine(`${from} ${to} ${ref}${i === 0 ? '\0report-status' : ''}`),
@@ -247,7 +243,7 @@ describe('A hostile push', function () {
         `Content-Type: application/x-git-receive-pack-request\r\nContent-Length: ${body.length}\r\n\r\n`,
     );
     socket.write(body);
-    // No other test's API has this bound.
+    // This bound identifies the process: no other test's API has it.
     const unpacking = () => processesWith(`--max-input-size=${2 * MIB}`);
     await eventually('git unpacks it', async () => (await unpacking()) !== '');
     socket.destroy();
@@ -341,14 +337,14 @@ describe('A hostile push', function () {
       const socket = connect(Number(port), hostname);
       sockets.add(socket);
       socket.on('error', () => undefined).on('close', () => sockets.delete(socket));
-      // A refused push has no place, so that another must take it.
+      // An answer means that the push was refused, so its socket makes way for another push.
       socket.on('data', () => socket.destroy());
       socket.write(
         `POST ${pathname}/git-receive-pack HTTP/1.1\r\nHost: localhost\r\nAuthorization: ${authorization}\r\n` +
           'Content-Type: application/x-git-receive-pack-request\r\nContent-Length: 100000\r\n\r\n0098',
       );
     };
-    // Not a push: on a busy machine one takes longer than the platform waits for the bodies.
+    // The probe is no push: on a busy machine, a push can take longer than the platform waits for the bodies.
     const probe = () =>
       fetch(`${url.replace(/\/\/[^@]*@/, '//')}/info/refs?service=git-receive-pack`, {
         headers: { Authorization: authorization },
@@ -368,7 +364,7 @@ describe('A hostile push', function () {
 
   it('whose pusher is gone before git begins gives its place back', async () => {
     const { hostname, port, pathname } = new URL(url);
-    // Whole requests: a request that is cut is noticed by its missing rest.
+    // Each request is complete, because the platform notices a cut one by its missing rest.
     const request =
       `POST ${pathname}/git-receive-pack HTTP/1.1\r\nHost: localhost\r\nAuthorization: ${authorization}\r\n` +
       'Content-Type: application/x-git-receive-pack-request\r\nContent-Length: 4\r\n\r\n0000';

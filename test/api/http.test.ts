@@ -131,7 +131,6 @@ describe('Every request', () => {
     it('that is JSON but no object is invalid_request', async () => {
       for (const text of ['[]', 'null', '1', '"x"', 'true']) {
         expectError(await post(text), 400, 'invalid_request');
-        // All fields of this body are optional.
         const deploys = `${services}/${randomUUID()}/deploys`;
         expectError(await workspace.owner.client.post(deploys, text, json), 400, 'invalid_request');
       }

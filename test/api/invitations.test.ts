@@ -34,7 +34,6 @@ describe('Invitations by e-mail', () => {
     admin = await signedIn('admin');
   });
 
-  /** Creates a member with a session. `send` takes paths below the workspace. */
   async function signedIn(role: Role, of = workspace) {
     const email = `${role}-who-invites-${++people}@example.com`;
     const user = await makeUser(api.db, { email, password: PASSWORD });

@@ -23,7 +23,6 @@ interface JunkRequest {
   credential: 'key' | 'session' | 'none' | 'junk';
 }
 
-/** Bodies that break parsers, and JSON that some programs interpret. */
 const BROKEN: (string | Uint8Array)[] = [
   '',
   '{',
@@ -110,7 +109,7 @@ describe('Junk', function () {
       .map(({ name }) => name)
       .filter((name) => !['rate_limits', 'migrations', 'migrations_lock'].includes(name));
     await seed();
-    // The use of a key is noted once a minute, whatever becomes of the request.
+    // A use of a key is stored once a minute. A time in the future prevents that write.
     await api.db('api_keys').update({ last_used_at: api.db.raw(`now() + interval '1 day'`) });
     await lookAtRows();
   });
@@ -143,10 +142,7 @@ describe('Junk', function () {
     };
   }
 
-  /**
-   * Returns a digest of all stored rows. Prepared, because planning the statement for a hundred tables takes longer
-   * than running it.
-   */
+  /** Returns a digest of all rows. The statement is prepared, because planning it takes longer than running it. */
   async function digestOfRows(): Promise<string> {
     const parts = tables.map(
       (name) =>
@@ -156,7 +152,6 @@ describe('Junk', function () {
     return rows.map(({ part }) => part).join();
   }
 
-  /** Reads the stored rows, if a transaction has written since the last call. */
   async function lookAtRows(): Promise<void> {
     const next = `select pg_snapshot_xmax(pg_current_snapshot())::text as next`;
     const [row] = (await reader.query<{ next: string }>({ name: 'next', text: next })).rows;
@@ -316,7 +311,6 @@ describe('Junk', function () {
 
 const CREDENTIALS: JunkRequest['credential'][] = ['key', 'key', 'key', 'session', 'session', 'none', 'junk'];
 
-/** Texts that a header can contain. */
 const headerText = fc
   .string({ unit: 'grapheme-ascii', maxLength: 200 })
   .map((text) => text.replace(/[^\x20-\x7e]/g, '').trim());

@@ -11,7 +11,6 @@ const WRITES = [
   ...['stack_apply', 'stack_cancel_apply', 'stack_rollback'],
 ];
 
-/** An agent on the official client. */
 describe('Tools for agents', () => {
   let api: TestApi;
   let workspace: TestWorkspace;

@@ -16,7 +16,6 @@ import { makeUser } from '../support/factories.js';
 const PASSWORD = 'correct horse battery staple';
 let people = 0;
 
-/** Creates a member with a session. `send` takes paths below the workspace. */
 async function signedIn(api: TestApi, workspace: TestWorkspace, role: Role) {
   const email = `${role}-in-a-browser-${++people}@example.com`;
   const user = await makeUser(api.db, { email, password: PASSWORD });
@@ -62,7 +61,6 @@ describe('Members of a workspace', () => {
     ]);
   });
 
-  /** Creates an invited user with a session, and a function to answer the invitation. */
   async function invited(role: Role) {
     const email = `new-${++people}@example.com`;
     const { id } = await makeUser(api.db, { email, password: PASSWORD });
@@ -263,7 +261,6 @@ describe('Members of a workspace', () => {
       await client.post(`${workspace.path}/services/${id}/variables`, { key: 'TOKEN', value: 'hidden-value' });
       await owner.send('POST', '/keys', { name: 'laptop', scope: 'read' });
       await client.delete(`${workspace.path}/services/${id}`, { confirm: 'shop' });
-      // Reads and refused writes leave no entry.
       await client.get(`${workspace.path}/services`);
       expectError(await client.post(`${workspace.path}/services`, { name: '', kind: 'web' }), 400, 'invalid_request');
       const first = (await admin.send('GET', '/audit?limit=3')).body;

@@ -65,7 +65,7 @@ describe('The figures of a service', () => {
     for (let n = 0; n < 3; n++) services.push(await newService(workspace.owner.client, workspace.path));
     await api.db('service_metrics').delete();
     for (const [index, { id }] of services.entries()) await answered(id, 10 * (index + 1));
-    // The minute that Prometheus sees has ended.
+    // The endpoint shows only minutes that have ended.
     await api.db.raw(`update service_metrics set at = at - interval '15 seconds'`);
     const response = await fetch(`${api.url}/metrics`, { headers: { Authorization: `Bearer ${TOKEN}` } });
     const lines = (await response.text())

@@ -30,15 +30,11 @@ describe('Second factor', () => {
     return { email, browser };
   }
 
-  /**
-   * Returns the code of a time step relative to now. Each code is valid once; the server also accepts the steps before
-   * and after.
-   */
+  /** Returns the code of a time step relative to now. The server also accepts the steps before and after. */
   function code(secret: string, steps = 0): string {
     return new TOTP({ secret: Secret.fromBase32(secret) }).generate({ timestamp: Date.now() + steps * 30_000 });
   }
 
-  /** Enrols with the current code, so that the next one can still be used. */
   async function enrolled() {
     const person = await signedIn();
     const { body } = await person.browser.post('/api/session/mfa', { password: PASSWORD });

@@ -41,7 +41,6 @@ describe('A passkey as the second factor', () => {
 
   const optionsFor = (browser: Browser, body: object) => browser.post('/api/session/passkey/options', body);
 
-  /** Signs in with the password, and with the passkey's answer to options that this browser has asked for. */
   async function attempt(
     { email, passkey }: Person,
     { browser = new Browser(api.url), answer = {} }: { browser?: Browser; answer?: object } = {},
@@ -164,7 +163,8 @@ describe('A passkey as the second factor', () => {
       const { body } = await optionsFor(browser, { email: person.email, password: PASSWORD });
       const theirs = thief.passkey.answer(body.options, { origin: origin() });
       expectError(await withPassword(browser, person, theirs), 401, 'unauthenticated');
-      // Nor does it help to say that it is the person's, or to answer a challenge of one's own sign-in.
+      // An answer that claims the person's passkey is refused, and so is an answer to a challenge of the thief's own
+      // sign-in.
       const { id } = person.passkey;
       expectError(await withPassword(browser, person, { ...theirs, id, rawId: id }), 401, 'unauthenticated');
       const own = await optionsFor(browser, { email: thief.email, password: PASSWORD });

@@ -160,7 +160,6 @@ const NEEDS: Record<string, Needs> = {
   'GET /workspaces/:workspaceId/audit': 'admin reads',
 };
 
-/** Roles that satisfy a requirement, in any environment and in a protected one. */
 const EVERY_ROLE: Role[] = ['viewer', 'developer', 'admin', 'owner'];
 const ALLOWED: Record<Needs, { open: Role[]; protected: Role[] }> = {
   member: { open: EVERY_ROLE, protected: EVERY_ROLE },
@@ -181,7 +180,6 @@ const nameOf = ({ method, path }: ReadRoute | WriteRoute) => `${method} ${path}`
 const isRead = (route: ReadRoute | WriteRoute) => ['member', 'admin reads'].includes(needsOf(route));
 const needsSession = (route: ReadRoute | WriteRoute) => needsOf(route).endsWith('in a session');
 
-/** Returns a route's requirement according to this file. */
 function needsOf(route: ReadRoute | WriteRoute): Needs {
   const needs = NEEDS[nameOf(route)];
   if (!needs) throw new Error(`${nameOf(route)} is not in the table`);
@@ -303,7 +301,7 @@ describe('Policies', () => {
           const [written, read] = [await send(member.client), await send(member.reader)];
           const allowed = ALLOWED[needs].open.includes(role) && !needsSession(route);
           if (isRead(route) && allowed) {
-            // Nothing was deployed, so the service has no operation, run, backup and preview to read, and there is no hook, no drain and no stack.
+            // Nothing was deployed or set up, so the workspace has none of these records.
             const status = /:(operationId|runId|recordingId|alertId|backupId|hookId|drainId|previewId|stackName)/.test(
               route.path,
             )

@@ -46,7 +46,6 @@ describe('Previews', () => {
       .where({ service_id: serviceId })
       .update({ status: 'building', admitted_at: new Date(), fence: 1, worker_id: uuidv7() });
 
-  /** Returns the newest deployment of a service, and its variables. */
   async function newest(serviceId: string): Promise<{ deployment: DeploymentRow; values: Record<string, string> }> {
     const deployment: DeploymentRow = await api
       .db('deployments')
@@ -291,7 +290,7 @@ describe('Previews', () => {
         .update({ ...ended, status: 'failed', error: 'lost' });
       const read = async () => (await workspace.owner.client.get(`${path}/${id}`)).body.preview.databases;
       expect((await read())[0].error).to.equal('lost');
-      // A further deployment uses the same one.
+      // A further deployment uses the same database.
       expect((await workspace.owner.client.post(`${serviceAt(serviceId)}/deploys`, {})).status).to.equal(200);
       expect(await read()).to.have.length(1);
 

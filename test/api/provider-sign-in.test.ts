@@ -38,7 +38,6 @@ describe('Sign-in with a provider of OpenID Connect', () => {
 
   const path = () => `/api/v1${workspace.path}`;
 
-  /** Sets the sign-in settings of the workspace, as its owner with a link of the operator does. */
   async function settings(changes: Record<string, unknown>) {
     const given = { allowedDomains: ['example.com'], role: 'viewer', passwords: true, ...changes };
     const answer = await (await ownerByLink()).send('PUT', `${path()}/sign-in`, given);
@@ -125,7 +124,7 @@ describe('Sign-in with a provider of OpenID Connect', () => {
       expect((await browser.bootstrap()).user.id).to.equal(user.id);
       const later = await signIn({ ...person, email: 'new@elsewhere.example', email_verified: false });
       expect((await later.browser.bootstrap()).user.id).to.equal(user.id);
-      // Another person of the provider who got the address is not this user.
+      // A person who gets the address from the provider later does not become this user.
       await expectFailure({ ...person, sub: 'another' }, 'email_taken');
       expect(
         await runAdmin(String(api.config.databaseUrl?.reveal()), 'user', 'forget-provider', '--email', user.email),
@@ -222,7 +221,6 @@ describe('Sign-in with a provider of OpenID Connect', () => {
       const kept = new Map(browser.cookies);
       expect((await browser.navigate(callback)).location).to.equal('/');
       expect((await browser.navigate(callback)).location).to.equal('/sign-in?error=expired');
-      // The provider refuses the code, even if the cookie was kept.
       const copy = new Browser(api.url);
       for (const [name, value] of kept) copy.cookies.set(name, value);
       expect((await copy.navigate(callback)).location).to.equal('/sign-in?error=expired');
@@ -378,7 +376,6 @@ describe('Sign-in with a provider of OpenID Connect', () => {
       const claims = JSON.parse(Buffer.from(String(hint?.split('.')[1]), 'base64url').toString());
       expect(claims.sub).to.equal(person.sub);
       expect(await provider.signOut(url)).to.equal(`${PUBLIC_URL}/sign-in`);
-      // The provider asks only those who are signed in there.
       expect(await provider.signOut(url).catch(String)).to.contain('the page does not ask: 200');
     });
 

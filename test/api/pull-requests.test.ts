@@ -20,7 +20,6 @@ interface Facts {
 }
 const time = (second: number) => `2026-11-22T10:00:${String(second).padStart(2, '0')}Z`;
 
-/** Recorded payloads of git hosts, without long parts that the platform does not read. */
 const githubLike = ({ action, open, sha, second, fork, number, branch }: Facts) => ({
   action,
   number,
@@ -76,7 +75,6 @@ const PULLS = {
   }),
 };
 type Provider = keyof typeof PULLS;
-/** The names of the four events by git host. */
 const ACTIONS: Record<Provider, { opened: string; pushed: string; closed: string; reopened: string }> = {
   github: { opened: 'opened', pushed: 'synchronize', closed: 'closed', reopened: 'reopened' },
   gitea: { opened: 'opened', pushed: 'synchronized', closed: 'closed', reopened: 'reopened' },

@@ -107,7 +107,7 @@ describe('Runs', () => {
         const answer = await workspace.owner.client.post(runs, body);
         expect(answer.status, kind).to.equal(200);
         expect(answer.body.run, kind).to.include({ ...body, status: 'queued', trigger: 'manual', deploymentId });
-        // It is not tried again, whatever the configuration says of the schedule.
+        // A manual run is never tried again, whatever the configuration says of the schedule.
         expect(await api.db<RunRow>('runs').where({ id: answer.body.run.id }).first()).to.include({ max_retries: 0 });
       }
     });

@@ -353,7 +353,6 @@ describe('Browser sessions', () => {
       return browser;
     }
 
-    /** Returns the token in the link of an e-mail. */
     const tokenOf = (text = '') => /^https:\/\/paas\.example\/api\/verify#([\w-]{43})$/m.exec(text)?.[1] ?? '';
 
     it('mails a link, whose token verifies the address once', async () => {

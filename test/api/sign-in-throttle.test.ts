@@ -79,7 +79,7 @@ describe('The throttle of signing in', () => {
     const code = new TOTP({ secret: Secret.fromBase32(enrolment.secret) }).generate();
     expect((await owner.post('/api/session/mfa/confirm', { code })).status).to.equal(200);
     const guess = (address: string) => from(address).post('/api/session', { email, password: PASSWORD, otp: code });
-    // A code is good once, so the one that confirmed is wrong now.
+    // A code is valid once, so the one that confirmed the enrolment is wrong now.
     expectError(await guess('198.51.100.5'), 401, 'unauthenticated');
     await count('guess-code', 9);
     expectError(await guess('198.51.100.6'), 401, 'unauthenticated');

@@ -4,7 +4,7 @@ import { expect } from 'chai';
 import { newService, type TestApi, type TestWorkspace, useTestApi } from '../support/api.js';
 import { eventually } from '../support/processes.js';
 
-/** Requests that use up the turns of a workspace. */
+/** More requests than a workspace may have in progress at once. */
 const AT_ONCE = 6;
 
 describe('While requests of three workspaces wait for the network', () => {
@@ -21,13 +21,12 @@ describe('While requests of three workspaces wait for the network', () => {
     }
   });
 
-  /** Expects that another workspace is answered while none of these requests is. */
   async function othersFirst(answered: () => number) {
     const { status } = await workspace.owner.client.get(`${workspace.path}/services`);
     expect([status, answered()]).to.deep.equal([200, 0]);
   }
 
-  /** Sends a write of each workspace often enough to use up its turns. Returns how many were answered. */
+  /** Sends enough writes of each workspace to use up its turns. `answered` counts those that were answered. */
   function send(path: (one: (typeof hostile)[number]) => string) {
     let answered = 0;
     const sent = hostile.flatMap((one) =>

@@ -59,7 +59,6 @@ describe('A rollback of a stack', () => {
     return apply.id;
   }
 
-  /** Queues a deployment of a service, which goes live. */
   async function goesLive(serviceId: string): Promise<void> {
     const path = `${workspace.path}/services/${serviceId}/deploys`;
     const { deployment } = (await workspace.owner.client.post(path)).body;

@@ -86,7 +86,6 @@ describe('Stacks', () => {
       expect((await plan(`# ${'"'.repeat(999_000)}\n${SHOP}`)).status).to.equal(200);
       expectError(await plan(`# ${'x'.repeat(1_000_000)}`), 413, 'payload_too_large');
       expectError(await plan(`# ${'x'.repeat(5_000_000)}`), 413, 'payload_too_large');
-      // Other routes keep their limit.
       const large = await workspace.owner.client.post(`${workspace.path}/projects`, { name: 'x'.repeat(300_000) });
       expectError(large, 413, 'payload_too_large');
     });
@@ -235,7 +234,7 @@ describe('Stacks', () => {
       const planned = await plan(body.document);
       expect(planned.body.plan.changes).to.deep.equal([]);
       expect(planned.body.plan.secrets).to.deep.equal([]);
-      // The values that are there.
+      // This document has the stored values.
       const same = body.document.replace('LOG:\n        secret: true', 'LOG: hidden-value');
       expect((await plan(same)).body.plan.changes).to.deep.equal([]);
       const other = await plan(same.replace('hidden-value', 'another'));
@@ -360,7 +359,6 @@ describe('Stacks', () => {
       expect((await read()).body.stack.drift).to.deep.equal([
         { action: 'update', kind: 'service', name: 'web', fields: [{ path: '/port', from: 3000, to: 8000 }] },
       ]);
-      // A stack keeps its environment.
       const other = (await workspace.owner.client.post(`${workspace.path}/projects`, { name: 'O', color: 'red' })).body;
       const elsewhere = await plan(document, { name, environmentId: other.project.environments[0].id });
       expectError(elsewhere, 409, 'conflict');

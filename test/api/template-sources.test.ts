@@ -41,7 +41,6 @@ describe('Template sources', () => {
   const add = (body: object = {}) =>
     workspace.owner.client.post(sources(), { name: 'team', repository: REPOSITORY, ...body });
   const list = async (): Promise<Json[]> => (await workspace.owner.client.get(sources())).body.templateSources;
-  /** Adds a source, and answers as a worker does. */
   async function read(outcome: Parameters<typeof finishReading>[2]): Promise<Json> {
     const { id } = (await add()).body.templateSource;
     await finishReading(api.db, id, outcome);

@@ -25,7 +25,6 @@ describe('Volumes', () => {
     return answer.body.volume;
   };
   const list = async (): Promise<Json[]> => (await workspace.owner.client.get(`${path}/volumes`)).body.volumes;
-  /** Simulates a release that has mounted the volumes. */
   async function pretendMounted() {
     const deploymentId = await pretendLive(api.db, service.id);
     const hostId = uuidv7();
@@ -149,7 +148,7 @@ describe('Volumes', () => {
     await stop();
     expect((await remove('uploads')).body).to.deep.equal({ deleted: true });
     expect(await list()).to.deep.equal([]);
-    // The host still has its content, so the record stays until that is gone.
+    // The host still has the volume's content, so the record stays until the content is gone.
     expect(await api.db<VolumeRow>('volumes').where({ id }).whereNotNull('removed_at')).to.have.length(1);
     await create(UPLOADS);
   });

@@ -14,10 +14,7 @@ interface Backup {
   error: string;
 }
 
-/**
- * Takes a backup and waits until it was checked. Then deletes it, because a service can have only ten on-demand
- * backups. Rejects if it failed.
- */
+/** Takes a backup, waits for its check, and deletes it, because a service can have only ten on-demand backups. */
 export async function takeBackup(client: ApiClient, serviceId: string, withinMs = 90_000): Promise<void> {
   const path = `/services/${serviceId}/backups`;
   const { backup } = await client.expect<{ backup: Backup }>('POST', path, {});
@@ -33,7 +30,6 @@ export async function takeBackup(client: ApiClient, serviceId: string, withinMs 
   await client.expect('DELETE', `${path}/${backup.id}`);
 }
 
-/** Returns how the owner of a database connects to it. */
 async function accessOf(platform: Platform, serviceId: string) {
   const { db } = platform.database;
   const row = await findDataServer(db, serviceId);
@@ -44,7 +40,7 @@ async function accessOf(platform: Platform, serviceId: string) {
   return { host, port, user: row.user_name, password, database: row.database_name };
 }
 
-/** Runs SQL as the owner of a database, who has the rights of its applications. */
+/** Runs SQL as the owner of a database, with the rights of its applications. */
 export async function asOwner(platform: Platform, serviceId: string, sql: (database: string) => string): Promise<void> {
   const access = await accessOf(platform, serviceId);
   const client = new pg.Client(access);

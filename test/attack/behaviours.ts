@@ -3,5 +3,4 @@ import { BUILDS } from './hostile-builds.js';
 import { CLIENTS } from './hostile-clients.js';
 import type { Behaviour } from './hostile-tenant.js';
 
-/** All behaviours of hostile tenants. */
 export const BEHAVIOURS: readonly Behaviour[] = [...BUILDS, ...APPLICATIONS, ...CLIENTS];

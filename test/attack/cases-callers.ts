@@ -9,9 +9,8 @@ import { type HostileCase, harmed, hostileCase, unless } from './hostile-case.js
 import { call, hold } from './hostile-clients.js';
 import { newHook } from './ordinary-mix.js';
 
-/** An ordinary request that takes longer than this during an attack counts as harmed, in milliseconds. */
+/** An ordinary request that takes longer than this during an attack counts as harmed. */
 const WAIT_MS = 3_000;
-/** How long wrong passwords are sent, in milliseconds. */
 const ROUNDS_MS = 10_000;
 const MAX_GROWTH_KB = 96 * 1024;
 const NOWHERE = 'https://git.example.test/none.git';
@@ -23,7 +22,6 @@ export async function silentNameServer(): Promise<{ address: string; close: () =
   return { address: `127.0.0.1:${socket.address().port}`, close: () => socket.close() };
 }
 
-/** Attacks by callers of the API, of hooks and of the sign-in. */
 export const CALLERS: readonly HostileCase[] = [
   hostileCase({
     name: 'hooks: slow deliveries without a signature',

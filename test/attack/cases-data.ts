@@ -15,9 +15,7 @@ const BACKUP_MS = 30_000;
 const SLEEP_SECONDS = 45;
 const PIPE_MS = 8_000;
 
-/**
- * SQL functions that run `act` with the rights of the caller, if a check resolves names in the tenant's search path.
- */
+/** SQL functions that run `act` with the caller's rights, if a check resolves names in the tenant's search path. */
 const traps = (act: string) => (database: string) =>
   `
   create schema evil;
@@ -42,7 +40,6 @@ async function database(
 
 const backupError = ({ client }: HostileTenant, { id }: Service) => messageOf(takeBackup(client, id));
 
-/** Creates a file of the host that only root can read and write. */
 async function hostFile(): Promise<{ path: string; remove: () => Promise<void> }> {
   const folder = await mkdtemp(join(tmpdir(), 'ranvier-host-'));
   await chmod(folder, 0o755);
@@ -51,7 +48,6 @@ async function hostFile(): Promise<{ path: string; remove: () => Promise<void> }
   return { path, remove: () => rm(folder, { recursive: true, force: true }) };
 }
 
-/** Puts something in the place of the file PG_VERSION of a database while `work` runs. */
 async function inPlaceOfVersion<T>(
   { dataDir }: Platform,
   { id }: Service,

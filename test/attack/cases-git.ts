@@ -17,7 +17,7 @@ import { git, gitUrl } from './ordinary-mix.js';
 const MAX_GIT_KB = 1_280 * 1024;
 const MAX_GROWTH_KB = 64 * 1024;
 const COMMANDS_BYTES = 48 * 1024 ** 2;
-/** A git process of the platform must end within this time after its client disconnected, in milliseconds. */
+/** A git process of the platform must end within this time after its client disconnected. */
 const GONE_MS = 20_000;
 const NOTHING = '0'.repeat(40);
 const TREE = Buffer.alloc(0);
@@ -27,7 +27,6 @@ const COMMIT = Buffer.from(
 const SHA = idOf('commit', COMMIT).toString('hex');
 const packWith = (bomb: Buffer[]) => packOf([packed(TYPE.commit, COMMIT), packed(TYPE.tree, TREE), ...bomb]);
 
-/** Starts a git server that answers each fetch with a bomb, and counts them. */
 async function serve(pack: Buffer): Promise<{ url: string; packs: () => number; server: Server }> {
   let packs = 0;
   const server = createServer(async (request, response) => {
@@ -49,7 +48,6 @@ async function serve(pack: Buffer): Promise<{ url: string; packs: () => number; 
   return { url: `http://127.0.0.1:${await listen(server)}/x.git`, packs: () => packs, server };
 }
 
-/** Lists the git processes that work below this folder. */
 async function gitBelow(folder: string): Promise<string[]> {
   const found: string[] = [];
   for (const pid of (await readdir('/proc')).filter((name) => /^\d+$/.test(name))) {
@@ -69,7 +67,6 @@ function commandOf(pid: string): string {
   }
 }
 
-/** Returns the most memory that a git process below this folder used until the signal, in KB. */
 async function watchGit(folder: string, stop: AbortSignal): Promise<number> {
   let most = 0;
   while (!stop.aborted) {
@@ -82,10 +79,7 @@ async function watchGit(folder: string, stop: AbortSignal): Promise<number> {
   return most;
 }
 
-/**
- * Creates a service that is deployed by `git push`; returns its repository on this host, and a function that sends a
- * request of git's protocol to it.
- */
+/** Creates a service that is deployed by `git push`. Returns its repository, and a sender of git's requests. */
 async function pushed({ platform, tenants: [{ client }] }: CaseContext, name: string) {
   const service = await createService(client, { name, configuration: { sourceType: 'push' } });
   const authorization = `Basic ${Buffer.from(`any:${client.key}`).toString('base64')}`;
@@ -101,7 +95,6 @@ async function pushed({ platform, tenants: [{ client }] }: CaseContext, name: st
   return { service, authorization, post, folder, url: gitUrl(platform, client, name) };
 }
 
-/** Attacks by repositories and git clients. */
 export const GIT: readonly HostileCase[] = [
   hostileCase({
     name: 'clone: a pack that stands for 1.6 GiB',

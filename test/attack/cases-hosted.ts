@@ -8,7 +8,7 @@ const MAX_TERMINALS = 512;
 const MAX_TRACKED = 4_096;
 const CONNECTIONS = 8_000;
 
-/** An application that answers each request with the result of `body`, the body of an async function. */
+/** Returns an application that answers `/attack` with the result of `body`, the body of an async function. */
 export function answering(body: string, before = ''): Record<string, string> {
   return {
     Procfile: `web: ${before}exec node server.js\n`,
@@ -22,7 +22,6 @@ export function answering(body: string, before = ''): Record<string, string> {
   };
 }
 
-/** Deploys an application that answers with the result of `body`. Returns the answer; null if it did not go live. */
 async function attack({ tenants: [tenant], signal }: CaseContext, body: string, before = ''): Promise<string | null> {
   let seen: string | null = null;
   await tenant.host(answering(body, before), {}, signal, async (service) => {
@@ -31,7 +30,7 @@ async function attack({ tenants: [tenant], signal }: CaseContext, body: string, 
   return seen;
 }
 
-/** Builds a case in which an application says what it has reached. */
+/** Builds a case whose application says what it has reached. */
 function hosted({ body, before = '', holds, says, ...about }: HostedCase): HostileCase {
   const run = (context: CaseContext) => attack(context, body, before);
   const check = (seen: string | null) =>
@@ -43,7 +42,6 @@ interface HostedCase {
   name: string;
   rule: number;
   short?: boolean;
-  /** The body of the function whose result the application answers. */
   body: string;
   /** What the application's shell runs before its server starts. */
   before?: string;
@@ -53,7 +51,6 @@ interface HostedCase {
   says: string;
 }
 
-/** Attacks by applications that the platform hosts. */
 export const HOSTED: readonly HostileCase[] = [
   hosted({
     name: 'devices: a thousand pseudo-terminals',

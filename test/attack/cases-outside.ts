@@ -17,9 +17,9 @@ import { type HostileCase, harmed, hostileCase, NOT_LIVE, unless } from './hosti
 const PASSWORD = 'correct horse battery staple';
 const INTRUDERS = 6;
 const NOWHERE = 'https://git.example.test/none.git';
-/** The edge sends all answers of one connection within this time, in milliseconds. */
+/** The edge sends all answers of one connection within this time. */
 const QUIET_MS = 2_000;
-/** How long the edge may take until it closes a connection on request, on a busy machine, in milliseconds. */
+/** How long the edge may take to close a connection on request, on a busy machine. */
 const CLOSE_MS = 20_000;
 
 /** An application that sends two answers to `/two`, and a third one later. */

@@ -9,12 +9,11 @@ import { type CaseContext, type HostileCase, hostileCase, NOT_LIVE } from './hos
 
 const RUN_MS = 8_000;
 const POLL_MS = 250;
-/** How many connections of one tunnel do not read. */
 const CONNECTIONS = 50;
-/** By how much the API and the workers may grow meanwhile, in MiB. One process buffers 16 MiB for all of its connections. */
+/** Maximum growth of the API and the workers. One process buffers 16 MiB for all of its connections. */
 const MAX_GROWTH_MIB = 400;
 
-/** Builds a case that attacks beside a hosted application. `attack` returns how it reached its aim; '' if it did not. */
+/** Builds a case beside a hosted application. `attack` returns how it reached its aim; '' if it did not. */
 function beside(
   about: { name: string; rule: number; short?: boolean },
   attack: (service: Service, context: CaseContext) => Promise<string>,
@@ -29,7 +28,6 @@ function beside(
   return hostileCase({ ...about, run, check: (fault) => fault });
 }
 
-/** Waits while the attack goes on. Returns a fault if the platform's memory grows by too much. */
 async function growthOf({ processes }: Platform, before: number): Promise<string> {
   let most = before;
   for (const end = Date.now() + RUN_MS; Date.now() < end; await delay(POLL_MS)) {
@@ -38,7 +36,7 @@ async function growthOf({ processes }: Platform, before: number): Promise<string
   return most - before <= MAX_GROWTH_MIB ? '' : `API and workers grew by ${Math.round(most - before)} MiB`;
 }
 
-/** The resident memory of the API and the workers, in MiB. */
+/** Returns the resident memory of the API and the workers, in MiB. */
 export async function memoryOf({ processes }: Pick<Platform, 'processes'>): Promise<number> {
   const serving = processes.filter(({ name, ended }) => name !== 'edge' && !ended);
   const sizes = serving.map(async ({ child: { pid } }) => {
@@ -48,17 +46,15 @@ export async function memoryOf({ processes }: Pick<Platform, 'processes'>): Prom
   return (await Promise.all(sizes)).reduce((sum, size) => sum + size, 0);
 }
 
-/** Opens as many shells as a service may have. */
 function openAll({ client }: CaseContext['tenants'][0], { id }: Service, command: string): Promise<TestShell[]> {
   return Promise.all(Array.from({ length: 5 }, () => openShell(client, id, { command, columns: 80, rows: 24 })));
 }
 
-/** What users do with shells and tunnels. */
 export const REMOTE: readonly HostileCase[] = [
   beside({ name: 'shells: print as fast as they can', rule: 3 }, async (service, context) => {
     const before = await memoryOf(context.platform);
     const shells = await openAll(context.tenants[0], service, 'yes "$(head -c 4000 /dev/zero | tr "\\\\0" x)"');
-    // The client reads it, and keeps nothing.
+    // The client reads the output and keeps nothing.
     for (const { socket } of shells) socket.removeAllListeners('message').on('message', () => undefined);
     const fault = await growthOf(context.platform, before);
     for (const { socket } of shells) socket.terminate();
@@ -89,7 +85,6 @@ export const REMOTE: readonly HostileCase[] = [
   }),
 ];
 
-/** Returns a fault if what closed shells have started goes on. */
 async function stillThere({ tenants: [{ client }], signal }: CaseContext, { id }: Service): Promise<string> {
   let seen = 'nothing';
   for (const end = Date.now() + 30_000; Date.now() < end && !signal.aborted; await delay(POLL_MS)) {

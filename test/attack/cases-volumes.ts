@@ -17,24 +17,23 @@ import type { HostileTenant } from './hostile-tenant.js';
 
 const VOLUME = { name: 'data', mountPath: '/data', sizeGb: 1 };
 const STARTER = { plan: 'starter' };
-/** More than the volume has, for a host that only counts. */
+/** More than the volume holds. On hosts that cannot limit volumes, the application stops here. */
 const MAX_BYTES = 1_300_000_000;
 const MAX_FILES = 150_000;
 const BACKUP_MS = 300_000;
 const WATCH_MS = 200;
-/** What the platform takes more at most, whatever the number of files that a backup has, in MB. */
+/** Memory that a backup may take, whatever its number of files. */
 const MAX_BACKUP_MB = 300;
-/** What the platform writes meanwhile for others, in bytes. */
+/** Bytes that the platform may write meanwhile for other work. */
 const MAX_OTHERS = 400_000_000;
 const ATTACK_MS = 60_000;
 const GONE_MS = 60_000;
-/** What some links and a program take. */
+/** Bytes of a volume that has only some links and a program. */
 const MAX_SMALL = 20_000_000;
-/** How an ordinary write may be late while a volume is filled, in milliseconds. */
+/** How late an ordinary write may be while a volume is filled. */
 const WRITE_MS = 5_000;
 const SECRET = 'a file of the host';
 
-/** Appends to its volume at each request, and answers with the error if it cannot. */
 const NEIGHBOUR = {
   Procfile: 'web: exec node server.js\n',
   'server.js': `require('node:http').createServer((request, response) => {
@@ -57,10 +56,7 @@ async function volumeOf({ client }: Pick<HostileTenant, 'client'>, { id }: Servi
   return volumes[0];
 }
 
-/**
- * Hosts the application with a volume, and calls `meanwhile` when it is live, with what makes it attack. Resolves to null if
- * it did not go live.
- */
+/** Hosts an application with a volume. Calls `meanwhile` once it is live; resolves to null if it did not go live. */
 async function attack<T>(
   { tenants: [tenant], signal }: CaseContext,
   body: string,
@@ -82,10 +78,7 @@ async function neighbour(platform: Platform, name: string): Promise<Service> {
   return service;
 }
 
-/**
- * Takes a backup of the service. Returns what is wrong about its end, which may be a clear error, its seconds, and the
- * memory of the API and the workers, at its most.
- */
+/** Takes a backup, which may fail with a clear error. Returns fault, seconds, and peak memory of API and workers. */
 async function backedUp({ platform, tenants: [tenant] }: CaseContext, { id }: Service) {
   const begun = Date.now();
   const state = { isOver: false, mostMb: 0 };
@@ -103,10 +96,8 @@ async function backedUp({ platform, tenants: [tenant] }: CaseContext, { id }: Se
   return { fault, seconds: (Date.now() - begun) / 1000, moreMb: state.mostMb - before };
 }
 
-/** True if volumes have file systems of their own. */
 const hasFileSystems = async ({ user, dataDir }: Platform) => user === null && (await canMountImages(dataDir));
 
-/** Resolves when nothing of the volume is on the host. */
 function gone({ dataDir, database }: Platform, { id }: Volume): Promise<boolean> {
   return eventually(
     `the volume ${id} is removed`,
@@ -121,7 +112,6 @@ function gone({ dataDir, database }: Platform, { id }: Volume): Promise<boolean>
   );
 }
 
-/** What applications do to their volumes. */
 export const VOLUMES: readonly HostileCase[] = [
   hostileCase({
     name: 'volume: full to its last byte',
@@ -219,7 +209,7 @@ export const VOLUMES: readonly HostileCase[] = [
           const { id } = await volumeOf(tenant, service);
           const used = async () => (await volumeOf(tenant, service)).usedBytes;
           const usedBytes = await eventually('it is measured', used, GONE_MS);
-          // Its owner is set again before each start.
+          // The platform sets the owner of the volume before each start.
           const restarted = await act(tenant.client, service.id, 'restart');
           return { reached, usedBytes, restarted, volume: { id, usedBytes } };
         });

@@ -1,13 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Behaviour, HostileTenant } from './hostile-tenant.js';
 
-/** How long a hostile application runs before its service is deleted, in milliseconds. */
 const RUN_MS = 8_000;
 const VISITS = 10;
 /** The range of ports that the platform of a run gives to applications. */
 export const PORTS = { first: 26_000, last: 26_199 };
 
-/** An application that answers the readiness probe correctly, and all later requests with what `attack` writes. */
 function answering(attack: string): string {
   return `
     let asked = 0;
@@ -75,7 +73,6 @@ async function visitFor(
   }
 }
 
-/** Behaviours of a hosted application while requests are sent to it. */
 export const APPLICATIONS: readonly Behaviour[] = Object.entries(PROGRAMS).map(([name, program]) => ({
   name,
   act: (tenant, signal) =>

@@ -23,7 +23,6 @@ const BUILDS_BY_FILES: Record<string, Record<string, string>> = {
   },
 };
 
-/** Behaviours of a build: by its own command, or by files that the platform reads. */
 export const BUILDS: readonly Behaviour[] = [
   ...Object.entries(BUILDS_BY_COMMAND).map(([name, buildCommand]) => ({
     name,

@@ -3,13 +3,10 @@ import type { HostileTenant } from './hostile-tenant.js';
 import type { OrdinaryMix } from './ordinary-mix.js';
 import type { Kind } from './work-loop.js';
 
-/** What a case can use. */
 export interface CaseContext {
   platform: Platform;
-  /** Hostile workspaces. A case that needs one uses the first. */
   tenants: readonly [HostileTenant, ...HostileTenant[]];
   mix: OrdinaryMix;
-  /** Aborts when the case's time is over. */
   signal: AbortSignal;
 }
 
@@ -18,16 +15,12 @@ export interface HostileCase {
   name: string;
   /** The number of the rule that the attack tries to break (1 to 4); 0 if the attack is on the isolation. */
   rule: number;
-  /** True if a short run includes the case. */
   short: boolean;
   /** Attacks. Returns how the attack reached its aim; '' if it did not. */
   attempt(context: CaseContext): Promise<string>;
 }
 
-/**
- * Builds a case. `run` attacks and returns what it saw; `check` returns how the attack reached its aim, '' if it did
- * not.
- */
+/** Builds a case. `run` attacks and returns what it saw; `check` returns how the attack reached its aim, or ''. */
 export function hostileCase<T>(init: {
   name: string;
   rule: number;
@@ -39,7 +32,6 @@ export function hostileCase<T>(init: {
   return { name, rule, short, attempt: async (context) => init.check(await init.run(context), context) };
 }
 
-/** The result of a case whose application cannot attack. */
 export const NOT_LIVE = 'the hostile application did not go live, so nothing was tried';
 
 /** Returns '' if the condition holds, and otherwise the fault. */
@@ -47,10 +39,7 @@ export function unless(holds: boolean, fault: string): string {
   return holds ? '' : fault;
 }
 
-/**
- * Returns how ordinary work of one kind was harmed since `begun`: the first failure, or the first piece that took too
- * long. '' if none was. `withinMs` is scaled to the speed of this machine.
- */
+/** Returns the first such work since `begun` that failed or took too long; '' if none. Slow machines get more time. */
 export function harmed({ mix }: CaseContext, kind: Kind, begun: number, withinMs: number): string {
   const samples = mix.since(begun).filter((sample) => sample.kind === kind);
   if (samples.length === 0) return `no ordinary ${kind} has ended meanwhile`;

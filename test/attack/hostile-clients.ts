@@ -30,7 +30,6 @@ export async function call(times: number, request: () => Promise<unknown>): Prom
   await Promise.all(Array.from({ length: times }, () => request().catch(() => undefined)));
 }
 
-/** Behaviours of clients of the edge and of the API. */
 export const CLIENTS: readonly Behaviour[] = [
   {
     name: 'client: never reads',

@@ -21,7 +21,6 @@ export class HostileTenant {
   readonly random: Random;
   readonly apiPort: number;
   readonly edgePort: number;
-  /** The service of another tenant. */
   readonly victim: Service;
   readonly #repositories: TestRepository[] = [];
   #count = 0;
@@ -34,10 +33,7 @@ export class HostileTenant {
     this.victim = init.victim;
   }
 
-  /**
-   * Creates a service with these files, calls `before`, deploys it, calls `meanwhile` once it is live, and deletes it. Whether the
-   * deployment succeeds does not matter.
-   */
+  /** Deploys these files as a new service, and deletes it at the end. The deployment may fail. */
   async host(
     files: Files,
     configuration: object,
@@ -72,7 +68,6 @@ export class HostileTenant {
     ]);
   }
 
-  /** Returns the service's answer to these headers; null if none arrives in time. */
   async answerOf(
     { url }: Service,
     headers: Record<string, string>,

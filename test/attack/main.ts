@@ -6,11 +6,8 @@ import { BEHAVIOURS } from './behaviours.js';
 import { runAttack } from './run.js';
 import { CASES } from './run-cases.js';
 
-/**
- * `npm run attack -- --seed N [--minutes M] [--short] [--only <name>,…]`: exits with 1 if an attack reached its aim, or
- * if another tenant or the platform was harmed.
- */
-// A connection for each request: the platform closes idle ones, and a busy machine may show that to us too late.
+/** `npm run attack -- --seed N [--minutes M] [--short] [--only <name>,…]`: exits with 1 if an attack succeeded. */
+// Each request gets its own connection: the platform closes idle ones, and a busy client may see that too late.
 setGlobalDispatcher(new Agent({ pipelining: 0 }));
 
 const { values } = parseArgs({
@@ -22,7 +19,6 @@ const { values } = parseArgs({
   },
 });
 const minutes = Number(values.minutes ?? (values.short ? '0.5' : '4'));
-// Parts of names suffice.
 const wanted = values.only.split(',').filter((name) => name !== '');
 const isWanted = ({ name }: { name: string }) => wanted.length === 0 || wanted.some((part) => name.includes(part));
 const behaviours = BEHAVIOURS.filter(isWanted);

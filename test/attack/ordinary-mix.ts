@@ -19,7 +19,6 @@ const run = promisify(execFile);
 const PASSWORD = 'correct horse battery staple';
 const WORKSPACES = 3;
 
-/** The targets and kinds of work of one workspace. */
 interface Work {
   targets: RequestTargets;
   tasks: Record<Exclude<Kind, RequestKind>, () => Promise<unknown>>;
@@ -41,7 +40,6 @@ export class OrdinaryMix {
     this.#platform = platform;
   }
 
-  /** Creates the workspaces and their services, and starts the work. */
   static async begin(platform: Platform): Promise<OrdinaryMix> {
     const mix = new OrdinaryMix(platform);
     setMaxListeners(WORKSPACES * Object.keys(KINDS).length, mix.#stop.signal);
@@ -57,7 +55,6 @@ export class OrdinaryMix {
     return mix;
   }
 
-  /** Returns the work that has ended since this time. */
   since(time: number): Sample[] {
     return this.samples.filter(({ begun, ms }) => begun + ms >= time);
   }

@@ -8,7 +8,6 @@ import { createPlatformRepository, type TestRepository } from '../support/reposi
 /** A workspace whose service gets ten requests per second and is deployed again and again. */
 export class OrdinaryTenant {
   readonly service: Service;
-  /** Durations of its deployments in milliseconds. */
   readonly durations: Record<'quiet' | 'attacked', number[]> = { quiet: [], attacked: [] };
   readonly failures: string[] = [];
   readonly #client: ApiClient;
@@ -23,7 +22,6 @@ export class OrdinaryTenant {
     this.#visiting = keepVisiting([service], platform.edgePort, this.#stop.signal);
   }
 
-  /** Creates the service, deploys it once, and starts the requests. */
   static async begin(platform: Platform, client: ApiClient): Promise<OrdinaryTenant> {
     const repository = await createPlatformRepository(nodeServer('ordinary'));
     const service = await createService(client, {
@@ -44,7 +42,6 @@ export class OrdinaryTenant {
     }
   }
 
-  /** Stops the requests. */
   async end(): Promise<void> {
     this.#stop.abort();
     await this.#visiting;

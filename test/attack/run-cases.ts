@@ -11,7 +11,6 @@ import type { CaseContext, HostileCase } from './hostile-case.js';
 import type { OrdinaryMix } from './ordinary-mix.js';
 import { KINDS, type Kind, percentile99, REQUESTS, type Sample } from './work-loop.js';
 
-/** All attacks that are tried one after another. */
 export const CASES: readonly HostileCase[] = [
   ...DATA,
   ...GIT,
@@ -22,16 +21,15 @@ export const CASES: readonly HostileCase[] = [
   ...VOLUMES,
 ];
 
-/** Maximum ratio of the times of requests during attacks to those without attacks. */
 const MAX_RATIO = 2;
 const ALIVE: readonly Kind[] = ['alive'];
-/** Times below this are no harm, whatever the ratio, in milliseconds. */
+/** Times below this count as no harm, whatever the ratio. */
 const FLOOR_MS = 50;
 const CASE_MS = 120_000;
-/** An attack may harm others until this long after its end, in milliseconds. */
+/** An attack may harm others until this long after its end. */
 const AFTER_MS = 1_000;
 
-/** The outcome of one case. `result` is '' if the attack did not reach its aim. */
+/** The outcome of a case. `result` is '' if the attack did not reach its aim. */
 export interface CaseResult {
   name: string;
   rule: number;
@@ -74,10 +72,7 @@ export function resultOf(mix: OrdinaryMix, name: string, begun: number): CaseRes
   return { name, rule: 0, result: '', samples, harmed };
 }
 
-/**
- * Summarizes the cases: which attacks reached their aim, what ordinary work was harmed, and the times of requests. A
- * short run beside other work does not judge the times.
- */
+/** Summarizes the cases. A short run beside other work does not judge the times. */
 export function caseEntries(results: readonly CaseResult[], quiet: readonly Sample[], judgesTimes: boolean): Entry[] {
   const attacked = results.flatMap(({ samples }) => samples);
   const [before, during] = [percentile99(quiet), percentile99(attacked)];
@@ -114,7 +109,7 @@ export function caseEntries(results: readonly CaseResult[], quiet: readonly Samp
   ];
 }
 
-/** Formats one line for each case: rule, result, harmed work, and the 99th percentile of ordinary requests. */
+/** Formats one line for each case. */
 export function caseTable(results: readonly CaseResult[], quiet: readonly Sample[]): string {
   const width = Math.max(...results.map(({ name }) => name.length));
   const head = `${'case'.padEnd(width)}  rule  result   harmed  p99 quiet/attack (ms)`;

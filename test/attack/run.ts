@@ -24,7 +24,6 @@ export interface AttackOptions {
 }
 
 export interface AttackResult {
-  /** A table with one line for each case; '' without cases. */
   cases: string;
   entries: Entry[];
   /** Name of a behaviour → how often it was shown. */
@@ -32,13 +31,12 @@ export interface AttackResult {
 }
 
 const TENANTS = 3;
-/** Hostile tenants that show behaviours at the same time. */
 const ACTING = 2;
 const PAUSE_MS = 500;
-/** How long ordinary work is measured without an attack, in milliseconds. */
+/** How long ordinary work is measured without an attack. */
 const QUIET_MS = 30_000;
 
-/** Runs ordinary tenants, first alone and then beside hostile ones. At the end, checks what the attacks have done. */
+/** Runs ordinary tenants alone, then beside hostile ones, and checks what the attacks have done. */
 export async function runAttack({
   seed,
   minutes,
@@ -70,7 +68,6 @@ export async function runAttack({
   try {
     await ordinary.deploy('quiet');
     const quietFrom = Date.now();
-    // An ordinary tenant deploys all the time, as during the attacks.
     while (Date.now() - quietFrom < QUIET_MS) await ordinary.deploy('quiet');
     const quiet = mix.since(quietFrom);
     mix.slowness = slownessOf(quiet);
@@ -131,10 +128,7 @@ export async function runAttack({
   }
 }
 
-/**
- * Lowers this process's priority: real attackers use machines of their own and take no processor time from the
- * platform.
- */
+/** Lowers this process's priority, because real attackers take no processor time from the platform. */
 async function stepBack(): Promise<void> {
   const { PRIORITY_LOW } = constants.priority;
   setPriority(PRIORITY_LOW);
@@ -142,7 +136,7 @@ async function stepBack(): Promise<void> {
   await writeFile('/proc/self/autogroup', String(PRIORITY_LOW)).catch(() => undefined);
 }
 
-/** A behaviour that was interrupted may have left its service. */
+/** Deletes services that interrupted behaviours have left. */
 async function removeServices(tenants: readonly HostileTenant[]): Promise<void> {
   for (const { client } of tenants) {
     const { services } = await client.expect<{ services: { id: string; name: string }[] }>('GET', '/services');

@@ -30,7 +30,6 @@ function requestsOf(target: RequestTargets): [RequestKind, () => Promise<unknown
   ];
 }
 
-/** Sends a signed ping, which changes nothing. */
 async function pinged(target: RequestTargets): Promise<void> {
   const { status } = await deliver(target, target.hook, 'ping', { zen: 'Keep it logically awesome.', hook_id: 1 });
   if (status >= 300) throw new Error(`the hook answered ${status}`);

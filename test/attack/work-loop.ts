@@ -2,10 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { withTimeLimit } from '../../shared/core/time-limit.js';
 import type { Hook } from '../support/hook-delivery.js';
 
-/**
- * Kinds of ordinary work: the pause after each, and the time in which it must succeed on a quiet machine, in
- * milliseconds.
- */
+/** Kinds of ordinary work: the pause after each, and its time limit on a quiet machine. */
 export const KINDS = {
   alive: { pauseMs: 50, boundMs: 5_000 },
   read: { pauseMs: 150, boundMs: 5_000 },
@@ -21,25 +18,21 @@ export const KINDS = {
 export type Kind = keyof typeof KINDS;
 /** Kinds of work that are single requests, which a separate process makes. */
 export type RequestKind = 'alive' | 'read' | 'write' | 'visit' | 'hook';
-/** Kinds of requests that the 99th percentile covers. */
 export const REQUESTS: readonly Kind[] = ['read', 'write', 'visit'];
 
-/** Where the requests of one workspace are sent. */
 export interface RequestTargets {
   baseUrl: string;
   workspaceId: string;
   key: string;
   serviceId: string;
-  /** An incoming webhook of the service. */
   hook: Hook;
   url: string;
   apiPort: number;
   edgePort: number;
-  /** The expected answer of the service. */
   word: string;
 }
 
-/** On any machine, ordinary work is waited for this many times its bound. */
+/** A slow machine multiplies the time limits of ordinary work by at most this. */
 const MAX_SLOWNESS = 8;
 
 /** One piece of ordinary work. `failure` is '' if it succeeded; times in milliseconds. */
@@ -78,7 +71,7 @@ export function percentile99(samples: readonly Sample[], kinds: readonly Kind[] 
   return Math.round(times[Math.min(times.length - 1, Math.floor(times.length * 0.99))] ?? 0);
 }
 
-/** The 99th percentile of requests on a quiet machine without an attack, in milliseconds. */
+/** The 99th percentile of requests on a quiet machine without an attack. */
 const QUIET_MS = 40;
 
 /** Returns how many times slower than a quiet machine this one is (1 to 8), from samples before the attack. */

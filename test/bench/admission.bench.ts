@@ -14,14 +14,10 @@ const WAITING = 1_000_000;
 /** Every thousandth workspace has waited longer and has this many times more deployments. */
 const GREEDY = 100;
 const SLOTS = 64;
-/** Deployments that end between two rounds of admission. */
 const ENDING = 8;
 const ROUNDS = 60;
 
-/**
- * Admission and dispatch with 100,000 workspaces and a million waiting deployments: the time of a round of the
- * dispatcher, and whether a workspace gets a second turn before another one has had its first.
- */
+/** Measures a round of admission with 100,000 workspaces and a million waiting deployments, and its fairness. */
 export async function benchAdmission(): Promise<void> {
   const database = await createTestDatabase();
   try {
@@ -37,7 +33,7 @@ export async function benchAdmission(): Promise<void> {
 async function fill({ db }: TestDatabase): Promise<void> {
   const configuration = JSON.stringify({ ...DEFAULT_CONFIGURATION, repository: 'https://example.test/a/b.git' });
   await db.transaction(async (trx) => {
-    // The queue's rows are made by one statement below, because triggers for each row would take several minutes.
+    // One statement below makes the queue's rows, because triggers for each row would take several minutes.
     await trx.raw('set local session_replication_role = replica');
     await trx.raw(`insert into workspaces (id, name) select gen_random_uuid(), 'W' from generate_series(1, ?)`, [
       WORKSPACES,

@@ -13,13 +13,9 @@ const ROUNDS = 7;
 const SECONDS = 2;
 const READERS = 16;
 const WRITERS = 8;
-/** More than a run can reach. */
 const UNLIMITED = { RATE_LIMIT_READS_PER_MINUTE: '1000000', RATE_LIMIT_WRITES_PER_MINUTE: '1000000' };
 
-/**
- * The API's own cost: GET and PATCH of one service, against Koa and pg with one statement, in turns. Each round has a
- * ratio of two measurements that follow each other; the median of the rounds counts.
- */
+/** Measures GET and PATCH of a service, in turns with Koa and pg. The median ratio of the rounds counts. */
 export async function benchApi(engine: EngineName): Promise<void> {
   const platform = await startPlatform({ engine, workers: 0, env: { ...UNLIMITED, LOG_LEVEL: 'info' } });
   const bare = await startBare(platform);
@@ -66,7 +62,6 @@ export async function benchApi(engine: EngineName): Promise<void> {
 }
 
 type Measured = Served & {
-  /** Processor time of the server for one request, in microseconds. A busy machine does not change it. */
   cpu: number;
 };
 
@@ -78,7 +73,6 @@ async function compare(
   bare: () => Promise<Served>,
 ): Promise<void> {
   const rounds: { ours: Measured; bare: Measured }[] = [];
-  // The first round is a warm-up.
   for (let round = 0; round <= ROUNDS; round++) {
     rounds.push({ bare: await withCpu(processes.bare, bare), ours: await withCpu(processes.ours, ours) });
   }

@@ -3,15 +3,12 @@ import pg from 'pg';
 import type { ReadyWork } from './engine.bench.js';
 import { measure } from './measure.js';
 
-/** The states that a deployment passes through. */
 const STATES = ['building', 'releasing', 'switched', 'live'];
-/** The log lines of the deployment of a static site. */
 const LINES = ['Deploys a commit', 'The image is stored', 'The release is healthy'];
 
 export interface BareLoad {
   jobs: number;
   concurrency: number;
-  /** True if changes of state and log lines are stored in tables; otherwise they are only the job's progress. */
   stored: boolean;
 }
 
@@ -20,10 +17,7 @@ const QUEUE_POOL = { max: 15, keepAlive: true, options: '-c search_path=bullmq -
 
 let run = 0;
 
-/**
- * BullMQ jobs as one would write them without this platform. A change of state is one update and the job's progress; a
- * log line is one insert. There is no fence, lease, admission or outbox.
- */
+/** Prepares BullMQ jobs as one would write them without this platform: no fence, lease, admission or outbox. */
 export async function prepareBareJobs(
   { databaseUrl, redisUrl }: { databaseUrl: string; redisUrl: string | null },
   { jobs, concurrency, stored }: BareLoad,

@@ -2,9 +2,7 @@ import type { AddressInfo } from 'node:net';
 import Koa from 'koa';
 import pg from 'pg';
 
-/**
- * The reference of `npm run bench -- api`: Koa and pg with one query for each request. Prints its port when it listens.
- */
+/** The reference of `npm run bench -- api`: Koa and pg with one query for each request. Prints its port. */
 const pool = new pg.Pool({ connectionString: process.env.DATABASE_URL, max: 20 });
 const app = new Koa();
 app.use(async (ctx) => {

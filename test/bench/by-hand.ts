@@ -9,7 +9,7 @@ import { freePorts } from '../support/processes.js';
 
 const run = promisify(execFile);
 
-/** Pause before an application is polled again, by hand and on the platform, in milliseconds. */
+/** Pause before an application is polled again, by hand and on the platform. */
 export const PAUSE_MS = 10;
 
 /** Clones a repository and copies its files to a web server's folder, as a user would by hand. */
@@ -28,10 +28,7 @@ export function applicationByHand(url: string, cache?: string): Promise<number> 
   return startedByHand(url, ['npm ci'], 'npm start', cache === undefined ? {} : { npm_config_cache: cache });
 }
 
-/**
- * Clones, builds and starts an application with shell commands until it answers. Returns the milliseconds, without the
- * time to stop and remove it.
- */
+/** Clones, builds and starts an application with shell commands. Returns the milliseconds until it answers. */
 export async function startedByHand(
   url: string,
   build: readonly string[],

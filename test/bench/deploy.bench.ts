@@ -19,13 +19,9 @@ const SERVICES = 40;
 const SLOTS = 8;
 const LINES = 40;
 const CANCELLATIONS = 10;
-/** An application whose build runs until it is cancelled. */
 const ENDLESS = { 'package.json': '{"name":"endless","scripts":{"build":"sleep 600","start":"node never.js"}}' };
 
-/**
- * The deploy path: time from POST to the first new answer, throughput, cancellation, logs, and memory at rest. What can
- * be done by hand is done by hand as well, in turns.
- */
+/** Measures the deploy path, in turns with the same work by hand where that is possible. */
 export async function benchDeploy(engine: EngineName): Promise<void> {
   const platform = await startPlatform({ engine, env: { WORKER_CONCURRENCY: String(SLOTS) } });
   const repositories: TestRepository[] = [];
@@ -35,7 +31,6 @@ export async function benchDeploy(engine: EngineName): Promise<void> {
     return repository;
   };
   try {
-    // Lets every workspace use all slots of the worker.
     await platform.database.db.raw(
       `update workspaces set configuration = configuration || jsonb_build_object('buildConcurrency', ${SLOTS})`,
     );
@@ -55,7 +50,6 @@ export async function benchDeploy(engine: EngineName): Promise<void> {
 /** Memory that only the start needs is freed after 20 s, and V8 shrinks its heap some seconds later. */
 const REST_MS = 45_000;
 
-/** Prints the resident memory of processes that have done nothing yet, in MiB. */
 async function benchMemory(platform: Platform): Promise<void> {
   await delay(REST_MS);
   const found: string[] = [];
@@ -156,7 +150,6 @@ async function benchThroughput(platform: Platform, repository: TestRepository): 
   print(`  ${SERVICES} sites at once, ${SLOTS} slots: ${median(rates).toFixed(1)} deployments/s (by hand ${byHand})`);
 }
 
-/** Returns the 99th percentile of the worker's event-loop delays, from its last heartbeat, in milliseconds. */
 async function blockedMs({ database }: Platform): Promise<number> {
   const row = await database.db('workers').first('event_loop_p99_ms');
   return row.event_loop_p99_ms;
@@ -195,7 +188,7 @@ const SPEAKER = {
   }).listen(process.env.PORT);`,
 };
 
-/** Measures the time from the print of a line to the API's answer with it. */
+/** Measures the time from printing a line until the API returns it. */
 async function benchLog(platform: Platform, repository: TestRepository): Promise<void> {
   const { client } = platform;
   const service = await createService(client, { name: 'speaker', configuration: { repository: repository.url } });

@@ -23,7 +23,6 @@ const APPLICATION = {
 };
 
 interface Round extends Served {
-  /** Processor time of the proxy for one request, in microseconds. */
   processorUs: number;
 }
 

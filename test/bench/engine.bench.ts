@@ -21,17 +21,12 @@ const JOBS = 400;
 const CONCURRENCY = 8;
 const ROUNDS = 5;
 
-/** Work that is stored and due. */
 export interface ReadyWork {
-  /** Carries out all of it, and returns the milliseconds until the end. */
   run(): Promise<number>;
   close(): Promise<void>;
 }
 
-/**
- * The engine's overhead: deployments whose source, builder and runtime do nothing, against BullMQ jobs that store the
- * same changes, and against jobs that only report progress. All use the same backend and process, in turns.
- */
+/** Measures deployments that do nothing, in turns with BullMQ jobs with the same writes, and jobs without writes. */
 export async function benchEngine(name: EngineName): Promise<void> {
   const workshop = await TestWorkshop.open();
   // A static site needs no replicas.
@@ -70,9 +65,8 @@ export async function benchEngine(name: EngineName): Promise<void> {
 }
 
 interface Cost {
-  /** Jobs per second. */
   rate: number;
-  /** Per job: statements to PostgreSQL, and processor time in milliseconds. */
+  /** Statements to PostgreSQL for each job; the two below are processor time in milliseconds. */
   statements: number;
   process: number;
   postgres: number;

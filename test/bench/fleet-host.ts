@@ -15,17 +15,13 @@ import { COMMIT } from '../support/workshop.js';
 const LINE = 'GET /products/1234 200 in 12 ms '.padEnd(130, 'x');
 const FLUSH_MS = 1000;
 
-/** What differs between the workers of a process: nothing but the lines that their applications print. */
 export interface FleetLoad {
-  /** Lines that the applications of one worker print in a second, while `printing`. */
+  /** Lines in a second for each worker, while `printing`. */
   lines: number;
   printing: boolean;
 }
 
-/**
- * Returns a host whose sources, builders and replicas do nothing. Everything else is the real worker: rows of replicas are
- * reconciled by its supervisor, and an application is ready as soon as its row is claimed.
- */
+/** Returns a host whose sources, builders and replicas do nothing. Everything else is the real worker. */
 export function openIdleHost(core: WorkerCore, faults: FaultWatch, load: FleetLoad): WorkerHost {
   const { db, keyring, host } = core;
   const hostId = host.id;
@@ -61,7 +57,6 @@ export function openIdleHost(core: WorkerCore, faults: FaultWatch, load: FleetLo
   };
 }
 
-/** The first port of the bench's replicas. Ports are unique for each host. */
 export const FIRST_PORT = 10_000;
 
 /** Replicas without processes: a claimed one is ready, and a stopped one has ended. */
@@ -102,7 +97,6 @@ class IdleHost implements ReplicaHost {
   }
 }
 
-/** Stores the lines of one application of this host after another, as the host's log reader does. */
 async function print({ db, logs, host, log }: WorkerCore, load: FleetLoad): Promise<void> {
   let place = 0;
   for await (const _ of every(FLUSH_MS, undefined, { ref: false })) {

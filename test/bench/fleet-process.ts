@@ -8,10 +8,7 @@ import { startEdge } from '../../workers/edge/start-edge.js';
 import { startWorker } from '../../workers/start-worker.js';
 import { type FleetLoad, openIdleHost } from './fleet-host.js';
 
-/**
- * A process with many workers or edges: `fleet-process.js worker|edge <first> <count> <lines>`. Each has its own folder,
- * connections and timers. SIGUSR2 begins and ends the printing of lines.
- */
+/** Many workers or edges: `fleet-process.js worker|edge <first> <count> <lines>`. SIGUSR2 switches their log lines. */
 const [, , what = '', first = '', count = '', lines = '0'] = process.argv;
 const STARTING_AT_ONCE = 8;
 const log = createLogger(`fleet-${what}`, 'warn');
@@ -24,7 +21,7 @@ process.on('SIGUSR2', () => {
   load.printing = !load.printing;
 });
 process.on('unhandledRejection', (error) => log.error({ err: error }, 'unhandled rejection'));
-// The bench may be killed.
+// The bench may be killed without ending this process.
 const parent = process.ppid;
 setInterval(() => process.ppid === parent || process.exit(1), 1000);
 const faults = new FaultWatch(base);

@@ -5,7 +5,7 @@ import { DEFAULT_CONFIGURATION } from '../../shared/services/configuration.js';
 import { MANIFEST } from '../support/fixtures.js';
 import { FIRST_PORT } from './fleet-host.js';
 
-/** Adds workspaces with live services, each with a release of one ready replica, which has no host yet. */
+/** Adds workspaces with live services, each with one ready replica that has no host yet. */
 export async function addServices(db: Db, workspaces: number, services: number): Promise<void> {
   const configuration = JSON.stringify({ ...DEFAULT_CONFIGURATION, repository: 'https://example.test/a/b.git' });
   await db.transaction(async (trx) => {

@@ -15,34 +15,31 @@ import { postgresMs } from './postgres-time.js';
 import { countLogged } from './statements.js';
 import { record } from './table.js';
 
-/** What is measured without flags: about a minute for each queue engine. */
+/** The flags' defaults: a measurement of about a minute for each queue engine. */
 const DEFAULTS = {
-  /** The sizes at which the fleet is measured, one after another. */
+  /** The numbers of workers that are measured, one after another. */
   workers: '4,24',
   edges: '2',
   services: '2000',
   workspaces: '100',
-  /** Deployments, log lines and changes of a route in a second. Without deployments, the fleet is measured at rest alone. */
+  /** Events in a second. With 0 deployments, the fleet is measured only at rest. */
   deploys: '4',
   lines: '1000',
   routes: '4',
-  /** Length of each measurement in seconds, and the interval between losses of a worker. */
+  /** Length of each measurement, and the interval between losses of a worker. */
   seconds: '10',
   'lost-every': '60',
-  /** How many of the most frequent statements to print. */
   top: '0',
 };
 const FLAGS = Object.keys(DEFAULTS) as (keyof typeof DEFAULTS)[];
 const CUSTOMERS = 20;
-/** Objects of a process open connections at their own pace; the first reads and plans are over after this time. */
+/** After this time, the new processes have opened their connections and planned their first statements. */
 const SETTLE_MS = 8_000;
-/** The first port of the edges that are objects. */
 const EDGE_PORT = 24_000;
 const MEBIBYTE_KB = 1024;
 
 type Sizes = Record<keyof typeof DEFAULTS, number> & { fleets: number[] };
 
-/** Returns the sizes that the command line names. Throws if it has a flag that this bench does not have. */
 function sizesOf(argv: readonly string[]): Sizes {
   const options = Object.fromEntries(FLAGS.map((name) => [name, { type: 'string' as const, default: DEFAULTS[name] }]));
   const { values } = parseArgs({ args: [...argv], options, allowPositionals: true });
@@ -54,10 +51,7 @@ function sizesOf(argv: readonly string[]): Sizes {
   return { ...(Object.fromEntries(numbers) as Record<keyof typeof DEFAULTS, number>), fleets };
 }
 
-/**
- * A fleet of workers and edges on one PostgreSQL: the real API, dispatcher, engine, sweeps and edges, on hosts that neither
- * build nor run anything. Shows what grows with the number of workers.
- */
+/** Measures what grows with the number of workers: the real platform, on hosts that neither build nor run anything. */
 export async function benchFleet(engine: EngineName): Promise<void> {
   const sizes = sizesOf(process.argv.slice(2));
   const platform = await startPlatform({
@@ -80,10 +74,8 @@ export async function benchFleet(engine: EngineName): Promise<void> {
   }
 }
 
-/** Statements and processor time of a time span. */
 interface Use {
   statements: Map<string, number>;
-  /** How long the statements took together, in milliseconds. */
   times: Map<string, number>;
   postgresMs: number;
   seconds: number;
@@ -96,7 +88,6 @@ class Fleet {
   #count = 0;
   #lossy: PlatformProcess | null = null;
   #customers: Customer[] = [];
-  /** The statements of all workers at rest in the smallest fleet, each second. */
   #atRest: { workers: number; all: number } | null = null;
   #smallest: { statements: number; postgresMs: number } | null = null;
 
@@ -110,7 +101,7 @@ class Fleet {
     await this.#spawn('edge', 0, this.#sizes.edges - 1);
   }
 
-  /** Adds workers as objects of one further process, and one that is a process of its own and gets lost. */
+  /** Adds workers as objects of one process, and one as a process of its own, which gets lost. */
   async growTo(workers: number): Promise<void> {
     const { db } = this.#platform.database;
     this.#lossy ??= await this.#spawn('worker', 0, 1);
@@ -174,7 +165,7 @@ class Fleet {
     print(`    a change of a route → acknowledged by every edge ${spread(times.route)}`);
   }
 
-  /** Starts the edge again and one more worker as real processes, for their memory and the time that they take. */
+  /** Starts one edge and one worker as real processes, for their memory and the duration of a start. */
   async measureStarts(): Promise<void> {
     for (const what of ['edge', 'worker'] as const) {
       let started = this.#platform.processes.find(({ name }) => name === what);
@@ -198,7 +189,6 @@ class Fleet {
 
   async #spawn(what: 'worker' | 'edge', first: number, count: number): Promise<PlatformProcess> {
     const { env, processes } = this.#platform;
-    // The lines of the fleet are spread over all workers.
     const lines = Math.round(this.#sizes.lines / this.#sizes.workers);
     const args = ['--enable-source-maps', join(DIST, 'test/bench/fleet-process.js'), what, first, count, lines].map(
       String,
@@ -212,7 +202,6 @@ class Fleet {
     return spawned;
   }
 
-  /** Begins or ends the lines of all applications. */
   #print(): void {
     for (const process of this.#workers) process.kill('SIGUSR2');
   }
@@ -232,7 +221,7 @@ class Fleet {
     };
   }
 
-  /** Deploys, changes routes and loses workers for the given time. Returns the number of deployments, all of which have ended. */
+  /** Returns the number of deployments, all of which have ended. */
   async #load(times: Times): Promise<number> {
     const { seconds, deploys, routes, 'lost-every': lostEvery } = this.#sizes;
     const { db } = this.#platform.database;
@@ -276,7 +265,7 @@ class Fleet {
       if (open.length > 0) throw new Error(JSON.stringify(open));
       return true;
     });
-    // What follows the last deployment counts as a part of it.
+    // Work just after the last deployment counts as a part of it.
     await delay(1000);
     if (refused.length > 0) print(`    ${refused.length} deployments were refused, the first with ${refused[0]}`);
     const failed = await db('deployments').where({ status: 'failed' }).select('error').limit(1);
@@ -284,7 +273,7 @@ class Fleet {
     return count;
   }
 
-  /** Kills the worker that has a process of its own at the given interval, and starts it again. */
+  /** Kills the worker with its own process at this interval, and starts it again. Both times are in seconds. */
   async #loseWorkers(seconds: number, every: number): Promise<void> {
     for (let at = every; at <= seconds; at += every) {
       await delay(every * 1000);
@@ -293,7 +282,6 @@ class Fleet {
     }
   }
 
-  /** Returns the milliseconds from commit to claim of the deployments since that time. */
   #claims(since: Date): Promise<number[]> {
     return valuesOf<number>(
       this.#platform.database.db,
@@ -312,7 +300,6 @@ class Fleet {
     return `${rows.reduce((all, { n }) => all + n, 0)} (${rows.map(({ name, n }) => `${name} ${n}`).join(', ')})`;
   }
 
-  /** Prints the most frequent statements, and those that took most of the time. */
   #printTop({ statements, times, seconds }: Use): void {
     const most = (of: Map<string, number>) => [...of].sort(([, a], [, b]) => b - a).slice(0, this.#sizes.top);
     for (const [key, n] of most(statements)) print(`      ${(n / seconds).toFixed(1)}/s ${key.replace('\t', ': ')}`);
@@ -320,13 +307,12 @@ class Fleet {
   }
 }
 
-/** Milliseconds that rounds of admission and changes of routes took. */
+/** Durations in milliseconds. */
 interface Times {
   admission: number[];
   route: number[];
 }
 
-/** Calls `work` this many times a second without waiting for it. */
 async function repeat(perSecond: number, seconds: number, work: (i: number) => unknown): Promise<void> {
   const begun = performance.now();
   for (let i = 0; i < perSecond * seconds; i++) {
@@ -335,12 +321,10 @@ async function repeat(perSecond: number, seconds: number, work: (i: number) => u
   }
 }
 
-/** Statements of the workers' connections. The API and the edges have their own. */
 function isOfWorker(application: string): boolean {
   return /^ranvier(-worker|-listen|\.)/.test(application);
 }
 
-/** Sums statements by connection name. */
 function byKind(statements: Map<string, number>, wanted: (application: string) => boolean = () => true) {
   const kinds = new Map<string, number>();
   for (const [key, n] of statements) {

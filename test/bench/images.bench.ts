@@ -11,7 +11,7 @@ const ROUNDS = 12;
 const REGISTRY_PORT = 5078;
 const PROGRAM = 'exec busybox httpd -f -p "$PORT"\n';
 
-/** Measures starts of a replica whose root is an image, in turns with starts of the same program on the host's root. */
+/** Measures starts of a replica whose root is an image, in turns with the same program on the host's root. */
 export async function benchImages(engine: EngineName): Promise<void> {
   const missing = NO_IMAGES || NO_REGISTRY;
   if (missing !== '') return print(`  SKIP: ${missing}`);
@@ -44,7 +44,6 @@ async function liveService(platform: Platform, name: string, configuration: obje
   return service;
 }
 
-/** Restarts a service. Returns the milliseconds from the request for the new replica until it is ready. */
 async function restarted({ client, database }: Platform, { id }: Service): Promise<number> {
   const status = await act(client, id, 'restart');
   if (status !== 'succeeded') throw new Error(`the restart ${status}`);

@@ -14,7 +14,6 @@ const ROUNDS = 5;
 /** Longer than the platform keeps processes ready for the next deployment. */
 const IDLE_MS = 11_000;
 
-/** Two versions of the application's dependency, which are installed in turns. */
 const VERSIONS = [
   ['2.1.3', 'sha512-6FlzubTLZG3J2a/NVCAleEhjzq5oxgHyaCU9yYXvcLsvoVaHJq/s5xXI6/XXP6tz7R9xAOtHnSO/tXtF3WRTlA=='],
   ['2.1.2', 'sha512-sGkPx+VjMtmA6MX27oA4FBFELFCZZ4S4XqeGOXCv68tT+jb3vk/RyaKWP0PTKyWtmLSM0b+adUTEvbs1PEaH2w=='],
@@ -25,9 +24,7 @@ interface Rounds {
   repository: TestRepository;
 }
 
-/**
- * Measures deployments of an npm application that install packages. By hand, npm's cache is as full as on the platform.
- */
+/** Measures deployments that install npm packages. By hand, npm's cache is as full as on the platform. */
 export async function benchInstallation(rounds: Rounds): Promise<void> {
   await firstDeployments(rounds);
   await changedLocks(rounds);
@@ -45,7 +42,7 @@ async function firstDeployments({ platform, repository }: Rounds): Promise<void>
     await delay(IDLE_MS);
     const deployed = await measure(() => served(platform, service, word, PAUSE_MS));
     await quiet(platform);
-    // In the first round, the worker has not built anything yet.
+    // The worker builds for the first time in the first round.
     if (round === 0) continue;
     hand.push(byHand);
     ours.push(deployed);

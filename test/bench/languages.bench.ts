@@ -13,7 +13,6 @@ interface Language {
   figure: 'python' | 'go' | 'php';
   needs: string;
   files: Record<string, string>;
-  /** The file that changes in each round. */
   changed(word: string): Record<string, string>;
   build: readonly string[];
   start: string;
@@ -62,9 +61,7 @@ func main() {
   },
 ];
 
-/**
- * Deployments of applications in other languages than Node.js, from the second one on, in turns with the same by hand.
- */
+/** Measures deployments in other languages than Node.js, in turns with the same work by hand. */
 export async function benchLanguages(engine: EngineName): Promise<void> {
   const index = await startPythonIndex(['1.0']);
   const platform = await startPlatform({ engine, env: { PIP_INDEX_URL: index.url } });

@@ -2,7 +2,6 @@ import { connect } from 'node:net';
 
 export interface Load {
   port: number;
-  /** Returns the whole text of a request. */
   request: () => string;
   connections: number;
   seconds: number;
@@ -10,17 +9,14 @@ export interface Load {
 
 export interface Served {
   perSecond: number;
-  /** In milliseconds. */
+  /** Milliseconds, as `p99`. */
   p50: number;
   p99: number;
 }
 
 const END_OF_HEAD = Buffer.from('\r\n\r\n');
 
-/**
- * Sends requests one after another on each of several bare sockets, so that the caller takes little processor time.
- * Throws unless each answer has the status 200.
- */
+/** Sends requests on bare sockets, which take little processor time. Throws unless each answer has the status 200. */
 export async function load({ port, request, connections, seconds }: Load): Promise<Served> {
   const end = performance.now() + seconds * 1000;
   const times: number[] = [];

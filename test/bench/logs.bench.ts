@@ -16,9 +16,7 @@ const BATCHES = 40;
 const ROUNDS = 3;
 const LARGE = 10_000_000;
 
-/**
- * The tables of the log without a platform: lines stored per second, and reads from a service with ten million lines.
- */
+/** Measures the tables of the log: lines stored per second, and reads from a service with ten million lines. */
 export async function benchLogs(): Promise<void> {
   const database = await createTestDatabase();
   try {

@@ -42,19 +42,18 @@ const BENCHES = {
   year: benchYear,
 };
 
-/** Benches without queues, which run once. */
 const WITHOUT_QUEUES = new Set(['admission', 'logs', 'month', 'year']);
 /** Benches that take gigabytes of disk, which only run by name. */
 const BY_NAME = new Set(['year']);
 
-/** Runs one bench and prints its duration. If it fails, the error is printed and the run continues. */
+/** Runs one bench. If it fails, the error is printed and the run continues. */
 async function part(name: string, bench: () => Promise<void>): Promise<void> {
   const begun = performance.now();
   try {
     await bench();
     process.stdout.write(`  (${((performance.now() - begun) / 60_000).toFixed(1)} min)\n`);
   } catch (error) {
-    // The other benches and the table are still of use, because a run takes long.
+    // The other benches and the table are still useful, because a run takes long.
     process.exitCode = 1;
     process.stdout.write(`  FAILED: ${name}: ${(error as Error).stack}\n`);
   }
@@ -62,11 +61,7 @@ async function part(name: string, bench: () => Promise<void>): Promise<void> {
 
 const isFlag = (word: string | undefined): boolean => word?.startsWith('--') ?? false;
 
-/**
- * `npm run bench [-- <bench> [<engine>]]`: each line is a ratio to a reference that was measured in the same run.
- * Without names, all benches run, with both queue engines. At the end, the figures with a bar are printed. `fleet` takes
- * flags, each with a value: `npm run bench -- fleet postgres --workers 10,100`.
- */
+/** `npm run bench [-- <bench> [<engine>]]`; `fleet` takes flags: `npm run bench -- fleet postgres --workers 10,100`. */
 const [chosen, chosenEngine] = process.argv.slice(2).filter((word, i, all) => ![word, all[i - 1]].some(isFlag));
 if (chosen !== undefined && !Object.hasOwn(BENCHES, chosen))
   throw new Error(`there is no part ${chosen}: ${Object.keys(BENCHES).join(', ')}`);
@@ -74,7 +69,7 @@ if (chosenEngine !== undefined && !['postgres', 'redis'].includes(chosenEngine))
   throw new Error(`${chosenEngine} is no engine`);
 // A worker of the fleet holds six to ten connections.
 const maxConnections = chosen === 'fleet' ? 8000 : 800;
-// Without durability the data is in memory, which a year of use fills.
+// Without durability the data is in memory, which the bench "year" would fill.
 const durable = chosen !== undefined && BY_NAME.has(chosen);
 await startTestPostgres({ durable, onLine: noteLogLine, maxConnections });
 try {

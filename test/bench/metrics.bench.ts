@@ -7,14 +7,13 @@ import type { EngineName } from '../support/platform.js';
 import { createTestDatabase } from '../support/postgres.js';
 import { median, print } from './measure.js';
 
-/** Services with a complete history, and services that report at the same time. */
 const FULL = 200;
 const REPORTING = 1000;
 const ROUNDS = 7;
 
-/** The cost of services' metrics: size of a complete history, an edge's report, a roll-up, a read. */
+/** Measures services' metrics: the size of a complete history, an edge's report, a roll-up, a read. */
 export async function benchMetrics(engine: EngineName): Promise<void> {
-  // Queues are not used.
+  // Metrics do not depend on the queue engine.
   if (engine !== 'postgres') return;
   const database = await createTestDatabase();
   const { db } = database;

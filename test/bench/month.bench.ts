@@ -7,7 +7,6 @@ import { makeService } from '../support/factories.js';
 import { createTestDatabase } from '../support/postgres.js';
 import { measure, median, print } from './measure.js';
 
-/** One service for each retention of logs: 1, 7, 14 and 30 days. */
 const PLANS: readonly PlanId[] = ['free', 'starter', 'standard', 'pro'];
 const DAYS = 45;
 const MAX_KEPT_DAYS = 31;
@@ -26,10 +25,7 @@ interface Day {
   searchMs: number;
 }
 
-/**
- * Simulates 45 days of logs with the statements that store, sweep and read them. Once the longest retention has passed,
- * size and times must not grow: the ratio compares the last five days with the first five after that.
- */
+/** Simulates 45 days of logs. After the longest retention, size and times must not grow. */
 export async function benchMonth(): Promise<void> {
   const database = await createTestDatabase();
   const url = new URL(database.url);
@@ -78,7 +74,6 @@ class Month {
     );
   }
 
-  /** Stores the lines of a day, sweeps at midnight, and reads as a user would in the morning. */
   async #day(services: readonly string[]): Promise<Day> {
     const ingestMs = await measure(() => Promise.all(services.map((serviceId) => this.#print(serviceId))));
     await this.#setup('clock')
@@ -116,9 +111,7 @@ class Month {
     }
   }
 
-  /**
-   * Returns the duration of a read of a service's newest lines, or of a search in 30 days of lines, in milliseconds.
-   */
+  /** Returns the median duration of a read of a service's newest lines, or of a search in 30 days, in milliseconds. */
   async #read(serviceId: string, search?: string): Promise<number> {
     const now = new Date(this.#today.getTime() + DAY_MS);
     const times: number[] = [];

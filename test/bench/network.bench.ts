@@ -18,10 +18,7 @@ interface Cost {
   cpuMs: number[];
 }
 
-/**
- * The cost of network isolation for a deployment: two platforms, one with namespaces and one without, deploy the same
- * commit in turns.
- */
+/** Measures what network isolation costs a deployment, on a platform with it and one without, in turns. */
 export async function benchNetwork(engine: EngineName): Promise<void> {
   const platforms = {
     shared: await startPlatform({ engine, env: { NETWORK: 'shared' } }),
@@ -84,13 +81,11 @@ async function benchKind(
   );
 }
 
-/** Deploys, and waits for the first answer with the new content. */
 async function served(platform: Platform, service: Service, word: string): Promise<void> {
   await queueDeploy(platform.client, service.id);
   while (!(await visit(service.url, platform.edgePort)).body.toString().includes(word)) await delay(5);
 }
 
-/** Resolves when the old replica has ended. */
 async function settled({ database: { db } }: Platform): Promise<void> {
   for (;;) {
     const open = await db('deployments').whereNotIn('status', ['live', 'failed', 'cancelled']).first();

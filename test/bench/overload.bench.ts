@@ -17,7 +17,6 @@ const GREEDY_WORKSPACES = 10;
 const GREEDY_SERVICES = 40;
 const SAMPLES = 40;
 
-/** An application that prints this many lines per second, or as many as it can, until it is stopped. */
 const APP = {
   'package.json': '{"name":"app","version":"1.0.0","private":true}',
   Procfile: 'web: node server.js\n',
@@ -33,10 +32,7 @@ const APP = {
   `,
 };
 
-/**
- * The API under overload, compared with the same calls before: with a million past deployments, ten thousand waiting
- * ones, and the flood of log lines of one tenant. Each line prints medians and their ratio.
- */
+/** Measures the API with a million past deployments, ten thousand waiting ones, and a tenant's flood of log lines. */
 export async function benchOverload(engine: EngineName): Promise<void> {
   const platform = await startPlatform({ engine });
   const repository = await createPlatformRepository(APP);
@@ -102,7 +98,7 @@ class Overload {
       'one deployment': () => this.#client.expect('GET', `${path}/deploys/${id}`),
       'list of services': () => this.#client.expect('GET', '/services'),
       'batch of logs': () => this.#client.expect('GET', `${path}/logs`),
-      // Cancelled at once, so that the queue is equally long in each measurement.
+      // The deployment is cancelled at once, so that the queue is equally long in each measurement.
       'queue and cancel': async () => {
         const queued = await queueDeploy(this.#client, other.id);
         await this.#client.call('POST', `/services/${other.id}/deploys/${queued.id}/cancel`, {});
@@ -113,7 +109,6 @@ class Overload {
     };
   }
 
-  /** Adds ended deployments to the services of many workspaces, the measured one included. */
   async #addHistory(service: Service): Promise<void> {
     const { db } = this.#platform.database;
     const steps = JSON.stringify([{ name: 'queued', startedAt: new Date(0), finishedAt: new Date(0) }]);
@@ -155,7 +150,7 @@ class Overload {
     );
   }
 
-  /** One tenant prints as many lines as it can, while the delay of another tenant's line is measured. */
+  /** Measures the delay of a tenant's log line while another tenant prints as many lines as it can. */
   async #flood(service: Service, calls: Calls, idle: Map<string, number>): Promise<void> {
     const quiet = await this.#lineShows(service);
     const loud = await this.#make('flood');

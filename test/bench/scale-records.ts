@@ -2,7 +2,7 @@ import type { Db } from '../../shared/core/database/database-client.js';
 
 const CHUNK = 50_000;
 
-/** Adds live static sites until the host has this many services. They are copies of one site and share its image. */
+/** Adds live copies of a static site until the host has this many services. */
 export async function addSites(db: Db, liveServiceId: string, services: number): Promise<void> {
   await db.transaction(async (trx) => {
     await trx.raw(
@@ -42,7 +42,7 @@ export async function addSites(db: Db, liveServiceId: string, services: number):
   await db.raw('analyze services, deployments, images');
 }
 
-/** Adds ended deployments with images that are no longer retained, a tenth of them to this service. */
+/** Adds ended deployments whose images are no longer retained. A tenth of the deployments belong to this service. */
 export async function addHistory(db: Db, serviceId: string, count: number): Promise<void> {
   const { rows } = await db.raw(
     `with made as (
@@ -54,7 +54,6 @@ export async function addHistory(db: Db, serviceId: string, count: number): Prom
             array_agg(id order by service_id = :serviceId) as images from made`,
     { serviceId },
   );
-  // The last one is this service.
   const { services, images } = rows[0] as { services: string[]; images: string[] };
   for (let from = 1; from <= count; from += CHUNK) {
     await db.raw(
@@ -98,7 +97,7 @@ export async function addLines(db: Db, serviceId: string, count: number): Promis
   await db.raw('analyze log_lines');
 }
 
-/** Adds what else a year of deployments leaves: audit entries, runs, operations and commits, a tenth to this service. */
+/** Adds audit entries, runs, operations and commits of a year of deployments. A tenth belong to this service. */
 export async function addYear(db: Db, serviceId: string, count: number): Promise<void> {
   for (let from = 1; from <= count; from += CHUNK) {
     await db.raw(

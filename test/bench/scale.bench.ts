@@ -10,11 +10,10 @@ import { countLogged } from './statements.js';
 import { record } from './table.js';
 
 const SIZES = [10, 200, 1000];
-/** Services that have running replicas from the second size on, and replicas of each. */
 const APPLICATIONS = 10;
 const REPLICAS = 5;
 const HISTORY = 1_000_000;
-/** Deployments that are measured at each size, and the idle time before them in milliseconds. */
+/** Deployments that are measured at each size, and the idle time before them. */
 const DEPLOYMENTS = 12;
 const REST_MS = 10_000;
 
@@ -24,10 +23,7 @@ const APPLICATION = {
   'server.js': `require('node:http').createServer((request, response) => response.end('ok')).listen(process.env.PORT);`,
 };
 
-/**
- * The cost of one deployment of a small static site on a host with more and more services, and after a million
- * deployments: it must not grow. What the platform does without deployments is measured before and subtracted.
- */
+/** Measures a deployment on a host with more and more services and past deployments: its cost must not grow. */
 export async function benchScale(engine: EngineName): Promise<void> {
   const platform = await startPlatform({ engine });
   const repositories = [
@@ -63,7 +59,6 @@ async function startApplications({ client }: Platform, { url }: TestRepository):
   }
 }
 
-/** Name of a process or client → processor time in milliseconds, or number of statements. */
 type Use = Map<string, number>;
 
 class Scale {
@@ -79,7 +74,6 @@ class Scale {
     this.#repository = repository;
   }
 
-  /** Prints the cost of a deployment, and its ratio to the first call. */
   async measure(title: string): Promise<void> {
     await this.#deploy(3);
     const processor = await this.#costs((work) => this.#processor(work));
@@ -102,16 +96,14 @@ class Scale {
     print(`    a second of rest: statements ${listed(statements.rest)}; ms of processor ${listed(processor.rest)}`);
   }
 
-  /**
-   * Measures the use of one deployment beyond idle, the use of one idle second, and the duration of each deployment.
-   */
+  /** Measures the use of a deployment beyond idle, the use of an idle second, and the duration of each deployment. */
   async #costs(use: (work: () => Promise<unknown>) => Promise<Use>): Promise<{ each: Use; rest: Use; took: number[] }> {
     const atRest = await use(() => delay(REST_MS));
     let took: number[] = [];
     const begun = performance.now();
     const all = await use(async () => {
       took = await this.#deploy(DEPLOYMENTS);
-      // What runs just after a deployment counts as a part of it.
+      // Work just after a deployment counts as a part of it.
       await delay(1000);
     });
     const share = (performance.now() - begun) / REST_MS;
@@ -120,7 +112,6 @@ class Scale {
     return { each, rest, took };
   }
 
-  /** Deploys new commits one after another, and returns the duration of each deployment. */
   async #deploy(count: number): Promise<number[]> {
     const took: number[] = [];
     for (let i = 0; i < count; i++) {

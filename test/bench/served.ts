@@ -6,10 +6,7 @@ import { eventually } from '../support/processes.js';
 import { median, print } from './measure.js';
 import { type Figure, record } from './table.js';
 
-/**
- * Deploys, and waits for the first answer with the new content. Polls with a pause, because polling takes processor
- * time from the platform.
- */
+/** Deploys, and waits for the first answer with the new content. The pauses leave processor time to the platform. */
 export async function served(platform: Platform, service: Service, word: string, pauseMs: number): Promise<void> {
   await queueDeploy(platform.client, service.id);
   for (;;) {
@@ -29,7 +26,7 @@ export async function quiet(platform: Platform): Promise<void> {
   await delay(500);
 }
 
-/** Records and prints how much longer deployments took than the same by hand. */
+/** Records and prints how much longer deployments took than the same work by hand. */
 export function report(figure: Figure, what: string, hand: readonly number[], ours: readonly number[]): void {
   const above = median(ours.map((time, i) => time - (hand[i] ?? 0)));
   const figures = [median(hand), median(ours)].map(Math.round);

@@ -12,11 +12,11 @@ import { record } from './table.js';
 
 const SHELLS = 20;
 const ROUNDS = 5;
-/** How long a connection is measured, and how long it runs before that, in milliseconds. */
+/** How long a connection is measured, and how long it runs before that. */
 const TIMED_MS = 2_000;
 const WARM_MS = 500;
 
-/** The first byte of a shell, and what a tunnel carries against a direct connection to the same replica. */
+/** Measures the first byte of a shell, and the rate of a tunnel against a direct connection to the same replica. */
 export async function benchShells(engine: EngineName): Promise<void> {
   const platform = await startPlatform({ engine });
   try {
@@ -43,7 +43,6 @@ async function benchFirstByte({ client }: Platform, { id }: Service): Promise<vo
       const time = await measure(async () => {
         socket = await first(body);
       });
-      // The first one loads what all need.
       if (count > 0) found.push(time);
       socket?.terminate();
       await delay(100);
@@ -102,7 +101,6 @@ async function benchTunnel({ client, database }: Platform, { id }: Service): Pro
   record('tunnel', median(ratios), reference);
 }
 
-/** Returns the megabytes in a second of a connection that has just begun, and closes it. */
 async function rate(received: () => number, close: () => void): Promise<number> {
   await delay(WARM_MS);
   const [before, begun] = [received(), performance.now()];

@@ -7,7 +7,7 @@ const SERVICES = 200;
 const VARIABLES = 5;
 const ROUNDS = 9;
 
-/** The plan of an environment with many services, against its document: nothing is to be changed. */
+/** Measures the plan of a large environment that already is as its document says. */
 export async function benchStacks(engine: EngineName): Promise<void> {
   const platform = await startPlatform({ engine, workers: 0 });
   try {

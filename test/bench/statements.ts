@@ -22,7 +22,7 @@ export function countStatements(): { stop(): number } {
   };
 }
 
-/** Statements of the server's log by key: how many there were, and how long they took together, in milliseconds. */
+/** Statements of the server's log by key. `times` are the milliseconds of all executions together. */
 export interface Logged {
   counts: Map<string, number>;
   times: Map<string, number>;
@@ -43,10 +43,7 @@ export function noteLogLine(line: string): void {
   if (phase === 'execute' || phase === 'statement') logged.counts.set(key, (logged.counts.get(key) ?? 0) + 1);
 }
 
-/**
- * Counts the statements of all processes during the work from the server's log: by connection name, or by what `key` makes
- * of that and the statement's first line.
- */
+/** Counts the statements of all processes during the work, by connection name or by what `key` returns. */
 export async function countLogged(
   db: Db,
   work: () => Promise<unknown>,
@@ -70,11 +67,10 @@ export async function countLogged(
   return result;
 }
 
-/** What one statement did. */
+/** What a statement read. */
 export interface Plan {
   /** Rows of tables that it read, whether it needed them or not. */
   rows: number;
-  /** Tables that it read from the first row to the last. */
   scans: { table: string; rows: number }[];
 }
 
@@ -104,7 +100,7 @@ export async function explainAll(db: Db): Promise<void> {
   await db.raw('select pg_reload_conf()');
 }
 
-/** Returns the plans of the API's statements during the work, from the server's log. Requires `explainAll`. */
+/** Returns the plans of the API's statements during the work. Requires `explainAll`. */
 export async function plansOf(db: Db, work: () => Promise<unknown>): Promise<Plan[]> {
   const set = async (value: number) => {
     await db.raw(`alter system set auto_explain.log_min_duration = ${value}`);

@@ -16,7 +16,6 @@ const atLeast = (bar: number, unit: string): Omit<Row, 'figure'> => ({
   met: (value) => value >= bar,
 });
 
-/** The figures that have a bar, in the table's order. */
 const ROWS = {
   get: { figure: 'GET of one service against Koa and pg', ...atLeast(0.55, ''), digits: 2 },
   patch: { figure: 'PATCH of one service by 8 clients', ...atLeast(450, '/s') },
@@ -71,7 +70,7 @@ export function recordFor(name: string): void {
   engine = name;
 }
 
-/** Records a figure for the table. `reference` is the reference measured in the same run. */
+/** Records a figure for the table, with a reference that was measured in the same run. */
 export function record(figure: Figure, value: number, reference = ''): void {
   const figures = found.get(engine) ?? new Map();
   found.set(engine, figures.set(figure, { value, reference }));

@@ -5,9 +5,7 @@ import { median, print } from './measure.js';
 import { record } from './table.js';
 
 const RELEASES = 5;
-/** How long the application takes to start, in milliseconds. */
 const START_MS = 300;
-/** Pause between two requests, in milliseconds. */
 const PAUSE_MS = 5;
 
 const APPLICATION = {
@@ -17,7 +15,7 @@ const APPLICATION = {
     process.on('SIGTERM', () => process.exit(0));`,
 };
 
-/** How long a request waits at most while a service with a volume is released. The reference is the application's start. */
+/** Measures the longest wait of a request while a service with a volume is released. */
 export async function benchVolumes(engine: EngineName): Promise<void> {
   const platform = await startPlatform({ engine });
   try {

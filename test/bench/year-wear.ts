@@ -1,16 +1,14 @@
 import { type Db, oneRow, rowsOf } from '../../shared/core/database/database-client.js';
 import { print } from './measure.js';
 
-/** How long the tables are worn, in milliseconds; autovacuum looks once a minute. */
+/** How long rows are changed. Autovacuum runs once a minute. */
 const WEAR_MS = Number(process.env.BENCH_WEAR_SECONDS ?? 240) * 1000;
 const POLL_INTERVAL_MS = 20_000;
-/** Rows that one round changes. */
 const BATCH = 500;
 const BAR_PERCENT = 20;
 /** A page of a small table is only cleaned when it is full, so the share says nothing about growth. */
 const JUDGED_BYTES = 8e6;
 
-/** Tables whose rows change while work goes on. */
 const TABLES = ['deployments', 'services', 'replicas', 'admission_lines', 'log_counters'];
 
 interface Bloat {
@@ -20,10 +18,7 @@ interface Bloat {
   dead: number;
 }
 
-/**
- * Changes rows as the platform does, as fast as PostgreSQL can, and measures the share of dead rows meanwhile:
- * deployments that are queued, claimed, renewed and ended; replicas that are checked; workers that report.
- */
+/** Changes rows as the platform does, as fast as PostgreSQL can, and measures the share of dead rows meanwhile. */
 export class Wear {
   readonly #db: Db;
   readonly #worst = new Map<string, Bloat>();
@@ -59,7 +54,6 @@ export class Wear {
     }
   }
 
-  /** Takes some deployments through their life, and changes what changes meanwhile. Returns how many rows changed. */
   async #wear(): Promise<number> {
     const { rows } = await this.#db.raw(
       `insert into deployments (id, workspace_id, service_id, trigger, actor, configuration, steps)
@@ -98,7 +92,7 @@ export class Wear {
   }
 }
 
-/** What changes beside the deployments. */
+/** Changes of other tables than that of deployments. */
 const OTHERS = [
   `insert into replicas (id, service_id, deployment_id, host_id, position, state)
    select gen_random_uuid(), id, live_deployment_id, gen_random_uuid(), 0, 'ready' from services

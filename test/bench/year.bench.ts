@@ -15,9 +15,9 @@ const PAGE_DEPLOYMENTS = 3000;
 const PAGE_LINES = 2000;
 const SERVICES = 200;
 const ROUNDS = 15;
-/** What a request may cost more than with a single page, as a ratio. */
+/** Maximum ratio of a request's cost with all records to its cost with a single page. */
 const BAR = 1.2;
-/** Beside a request, the API reads a few rows for itself. */
+/** The API reads a few rows beside those of a request. */
 const NOISE_ROWS = 20;
 /** A plan that reads fewer rows may be a scan of a small table. */
 const SCANNED_ROWS = 2000;
@@ -28,11 +28,7 @@ interface Cost {
   scans: string[];
 }
 
-/**
- * The tables after a year of use. Every GET of the API is asked for with one page of records and with all of them:
- * rows that the plans read, which a busy machine does not change, and times. Then the tables that are
- * updated most are worn, and their bloat is measured. BENCH_DEPLOYMENTS and BENCH_LINES set the sizes.
- */
+/** Measures each GET with one page of records and with a year's. BENCH_DEPLOYMENTS and BENCH_LINES set the sizes. */
 export async function benchYear(engine: EngineName): Promise<void> {
   const before = await createTestDatabase();
   await explainAll(before.db);
@@ -44,7 +40,7 @@ export async function benchYear(engine: EngineName): Promise<void> {
     const configuration = { repository: repository.url };
     const service = await createService(platform.client, { name: 'measured', configuration });
     await deploy(platform.client, service.id);
-    // What workers do on timers is not a part of a request.
+    // Timers of workers would add statements that are not a part of a request.
     for (const worker of platform.workers) await worker.stop();
     await addSites(db, service.id, SERVICES);
     const year = new Year(platform, service);
@@ -81,7 +77,6 @@ class Year {
     await this.#db.raw('vacuum analyze');
   }
 
-  /** Asks for every GET of the workspace that can be asked for; path → what it cost. */
   async ask(): Promise<Map<string, Cost>> {
     const costs = new Map<string, Cost>();
     for (const path of await this.#paths()) {
@@ -126,7 +121,6 @@ class Year {
       .filter((path) => !path.includes('{'));
   }
 
-  /** Values of the parameters in paths. */
   async #ids(): Promise<Record<string, string>> {
     const of = { service_id: this.#service.id };
     const first = async (table: string) =>

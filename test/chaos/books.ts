@@ -9,7 +9,7 @@ import type { Entry } from './entries.js';
 import type { Failure, Promises, Visits } from './load.js';
 import { scheduleBooks } from './schedules.js';
 
-/** Checks the books of a platform that is idle after a run. */
+/** Checks a platform that is idle after a run. */
 export async function balance(
   target: ChaosTarget,
   promises: Promises,
@@ -21,7 +21,6 @@ export async function balance(
   const { db } = platform.database;
   const entries: Entry[] = [];
   const enter = (what: string, counted: number, wrong: string[]) => entries.push({ what, counted, wrong });
-  /** Adds an entry in which every row of the statement's result is wrong. */
   const none = async (what: string, sql: string) => {
     const rows = await rowsOf<{ id: string }>(db, sql);
     enter(
@@ -63,7 +62,7 @@ export async function balance(
       )
       .map((row) => JSON.stringify(row)),
   );
-  // One service of a stack fails on purpose, and the others with it (together.ts).
+  // One service of a stack fails on purpose, and the others of its round with it (together.ts).
   await none(
     'failed by a fault of the platform',
     `select id, error from deployments
@@ -142,7 +141,6 @@ async function servesNone(platform: Platform, deleted: ReadonlySet<string>): Pro
   return [rows.length, wrong];
 }
 
-/** Expects that each live service answers with the id of its live deployment. */
 async function servesLive(platform: Platform): Promise<[number, string[]]> {
   const services = await rowsOf<{ slug: string; live: string; lifecycle_status: string }>(
     platform.database.db,

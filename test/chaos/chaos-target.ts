@@ -9,20 +9,17 @@ import type { Failure } from './load.js';
 /** A fault that only some targets can have. */
 export interface TargetFault {
   readonly kind: string;
-  /** Causes the fault in one of several parts, by index. Resolves when it was repaired, after `durationMs`. */
   strike(position: number, durationMs: number): Promise<void>;
 }
 
-/** The target of a run: a platform, the faults that only this target can have, and its entries of the books. */
+/** The target of a run: a platform, and the faults and checks that only this kind of platform has. */
 export interface ChaosTarget {
   readonly platform: Platform;
   /** A small application that answers with the id of its deployment. */
   readonly app: Files;
-  /** The configuration of every service. */
   readonly configuration: Record<string, unknown>;
   readonly faults: readonly TargetFault[];
   startWorker(): Promise<PlatformProcess>;
-  /** Returns true if the request may have failed because a machine was lost. */
   excuses(failure: Failure): boolean;
   books(): Promise<Entry[]>;
   stop(): Promise<void>;

@@ -18,7 +18,6 @@ const ENVIRONMENT = { PATH: process.env.PATH ?? '', HOME: '/nonexistent', GIT_TE
 interface Source {
   service: Service;
   repository: TestRepository;
-  /** Commits that the platform has confirmed. */
   accepted: string[];
 }
 
@@ -51,7 +50,6 @@ export class Commits {
     return new Commits(target.platform, client, pushed, { ...hooked, hook: made.hook });
   }
 
-  /** Sends commits until the signal aborts. Resolves when the last commit was confirmed. */
   async run(stop: AbortSignal): Promise<void> {
     const each = async (source: Source, send: (commit: string) => Promise<boolean>) => {
       while (!stop.aborted) {
@@ -90,7 +88,6 @@ export class Commits {
       .length;
   }
 
-  /** Adds the confirmed commits to the promises, which are checked at the end. */
   async promise(promises: Promises): Promise<void> {
     for (const { service, accepted } of [this.#pushed, this.#hooked]) {
       const rows = await this.#platform.database.db('deployments').where({ service_id: service.id });

@@ -24,9 +24,7 @@ interface Counted {
   at: number;
 }
 
-/**
- * A database with a counter that only rises. A value that the database has confirmed must still be there after a kill.
- */
+/** A database with a counter that only rises. A value that the database has confirmed must survive a kill. */
 class Counter {
   readonly service: Service;
   readonly wrong: string[] = [];
@@ -42,7 +40,6 @@ class Counter {
     this.#url = url;
   }
 
-  /** Counts until the signal aborts. Opens a new connection when one breaks. */
   async run(stop: AbortSignal): Promise<void> {
     while (!stop.aborted) {
       await (this.#kind === 'postgres' ? this.#countInPostgres(stop) : this.#countInRedis(stop)).catch(() => undefined);
@@ -53,7 +50,7 @@ class Counter {
   /** The first value on a connection shows what the server has kept. */
   #found(value: number): void {
     this.connections += 1;
-    // The time of the kill is not known. The last acknowledgement shows that the server ran until then.
+    // The time of the kill is not known, but the server ran at its last acknowledgement.
     const before = (this.#acknowledged.at(-1)?.at ?? 0) - LATE_MS[this.#kind];
     const kept = this.#acknowledged.findLast(({ at }) => at <= before);
     if (kept !== undefined && value < kept.value) {
@@ -108,7 +105,7 @@ class Counter {
   }
 }
 
-/** The databases of a run. They are killed like other parts, while counters in them rise. */
+/** Databases that are killed like other parts of the platform, while counters in them rise. */
 export class Databases {
   readonly #platform: Platform;
   readonly #counters: Counter[];
@@ -160,7 +157,6 @@ export class Databases {
   async #kill(position: number): Promise<void> {
     const counter = this.#counters[position % this.#counters.length];
     const { db } = this.#platform.database;
-    // The previous fault may have restarted PostgreSQL.
     const replicas: string[] | undefined = await persistently(() =>
       db('replicas').where({ service_id: counter?.service.id }).pluck('id'),
     );
@@ -173,7 +169,5 @@ export class Databases {
 function killed(pid: number): void {
   try {
     process.kill(pid, 'SIGKILL');
-  } catch {
-    // The process has ended meanwhile.
-  }
+  } catch {}
 }

@@ -16,7 +16,6 @@ export class EdgeOutages {
     return this.#outages.length;
   }
 
-  /** Kills the edge, and starts a new one. */
   async strike(): Promise<void> {
     const edge = this.#platform.processes.find(({ name, ended }) => name === 'edge' && !ended);
     const outage = { at: Date.now(), until: Number.POSITIVE_INFINITY };
@@ -26,7 +25,6 @@ export class EdgeOutages {
     outage.until = Date.now();
   }
 
-  /** Returns true if an outage of the edge explains the failed request. */
   excuses({ begun, ended }: Failure): boolean {
     return this.#outages.some(({ at, until }) => ended >= at && begun <= until);
   }

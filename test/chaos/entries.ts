@@ -1,10 +1,10 @@
 import { readdir } from 'node:fs/promises';
 import { eventually } from '../support/processes.js';
 
-/** The next supervisor removes what a killed one left within a minute. */
+/** After a kill, the next supervisor removes what was left within a minute. */
 const SWEPT_MS = 90_000;
 
-/** One entry of the books, the final checks: what was counted, and what is wrong with it. */
+/** One entry of the final checks: what was counted, and what is wrong with it. */
 export interface Entry {
   what: string;
   counted: number;

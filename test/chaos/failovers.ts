@@ -9,30 +9,28 @@ import type { FaultInjector } from './faults.js';
 
 const FIRST_MS = 8_000;
 const BETWEEN_MS = 30_000;
-/** How long nobody notices that the primary is gone, in milliseconds. The user's own means decide that. */
+/** How long the loss of the primary goes unnoticed. The user's own monitoring decides that, not the platform. */
 const UNNOTICED_MS = 3_000;
 const PAUSE_MS = 20;
 const CONNECT_MS = 2_000;
 const SETTLES_MS = 60_000;
 
-/** A PATCH that the API answered or not; times in milliseconds. */
 interface Write {
   begun: number;
   ended: number;
   ok: boolean;
-  /** The status of the answer, or that there was none. */
+  /** The status of the answer, or why there was none. */
   what: string;
 }
 
-/** What one failover cost; times in milliseconds. */
 interface Outage {
   killed: number;
   moved: number;
-  /** The first PATCH that was answered after it. */
+  /** When the first PATCH after the failover was answered. */
   until: number;
 }
 
-/** Replaces PostgreSQL's primary by its standby while the platform works, and counts what that costs. */
+/** Replaces PostgreSQL's primary by its standby while the platform works, and measures the outages. */
 export class Failovers {
   readonly #pair: PostgresPair;
   readonly #platform: Platform;
@@ -41,7 +39,6 @@ export class Failovers {
   readonly #say: (what: string) => void;
   readonly #writes: Write[] = [];
   readonly #outages: Outage[] = [];
-  /** Numbers whose insert PostgreSQL has acknowledged. */
   readonly #acknowledged: number[] = [];
 
   private constructor(
@@ -74,7 +71,6 @@ export class Failovers {
     );
   }
 
-  /** Fails over again and again, at least once, until the signal aborts. */
   async run(stop: AbortSignal, faults: FaultInjector): Promise<void> {
     const ended = new AbortController();
     const writing = Promise.all([this.#patch(ended.signal), this.#insert(ended.signal)]);

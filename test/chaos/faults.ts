@@ -26,10 +26,7 @@ export interface Fault {
   durationMs: number;
 }
 
-/**
- * Plans the sequence of faults from the seed, before the run starts. With `hasStandby`, PostgreSQL is not restarted
- * but replaced (failovers.ts).
- */
+/** Plans the faults from the seed. With `hasStandby`, PostgreSQL is not restarted but replaced (failovers.ts). */
 export function planFaults(
   random: Random,
   count: number,
@@ -46,14 +43,13 @@ export function planFaults(
   }));
 }
 
-/** Carries out the planned faults in a loop until it is told to stop. Starts again what it killed. */
+/** Carries out the planned faults one after another until it is told to stop. Starts again what it killed. */
 export class FaultInjector {
-  /** The faults so far, with their times in milliseconds. */
+  /** Times in milliseconds. */
   readonly strikes: { kind: string; at: number }[] = [];
   readonly #target: ChaosTarget;
   readonly #workers: WorkerSupervisor;
   readonly #say: (what: string) => void;
-  /** Pending recoveries: workers that end, stopped workers that continue, machines that come back. */
   readonly #later: Promise<unknown>[] = [];
 
   constructor(target: ChaosTarget, workers: WorkerSupervisor, say: (what: string) => void) {
@@ -62,7 +58,6 @@ export class FaultInjector {
     this.#say = say;
   }
 
-  /** Returns how often each kind of fault occurred. */
   get struck(): ReadonlyMap<string, number> {
     const counts = new Map<string, number>();
     for (const { kind } of this.strikes) counts.set(kind, (counts.get(kind) ?? 0) + 1);
@@ -112,7 +107,7 @@ export class FaultInjector {
         return;
       }
       case 'restart postgresql at once':
-        // If the previous fault has ended PostgreSQL, it is about to start again.
+        // If the previous fault has ended PostgreSQL, PostgreSQL is about to start again.
         signalProcess(testPostgresPid(), 'SIGQUIT');
         return;
       case 'restart redis':

@@ -4,14 +4,14 @@ import { type Answer, type ApiClient, visit } from '../support/client.js';
 import type { Deployment, Service } from '../support/deployments.js';
 import type { Random } from './random.js';
 
-/** What the API has promised to its clients. At the end of a run, the books are checked against it. */
+/** Answers that the API has given. At the end of a run, the database must agree with them. */
 export class Promises {
   readonly deployments = new Set<string>();
   readonly operations = new Map<string, string>();
   readonly deletedServices = new Set<string>();
   readonly cancelled = new Set<string>();
   readonly counts = new Map<string, number>();
-  /** A retry with the same idempotency key that made a second deployment. */
+  /** Retries with the same idempotency key that made a second deployment. */
   readonly broken: string[] = [];
 
   count(what: string): void {
@@ -22,11 +22,10 @@ export class Promises {
 export interface Tenant {
   client: ApiClient;
   services: Service[];
-  /** A cron service with a tick each minute, which is not in `services`. */
   cron: Service;
 }
 
-/** Prints when it starts, and lasts long enough that a worker is killed meanwhile. */
+/** The command lasts long enough that a worker is killed meanwhile. */
 const GIVEN_COMMAND = `echo "run $RANVIER_RUN_ID"; sleep 5`;
 const RETRY_MS = 200;
 const GIVE_UP_MS = 90_000;
@@ -41,7 +40,7 @@ export async function insist<T>(client: ApiClient, method: string, path: string,
       const answer = await client.call<T>(method, path, body, { 'idempotency-key': key });
       if (answer.status < 500 && !isUnavailable(answer)) return answer;
     } catch {
-      // No answer, because the API is being restarted.
+      // There is no answer while the API restarts.
     }
     if (Date.now() > deadline) throw new Error(`no answer to ${method} ${path}`);
     await delay(RETRY_MS);
@@ -52,9 +51,7 @@ function isUnavailable(answer: Answer<unknown>): boolean {
   return (answer.body as { error?: { code?: string } }).error?.code === 'engine_unavailable';
 }
 
-/**
- * Simulates one tenant until it has made its deployments. Its first service is only deployed, so that it stays live.
- */
+/** Simulates one tenant until it has made its deployments. Its first service is only deployed, so it stays live. */
 export async function work(
   tenant: Pick<Tenant, 'client' | 'services'>,
   random: Random,
@@ -109,9 +106,7 @@ async function insistRead<T>(client: ApiClient, path: string): Promise<T> {
     try {
       const answer = await client.call<T>('GET', path);
       if (answer.status < 500) return answer.body;
-    } catch {
-      // The API is being restarted.
-    }
+    } catch {}
     if (Date.now() > deadline) throw new Error(`no answer to GET ${path}`);
     await delay(RETRY_MS);
   }
@@ -140,7 +135,7 @@ async function act(client: ApiClient, path: string, action: string, promises: Pr
   if (answer.body.operation) promises.operations.set(answer.body.operation.id, path);
 }
 
-/** Deletes a service, and adds the operation to the promises. */
+/** Deletes a service, and records what the API has promised. */
 export async function remove(client: ApiClient, service: Service, promises: Promises): Promise<void> {
   const path = `/services/${service.id}`;
   const answer = await insist<{ operation: { id: string } | null }>(client, 'DELETE', path, { confirm: service.name });

@@ -4,10 +4,7 @@ import { PostgresPair } from '../support/postgres-pair.js';
 import { table } from './entries.js';
 import { runChaos } from './run.js';
 
-/**
- * `npm run chaos -- --seed N [--engine postgres|redis] [--runtime process|swarm] [--standby] …`: exits with 1 if the books do not
- * balance.
- */
+/** `npm run chaos -- --seed N [--engine …] [--runtime process|swarm] [--standby] …`: exits with 1 if a check fails. */
 const { values } = parseArgs({
   options: {
     seed: { type: 'string', default: '1' },

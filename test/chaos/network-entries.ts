@@ -9,10 +9,7 @@ import { afterSweeps, type Entry, listFolder } from './entries.js';
 
 const run = promisify(execFile);
 
-/**
- * Finds network namespaces, links and firewall rules that belong to no replica. If sandboxes share the host's network,
- * there are none.
- */
+/** Finds network namespaces, links and firewall rules that belong to no replica. */
 export function networkEntries(platform: Platform): Promise<Entry> {
   return afterSweeps('namespaces, links and rules that no replica owns', async () => {
     const token = await platform.sandboxToken();

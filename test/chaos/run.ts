@@ -34,7 +34,7 @@ export interface ChaosOptions {
   workspaces: number;
   /** PostgreSQL with a standby that takes its place during the run; null for a single server. */
   pair: PostgresPair | null;
-  /** How often a sleeping service is woken, at least; 0 for never. */
+  /** How often a sleeping service is woken at least; 0 for never. */
   wakes: number;
 }
 
@@ -48,10 +48,10 @@ export interface ChaosResult {
 const WORKERS = 3;
 const PLANNED_FAULTS = 400;
 const REST_MS = 300_000;
-/** Jobs end a moment after their records, and tasks of a lost machine are missed only a moment after it is back. */
+/** Jobs end a moment after their records, and tasks of a lost machine are missed only a moment after its return. */
 const QUIET_MS = 10_000;
 
-/** Puts load on a platform while faults occur. Once the platform is idle again, the books are checked. */
+/** Puts load on a platform while faults occur, and checks the outcome once the platform is idle again. */
 export async function runChaos(options: ChaosOptions): Promise<ChaosResult> {
   const begun = Date.now();
   const seconds = () => Math.round((Date.now() - begun) / 1000);
@@ -87,7 +87,7 @@ async function strike(
   const random = new Random(options.seed);
   const promises = new Promises();
   const tenants = await makeTenants(target, repository, options);
-  // The first service of each tenant is only deployed, so that it stays live.
+  // The first service of each tenant is only deployed, so that it always answers.
   const steady = tenants.flatMap(({ services }) => services.slice(0, 1));
   for (const { client, services, cron } of tenants) {
     const [first] = services;
@@ -142,8 +142,7 @@ async function strike(
   const using = shells?.run(stopFaults.signal);
   const applying = together?.run(stopFaults.signal);
   const waking = wakes?.run();
-  // The loads are awaited at the end. Without a handler until then, a failure would end the process before the books
-  // are checked.
+  // The loads are awaited at the end. Without a handler, a failure until then would end the process.
   for (const load of [visiting, counting, committing, writing, releasing, using, applying, waking])
     load?.catch(() => undefined);
   const faults = [...target.faults, ...(databases?.faults ?? [])];
@@ -195,7 +194,6 @@ async function strike(
   };
 }
 
-/** Starts databases; null if this runtime or this host cannot run them. */
 async function startDatabases(
   platform: Platform,
   { runtime }: ChaosOptions,
@@ -205,7 +203,6 @@ async function startDatabases(
   return runtime === 'process' && hasRedis ? Databases.start(platform, client, promises) : null;
 }
 
-/** Starts the service with a volume; null if this runtime has no volumes. */
 async function startVolumes(
   { runtime }: ChaosOptions,
   deps: Parameters<typeof Volumes.start>[0],
@@ -220,7 +217,7 @@ async function makeTenants(target: ChaosTarget, repository: TestRepository, opti
   for (let number = 1; number <= options.workspaces; number++) {
     const owner = `tenant${number}@example.test`;
     const client = await newTenant(platform, `Tenant ${number}`, owner);
-    // Half of the workspaces cancel overlapping deployments, half let them wait.
+    // Half of the workspaces cancel overlapping deployments, the other half let them wait.
     const configuration = { buildConcurrency: 3, overlappingDeploys: number % 2 === 0 ? 'cancel' : 'wait' };
     await db('workspaces').where({ id: client.workspaceId }).update({ configuration });
     const services = [];
@@ -257,6 +254,6 @@ export async function cameToRest(platform: Platform): Promise<void> {
     quietSince = (await open()) === 0 ? Math.min(quietSince, Date.now()) : Number.POSITIVE_INFINITY;
     return Date.now() - quietSince >= QUIET_MS;
   };
-  // A platform that does not become idle is shown by the books, so it is no error here.
+  // The final checks show a platform that does not become idle.
   await eventually('the platform comes to rest', isQuiet, REST_MS).catch(() => undefined);
 }

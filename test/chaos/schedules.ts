@@ -7,7 +7,7 @@ import type { Entry } from './entries.js';
 import { insist } from './load.js';
 
 const MINUTE = 60_000;
-/** Lasts long enough that a worker is killed meanwhile. */
+/** The command lasts long enough that a worker is killed meanwhile. */
 const COMMAND = `node -e "console.log('run ' + process.env.RANVIER_RUN_ID); setTimeout(() => {}, 15000)"`;
 const NEVER = '0 0 1 1 *';
 
@@ -41,13 +41,12 @@ interface RunFacts {
   attempt: number;
   error: string;
   scheduled_at: Date;
-  /** Lines that the command printed: one for each start. */
   starts: number;
-  /** Starts that were abandoned, because the worker died before it had recorded the process. */
+  /** Starts that were abandoned because the worker died before it had recorded the process. */
   interrupted: number;
 }
 
-/** Compares ticks with runs, and runs, also of given commands, with what was carried out. */
+/** Compares ticks with runs, and runs with what their commands printed. */
 export async function scheduleBooks({ database }: Platform): Promise<Entry[]> {
   const all = await rowsOf<RunFacts>(
     database.db,

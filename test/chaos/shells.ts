@@ -8,30 +8,23 @@ import type { FaultInjector } from './faults.js';
 
 const SHELLS = 2;
 const PAUSE_MS = 500;
-/** A shell is closed by the client after this time, in milliseconds. */
 const OPEN_MS = 8_000;
-/**
- * A shell prints three lines a second. If it is silent for longer than this, its worker has died. The limit is high,
- * because a busy machine delays lines by many seconds.
- */
+/** A shell prints three lines a second. After this silence, even on a busy machine, its worker has died. */
 const SILENT_MS = 30_000;
-/** How long the end of a silent shell is waited for, in milliseconds. */
+/** How long a client waits for the end of a silent shell. */
 const MAX_SILENT_MS = 45_000;
-/** A shell loses its connection within this time after the API has died, in milliseconds. */
+/** A shell loses its connection within this time after the API has died. */
 const LOST_MS = 5_000;
-/** A stopped worker continues within this time, in milliseconds. */
 const STOPPED_MS = 20_000;
-/** Faults after which a shell may be silent: one that opens waits for a notification of PostgreSQL. */
+/** Faults after which a shell may be silent, because its opening waits for a notification of PostgreSQL. */
 const SILENCES = /stop a worker|replace postgresql/;
 const MARK = `ranvier-chaos-shell-${process.pid}`;
 const COMMAND = `env -i sh -c 'sleep 86400; true' ${MARK} & while sleep 0.3; do echo beats; done`;
 
-/** How a shell ended; times in milliseconds. */
 interface End {
   at: number;
   code: number;
   reason: string;
-  /** True if the client closed the shell. */
   closed: boolean;
   silentMs: number;
 }
@@ -47,7 +40,6 @@ export class Shells {
     this.#service = service;
   }
 
-  /** Opens one shell after another until the signal aborts. */
   async run(stop: AbortSignal): Promise<void> {
     const each = async () => {
       while (!stop.aborted) {
@@ -85,7 +77,6 @@ export class Shells {
   }
 }
 
-/** Reads from a shell until it ends, or until it was open or silent for long enough. */
 function useShell(address: string): Promise<End> {
   return new Promise((resolve) => {
     const socket = new WebSocket(address);

@@ -17,25 +17,18 @@ import type { Failure } from './load.js';
 
 const NODES = 3;
 const HOSTS = 2;
-/**
- * While there is a manager, the services of a lost machine must be back on another one after this time, in
- * milliseconds.
- */
+/** While there is a manager, the services of a lost machine run on another one after this time. */
 const BACK_MS = 30_000;
-/** Until a lost machine is noticed, requests to it may fail for this long, in milliseconds. */
+/** Requests to a lost machine may fail for this long, until the loss is noticed. */
 const NOTICED_MS = 5_000;
 
-/**
- * A machine is away for this many times the duration of other faults, because a swarm notices the loss only after 15 s.
- */
+/** Machines are away for this many times the duration of other faults: a swarm notices a loss only after 15 s. */
 const AWAY = 3;
 
-/** A lost machine; times in milliseconds. */
 interface Cut {
   at: number;
   /** When the services that ran only there must be back. */
   until: number;
-  /** The ids of those services. */
   alone: Set<string>;
 }
 
@@ -49,7 +42,7 @@ export class SwarmTarget implements ChaosTarget {
   #workers = 0;
   readonly #say: (what: string) => void;
   readonly #cuts: Cut[] = [];
-  /** One machine is away at a time, because a swarm of three cannot survive the loss of two. */
+  /** Only one machine is away at a time: a swarm of three does not survive the loss of two. */
   #away: Promise<void> = Promise.resolve();
 
   private constructor(swarm: SwarmPlatform, say: (what: string) => void) {
@@ -122,7 +115,6 @@ export class SwarmTarget implements ChaosTarget {
     return { counted: services.length, wrong: stray.map(({ Spec }) => Spec?.Name ?? '') };
   }
 
-  /** Finds containers that belong to no replica, those of builds included. */
   async #strayContainers(): Promise<Omit<Entry, 'what'>> {
     const owned = await ownedReplicas(this.platform);
     const all = await Promise.all(this.#swarm.machines.nodes.map((node) => node.docker.listContainers()));

@@ -24,11 +24,10 @@ interface TogetherDeps {
   client: ApiClient;
   platform: Platform;
   promises: Promises;
-  /** The configuration of each service. */
   configuration: object;
 }
 
-/** Services that go live together, again and again, while faults occur. In each third round one of them is unhealthy. */
+/** Services that go live together while faults occur. In each third round one of them is unhealthy. */
 export class Together {
   readonly #deps: TogetherDeps;
   readonly #environmentId: string;
@@ -48,7 +47,6 @@ export class Together {
     return new Together(deps, project.environments[0]?.id ?? '');
   }
 
-  /** Applies one document after the other until the signal aborts. */
   async run(stop: AbortSignal): Promise<void> {
     for (; this.#rounds < MIN_ROUNDS || !stop.aborted || this.#isBroken(this.#rounds - 1); this.#rounds++) {
       const apply = await this.#apply(this.#rounds);

@@ -12,17 +12,13 @@ import type { Random } from './random.js';
 
 const CLIENTS = 3;
 const PAUSE_MS = 50;
-/** Even in the shortest run, each kind of round occurs once. */
 const MIN_ROUNDS = 4;
 const MAX_STRIKE_DELAY_MS = 1_500;
 const ENDS_MS = 300_000;
-/** Requests that were in flight when the replica was killed have ended after this time, in milliseconds. */
+/** Requests that were in flight at the kill of a replica have ended after this time. */
 const NOTICED_MS = 1_000;
 
-/**
- * Appends numbered records to a file in a volume, and answers once the record is on the disk. It also writes between
- * requests, so that two replicas that write at the same time leave traces.
- */
+/** Answers once its record is on the disk. It writes between requests too, so that two writers leave traces. */
 const APPLICATION = {
   Procfile: 'web: exec node server.js\n',
   'server.js': `
@@ -45,7 +41,7 @@ const APPLICATION = {
     process.on('SIGTERM', () => { server.close(() => process.exit(0)); server.closeIdleConnections(); });
   `,
 };
-/** Fails if the run has no access to the volume. */
+/** The command fails if the run has no access to the volume. */
 const COMMAND = `test -s /data/records || exit 9; echo "run $RANVIER_RUN_ID"; sleep 2`;
 
 interface VolumesDeps {
@@ -62,10 +58,8 @@ export class Volumes {
   readonly #deps: VolumesDeps;
   readonly #service: Service;
   readonly #repository: TestRepository;
-  /** The number and the text of each record that the service confirmed. */
   readonly #acknowledged: [number, string][] = [];
   readonly #failures: Failure[] = [];
-  /** When a replica was killed, in milliseconds. */
   readonly #kills: number[] = [];
   readonly #wrong: string[] = [];
   #rounds = 0;
@@ -87,12 +81,10 @@ export class Volumes {
     return new Volumes(deps, service, repository);
   }
 
-  /** Sends records until the signal aborts. */
   async write(stop: AbortSignal): Promise<void> {
     await Promise.all(Array.from({ length: CLIENTS }, (_, client) => this.#send(client, stop)));
   }
 
-  /** Deploys the service again and again until the signal aborts, and causes faults meanwhile. */
   async release(stop: AbortSignal): Promise<void> {
     const { client, promises, edge } = this.#deps;
     const path = `/services/${this.#service.id}`;
@@ -197,9 +189,7 @@ export class Volumes {
       this.#kills.push(Date.now());
       try {
         process.kill(pid, 'SIGKILL');
-      } catch {
-        // The process has ended meanwhile.
-      }
+      } catch {}
     }
   }
 
@@ -208,7 +198,6 @@ export class Volumes {
   }
 }
 
-/** Finds gaps in the records' numbers, and replicas that went on writing after another one had begun. */
 function orderOf(lines: readonly string[]): { writers: number; wrong: string[] } {
   const writers = new Set<string>();
   let last = '';

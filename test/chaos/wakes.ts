@@ -8,11 +8,11 @@ import type { EdgeOutages } from './edge-outages.js';
 import type { Entry } from './entries.js';
 import type { Failure, Promises } from './load.js';
 
-/** A service sleeps a few times a minute. */
+/** A service falls asleep only a few times a minute, so many wakes need several services. */
 const WAKES_OF_SERVICE = 50;
 const [FEWEST, MOST] = [2, 8];
 const POLL_MS = 50;
-/** How long a service may take to fall asleep, in milliseconds: workers and PostgreSQL are being killed. */
+/** How long a service may take to fall asleep while workers and PostgreSQL are killed. */
 const ASLEEP_MS = 180_000;
 
 /** Settings with which services fall asleep soon. Times in seconds. */
@@ -27,7 +27,7 @@ interface WakesDeps {
   edge: EdgeOutages;
 }
 
-/** Sends requests to services that sleep, frozen and ended in turn, while faults occur. */
+/** Sends requests to sleeping services, which are frozen and ended in turn, while faults occur. */
 export class Wakes {
   readonly #deps: WakesDeps;
   readonly #services: Service[];
@@ -58,7 +58,6 @@ export class Wakes {
     return new Wakes(deps, services, wanted);
   }
 
-  /** Wakes the services until they were woken as often as wanted. */
   async run(): Promise<void> {
     await Promise.all(
       this.#services.map(async (service, number) => {
@@ -100,7 +99,7 @@ export class Wakes {
     }
   }
 
-  /** Returns whether a service is frozen or has ended; null if it is neither, or is frozen and is to end first. */
+  /** Returns the stage that the service has reached, if it is the wanted one or 'ended'; else null. */
   async #stageOf({ id }: Service, wanted: Stage): Promise<Stage | null> {
     const row = await oneRow<Record<Stage, boolean>>(
       this.#deps.platform.database.db,

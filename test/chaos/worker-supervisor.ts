@@ -1,7 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { PlatformProcess } from '../support/processes.js';
 
-/** A start is retried for longer than the longest fault lasts. */
 const STARTS_MS = 300_000;
 const PAUSE_MS = 500;
 
@@ -9,11 +8,10 @@ const PAUSE_MS = 500;
 export class WorkerSupervisor {
   readonly #startWorker: () => Promise<PlatformProcess>;
   readonly #say: (what: string) => void;
-  /** Workers that run. Those that still start get no faults. */
+  /** Workers that run. Faults do not strike workers that still start. */
   readonly #workers: PlatformProcess[] = [];
   readonly #starting = new Set<Promise<void>>();
   #closed = false;
-  /** The error of a start that was given up. */
   #failure: unknown;
 
   constructor(startWorker: () => Promise<PlatformProcess>, say: (what: string) => void) {
@@ -21,7 +19,6 @@ export class WorkerSupervisor {
     this.#say = say;
   }
 
-  /** Starts another worker. Resolves when it runs, or when its start was given up, which `settled` reports. */
   start(): Promise<void> {
     const started = persistently(this.#startWorker, () => this.#closed)
       .then(
@@ -35,25 +32,22 @@ export class WorkerSupervisor {
     return started;
   }
 
-  /** Supervises a running worker. */
   add(worker: PlatformProcess): void {
     this.#workers.push(worker);
     if (worker.ended) this.#startAgain(worker);
     else worker.child.once('exit', () => this.#startAgain(worker));
   }
 
-  /** Stops supervising a worker, and returns it. */
   take(position: number): PlatformProcess | undefined {
     return this.#workers.splice(position % Math.max(1, this.#workers.length), 1)[0];
   }
 
-  /** Resolves when no start is in progress. Throws the error of a start that was given up. */
+  /** Resolves when no start is in progress. Throws if a start was given up. */
   async settled(): Promise<void> {
     while (this.#starting.size > 0) await Promise.all(this.#starting);
     if (this.#failure) throw this.#failure;
   }
 
-  /** Stops restarting workers. Resolves when no start is in progress. */
   async close(): Promise<void> {
     this.#closed = true;
     await Promise.all(this.#starting);

@@ -1,7 +1,4 @@
-/**
- * Programs of a client's author: sign in, create a service, deploy it, poll the deployment, read its log. They are
- * compiled in the strictest mode and contain no cast. Text, because the modules that they import are generated.
- */
+/** Programs of users of the generated clients. They are text, because the modules that they import are generated. */
 
 const START = `
 import { setTimeout as delay } from 'node:timers/promises';

@@ -10,10 +10,7 @@ import { startPlatform } from '../support/platform.js';
 import { mochaGlobalSetup, mochaGlobalTeardown } from '../support/postgres.js';
 import { MAIN_JOBS } from './main-jobs.js';
 
-/**
- * `npm run check:clients`: lints the API's document with two linters, generates a client with two generators, and does
- * the main job with each client on a platform. The tools take 130 MB, so they are installed into a temporary folder.
- */
+/** `npm run check:clients`: the tools take 130 MB, so they are installed into a temporary folder. */
 const TOOLS = {
   '@hey-api/openapi-ts': '0.95.0',
   '@redocly/cli': '2.77.0',

@@ -1,7 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 
-/** Patterns that names and comments must not contain, and what to write instead. */
 const RULES: readonly { pattern: RegExp; instead: string; where: 'code' | 'comments' }[] = [
   {
     pattern: /\b(MOST|LONGEST|LARGEST|LEAST|SHORTEST|HIGHEST|LOWEST|FEWEST|SMALLEST)(_[A-Z0-9_]+)? =/,
@@ -20,16 +19,13 @@ const RULES: readonly { pattern: RegExp; instead: string; where: 'code' | 'comme
     where: 'comments',
   },
 ];
-/**
- * In these folders, the docstring of an exported function must begin with a verb, and its first sentence is limited.
- */
+/** In these folders, the first sentence of an exported function's docstring begins with a verb and is short. */
 const DOCUMENTED = /^(shared|workers|api\/(admin|auth|cli|git|hooks|http|resources))\//;
 const MAX_SENTENCE_LENGTH = 100;
 /** The formatter wraps code at this width, and leaves comments as they are. */
 const MAX_LINE_LENGTH = 120;
 const DOCSTRING = /^ *\/\*\*((?:(?!\*\/)[\s\S])*?)\*\/\n *export (?:async )?function/gm;
 
-/** Returns what is wrong with a function's docstring, or null. */
 function docstringProblem(docstring: string): string | null {
   const text = docstring.replace(/\s*\n \* ?/g, ' ').trim();
   if (!/^[A-Z][a-z-]+s\b/.test(text)) return 'begin with a verb: "Returns …", "Stores …"';

@@ -3,14 +3,13 @@ import { relative } from 'node:path';
 import Mocha from 'mocha';
 
 const LISTED = 10;
-/** Files that take longer are recorded as slow, in milliseconds. */
+/** Files that take longer are recorded as slow. */
 const SLOW_MS = 4_000;
 const { EVENT_HOOK_END, EVENT_TEST_END, EVENT_RUN_END } = Mocha.Runner.constants;
 
 /**
- * Mocha's default reporter, followed by the slowest files. A file's time is the sum of its tests and hooks: in a
- * parallel run, Mocha reports all events of a file at once, so the clock cannot be used. If SLOWEST_FIRST is set, the
- * slow files are written to that file, the slowest first.
+ * Extends Mocha's default reporter by the slowest files. In a parallel run, Mocha reports all events of a file at once,
+ * so a file's time is the sum of its tests and hooks.
  */
 export default class SlowestFiles extends Mocha.reporters.Spec {
   readonly #milliseconds = new Map<string, number>();
@@ -41,7 +40,6 @@ export default class SlowestFiles extends Mocha.reporters.Spec {
   }
 }
 
-/** The path below test/ without its extension. */
 function nameOf(file: string): string {
   return relative('dist/test', file).replace(/\.test\.js$/, '');
 }

@@ -3,26 +3,16 @@ import { chmod, mkdir, readdir, readFile } from 'node:fs/promises';
 import { availableParallelism, constants, totalmem } from 'node:os';
 import { join, resolve } from 'node:path';
 
-/**
- * `npm test`: runs all test files in parallel. The slowest files start first, so that no processor is idle at the end.
- */
+/** `npm test`: the slowest files start first, so that no processor is idle at the end. */
 const ROOT = resolve(import.meta.dirname, '../../..');
 const TESTS = 'dist/test';
-/**
- * Test files for each processor. A file with a platform is idle half of the time; with more files, each takes longer
- * and the run does not end sooner.
- */
+/** Test files for each processor. A file with a platform is idle half of the time; more would not end sooner. */
 const FILES_OF_PROCESSOR = 2;
-/** Memory that a test file needs with its platform. */
 const BYTES_OF_FILE = 2 * 1024 ** 3;
 const JOBS = Math.max(2, Math.min(availableParallelism() * FILES_OF_PROCESSOR, Math.floor(totalmem() / BYTES_OF_FILE)));
-/**
- * V8's compile cache, which `npm start` uses too. Everybody may write into it: platforms run as a user of their own, and
- * Node.js keeps a folder for each user.
- */
+/** V8's compile cache. Everybody may write into it, because platforms run as users of their own. */
 const NODE_COMPILE_CACHE = join(ROOT, 'node_modules/.cache/node');
 
-/** The slow files of a complete run, the slowest first. `npm test -- --record` writes it. */
 const SLOWEST_FIRST = join(ROOT, 'test/commands/slowest-first.json');
 
 async function main(given: string[]): Promise<number> {
@@ -46,7 +36,7 @@ async function main(given: string[]): Promise<number> {
   });
 }
 
-/** Orders files: recorded slow files first, then new files with whole platforms and real processes, then all others. */
+/** Orders files: recorded slow files, then new files with whole platforms and real processes, then all others. */
 function rank(path: string, recorded: readonly string[]): number {
   const place = recorded.indexOf(path.replace(/\.test\.js$/, ''));
   return place >= 0 ? place : /^(platform|hostile|workers)\//.test(path) ? 1000 : 2000;

@@ -22,7 +22,7 @@ function refuse(reason: string): number {
   return 2;
 }
 
-/** On Ctrl-C Mocha ends by itself, and this process then ends too. */
+/** Ctrl-C reaches Mocha too. This process ends after Mocha. */
 function mocha(args: string[]): Promise<number> {
   const program = join(ROOT, 'node_modules/mocha/bin/mocha.js');
   const child = spawn(process.execPath, [program, ...args], { cwd: ROOT, stdio: 'inherit' });

@@ -6,10 +6,7 @@ import { ConsoleBrowser } from '../support/console.js';
 import { ENGINES, type Platform, startPlatform } from '../support/platform.js';
 import { createPlatformRepository, type TestRepository } from '../support/repositories.js';
 
-/**
- * `npm run console:pictures` makes the screenshots of docs/reference/console.md. Their size is limited, because every
- * clone contains them.
- */
+/** Makes the screenshots of docs/reference/console.md. Their size is limited, because every clone contains them. */
 const FOLDER = resolve(import.meta.dirname, '../../../docs/images');
 const MAX_BYTES = 100_000;
 

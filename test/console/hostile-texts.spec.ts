@@ -9,7 +9,6 @@ import { ConsoleBrowser, describeConsole, type Window } from '../support/console
 import { newDeployment, pretendLive } from '../support/records.js';
 
 const PASSWORD = 'sesame';
-/** Texts that would run if they were interpreted as HTML, as the end of a script, as an attribute or as a URL. */
 const TEXTS = [
   '<img src=x onerror=alert(1)>',
   '</script><script>alert(2)</script>',
@@ -18,11 +17,9 @@ const TEXTS = [
   '<iframe srcdoc="<script>alert(5)</script>">',
   '<a href="javascript:alert(6)">press</a>',
 ] as const;
-/** All of them, for fields with one value. */
 const ALL = TEXTS.join(' ');
-/** For fields with a maximum length. */
 const [SHORT] = TEXTS;
-/** Lists elements that only a tenant's text could have made. */
+/** A script that lists elements which only a tenant's text could have made. */
 const MADE = `[...document.querySelectorAll('*')].filter((element) => element.matches('script:not([src]), iframe, object, embed, img[src="x"]') ||
   [...element.attributes].some(({ name, value }) => /^on/i.test(name) || (/^(href|src|action|formaction|data|xlink:href)$/.test(name) &&
     /^\\s*(javascript|data:text|vbscript)/i.test(value)))).map((element) => element.outerHTML.slice(0, 200))`;
@@ -51,7 +48,7 @@ describeConsole('Stored texts of tenants', () => {
       previewMode: 'manual',
     };
     service = await newService(client, workspace.path, { name: SHORT, kind: 'web', configuration });
-    // Git takes such a name for a branch, and the platform does not.
+    // Git allows this text as a branch name, and the API does not.
     await db('services').update({ configuration: { ...service.configuration, branch: SHORT } });
     const path = `${workspace.path}/services/${service.id}`;
     await pretendLive(db, service.id, { commit_sha: 'a'.repeat(40), commit_message: ALL, branch: SHORT, actor: ALL });
@@ -138,7 +135,6 @@ describeConsole('Stored texts of tenants', () => {
       const text = (await page.evaluate('document.body.innerText')) as string;
       for (const one of [...TEXTS, 'alert(7)', 'alert(9)']) if (text.includes(one)) shown.add(one);
     }
-    // They were there, as text.
     expect([...shown]).to.have.members([...TEXTS, 'alert(7)', 'alert(9)']);
     expect(browser.problems()).to.deep.equal([]);
   });

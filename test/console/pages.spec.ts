@@ -15,7 +15,6 @@ import { startSmtp, type TestSmtp } from '../support/smtp.js';
 const EMAIL = 'ada@example.test';
 const PASSWORD = 'correct horse battery staple';
 
-/** Pages that need no worker. Their data is stored through the API or in its database. */
 describeConsole('The console’s pages', () => {
   let api: TestApi;
   let smtp: TestSmtp;
@@ -51,9 +50,7 @@ describeConsole('The console’s pages', () => {
     newService(workspace.owner.client, workspace.path, { name, kind, configuration });
   const open = (rest: string, of = window) => of.page.goto(`${browser.url}/w/${workspace.id}${rest}`);
   const openService = (service: Json, rest: string, of = window) => open(`/s/${service.id}${rest}`, of);
-  /**
-   * Returns a secret that is shown once, and expects that the page no longer contains it after the dialog is closed.
-   */
+  /** Returns a secret that is shown once, and expects that the page forgets it after the dialog. */
   const shownOnce = async (label: string): Promise<string> => {
     const { page } = window;
     const text = await page.getByRole('dialog').getByLabel(label, { exact: true }).inputValue();
@@ -132,7 +129,7 @@ describeConsole('The console’s pages', () => {
     await page.getByText('create volume').waitFor({ state: 'detached' });
     await page.getByRole('button', { name: 'Show the plan' }).click();
     await page.getByRole('button', { name: 'Apply' }).click();
-    // The plan before it says “create service” too.
+    // The plan says “create service” too, so the text alone does not show the apply.
     await page.getByRole('heading', { name: 'Apply of node-red' }).waitFor();
     await window.look('template-applied');
     const left = await page.evaluate(
@@ -494,7 +491,7 @@ describeConsole('The console’s pages', () => {
     expect(await page.content()).to.not.include(secret.slice(0, 8));
     await page.getByRole('button', { name: 'Turn off' }).waitFor();
     await window.look('account');
-    // A code is good once, so the next one is used.
+    // A code is valid once, so the next one is used.
     await page.getByRole('button', { name: 'Turn off' }).click();
     await page.getByLabel('Authentication code').fill(totp.generate({ timestamp: Date.now() + 30_000 }));
     await page.getByRole('dialog').getByRole('button', { name: 'Turn off' }).click();

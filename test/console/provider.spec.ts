@@ -10,7 +10,7 @@ import { startProvider, type TestProvider } from '../support/oidc.js';
 
 const EMAIL = 'ada@example.com';
 
-/** The whole way through a real browser, with its rules for cookies and redirects. */
+/** Tests the sign-in in a real browser, with its rules for cookies and redirects. */
 describeConsole('Sign-in with a provider', () => {
   let front: Server;
   let provider: TestProvider;
@@ -20,7 +20,7 @@ describeConsole('Sign-in with a provider', () => {
 
   before(async () => {
     await buildConsole();
-    // PUBLIC_URL has to be known before the API listens, so a proxy has this address.
+    // PUBLIC_URL must be known before the API listens, so a proxy listens there.
     front = createServer((asked, answer) => {
       const { url, method, headers } = asked;
       const passed = request(`${api.url}${url}`, { method, headers }, (given) => {

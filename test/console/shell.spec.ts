@@ -19,7 +19,6 @@ describeConsole('The console’s shell', () => {
   after(() => browser?.close());
 
   const screen = () => window.page.getByRole('region', { name: 'Terminal' });
-  /** The terminal draws each line as an element. */
   const shows = (text: string) => screen().locator('.xterm-rows').getByText(text).first().waitFor({ timeout: 30_000 });
 
   it('is a terminal: text, Unicode, Ctrl-C and full screen programs', async () => {
@@ -31,7 +30,7 @@ describeConsole('The console’s shell', () => {
     await page.keyboard.type('sleep 1000\n');
     await page.waitForTimeout(300);
     await page.keyboard.press('Control+c');
-    // It discards what was typed before it.
+    // Ctrl-C discards what was typed before it is handled.
     await shows('^C');
     await page.keyboard.type('echo "code $?"\n');
     await shows('code 130');

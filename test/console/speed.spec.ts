@@ -7,11 +7,10 @@ import { ConsoleBrowser, describeConsole, type Window } from '../support/console
 
 const NODES = 2000;
 const LINES = 100_000;
-/** Lines in one answer. The API returns fewer. */
 const BATCH = 5000;
-/** Sixty frames per second on a quiet machine; a busy one, whose caches are shared, gets twice the time. */
+/** Sixty frames per second on a quiet machine. A busy one gets twice the time. */
 const FRAME_MS = 2 * (1000 / 60);
-/** Median of five first paints: twice the promised second, for the same reason. */
+/** Twice the promised second for a median of five first paints, because other work keeps the machine busy. */
 const FIRST_PAINT_MS = 2000;
 
 describeConsole('The console’s speed', () => {
@@ -25,7 +24,6 @@ describeConsole('The console’s speed', () => {
     api = await startTestApi();
     workspace = await api.workspace();
     const { id } = await newService(workspace.owner.client, workspace.path);
-    // The others are copies of its row.
     const copied = await rowsOf<{ names: string }>(
       api.db,
       `select string_agg(quote_ident(column_name), ', ') as names from information_schema.columns
@@ -61,10 +59,7 @@ describeConsole('The console’s speed', () => {
     expect(times[2]).to.be.below(FIRST_PAINT_MS);
   });
 
-  /**
-   * Returns the processor time of the page's main thread for each step, in milliseconds. Other programs do not change
-   * it.
-   */
+  /** Measures the processor time of the page's main thread for each step, which other programs do not change. */
   const measure = async (what: string, steps: number, step: (count: number) => Promise<unknown>): Promise<void> => {
     const session = await window.context.newCDPSession(window.page);
     await session.send('Performance.enable', { timeDomain: 'threadTicks' });
@@ -139,7 +134,6 @@ interface Frames {
   requestAnimationFrame(callback: () => void): void;
 }
 
-/** Returns a position at which the node under the pointer has become a DOM element. */
 async function underPointer(page: Page): Promise<{ x: number; y: number }> {
   for (let count = 0; count < 60; count++) {
     const [x, y] = [400 + count * 5, 380 + (count % 12)];

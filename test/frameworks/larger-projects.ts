@@ -1,7 +1,6 @@
 import { packageJson } from '../support/repositories.js';
 import type { FrameworkProject } from './project.js';
 
-/** Frameworks whose smallest project has many files. */
 export const LARGER_PROJECTS: readonly FrameworkProject[] = [
   {
     name: 'Analog',

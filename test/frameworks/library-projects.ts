@@ -5,7 +5,6 @@ const TYPESCRIPT = { typescript: '5', '@types/node': '22' };
 const compiled = (more: string) =>
   `{ "compilerOptions": { "target": "ES2022", "module": "NodeNext", "strict": true, "skipLibCheck": true, "esModuleInterop": true, ${more} "outDir": "dist" }, "include": ["src"] }`;
 
-/** Servers that are built with a library. */
 export const LIBRARY_PROJECTS: readonly FrameworkProject[] = [
   {
     name: 'Koa',

@@ -13,10 +13,7 @@ import type { FrameworkProject } from './project.js';
 import { PROJECTS } from './projects.js';
 import { type Row, writeTable } from './table.js';
 
-/**
- * `npm run test:frameworks [-- part of a name …]`: generates projects, deploys each without further settings, checks
- * its page, and writes docs/reference/frameworks.md. Rows of projects that did not run stay unchanged.
- */
+/** `npm run test:frameworks [-- part of a name …]`: deploys each project, and writes docs/reference/frameworks.md. */
 const run = promisify(execFile);
 const DOCUMENT = 'docs/reference/frameworks.md';
 const GENERATE_MS = 600_000;
@@ -36,7 +33,7 @@ const chosen = PROJECTS.filter(
 );
 await mochaGlobalSetup();
 let platform: Platform | null = null;
-/** True once the time is over. The platform is then stopped without leaving anything behind. */
+/** True once the time is over. The platform is stopped then. */
 let isOver = false;
 const terminated = new Promise<void>((resolve) => process.once('SIGTERM', resolve)).then(() => {
   isOver = true;
@@ -50,7 +47,6 @@ try {
   const some = async (): Promise<void> => {
     for (let project = left.shift(); project !== undefined; project = left.shift()) {
       const row = await tried(on, project);
-      // A stopped platform gives no result.
       if (isOver) return;
       if (row === null) continue;
       rows.push(row);
@@ -74,10 +70,7 @@ async function saveTable(): Promise<void> {
   await writeFile(DOCUMENT, writeTable(before, rows, names));
 }
 
-/**
- * Returns the result of a project; null if it could not be generated, for example because a registry lacks its
- * packages.
- */
+/** Returns the result of a project; null if it could not be generated, perhaps because a registry lacks packages. */
 async function tried(on: Platform, project: FrameworkProject): Promise<Row | null> {
   const { name } = project;
   let repository: TestRepository | null = null;
@@ -104,7 +97,6 @@ function shortened(error: unknown): string {
   return text.slice(0, 600).replace(/\s+/g, ' ');
 }
 
-/** Makes a repository with the generator's output. The lock file is written without an installation. */
 async function make({ generator, files = {}, manager = 'npm' }: FrameworkProject): Promise<TestRepository> {
   const place = await mkdtemp(join(tmpdir(), 'ranvier-generated-'));
   // Generators use the folder's name as the project's name, and refuse capital letters.
@@ -153,7 +145,7 @@ async function lock(manager: NonNullable<FrameworkProject['manager']>, folder: s
   }
 }
 
-/** If a registry lacks packages of other platforms, npm writes a lock file that it then refuses itself. */
+/** If a registry lacks packages of other platforms, npm refuses its own lock file, which is then removed. */
 async function lockByNpm(folder: string, inFolder: Run): Promise<void> {
   const quiet = ['--ignore-scripts', '--no-audit', '--no-fund'];
   try {

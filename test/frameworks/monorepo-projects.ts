@@ -1,7 +1,6 @@
 import { packageJson } from '../support/repositories.js';
 import { type FrameworkProject, listens, PORT } from './project.js';
 
-/** Repositories with several packages. */
 export const MONOREPO_PROJECTS: readonly FrameworkProject[] = [
   {
     name: 'npm workspaces',

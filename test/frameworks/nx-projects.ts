@@ -3,7 +3,6 @@ import type { FrameworkProject } from './project.js';
 
 const REACT = { react: '19', 'react-dom': '19' };
 
-/** Repositories of Nx whose root installs what all applications use. */
 export const NX_PROJECTS: readonly FrameworkProject[] = [
   {
     name: 'Nx, React',

@@ -6,7 +6,6 @@ const RENDERS =
   "import { createRoot } from 'react-dom/client';\ncreateRoot(document.getElementById('root')).render(<p>x</p>);\n";
 const PAGE = '<!doctype html><title>own page</title><div id="root"></div>';
 
-/** More frameworks and tools whose build writes static files. */
 export const PAGE_PROJECTS: readonly FrameworkProject[] = [
   {
     name: 'Vite, React, yarn 4',

@@ -1,28 +1,20 @@
 import { type Files, packageJson } from '../support/repositories.js';
 
-/** A project that is deployed with nothing but its repository and kind. */
 export interface FrameworkProject {
   name: string;
-  /**
-   * The generator and its arguments for `npm exec`; `.` is the project's folder. Absent if `files` is the whole
-   * project.
-   */
+  /** The generator and its arguments for `npm exec`; absent if `files` is the whole project. */
   generator?: string;
-  /** Files that are written over the generator's output. */
   files?: Files;
   /** The package manager that writes the lock file; npm if absent. */
   manager?: 'npm' | 'pnpm' | 'yarn' | 'yarn4' | 'bun' | 'none';
   kind?: 'web' | 'static';
   rootDirectory?: string;
-  /** A pattern that the page must match; `own page` if absent. */
   page?: RegExp;
-  /** The path of the page; `/` if absent. */
   visit?: string;
   /** A path without a file, which a single-page application must answer. */
   route?: string;
 }
 
-/** A server in plain Node.js. */
 export const listens = (argument: string) =>
   `require('node:http').createServer((_, response) => response.end('own page')).listen(${argument});\n`;
 export const server = (argument: string, fields: object = { scripts: { start: 'node server.js' } }): Files => ({

@@ -10,7 +10,6 @@ import { SITE_PROJECTS } from './site-projects.js';
 import { START_PROJECTS } from './start-projects.js';
 import { WORKSPACE_PROJECTS } from './workspace-projects.js';
 
-/** All projects, in the order of their rows in docs/reference/frameworks.md. */
 export const PROJECTS: readonly FrameworkProject[] = [
   ...SITE_PROJECTS,
   ...PAGE_PROJECTS,

@@ -3,7 +3,6 @@ import type { FrameworkProject } from './project.js';
 
 const REACT = { react: '19', 'react-dom': '19' };
 
-/** More frameworks that render pages on a server. */
 export const RENDERED_PROJECTS: readonly FrameworkProject[] = [
   {
     name: 'Waku',

@@ -1,7 +1,7 @@
 import { packageJson } from '../support/repositories.js';
 import type { FrameworkProject } from './project.js';
 
-/** Frameworks with their own server. The versions are the last whose generators run on Node.js 20. */
+/** Frameworks with their own server, in the last versions whose generators run on Node.js 20. */
 export const SERVER_PROJECTS: readonly FrameworkProject[] = [
   {
     name: 'Next.js',

@@ -7,7 +7,6 @@ const names = (major: number, fields: object): FrameworkProject['files'] => ({
   ...(Object.keys(fields).length === 0 ? { '.nvmrc': `v${major}\n` } : {}),
 });
 
-/** Servers without a framework, started in the ways that are common. */
 export const START_PROJECTS: readonly FrameworkProject[] = [
   {
     name: 'nodemon as start',

@@ -1,10 +1,8 @@
-/** A row of docs/reference/frameworks.md. */
 export interface Row {
   name: string;
   works: boolean;
-  /** Seconds from the request to the live page. */
   seconds: number;
-  /** What was detected, according to the build's log, and the error if the deployment failed. */
+  /** What the build's log says was detected, and the error if the deployment failed. */
   detail: string;
 }
 
@@ -18,10 +16,7 @@ page, on a machine with two cores that did other work as well. A project of the 
 |---|---|---|---|
 `;
 
-/**
- * Writes the document with these rows. Rows of other projects, and the sections below the table, are copied from the
- * previous document.
- */
+/** Writes the document with these rows. Other rows, and sections below the table, come from the previous document. */
 export function writeTable(before: string, rows: readonly Row[], order: readonly string[]): string {
   const further = before.indexOf('\n## ');
   const lines = new Map(

@@ -2,7 +2,6 @@ import { type Files, packageJson } from '../support/repositories.js';
 import { type FrameworkProject, listens, PORT } from './project.js';
 
 const REACT = { react: '19', 'react-dom': '19' };
-/** The files that `create-turbo` makes: two Next.js applications, and packages with components and configurations. */
 const turbo = (packageManager: string, any: string): Files => ({
   'package.json': packageJson({
     private: true,
@@ -44,7 +43,6 @@ const turbo = (packageManager: string, any: string): Files => ({
   'packages/ui/src/word.jsx': "export const Word = () => 'own page';\n",
 });
 
-/** More repositories with several packages. */
 export const WORKSPACE_PROJECTS: readonly FrameworkProject[] = [
   { name: 'Turborepo, npm', files: turbo('npm@10.9.2', '*'), page: /own page.{0,20}web/ },
   {

@@ -40,7 +40,7 @@ describe('Repositories at internal addresses', function () {
         '169.254.169.254',
         '10.0.0.1',
       ],
-      // A name that only the resolver knows to be one of ours.
+      // Only the resolver knows that this name is one of ours.
       hostname(),
       'user:password@127.0.0.1',
     ];

@@ -29,7 +29,7 @@ const run = promisify(execFile);
 const LIMIT_MS = 600_000;
 const MARK = 'only-the-platform-knows';
 
-/** An application that answers `/run?<command>` with the output of the command, and harms itself on request. */
+/** Answers `/run?<command>` with the output of the command, and harms itself on request. */
 const SPY = {
   ...nodeServer('spy'),
   'server.js': `
@@ -108,12 +108,10 @@ describe('Hostile builds and applications', function () {
     return (await visit(service.url, platform.edgePort, path)).body;
   }
 
-  /** Returns the output of a command inside a running application. */
   function inside(service: Service, command: string): Promise<string> {
     return get(service, `/run?${encodeURIComponent(command)}`);
   }
 
-  /** Returns the failed requests to another tenant's service while `harm` runs. */
   async function neighbourFailures(harm: () => Promise<void>): Promise<string[]> {
     const { answers } = await visitsDuring(harm, () => visit(neighbour.url, platform.edgePort), 1);
     return answers.filter((answer) => !answer.startsWith('200 '));
@@ -137,7 +135,6 @@ describe('Hostile builds and applications', function () {
     });
   }
 
-  /** Returns the number of processes of each sandbox of the service. */
   async function processesOf({ id }: Service): Promise<Map<string, number>> {
     const replicas = await platform.database.db('replicas').where({ service_id: id }).pluck('id');
     const counts = new Map<string, number>();
@@ -147,7 +144,6 @@ describe('Hostile builds and applications', function () {
     return counts;
   }
 
-  /** Describes a service for a failure: its replicas, operations, processes and last log lines. */
   async function stateOf(service: Service): Promise<string> {
     const { db } = platform.database;
     const columns = ['state', 'desired', 'pid', 'restarts', 'exit_detail'];
@@ -161,7 +157,6 @@ describe('Hostile builds and applications', function () {
     return JSON.stringify({ replicas, operations, processes, lines });
   }
 
-  /** Shell commands for everything that an intruder would look for. None should print anything of interest. */
   function searches(): string {
     const pids = platform.processes.map(({ child }) => child.pid);
     const folders = ['images', 'replicas', 'mirrors', 'builds', 'postgres'];
@@ -195,7 +190,7 @@ describe('Hostile builds and applications', function () {
     await deploy(platform.client, build.id);
     const lines = (await readLogs(platform.client, build.id, '&source=build')).map(({ message }) => message);
     expect(lines).to.include('over');
-    // A build has its own service's cache at its own place, and nothing else of the data folder.
+    // A build has its own service's cache, and nothing else of the data folder.
     const cache = `found ${join(platform.dataDir, 'caches', build.id)}`;
     expect(lines.filter((line) => line.startsWith('found '))).to.deep.equal([cache]);
     expect(platform.processes.every((process) => !process.ended)).to.equal(true);
@@ -229,7 +224,7 @@ describe('Hostile builds and applications', function () {
     const failures = await neighbourFailures(async () => {
       expect(await get(spy, '/hog')).to.equal('begun');
       await eventually('the replica was started again', async () => (await restarts()).sum > before.sum);
-      // Without control groups Node.js gets no more memory, and ends itself.
+      // Without control groups, Node.js runs out of memory and ends itself.
       if (limited) expect((await restarts()).details).to.match(/memory/);
       await spyAnswers();
     });
@@ -242,11 +237,11 @@ describe('Hostile builds and applications', function () {
     const { pids } = planOf(configuration.plan);
     const failures = await neighbourFailures(async () => {
       expect(await get(spy, '/fork')).to.equal('begun');
-      // A bomb that did not burn would prove nothing: half of the limit is far more than the application itself needs.
+      // The bomb must burn, or the test proves nothing. Half of the limit is far more than the application needs.
       const [marker] = await eventually('the bomb fills its sandbox', async () =>
         [...(await processesOf(spy))].find(([, processes]) => processes > pids / 2),
       );
-      // Without a limit it would double within milliseconds. Its processes end and begin all the time, so one look may find fewer.
+      // Without a limit, it would double within milliseconds. One look may find fewer, because processes end and begin.
       for (let i = 0; i < 5; i++) {
         expect((await processesOf(spy)).get(marker), await stateOf(spy)).to.be.within(pids / 4, pids);
       }
@@ -415,7 +410,6 @@ describe('Hostile builds and applications', function () {
   });
 });
 
-/** Returns the processes of this host that sleep for these numbers of seconds. */
 async function sleepers(seconds: number[]): Promise<string[]> {
   const found: string[] = [];
   for (const pid of (await readdir('/proc')).filter((name) => /^\d+$/.test(name))) {

@@ -13,14 +13,11 @@ import { eventually } from '../support/processes.js';
 import { openPorts } from '../support/sockets.js';
 import { Victim } from '../support/victim.js';
 
-/** Longer than the edge needs to start, but shorter than Caddy lets requests wait for it, in milliseconds. */
+/** Longer than the edge needs to start, but shorter than Caddy lets requests wait for it. */
 const RESTART_MS = 8_000;
 const MARK = 'reached';
 
-/**
- * `/reach?targets=` answers which of these ports and socket files of the host accept its connections. `/steal?targets=`
- * listens on each of these TCP and UDP ports as soon as it is free, and answers in place of the victim.
- */
+/** `/reach` answers which ports and sockets accept connections. `/steal` listens on ports as soon as they are free. */
 const THIEF = {
   ...nodeServer('thief'),
   'server.js': `
@@ -52,7 +49,7 @@ const THIEF = {
   `,
 };
 
-/** An application that answers `/<number>` with one of the hostile answers, and other paths correctly. */
+/** Answers `/<number>` with one of the hostile answers, and other paths correctly. */
 const LIAR = {
   ...nodeServer('liar'),
   'answers.json': JSON.stringify(Object.values(HOSTILE_ANSWERS)),
@@ -78,13 +75,13 @@ describeCaddy('Hostile applications on a platform behind Caddy', () => {
   before(async function () {
     this.timeout(240_000);
     caddy = await startCaddy();
-    // In a network of its own an application could not even try to reach Caddy.
+    // Only an application in the host's network can try to reach Caddy.
     const env = { NETWORK: 'shared', EDGE: 'caddy', CADDY_ADMIN_URL: caddy.adminUrl };
     platform = await startPlatform({ engine: 'postgres', env });
     const level = await eventually('the worker says how it contains what it runs', () =>
       /"sandbox":"(\w+)"/.exec(platform.workers[0]?.output ?? ''),
     );
-    // Applications are the platform's own user there.
+    // Without isolation, applications run as the platform's own user, who may reach Caddy.
     if (level[1] === 'none') this.skip();
     open = createServer((_req, res) => res.end(MARK)).listen(0, '127.0.0.1');
     [victim, thief] = await Promise.all([Victim.deploy(platform), serviceOf('thief', THIEF)]);
@@ -152,7 +149,7 @@ describeCaddy('Hostile applications on a platform behind Caddy', () => {
     await Promise.all(visitors);
     expect(ports, 'ports of the edge process').to.deep.equal([]);
     expect([...answers].filter((answer) => answer.includes('stolen'))).to.deep.equal([]);
-    // On a machine too busy to start the edge in time, visitors are told to come again.
+    // On a machine too busy to start the edge in time, visitors get an error meanwhile.
     if (away < RESTART_MS) expect([...answers]).to.deep.equal(['200 victim']);
   });
 
@@ -162,7 +159,7 @@ describeCaddy('Hostile applications on a platform behind Caddy', () => {
     for (const socket of sockets) expect((await stat(socket)).isSocket(), socket).to.equal(true);
     const { port } = open.address() as AddressInfo;
     const guarded = [admin.protocol === 'unix:' ? admin.pathname : Number(admin.port), ...sockets];
-    // The port of an ordinary program on this host shows that the attack would find what is open.
+    // The port of an ordinary program shows that the attack finds what is open.
     expect(await tellThief('/reach', [port, ...guarded])).to.deep.equal([port]);
   });
 });

@@ -11,13 +11,12 @@ import { eventually, type PlatformProcess } from '../support/processes.js';
 import { Victim } from '../support/victim.js';
 
 const LIMIT_MS = 300_000;
-/** More than the 1,024 slow connections that the edge keeps, so that it has to close some. */
+/** The edge keeps 1,024 slow connections, so it must close some of these. */
 const SLOW_READERS = 1_500;
 const CLIENT_ADDRESSES = 20;
 /**
- * Opens connections with the given requests, one a line, and reads one byte of each answer. Segments and buffers are
- * small, which Node.js cannot set: otherwise the loopback interface would take megabytes of each answer before a
- * connection blocks.
+ * Reads one byte of each answer. Node.js cannot set its small buffers, which block a connection early: the loopback
+ * interface would take megabytes of each answer.
  */
 const SLOW_READER = `
   use Socket qw(:DEFAULT IPPROTO_TCP TCP_MAXSEG);
@@ -47,10 +46,7 @@ const SLOW_READER = `
 const EDGE_MEMORY_MB = 1_536;
 const CONNECTIONS_PER_CLIENT = 512;
 
-/**
- * An application that answers `/raw/<base64url>` with these bytes, `/endless` with text that never ends and compresses
- * badly, `/events` with a silent event stream, and `/headers` with the headers of the request.
- */
+/** Answers `/raw/<base64url>` with these bytes, and `/endless` with endless text that compresses badly. */
 const HOSTILE_APP = {
   'package.json': JSON.stringify({
     name: 'hostile',
@@ -115,7 +111,6 @@ describe('Hostile answers and clients at the edge', function () {
     return `/raw/${Buffer.from(answer, 'latin1').toString('base64url')}`;
   }
 
-  /** Sends a request with these headers. A connection that is cut counts as status 0. */
   function ask(path: string, headers: Record<string, string> = {}): Promise<RawAnswer> {
     return new Promise((resolve) => {
       const cut = () => resolve({ status: 0, headers: {}, body: '' });
@@ -238,13 +233,12 @@ describe('Hostile answers and clients at the edge', function () {
     }
   });
 
-  /** Opens a connection from this address, sends a request, and stops reading after the first bytes. */
   async function slowReader(from: string, path: string, headers = ''): Promise<Socket> {
     const socket = connect({ host: '127.0.0.1', port: platform.edgePort, localAddress: from });
     socket.on('error', () => undefined);
     await once(socket, 'connect').catch(() => undefined);
     socket.write(`GET ${path} HTTP/1.1\r\nHost: ${new URL(hostile.url).host}\r\n${headers}\r\n`);
-    // Its answer has begun, so that the queue of connections the edge has not accepted yet stays short.
+    // Waits until the answer begins, so that the edge's queue of new connections stays short.
     await Promise.race([once(socket, 'readable'), once(socket, 'close')]);
     return socket;
   }
@@ -287,7 +281,7 @@ describe('Hostile answers and clients at the edge', function () {
   it('serves others while one client holds all the connections it may have', async () => {
     const readers: Socket[] = [];
     let refusals = '';
-    // The connections of the test before are gone; on a busy machine that takes a while.
+    // On a busy machine, the connections of the previous test end only after a while.
     await eventually('the edge is quiet', async () => (await figure('connections')) < 100, 120_000);
     const attack = async () => {
       for (let i = 0; i < CONNECTIONS_PER_CLIENT + 50; i++) {

@@ -23,7 +23,7 @@ interface Refusal {
 const SECRET = 'glpat-h0st1le-qu3ry';
 const USER = 'tok-us3r-part';
 const FRAGMENT = 'fr4gment-part';
-/** Maximum processor time of the API for the requests of one attack, in milliseconds. */
+/** Maximum processor time of the API for the requests of one attack. */
 const MAX_PROCESSOR_MS = 5_000;
 
 describe('Hostile input', function () {
@@ -39,7 +39,6 @@ describe('Hostile input', function () {
     victim = await Victim.deploy(platform);
   });
 
-  /** Returns a client of a member with this role, or of the owner of another workspace. */
   async function clientOf(role: 'developer' | 'stranger'): Promise<ApiClient> {
     const { db } = platform.database;
     const email = `${role}-${Math.random().toString(36).slice(2)}@example.test`;
@@ -122,7 +121,7 @@ describe('Hostile input', function () {
       expect((await platform.client.call('POST', '/services', body)).status, field).to.equal(400);
     }
 
-    // A link in the repository is another way to ask: it leads to what is there, and to what is not.
+    // Links in the repository point to a folder that exists and to one that does not.
     const links = await createPlatformRepository({ 'index.html': 'x' });
     try {
       await mkdir(join(links.folder, 'sub'));
@@ -196,7 +195,7 @@ describe('Hostile input', function () {
       expect(shows(JSON.stringify([deployment, lines, answers]))).to.deep.equal([]);
       expect(await tablesWith(platform.database.db, secrets)).to.deep.equal([]);
       expect(shows(platform.processes.map(({ output }) => output).join('\n'))).to.deep.equal([]);
-      // What was shown can be sent back, and changes nothing.
+      // The masked values that were shown can be sent back without an effect.
       const shown = read.service.configuration;
       await platform.client.expect('PATCH', `/services/${service.id}`, { configuration: shown });
       const masked = { configuration: { repository: `http://127.0.0.1:${port}/y.git?***` } };
@@ -227,7 +226,7 @@ describe('Hostile input', function () {
     });
     const sealed: string[] = [];
     for (const { table, column, erased } of SEALED_COLUMNS) {
-      // Databases have these alone; `database/shared/secrets/rotate-secrets` deletes a service with a row in each table.
+      // Databases alone have these columns; database/shared/secrets/rotate-secrets checks them.
       if (erased === null || table === 'data_servers' || table === 'backups') continue;
       const rows = await db(table)
         .where({ [erased.service]: service.id })
@@ -286,7 +285,7 @@ describe('Hostile input', function () {
       confirm: 'planter',
     });
     expect(back.status).to.equal(403);
-    // The same by way of another service, and by way of a group.
+    // A variable through another service, or through a group, is refused too.
     await developer.expect('DELETE', `/services/${outside.id}/variables/${direct.variable.id}`);
     const hop = await setVariable(developer, `/services/${outside.id}`, refer('BY_HOP', between.id, 'HOP'));
     await refused(await developer.call('POST', deploys, {}), 'BY_HOP');
@@ -299,7 +298,7 @@ describe('Hostile input', function () {
     await setVariable(developer, `/environment-groups/${group.id}`, refer('BY_GROUP', between.id, 'HOP'));
     await developer.expect('POST', `/environment-groups/${group.id}/services`, { serviceId: outside.id });
     await refused(await developer.call('POST', deploys, {}), 'BY_GROUP');
-    // Who may act there may deploy with it.
+    // A user who may act in the protected environment may deploy.
     await deploy(platform.client, outside.id);
     expect((await developer.call('POST', `/services/${between.id}/deploys`, {})).status).to.equal(403);
   });
@@ -354,7 +353,7 @@ describe('Hostile input', function () {
     }
     expect(statuses).to.deep.equal([201, 201, 201, 201, 413, 413, 413, 413]);
 
-    // References and groups lend more than a service may hold itself.
+    // References and groups lend more variables than a service may hold itself.
     const borrower = await createService(platform.client, {
       name: 'borrower',
       configuration: { repository: repository.url },
@@ -367,7 +366,7 @@ describe('Hostile input', function () {
     expect(refused.status).to.equal(413);
     expect(refused.body.error.details?.[0]?.path).to.equal('variables.B4');
 
-    // The masking of such values holds up no step, and nobody else.
+    // Masking these values delays neither the steps nor other tenants.
     await victim.duringAttack(() => deploy(platform.client, service.id));
     for (let i = 0; i < 3; i++) {
       const { id } = await queueDeploy(platform.client, service.id);
@@ -377,7 +376,7 @@ describe('Hostile input', function () {
     const stored = () => db('snapshots').where({ service_id: service.id });
     expect(await stored()).to.have.length(1);
     expect(await db('deployments').where({ service_id: service.id }).whereNotNull('snapshot_id')).to.have.length(4);
-    // One of other content goes as soon as nothing can run with it.
+    // A snapshot with other content is deleted as soon as nothing can run with it.
     await platform.client.expect('POST', variables, { key: 'OTHER', value: '1' });
     const { id } = await queueDeploy(platform.client, service.id);
     expect(await stored()).to.have.length(2);
@@ -430,7 +429,6 @@ function refer(key: string, serviceId: string, of: string): object {
   return { key, reference: { serviceId, key: of } };
 }
 
-/** Returns the command lines of all processes of this host. */
 async function commandLines(): Promise<string> {
   const processes = (await readdir('/proc')).filter((name) => /^\d+$/.test(name));
   const lines = processes.map((pid) => readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => ''));

@@ -9,7 +9,7 @@ import { eventually } from '../support/processes.js';
 import { Victim } from '../support/victim.js';
 
 const LIMIT_MS = 600_000;
-/** Maximum ratio of the delay of lines during a flood to that before. Behind the flood, lines would take minutes. */
+/** Maximum ratio of a line's delay during a flood to its delay before. Behind the flood, it would be minutes. */
 const MAX_RATIO = 6;
 const LINES_MEASURED = 8;
 const FLOOD_MS = 12_000;
@@ -22,7 +22,6 @@ interface Newest {
   items: LogItem[];
 }
 
-/** An application that prints on request: `/say/<text>` one line, `/run?<command>` the output of a command. */
 const PRINTER = {
   ...nodeServer('printer'),
   'server.js': `
@@ -60,7 +59,6 @@ describe('Hostile logs', function () {
     return service;
   }
 
-  /** Returns a client of another workspace. */
   async function otherWorkspace(): Promise<ApiClient> {
     const { db } = platform.database;
     const email = 'other@example.test';
@@ -138,7 +136,7 @@ describe('Hostile logs', function () {
   });
 
   for (const [what, command] of [
-    // Less than is stored at once: the rest would take a second for each 256 kB.
+    // The size is less than what is stored at once, because each further 256 kB would take a second.
     ['one line of 8 MB', `perl -e '$x = "x" x 1e6; print $x for 1 .. 8'; echo`],
     ['NULs', 'head -c 2000000 /dev/zero; echo'],
     ['bytes that are no UTF-8', `head -c 1000000 /dev/urandom; echo`],
@@ -152,7 +150,7 @@ describe('Hostile logs', function () {
       await victim.duringAttack(async () => {
         await print(printer, command);
         const text = `after-${what.replaceAll(' ', '-')}`;
-        // Its first lines may be a part of what it did to its file.
+        // The first lines may be lost with the damage that the command did to its file.
         const goesOn = async () => {
           await visit(printer.url, platform.edgePort, `/say/${text}`);
           return (await search(printer, text)).some((line) => line.message === text);
@@ -164,7 +162,7 @@ describe('Hostile logs', function () {
 
   it("an application cannot reach the socket of the platform's own PostgreSQL", async function () {
     const level = /"sandbox":"(\w+)"/.exec(platform.workers[0]?.output ?? '')?.[1];
-    // Without a user of its own an application can do what the platform can.
+    // Without its own user, an application can do what the platform can.
     if (level === 'none') this.skip();
     const folder = new URL(platform.database.url).searchParams.get('host');
     const connect = `const socket = require('node:net').connect(process.argv[1]);
@@ -207,7 +205,7 @@ describe('Hostile logs', function () {
       statuses.every((status) => [200, 429, 503].includes(status)),
       String(statuses),
     ).to.equal(true);
-    // Behind all searches there would be one: the first would get its answer after the last of them.
+    // If requests had to wait for all searches, at most one would be answered before them.
     expect(answered, 'ordinary requests that were answered before the searches were').to.be.greaterThan(2);
   });
 });

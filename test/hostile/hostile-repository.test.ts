@@ -20,9 +20,7 @@ import type { Files } from '../support/repositories.js';
 import { Victim } from '../support/victim.js';
 
 const LIMIT_MS = 300_000;
-/**
- * A worker sends a heartbeat every five seconds. A busy machine may delay one; a blocked worker sends none for minutes.
- */
+/** A busy machine may delay a heartbeat, which is due every 5 s; a blocked worker sends none for minutes. */
 const MAX_SILENT_SECONDS = 30;
 
 /** Creates folders with a path that is too long, one without permissions, and a name that is not UTF-8. */
@@ -60,10 +58,7 @@ describe('Hostile repositories', function () {
     return (await platform.serviceOf(name, files, configuration)).service;
   }
 
-  /**
-   * Runs the attack while requests are sent to another service and a third one is deployed. The worker must stay
-   * online.
-   */
+  /** Runs the attack during requests to a second service and deployments of a third. The worker must stay online. */
   async function whileOthersDeploy(attack: () => Promise<void>): Promise<void> {
     const ordinary = await serviceOf('ordinary', nodeServer('ordinary'));
     let silent = 0;
@@ -82,7 +77,6 @@ describe('Hostile repositories', function () {
     expect(silent, 'seconds that the worker was silent').to.be.lessThan(MAX_SILENT_SECONDS);
   }
 
-  /** Returns the seconds since the worker's last heartbeat. */
   async function longestSilence(): Promise<number> {
     const pid = platform.workers[0]?.child.pid ?? 0;
     const { rows } = await platform.database.db.raw(
@@ -151,7 +145,7 @@ describe('Hostile repositories', function () {
       const { status, error } = await deployed(service);
       expect({ status, error }).to.deep.equal({ status: 'live', error: '' });
       expect((await visit(service.url, platform.edgePort)).body).to.equal('deep');
-      // Another release replaces the first one. The first one's replicas are removed with all their files.
+      // Another release replaces the first one, whose replicas are removed with all their files.
       await deploy(platform.client, service.id);
       await removed(service);
     });
@@ -189,8 +183,7 @@ describe('Hostile repositories', function () {
       (await readLogs(platform.client, service.id)).filter((line) => line.message === 'building').length;
     for (let worker = 1; worker <= 2; worker++) {
       await eventually(`worker ${worker} builds`, async () => (await builds()) === worker);
-      // The record that a worker's fault watch writes if the event loop is blocked. The test cannot block the worker
-      // itself.
+      // Writes the record that a worker's fault watch writes if its event loop is blocked.
       const { fence } = await platform.database.db('deployments').where({ id }).first('fence');
       await mkdir(join(platform.dataDir, 'faults'), { recursive: true });
       await writeFile(join(platform.dataDir, 'faults', `${id}.${fence}`), '');

@@ -10,17 +10,13 @@ import { eventually } from '../support/processes.js';
 import { Victim } from '../support/victim.js';
 
 const run = promisify(execFile);
-/** Ports below those that the kernel gives to clients, and so few that one process can try to take all. */
+/** Ports below those that the kernel gives to clients, and few enough for one process to try all. */
 const FIRST_PORT = 30_000 + (process.pid % 65) * 40;
 const LAST_PORT = FIRST_PORT + 39;
-/** A Unix user of the host who is no user of a service. */
 const PERSON = 61_234;
 const METADATA = '169.254.169.254';
 
-/**
- * Runs the JavaScript of a request, and answers with its result; `/die` ends it. It listens on one address and leaves
- * the others free.
- */
+/** Runs the JavaScript of a request, and answers with its result; `/die` ends it. */
 const PUPPET = {
   ...nodeServer('puppet'),
   'server.js': `
@@ -64,7 +60,7 @@ describe('Hostile neighbours in the network of one host', function () {
   before(async () => {
     platform = await startPlatform({
       engine: 'postgres',
-      // Ports of the host are guarded where applications share its network.
+      // The platform guards ports of the host only where applications share its network.
       env: { NETWORK: 'shared', RUNTIME_PORTS: `${FIRST_PORT}-${LAST_PORT}`, STOP_GRACE_SECONDS: '2' },
     });
     const level = await eventually('the worker says how it contains what it runs', () =>
@@ -72,7 +68,7 @@ describe('Hostile neighbours in the network of one host', function () {
     );
     contained = level[1] !== 'none';
     hasUsers = level[1] === 'root';
-    // What the platform needs, asked of the host and not of the platform: a guard that stopped working must fail here.
+    // These commands ask the host, because a guard of the platform that stopped working must fail the test.
     portsGuarded =
       hasUsers && (await works('perl', '-e', '1')) && (await works('grep', '-q', ' cgroup2 ', '/proc/self/mounts'));
     firewall = hasUsers && (await works('nft', 'list', 'tables'));
@@ -92,7 +88,6 @@ describe('Hostile neighbours in the network of one host', function () {
     return service;
   }
 
-  /** Returns the result of a program that runs inside the application. */
   async function inside<T>(service: Service, program: string): Promise<T> {
     const { body } = await visit(service.url, platform.edgePort, `/run?${encodeURIComponent(program)}`);
     return JSON.parse(body) as T;
@@ -130,7 +125,7 @@ describe('Hostile neighbours in the network of one host', function () {
       return (await Promise.all(ports.map((port) => listen(port, '0.0.0.0', 'stolen')))).filter((outcome) => outcome === 'listening').length`;
     await victim.duringAttack(async () => {
       expect(await inside(stranger, program)).to.equal(0);
-      // Without a free port this deployment would fail.
+      // Without a free port, this deployment would fail.
       const late = await puppet('late');
       expect((await visit(late.url, platform.edgePort)).body).to.equal('puppet');
     });
@@ -148,7 +143,7 @@ describe('Hostile neighbours in the network of one host', function () {
     await victim.duringAttack(async () => {
       await visit(neighbour.url, platform.edgePort, '/die').catch(() => undefined);
       await eventually('it is ready again, and nobody else has answered for it', async () => {
-        // In this order: the end is recorded before the service's health follows, and only the next process answers then.
+        // The end is recorded before the service's health changes, so the restarts are read first.
         const restarted = (await restartsOf(neighbour)) > before;
         const { status, body } = await visit(neighbour.url, platform.edgePort);
         if (status === 200) bodies.add(body);
@@ -164,7 +159,7 @@ describe('Hostile neighbours in the network of one host', function () {
   it('a process of another user of the host that takes a freed port gets no visitors, and the port is left to it', async function () {
     if (!hasUsers) this.skip();
     const port = await portOf(neighbour);
-    // The kernel refuses the port to hosted processes only.
+    // The kernel refuses the port only to hosted processes, and this process is none.
     const thief = spawn(
       process.execPath,
       [
@@ -190,7 +185,7 @@ describe('Hostile neighbours in the network of one host', function () {
         return body === 'puppet' && (await portOf(neighbour)) !== port;
       });
       for (let i = 0; i < 5; i++) expect((await visit(neighbour.url, platform.edgePort)).body).to.equal('puppet');
-      // Without rules for packets, the port is watched only from time to time.
+      // Without packet rules, the port is watched only at intervals.
       if (firewall) expect(bodies).to.not.include('stolen');
     } finally {
       thief.kill('SIGKILL');
@@ -248,7 +243,7 @@ describe('Hostile neighbours in the network of one host', function () {
       const said = await inside<string>(stranger, `return shell(${JSON.stringify(attempt)})`);
       expect(said, attempt).to.not.contain('made');
     }
-    // The filter must not refuse what every program does.
+    // The filter allows what every program does.
     expect(await inside<string>(stranger, `return shell('echo $(id -u) | cat')`)).to.match(/^\d+\n$/);
   });
 
@@ -278,7 +273,6 @@ async function works(file: string, ...args: string[]): Promise<boolean> {
   );
 }
 
-/** Returns the answer to a request by a user of this host; '' if the connection is refused. */
 async function fetchAs(uid: number, url: string): Promise<string> {
   const program = `fetch(${JSON.stringify(url)}).then((answer) => answer.text()).then((text) => process.stdout.write(text), () => undefined)`;
   const { stdout } = await run(process.execPath, ['-e', program], { uid, gid: uid, cwd: '/', env: {} });

@@ -15,10 +15,7 @@ const LIMIT_MS = 240_000;
 const PASSWORD = 'correct horse battery staple';
 const OPERATOR = `Basic ${Buffer.from('operator:operator-password').toString('base64')}`;
 
-/**
- * An application that keeps the cookies of its requests. `/use` acts with them, `/guess` tries passwords, `/metrics`
- * reads what only operators may read.
- */
+/** Keeps the cookies of its requests. `/use` acts with them, and `/guess` tries passwords. */
 const THIEF = {
   ...nodeServer('thief'),
   'server.js': `
@@ -101,7 +98,7 @@ describe('Hostile neighbours of a browser session', function () {
     const browser = new Browser(api);
     await browser.signIn(await person('robbed@example.test'), PASSWORD);
     const replica = await platform.database.db('replicas').where({ service_id: thief.id }).whereNotNull('port').first();
-    // A browser looks at the host and the path of a request, never at its port.
+    // A browser ignores the port when it chooses cookies for a request.
     const cookie = [...browser.cookies].map(([name, value]) => `${name}=${value}`).join('; ');
     await rawRequest(`http://localhost:${replica.port}/api/x`, { headers: { cookie } });
     const attempt = JSON.parse(await asked('/use'));

@@ -3,10 +3,7 @@ import { createService, ended, queueDeploy, readLogs, readService } from '../sup
 import { startPlatform } from '../support/platform.js';
 import { mochaGlobalSetup, mochaGlobalTeardown } from '../support/postgres.js';
 
-/**
- * `npm run check:languages [-- part of a name …]`: deploys a public project of each language without further settings,
- * and checks its page. Needs the internet.
- */
+/** `npm run check:languages [-- part of a name …]`: deploys a public project of each language from the internet. */
 interface LanguageProject {
   name: string;
   repository: string;
@@ -54,7 +51,6 @@ try {
     await platform.stop();
   }
 
-  /** Returns null if the project's page answers, and otherwise the problem. */
   async function deploy({ name, repository, ...rest }: LanguageProject): Promise<string | null> {
     const { client, edgePort } = platform;
     const { rootDirectory = '', variables = [] } = rest;

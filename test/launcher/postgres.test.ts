@@ -20,7 +20,7 @@ const log = createLogger('test', 'silent');
 
 async function query<T>(url: string, sql: string): Promise<T[]> {
   const client = new pg.Client({ connectionString: url });
-  // A server that is killed cuts the connection; the query's own rejection says so.
+  // A server that is killed cuts the connection; the query's rejection reports that.
   client.on('error', () => undefined);
   await client.connect();
   try {

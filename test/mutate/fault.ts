@@ -4,7 +4,6 @@ import { join } from 'node:path';
 /** A small change of the compiled code that a test should notice. */
 export interface Fault {
   name: string;
-  /** The path of the source, from the repository's root. */
   file: string;
   find: string;
   replace: string;
@@ -12,10 +11,7 @@ export interface Fault {
   places: number;
 }
 
-/**
- * Returns the path of the compiled file, and its text without and with the fault. The latter is null if `find` no
- * longer occurs.
- */
+/** Returns path and text of the compiled file, and its faulty text; null if `find` does not occur `places` times. */
 export async function compiledWith(
   { file, find, replace, places }: Fault,
   dist: string,

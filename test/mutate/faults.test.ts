@@ -5,7 +5,7 @@ import { FAULTS } from './faults.js';
 
 const DIST = join(import.meta.dirname, '../..');
 
-/** Not among the tests that `npm run mutate` runs, because this one would notice every fault. */
+/** `npm run mutate` does not run this test, which would notice every fault. */
 describe('The faults of npm run mutate', () => {
   it('match the code', async () => {
     const stale: string[] = [];

@@ -5,9 +5,7 @@ import type { Fault } from './fault.js';
 const FOLDER = join(resolve(import.meta.dirname, '../../..'), 'test/mutate/faults');
 
 /**
- * Reads the faults of `faults/*.diff`. `# path` names the source of the faults that follow. A fault has a line with its
- * name, the lines of the compiled file after `-`, and their replacement after `+`. `(2 places)` after the name means
- * that the lines occur twice.
+ * The faults of `faults/*.diff`: after `# path` of the source, each has its name, `-` lines to find, `+` lines instead.
  */
 export const FAULTS: readonly Fault[] = readdirSync(FOLDER)
   .sort()

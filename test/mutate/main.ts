@@ -7,16 +7,12 @@ import { compiledWith, type Fault } from './fault.js';
 import { FAULTS } from './faults.js';
 
 /**
- * `npm run mutate [-- <regular expression for names of faults>]`: puts one fault after another into a copy of the
- * compiled code, and runs the fast tests. Prints whether each fault was noticed. The run fails if less than 90 % were,
- * or if a fault no longer matches the code.
+ * `npm run mutate [-- <regular expression for names>]`: puts each fault into a copy of the compiled code, and runs the
+ * fast tests. Fails if they notice less than 90 %.
  */
 
 const BAR = 0.9;
-/**
- * A fault that makes the tests hang counts as noticed after this time, or after three times the usual duration if that
- * is longer, in milliseconds.
- */
+/** Tests that hang for this time, or for three times their usual duration if that is longer, have noticed the fault. */
 const HANGS_MS = 180_000;
 const SUITES = ['test/unit/**/*.test.js', 'test/database/**/*.test.js'];
 const ROOT = resolve(import.meta.dirname, '../../..');
@@ -57,7 +53,7 @@ async function outcomeOf(folder: string, dist: string, fault: Fault, hangsMs: nu
   if (faulty === null) return 'STALE';
   await writeFile(path, faulty);
   try {
-    // The tests of the fault's own source notice most faults within seconds. All others run only if these do not.
+    // The tests of the fault's own source notice most faults within seconds, so the others often need not run.
     for (const files of await testsNear(dist, fault)) if (!(await passes(folder, files, { hangsMs }))) return 'noticed';
     for (const suite of SUITES) if (!(await passes(folder, [suite], { hangsMs }))) return 'noticed';
     return 'MISSED';
@@ -66,7 +62,6 @@ async function outcomeOf(folder: string, dist: string, fault: Fault, hangsMs: nu
   }
 }
 
-/** Returns the tests of the fault's source file, and those of other files in its folder. */
 async function testsNear(dist: string, { file }: Fault): Promise<string[][]> {
   const own: string[] = [];
   const beside: string[] = [];
@@ -81,7 +76,6 @@ async function testsNear(dist: string, { file }: Fault): Promise<string[][]> {
   return [own, beside].filter((files) => files.length > 0);
 }
 
-/** Returns true if mocha ends without a failure, and within `hangsMs` if given. */
 function passes(
   folder: string,
   files: readonly string[],

@@ -14,7 +14,7 @@ const SERVER = `
   }).listen(process.env.PORT);
 `;
 const FILES = { 'index.js': SERVER, 'package.json': '{ "main": "index.js" }' };
-/** A round begins five seconds after each minute. */
+/** Alerts are decided five seconds after each minute. */
 const ROUND_MS = 150_000;
 
 interface Delivery {
@@ -22,7 +22,7 @@ interface Delivery {
   data: { serviceId: string; value: number };
 }
 
-/** The real worker decides by what the real edge has counted. Only the times of the figures are changed: minutes become past ones. */
+/** The real worker decides by figures of the real edge, whose times the test moves into the past. */
 describe('Alerts of a platform', function () {
   this.timeout(360_000);
   let platform: Platform;
@@ -44,7 +44,6 @@ describe('Alerts of a platform', function () {
   });
   after(() => receiver.close());
 
-  /** Visits the service until the edge has reported it, and returns when its figures are those of this number of past minutes. */
   async function visited(path: string, minutes: number): Promise<void> {
     const { db } = platform.database;
     const { rowCount } = await db.raw(
@@ -60,12 +59,11 @@ describe('Alerts of a platform', function () {
       );
       return counted > 0;
     });
-    // The rule that follows must be made in the same minute.
+    // The rule that the test makes next needs figures of the same minute.
     await eventually('a minute has begun', () => new Date().getSeconds() < 50);
     await db.transaction((trx) => spread(trx, minutes));
   }
 
-  /** Replaces the figures of the answers by copies in this minute and in each of the minutes before it, and lets what was decided be as old. */
   async function spread(trx: Db, minutes: number): Promise<void> {
     await trx.raw(
       `with moved as (

@@ -19,7 +19,7 @@ interface Backup {
 }
 
 describe('Backups of databases', function () {
-  // A whole platform on a busy machine: nothing here is a measurement.
+  // Long, because a busy machine delays a whole platform.
   this.timeout(300_000);
   let platform: Platform;
   let database: Service;
@@ -85,7 +85,6 @@ describe('Backups of databases', function () {
   it('bring back what was destroyed, and nothing that was written after them', async () => {
     await sql('create table orders (id bigserial primary key, body text not null)');
     await sql(`insert into orders (body) select repeat(md5(n::text), 40) from generate_series(1, 50000) n`);
-    // Clients write while the copy is made.
     const client = new pg.Client(await address(database));
     client.on('error', () => undefined);
     await client.connect();
@@ -112,7 +111,6 @@ describe('Backups of databases', function () {
     expect(rows).to.be.within(50_000, written);
     expect(await sql(`select count(*)::int as n from orders where body = 'too late'`)).to.deep.equal([{ n: 0 }]);
     expect(await sql(`select to_regclass('unwanted') as t`)).to.deep.equal([{ t: null }]);
-    // It is an ordinary database again.
     await sql(`insert into orders (body) values ('afterwards')`);
     expect(await count()).to.equal(rows + 1);
     await volumeIsTidy();

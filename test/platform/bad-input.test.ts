@@ -4,10 +4,7 @@ import { createService, type Deployment, ended, queueDeploy, readLogs } from '..
 import { type Platform, usePlatform } from '../support/platform.js';
 import type { Files } from '../support/repositories.js';
 
-/**
- * Each deployment fails with an error that names step, command and cause, and leaves no process and no half release.
- * Queues play no part, so one queue engine is enough.
- */
+/** Each deployment fails with an error that names step, command and cause. Queues play no part. */
 describe('Bad input', function () {
   this.timeout(240_000);
   let platform: Platform;

@@ -8,11 +8,9 @@ import { eventually } from '../support/processes.js';
 interface Visit {
   status: number;
   body: string;
-  /** The cookie that the answer sets; empty if it sets none. */
   cookie: string;
 }
 
-/** A server that is healthy for its readiness probe, and fails on every page. */
 function brokenServer(): TextFiles {
   const files = nodeServer('broken');
   return {
@@ -33,7 +31,6 @@ describe('A canary', function () {
 
   type Started = Awaited<ReturnType<Platform['serviceOf']>> & { first: Deployment };
 
-  /** A live service whose next releases are canaries for half of the visitors and an hour. */
   async function started(name: string): Promise<Started> {
     const made = await platform.serviceOf(name, nodeServer('one'), { healthCheckPath: '/pid' });
     const rules = [{ type: 'canary', percent: 50, minutes: 60 }];
@@ -49,7 +46,6 @@ describe('A canary', function () {
     return { status, body, cookie: /ranvier_canary=[^;]*/.exec(String(headers['set-cookie'] ?? ''))?.[0] ?? '' };
   }
 
-  /** Deploys these files, and returns the deployment when some visitors get them. */
   async function canaryOf({ service, repository }: Started, files: TextFiles): Promise<Deployment> {
     await repository.commit('next', files);
     const { id } = await queueDeploy(platform.client, service.id);
@@ -64,7 +60,6 @@ describe('A canary', function () {
     );
   }
 
-  /** Returns the cookie of a visitor of this side, by visiting as new ones. */
   async function visitorOf(service: Started, side: 'new' | 'previous'): Promise<string> {
     return eventually(`a visitor of the ${side} release`, async () => {
       const { cookie } = await visit(service);
@@ -79,7 +74,7 @@ describe('A canary', function () {
     const previous = await visitorOf(service, 'previous');
     const fresh = await visitorOf(service, 'new');
     expect(await visit(service, fresh)).to.include({ status: 500, cookie: '' });
-    // Nobody judges the canary until another worker has started. The edge goes on.
+    // Without a worker, the canary is not judged, but the edge goes on.
     for (const worker of platform.workers) await worker.stop('SIGKILL');
     const seen = new Set<string>();
     for (let count = 0; count < 30; count++) {

@@ -7,7 +7,6 @@ import { type Platform, usePlatform } from '../support/platform.js';
 import { eventually } from '../support/processes.js';
 import { runSql } from './database-session.js';
 
-/** Notes each of its starts on its volume, and shows what is there. */
 const SERVER = {
   Procfile: 'web: exec node server.js\n',
   'server.js': `
@@ -122,7 +121,6 @@ describe('A clone with data', function () {
     const copied = JSON.parse((await platform.visit(app)).body);
     expect(copied).to.deep.equal({ note: 'kept', starts: own.starts + 1, user: copied.user });
     expect(copied.user).not.to.equal(own.user);
-    // It is an ordinary database, with backups of its own.
     await runSql(platform, db, 'insert into orders values (2000)');
     await back(db);
   });

@@ -36,7 +36,7 @@ describeConsole('The console', function () {
     expect(window.page.url()).to.not.include('#');
     await window.checkAccess('the empty canvas');
     const second = await browser.window();
-    // A busy platform may answer that it has no time now; a user then follows the link again.
+    // A busy platform may refuse the request; a user then follows the link again.
     await eventually('the used link is refused', async () => {
       await second.page.goto('about:blank');
       await second.page.goto(link);
@@ -110,7 +110,7 @@ describeConsole('The console', function () {
         headers: { 'Content-Type': 'application/json' },
         body: JSON.stringify(body),
       });
-    // The same answer again, another key's, one for another site, and one of a copied authenticator.
+    // The refused answers: the same one again, another key's, one for another site, and one of a copied authenticator.
     const { credential } = answer;
     const refused = async (body: unknown, reason: RegExp) => {
       const response = await post(body);

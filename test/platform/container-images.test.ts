@@ -14,7 +14,7 @@ import { startRailpack } from '../support/railpack.js';
 const REASON = NO_DOCKER || NO_REGISTRY || NO_OPENSSL;
 const REGISTRY_PORT = 5000;
 
-/** Uses a platform with containers over HTTP as a user would, on a swarm of its own. */
+/** Uses a platform with containers as a user would, over HTTP, on its own swarm. */
 describe(`Applications as container images${REASON === '' ? '' : `: ${REASON}`}`, function () {
   this.timeout(240_000);
   let machines: DockerMachines;
@@ -34,7 +34,7 @@ describe(`Applications as container images${REASON === '' ? '' : `: ${REASON}`}`
       engine: 'postgres',
       env: {
         RUNTIME: 'swarm',
-        // All connections use TLS, as to an engine on another host.
+        // The connection to the engine uses TLS, as for an engine on another host.
         DOCKER_HOST: manager.tlsHost,
         DOCKER_TLS_VERIFY: '1',
         DOCKER_CERT_PATH: manager.certificates,

@@ -24,10 +24,7 @@ import { eventually } from '../support/processes.js';
 import { hasRedis } from '../support/redis.js';
 import type { TestRepository } from '../support/repositories.js';
 
-/**
- * An application that creates its table in a pre-deploy command, counts in both databases, and answers with both
- * counts.
- */
+/** Creates its table in a pre-deploy command, counts in both databases, and answers with both counts. */
 const APP = {
   'package.json': JSON.stringify({
     name: 'counter',
@@ -71,7 +68,7 @@ const APP = {
 };
 
 describe('Databases beside an application', function () {
-  // A whole platform on a busy machine: nothing here is a measurement.
+  // Long, because a busy machine delays a whole platform.
   this.timeout(300_000);
   let platform: Platform;
   let repository: TestRepository;
@@ -79,7 +76,6 @@ describe('Databases beside an application', function () {
   let database: Service;
   let store: Service;
   let app: Service;
-  /** The application's count that is expected. */
   let count = 0;
 
   before(async function () {
@@ -111,7 +107,6 @@ describe('Databases beside an application', function () {
     if (status !== 200) throw new Error(`${status} ${body}`);
     return JSON.parse(body) as { postgres: number; redis: number; super: boolean; sessions: string; policy: string };
   };
-  /** Counts once more, and expects that all earlier counts are there. */
   const countsOn = async () => {
     const answer = await eventually('the application reaches its databases', () => counts('/count'));
     expect(answer.postgres).to.be.greaterThan(count);
@@ -124,7 +119,6 @@ describe('Databases beside an application', function () {
       if (healthStatus !== 'ready') throw new Error(`it is ${healthStatus}: ${runtimeDetail}`);
       return true;
     });
-  /** Returns the processes of a service's database server. */
   const processesOf = async ({ id }: Service): Promise<{ pid: number; command: string }[]> => {
     const replicas = await platform.database.db('replicas').where({ service_id: id }).pluck('id');
     const marked = await markedProcesses(await platform.sandboxToken());
@@ -168,7 +162,7 @@ describe('Databases beside an application', function () {
     expect(deployment.error).to.equal('');
     app = await readService(platform.client, app.id);
     await countsOn();
-    // Lines of the log hide the passwords.
+    // The log masks the passwords.
     expect((await readLogs(platform.client, app.id)).map(({ message }) => message)).to.include('the table is there');
   });
 

@@ -6,7 +6,7 @@ import { Keyring } from '../../shared/secrets/keyring.js';
 import type { Service } from '../support/deployments.js';
 import type { Platform } from '../support/platform.js';
 
-/** Returns the address and the user with which an application of the service's environment connects to the database. */
+/** Returns the address of a database and the user of its applications. */
 export async function databaseAddress({ database: { db }, env }: Platform, { id }: Pick<Service, 'id'>) {
   const row = await findDataServer(db, id);
   if (!row) throw new Error('the service has no server');

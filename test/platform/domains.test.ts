@@ -52,7 +52,6 @@ describe(`A domain of a service${MISSING && `: ${MISSING}`}`, function () {
     await nameServer?.stop();
   });
 
-  /** Returns status, body and the certificate's names; the error's code if the handshake fails. */
   async function visit(host: string) {
     const headers = { host: `${host}:${tlsPort}` };
     const outgoing = requestTls({

@@ -26,7 +26,6 @@ describe('A drain of a platform', function () {
     platform = started;
   });
 
-  /** Waits until the collector has each line of the service's log. */
   async function expectAll(): Promise<void> {
     const lines = await readLogs(platform.client, service.id);
     const wanted = lines.map(({ id }) => `${service.id}-${id}`);

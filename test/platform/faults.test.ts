@@ -7,12 +7,11 @@ import { type Platform, usePlatform } from '../support/platform.js';
 import { eventually, type PlatformProcess } from '../support/processes.js';
 import type { Files } from '../support/repositories.js';
 
-/** The death of a worker and lost jobs are tested in `test/workers/engine/queues.test.ts`, on both queue engines. */
 describe('When a worker dies', function () {
   this.timeout(240_000);
   let platform: Platform;
   const gate = new Gate();
-  // Builds may wait at the gate: they pass before the platform stops, whose hook follows this one.
+  // Opens the gate before the platform stops, because builds may wait there.
   after(() => gate.open());
   usePlatform(
     async () => ({ engine: 'postgres', workers: 2, env: reachOf(await gate.start()) }),
@@ -27,12 +26,10 @@ describe('When a worker dies', function () {
     while (platform.workers.length < 2) await platform.startWorker();
   });
 
-  /** Creates a service whose build waits at the gate. */
   async function serviceOf(name: string, files: Files): Promise<Service> {
     return (await platform.serviceOf(name, { ...files, ...PASS }, { buildCommand: `node pass.js ${name}` })).service;
   }
 
-  /** Returns the worker that has claimed the deployment. */
   async function holder(deploymentId: string): Promise<PlatformProcess> {
     const row = await platform.database
       .db('deployments as d')
@@ -81,7 +78,7 @@ describe('When a worker dies', function () {
       const row = await platform.database.db('deployments').where({ id }).first('fence');
       return row.fence > 1;
     });
-    // Both builds go on: that of the worker that is still stopped ends first.
+    // Both workers' builds go on, and the build of the stopped worker ends first.
     gate.open();
     worker.kill('SIGCONT');
     const deployment = await ended(platform.client, service.id, id);
@@ -96,7 +93,7 @@ describe('When a worker dies', function () {
   it('the reconciler makes lost jobs again from the tables', async () => {
     const service = await serviceOf('lost', nodeServer('found again'));
     gate.open();
-    // Paused, the workers take nothing: the job of the deployment waits in the queue, and then is gone.
+    // Stopped workers take no job, so the deployment's job is in the queue until it is deleted.
     for (const worker of platform.workers) worker.kill('SIGSTOP');
     const queued = await queueDeploy(platform.client, service.id);
     const { db } = platform.database;

@@ -25,7 +25,7 @@ describe('A push and a pull request', function () {
     const configuration = { repository: repository.url, autoDeploy: 'commit', previewMode: 'automatic' };
     service = await createService(platform.client, { name: 'shop', configuration });
     await deploy(platform.client, service.id);
-    // The path of a repository on this host is not the git host's.
+    // The repository has a path of this host, so the git host's project is set here.
     const made = await platform.client.expect<Json>('POST', `/services/${service.id}/hooks`, {
       ...{ provider: 'github', token: TOKEN, apiUrl: forge.url },
     });
@@ -90,7 +90,7 @@ describe('A push and a pull request', function () {
       async () => /Live[\s\S]*- Address: http/.test(forge.comments[0]?.body ?? ''),
       90_000,
     );
-    // A deployment that the git host does not know of when its preview ends is never reported.
+    // A preview that ends deactivates only deployments that the git host knows.
     await deploymentIs(mended, 'success');
     const closed = {
       ...pull,

@@ -9,7 +9,7 @@ interface Deployed {
   log: string;
 }
 
-/** Five small projects. `npm run test:frameworks` tests the projects that generators of frameworks make. */
+/** Tests five small projects. `npm run test:frameworks` tests many generated ones. */
 describe('A project with nothing but its address and kind', function () {
   this.timeout(240_000);
   let platform: Platform;

@@ -156,7 +156,6 @@ describe('A client generated from the document', () => {
   });
 });
 
-/** Returns the data of an answer. Throws if the answer is an error. */
 function data<T>(answer: { data?: T; error?: Schemas['ErrorResponse'] }): T {
   if (answer.data === undefined) throw new Error(JSON.stringify(answer.error));
   return answer.data;

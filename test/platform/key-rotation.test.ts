@@ -39,7 +39,6 @@ describe('Rotation of the secrets key', function () {
     first = (await deploy(platform.client, service.id)).id;
   });
 
-  /** Starts a process that must end by itself. */
   async function endOf(main: string, env: Record<string, string>): Promise<PlatformProcess> {
     const path = fileURLToPath(new URL(`../../${main}`, import.meta.url));
     const started = new PlatformProcess(main, process.execPath, [path], environment(env));

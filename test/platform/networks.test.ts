@@ -31,7 +31,7 @@ describe('Networks of builds and replicas', function () {
 
   before(async () => {
     platform = await startPlatform({ engine: 'postgres', env: { NETWORK: 'auto', STOP_GRACE_SECONDS: '2' } });
-    // What the platform needs, asked of the host and not of the platform: a network that stopped working must fail here.
+    // These commands ask the host, because a network of the platform that stopped working must fail the test.
     usable =
       process.getuid?.() === 0 && (await works('unshare', '--net', 'true')) && (await works('nft', 'list', 'tables'));
     prefix = namePrefix(await platform.sandboxToken());
@@ -89,7 +89,6 @@ describe('Networks of builds and replicas', function () {
     return (await platform.visit(of, path)).body;
   }
 
-  /** Returns the result of a program that runs inside the application. */
   async function inside<T>(of: Service, program: string): Promise<T> {
     return JSON.parse(await body(of, `/run?${encodeURIComponent(program)}`)) as T;
   }
@@ -105,7 +104,6 @@ describe('Networks of builds and replicas', function () {
     return row.address;
   }
 
-  /** Name → address that no build and no application may reach. */
   async function closedPlaces(): Promise<Places> {
     const own = Object.values(networkInterfaces()).flatMap((all) => all ?? []);
     const host = own.find(({ family, internal }) => family === 'IPv4' && !internal)?.address ?? '127.0.0.1';
@@ -138,7 +136,7 @@ describe('Networks of builds and replicas', function () {
     for (const [what, outcome] of outcomes) {
       expect(outcome, what).to.be.oneOf(['ECONNREFUSED', 'EHOSTUNREACH', 'ENETUNREACH', 'timeout']);
     }
-    // The places are there: the host itself reaches them.
+    // The host reaches these places, so they exist.
     expect(await (await fetch(`http://127.0.0.1:${(service.address() as AddressInfo).port}`)).text()).to.equal(
       'of the host',
     );
@@ -208,7 +206,7 @@ describe('Networks of builds and replicas', function () {
     const entries = async () =>
       (await readFile('/proc/net/nf_conntrack', 'utf8')).split('\n').filter((line) => line.includes(`src=${from} `))
         .length;
-    // Each datagram to another port is a connection.
+    // Each datagram to another port is a connection of its own.
     const program = `const socket = require('node:dgram').createSocket('udp4');
       socket.on('error', () => {});
       const { address } = await require('node:dns/promises').lookup('back');
@@ -224,9 +222,8 @@ describe('Networks of builds and replicas', function () {
     expect(await inside<string>(front, program)).to.equal('sent');
     const taken = await entries();
     expect(taken, 'the datagrams are tracked').to.be.greaterThan(100);
-    // A few were there before, and closed ones do not count.
+    // A few connections were there before, and closed ones do not count.
     expect(taken).to.be.at.most(most + 200);
-    // The host and the others go on.
     expect(await body(elsewhere)).to.equal('puppet');
   });
 
@@ -290,7 +287,7 @@ describe('Networks of builds and replicas', function () {
     worker?.kill('SIGKILL');
     await eventually('it has ended', () => worker?.ended);
     expect(await body(front)).to.equal('puppet');
-    // A busy kernel may take a while until it has found the neighbour's link.
+    // A busy kernel may need a while to find the neighbour's link.
     await eventually('front reaches back', frontReachesBack);
     await run('nft', ['flush', 'table', 'inet', tableName(await platform.sandboxToken())]);
     await platform.startWorker();

@@ -20,7 +20,7 @@ import { visitsDuring } from '../support/visitors.js';
 const run = promisify(execFile);
 const ROOT = join(DIST, '..');
 
-/** Packs this version and puts it into `node_modules` of a folder, with the packages that npm would install for it. */
+/** Packs this version, and puts it with its packages into `node_modules` of a folder. */
 async function installPackage(folder: string): Promise<string[]> {
   const pack = ['pack', '--ignore-scripts', '--json', '--pack-destination', folder];
   const { stdout } = await run('npm', pack, { cwd: ROOT, maxBuffer: 10_000_000 });
@@ -35,13 +35,12 @@ async function installPackage(folder: string): Promise<string[]> {
   for (const [path, { dev = false }] of Object.entries(lock.packages)) {
     if (dev || !/^node_modules\/(@[^/]+\/)?[^/]+$/.test(path)) continue;
     await mkdir(dirname(join(folder, path)), { recursive: true });
-    // Packages of other processors are not there.
     if (await exists(join(ROOT, path))) await run('cp', ['-a', '--reflink=auto', join(ROOT, path), join(folder, path)]);
   }
   return packed?.files.map(({ path }) => path) ?? [];
 }
 
-/** Returns an older Node.js of the machine if there is one, because the package has to start with it too. */
+/** Returns an older Node.js of this machine if there is one, because the package must start with it too. */
 async function oldNode(): Promise<string> {
   const candidates = ['/usr/local/bin/node', '/usr/bin/node'];
   for (const path of candidates) {
@@ -81,7 +80,7 @@ describe('The package of a release', function () {
       await platform.ready(async () => platform.output.includes('Ranvier is ready'));
       const console = await fetch(`http://127.0.0.1:${api}/`);
       expect([console.status, await console.text()].join()).to.match(/^200,<!doctype html>/i);
-      // The API is ready before the first heartbeat of the worker.
+      // The API is ready before the worker's first heartbeat.
       await eventually('the doctor finds nothing missing', async () => {
         const { stdout } = await run(node, [main, 'doctor', '--json'], { env });
         const { findings } = JSON.parse(stdout) as { findings: Finding[] };
@@ -106,7 +105,7 @@ describe('The package of a release', function () {
 
     before(async function () {
       if (!(await SystemdHost.isPossible())) return this.skip();
-      // Other users read what is installed.
+      // Users other than root must be able to read the installation.
       await chmod(folder, 0o755);
       repository = await createRepository(nodeServer('stays'));
       host = await SystemdHost.boot([folder, repository.folder]);
@@ -117,7 +116,7 @@ describe('The package of a release', function () {
     });
 
     it('is installed as services that run, with an owner', async () => {
-      // What the operator has set is kept.
+      // The installation keeps settings of the operator.
       await host.run('sh', '-c', `mkdir /etc/ranvier && echo ALLOW_LOCAL_REPOSITORIES=true > ${SETTINGS}`);
       const { stdout } = await ranvier('install', '--force');
       expect(stdout).to.match(/sign in, once, within 15 minutes: http/);
@@ -126,7 +125,6 @@ describe('The package of a release', function () {
       const credentials = await host.run('cat', '/var/lib/ranvier/credentials.json');
       const { baseUrl, workspaceId, apiKey } = JSON.parse(credentials.stdout) as Credentials;
       client = new ApiClient(baseUrl.replace('localhost', host.address), workspaceId, apiKey);
-      // A repeated installation changes nothing.
       const { stdout: settings } = await host.run('cat', SETTINGS);
       await ranvier('install', '--force');
       expect((await host.run('cat', SETTINGS)).stdout).to.equal(settings);

@@ -18,7 +18,6 @@ interface Preview {
   status: string;
 }
 
-/** An application that answers with a word and the value of a variable. */
 const server = (word: string) => ({
   'package.json': packageJson({ scripts: { start: 'node server.js' } }),
   'server.js': `require('node:http')
@@ -26,16 +25,12 @@ const server = (word: string) => ({
   .listen(process.env.PORT);\n`,
 });
 
-/**
- * Tables that deliberately keep rows of a deleted service: its history, the removal of its route, and its Unix user,
- * which is not used again at once.
- */
+/** Tables that deliberately keep rows of a deleted service. */
 const HISTORY = [
   ...['deployments', 'operations', 'deployment_images', 'audit'],
   ...['edge_acknowledgements', 'freed_user_numbers'],
 ];
 
-/** Returns the rows of all tables that refer to the service, without its history. */
 async function rowsOfService(db: Db, serviceId: string): Promise<string[]> {
   const columns: { table_name: string }[] = (
     await db.raw(
@@ -53,7 +48,7 @@ async function rowsOfService(db: Db, serviceId: string): Promise<string[]> {
   return left;
 }
 
-/** Returns everything that a host keeps of a service: files with its id, processes, networks. */
+/** Returns what a host keeps of a service: files with its id, and processes. */
 async function hostState(dataDir: string, ids: readonly string[]): Promise<string[]> {
   const files = await readdir(dataDir, { recursive: true }).catch(() => []);
   const named = files.filter((path) => ids.some((id) => path.includes(id)) && !path.startsWith('logs'));
@@ -106,7 +101,7 @@ describe('A preview of a branch', function () {
     const path = `/services/${base.id}/previews/${id}`;
     await eventually('the preview is gone', async () => (await client.call('GET', path)).status === 404, 90_000);
     expect((await visit(url, edgePort)).status, 'its address').to.equal(404);
-    // What sweeps do each minute, without the wait.
+    // Does what sweeps do each minute.
     await db('services')
       .where({ id: serviceId })
       .update({ deleted_at: new Date(Date.now() - 120_000) });
@@ -125,7 +120,6 @@ describe('A preview of a branch', function () {
     expect((await visit(base.url, edgePort)).body).to.equal('main with undefined and secret');
   });
 
-  /** Makes the service's repository due for a poll, and waits for the poll. */
   async function polled(serviceId: string): Promise<void> {
     const { db } = platform.database;
     const watch = () => db('commit_watches').where({ service_id: serviceId }).first();

@@ -29,14 +29,12 @@ import { TestRepository } from '../support/repositories.js';
 
 interface GitEnd {
   code: number;
-  /** The output in the terminal. */
   said: string;
 }
 
-/** Timeout of git, in milliseconds. A push lasts as long as its deployment. */
+/** Timeout of git. A push lasts as long as its deployment. */
 const GIT_MS = 150_000;
 
-/** The environment of git, without this machine's configuration. */
 const ENVIRONMENT = { PATH: process.env.PATH ?? '', HOME: '/nonexistent', GIT_TERMINAL_PROMPT: '0', LC_ALL: 'C' };
 
 function start(
@@ -58,7 +56,7 @@ function start(
       return new Error(`git ${args.join(' ')} did not end within ${GIT_MS} ms; it said: ${said}`);
     },
   );
-  // A test that fails for another reason does not wait for it.
+  // A test that fails earlier does not handle this promise.
   end.catch(() => undefined);
   return { child, end, said: () => said };
 }
@@ -67,7 +65,6 @@ function git(cwd: string, ...args: string[]): Promise<GitEnd> {
   return start(args, cwd).end;
 }
 
-/** Returns the git processes that a process started, and the processes that these started. */
 async function gitOf(parent: number): Promise<number[]> {
   const { stdout } = await promisify(execFile)('ps', ['-eo', 'pid=,ppid=,args=']);
   const rows = stdout.split('\n').flatMap((line) => {
@@ -116,7 +113,6 @@ describe('git push to the platform', function () {
     return `http://anybody:${key}@localhost:${platform.apiPort}/git/${workspace}/${name}.git`;
   }
 
-  /** Creates a service that is deployed by `git push`, and an application with this remote. */
   async function application(
     name: string,
     configuration: object = {},
@@ -134,7 +130,6 @@ describe('git push to the platform', function () {
     return (await visit(service.url, platform.edgePort)).body;
   }
 
-  /** Returns the commit of a branch as a fetch shows it; '' if there is none. */
   async function branchOf(name: string, branch = 'main'): Promise<string> {
     const { said } = await git('/', 'ls-remote', urlOf(name, readKey), `refs/heads/${branch}`);
     return said.split('\t')[0] ?? '';
@@ -313,7 +308,7 @@ describe('git push to the platform', function () {
     await app.commit('two', nodeServer('late two'));
     await new TestRepository(late).git('pull', '-q', at, 'main');
     const seen = join(await folder(), 'seen');
-    // Git runs this hook when it has read the branches and before it sends anything.
+    // Git runs this hook after it has read the branches and before it sends anything.
     const hook = `#!/bin/sh\ntouch ${seen}\nwhile test -e ${seen}; do sleep 0.05; done\n`;
     await writeFile(join(late, '.git/hooks/pre-push'), hook, { mode: 0o755 });
     const pushing = start(['push', urlOf('late'), 'HEAD:refs/heads/main'], late);
@@ -458,7 +453,6 @@ describe('git push to the platform', function () {
       secret: string;
     }
 
-    /** Creates a service with a repository outside of the platform, and its first release. */
     async function followed(
       name: string,
       configuration: object = {},
@@ -487,7 +481,6 @@ describe('git push to the platform', function () {
       return items.map(({ commitSha }) => commitSha).reverse();
     }
 
-    /** Waits until this many reports of the hook were handled and one of them has this outcome. */
     async function decided(service: Service, reports: number, outcome: RegExp): Promise<void> {
       await eventually(`${reports} reports are decided, one with ${outcome}`, async () => {
         const rows = await platform.database.db('commit_events').where({ service_id: service.id });
@@ -500,7 +493,6 @@ describe('git push to the platform', function () {
       });
     }
 
-    /** Makes the repository due for a poll, and waits for the poll. */
     async function polled(service: Service): Promise<void> {
       const { db } = platform.database;
       const watch = () => db('commit_watches').where({ service_id: service.id }).first();
@@ -561,7 +553,6 @@ describe('git push to the platform', function () {
         const { services } = await client.expect<{ services: Service[] }>('GET', '/services');
         return services.find(({ name }) => name === 'back');
       });
-      // Pushed during the apply.
       const three = await app.commit('three', nodeServer('stacked three'));
       expect(await deliver(hook, two, three, 'stack-three')).to.equal(202);
       expect(await deliver(hook, two, three, 'stack-three'), 'a redelivery').to.equal(200);

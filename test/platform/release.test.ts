@@ -5,7 +5,7 @@ import { type Platform, usePlatform } from '../support/platform.js';
 import { eventually } from '../support/processes.js';
 import { visitsDuring } from '../support/visitors.js';
 
-/** What a release guarantees to visitors and to its owner. Queues play no part, so one queue engine is enough. */
+/** Guarantees of a release to visitors and to its owner. One queue engine is enough, because queues play no part. */
 describe('A release', function () {
   this.timeout(240_000);
   let platform: Platform;

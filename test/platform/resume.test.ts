@@ -10,7 +10,7 @@ import { ENGINES, type Platform, startPlatform } from '../support/platform.js';
 import { eventually } from '../support/processes.js';
 import { createPlatformRepository, type GitServer, startGitServer } from '../support/repositories.js';
 
-/** The application waits at the gate: with `pass build` in a command, and before it listens if a variable says so. */
+/** Waits at the gate in its build if a command has `pass build`, and before it listens if WAIT is set. */
 const APP = {
   'package.json': '{"name":"app","version":"1.0.0","private":true}',
   ...PASS,
@@ -22,7 +22,7 @@ const APP = {
   Procfile: 'web: node server.js\n',
 };
 
-/** Sends git progress messages and nothing else: git gives up a server that is silent for half a minute. */
+/** Sends git nothing but progress messages, because git gives up a server that is silent for half a minute. */
 function sendProgress(response: ServerResponse, type: 'advertisement' | 'result'): void {
   response.writeHead(200, { 'Content-Type': `application/x-git-upload-pack-${type}` });
   response.write('000dpackfile\n');
@@ -30,7 +30,7 @@ function sendProgress(response: ServerResponse, type: 'advertisement' | 'result'
   response.on('close', () => clearInterval(timer));
 }
 
-// On one engine: the records say where a worker goes on, and faults.test.ts kills workers on both.
+// One queue engine is enough, because the records say where a worker goes on. faults.test.ts uses both.
 describe('Killed at several points of each step', function () {
   this.timeout(240_000);
   let platform: Platform;
@@ -48,7 +48,7 @@ describe('Killed at several points of each step', function () {
       const repository = await createPlatformRepository(APP);
       await rename(repository.folder, join(root, point));
     }
-    // The first look at one repository, and what is asked second of the other, the commits, are never answered.
+    // The git server never answers the first request to one repository, and the request for commits to the other.
     const asked = new Map<string, number>();
     git = await startGitServer(root, (_, response, url) => {
       const number = (asked.get(url.pathname) ?? 0) + 1;
@@ -68,7 +68,6 @@ describe('Killed at several points of each step', function () {
       workers: 1,
       env: { WORKER_CONCURRENCY: '8', ...reachOf(gateUrl) },
     });
-    // One workspace, and all of them at once.
     await platform.database
       .db('workspaces')
       .update({ configuration: { buildConcurrency: 8, overlappingDeploys: 'wait' } });
@@ -109,11 +108,11 @@ describe('Killed at several points of each step', function () {
       await eventually(`${point} is under way`, () => gate.visits.has(point));
     }
     const [victim] = platform.workers;
-    // It holds still, so that the first one takes the last deployment too.
+    // The second worker is stopped, so that the first one takes the last deployment too.
     const successor = await platform.startWorker();
     successor.kill('SIGSTOP');
 
-    // And one whose route has moved, which the edge has not said yet.
+    // The edge is stopped, so that it does not confirm the moved route of this deployment.
     const edge = platform.processes.find(({ name }) => name === 'edge');
     await begin('switched', { repository: repository.url });
     await eventually('its release begins', async () => (await row('switched')).status === 'releasing');
@@ -141,7 +140,7 @@ describe('Killed at several points of each step', function () {
       const deployment = await ended(platform.client, service.id, id);
       expect(deployment, point).to.include({ status: 'live', error: '' });
       expect((await visit(service.url, platform.edgePort)).body, point).to.equal('resumed');
-      // No step was begun anew: what had ended before the kill stands, with its times.
+      // No step began again: what had ended before the kill has kept its times.
       const names = deployment.steps.map((step) => step.name);
       expect(names, point).to.deep.equal(['queued', 'build', 'release']);
       const known = (before.get(point)?.steps ?? []).filter((step) => 'finishedAt' in step && step.finishedAt);

@@ -15,7 +15,6 @@ import { hasScript, Rnv, type RnvResult, resultOf } from '../support/rnv.js';
 const EMAIL = 'ada@example.test';
 const PASSWORD = 'correct horse battery staple';
 
-/** A server that prints a numbered line ten times a second. */
 function ticker(word: string): Record<string, string> {
   const files = nodeServer(word);
   return {
@@ -31,7 +30,6 @@ class Cable {
   readonly #to: number;
   #cut = false;
   port = 0;
-  /** Connections that were attempted while it was cut. */
   refused = 0;
 
   constructor(to: number) {
@@ -350,7 +348,7 @@ describe('The command line rnv', function () {
 
   it('logs -f reads on after a lost connection: no line is lost or printed twice', async () => {
     const { db } = platform.database;
-    // An earlier test has scaled it to one replica. Two would print the same lines.
+    // An earlier test scaled the service to one replica. Two would print the same lines.
     await eventually('one replica is left', async () => {
       const shop = db('services').where({ name: 'shop' }).select('id');
       const replicas = await db('replicas').whereIn('service_id', shop).whereNot({ state: 'stopped' });

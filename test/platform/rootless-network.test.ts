@@ -82,18 +82,15 @@ describe('Networks of a platform that is not root', function () {
     return (await visit(of.url, platform.edgePort, path)).body;
   }
 
-  /** Returns the result of a program that runs inside the application. */
   async function inside<T>(of: Service, program: string): Promise<T> {
     return JSON.parse(await body(of, `/run?${encodeURIComponent(program)}`)) as T;
   }
 
-  /** Returns the address at which the host reaches a service's replica. */
   async function reach({ id }: Service): Promise<{ address: string; port: number; pid: number }> {
     const [row] = await platform.database.db('replicas').where({ service_id: id, desired: 'running', state: 'ready' });
     return row;
   }
 
-  /** Name → address that no build and no application may reach. */
   async function closedPlaces(): Promise<Places> {
     const all = Object.values(networkInterfaces()).flatMap((addresses) => addresses ?? []);
     const host = all.find(({ family, internal }) => family === 'IPv4' && !internal)?.address ?? '127.0.0.1';
@@ -152,7 +149,7 @@ describe('Networks of a platform that is not root', function () {
     }
     const { port } = service.address() as AddressInfo;
     expect(await inside<string>(front, `return tryOut('127.0.0.1', ${port})`)).to.equal('ECONNREFUSED');
-    // The places are there: the host reaches them.
+    // The host reaches these places, so they exist.
     const { address, port: outside } = await reach(alone);
     expect(await (await fetch(`http://${address}:${outside}`)).text()).to.equal('puppet');
   });
@@ -219,7 +216,7 @@ describe('Networks of a platform that is not root', function () {
   it('leave nothing when the platform has ended', async () => {
     const mirror = (await reach(front)).address.split('.').slice(0, 2).join('.');
     expect((await ofNetwork()).length).to.be.greaterThan(1);
-    // A folder that is removed afterwards could hide what is left.
+    // The data folder must still be there, because its removal could hide what is left.
     for (const { id } of [front, back, alone]) await act(platform.client, id, 'suspend');
     for (const worker of platform.workers) await worker.stop();
     expect(await ofSandboxes()).to.deep.equal([]);
@@ -252,7 +249,7 @@ describe('Networks of a platform that is not root', function () {
   }
 });
 
-/** Returns what the host lacks for such a network, without asking the platform; null if nothing is missing. */
+/** Returns what the host lacks for a rootless network, without asking the platform; null if nothing is missing. */
 async function missingFor(user: number | null): Promise<string | null> {
   if (process.platform !== 'linux') return 'Linux';
   const needs: [what: string, command: string][] = [
@@ -277,7 +274,5 @@ async function missingFor(user: number | null): Promise<string | null> {
 function kill(pid: number): void {
   try {
     process.kill(pid, 'SIGKILL');
-  } catch {
-    // It has ended meanwhile.
-  }
+  } catch {}
 }

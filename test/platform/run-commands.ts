@@ -32,10 +32,7 @@ interface Run {
 
 const HANGS = "sh -c 'echo hangs; sleep 1000 & sleep 1000'";
 
-/**
- * Tests of commands in a service with a live release. They share the platform of the tests of runs, whose workers can
- * reach the gate.
- */
+/** Defines tests of commands in a live service, on the platform that the tests of runs use. */
 export function runCommands(given: () => { platform: Platform; gate: Gate; gateUrl: string }): void {
   let platform: Platform;
   let gate: Gate;
@@ -73,7 +70,6 @@ export function runCommands(given: () => { platform: Platform; gate: Gate; gateU
   const printed = async (id: string, of = service) =>
     (await logOf(id, of)).filter(({ source }) => source === 'runtime').map(({ message }) => message);
   const serves = async () => expect((await visit(service.url, platform.edgePort)).body).to.equal('serves');
-  /** Returns the number of sandboxes with processes. */
   const running = async () => (await markedProcesses(await platform.sandboxToken())).size;
 
   it('has the image, the variables and a log of its own, and ends with its exit code beside what serves', async () => {

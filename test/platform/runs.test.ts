@@ -18,10 +18,7 @@ interface Run {
   error: string;
 }
 
-/**
- * A job that waits for the gate if WAIT is set and fails if FAIL is set. It prints its run's id at the beginning and at
- * the end.
- */
+/** Waits for the gate if WAIT is set and fails if FAIL is set. Prints its run's id at the beginning and at the end. */
 const JOB = {
   'job.js': `
     const id = process.env.RANVIER_RUN_ID;
@@ -60,7 +57,7 @@ describe('Runs', function () {
       const service = await createService(platform.client, {
         name: 'report',
         kind: 'cron',
-        // Once a year: the tests say when a tick has come.
+        // Once a year, so that only the tests cause ticks.
         configuration: {
           repository: repository.url,
           startCommand: 'node job.js',
@@ -116,7 +113,7 @@ describe('Runs', function () {
       await eventually('its schedule is planned', () => db('schedules').where({ service_id: service.id }).first());
       const tick = new Date(Math.floor(Date.now() / 60_000) * 60_000);
       const run = await eventually('the tick has made a run', async () => {
-        // Another worker may be planning the schedule, and write the next year after this. A tick has one run, however often it comes.
+        // Another worker may overwrite this time while it plans the schedule. A tick makes one run, however often due.
         await db('schedules').where({ service_id: service.id }).update({ next_run_at: tick });
         return (await list(service))[0];
       });
@@ -132,7 +129,6 @@ describe('Runs', function () {
       gate.open();
       expect(await runEnds(service, run.id)).to.include({ status: 'succeeded', attempt: 1, exitCode: 0 });
       expect(gate.visits.get(run.id)).to.equal(1);
-      // The command ran once, and its output is in the log once.
       await eventually('the output is in the log', async () =>
         (await messages(service, 'runtime')).includes(`ends ${run.id}`),
       );

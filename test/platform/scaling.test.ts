@@ -7,7 +7,6 @@ import { deploy, readLogs, readService, type Service } from '../support/deployme
 import { type Platform, usePlatform } from '../support/platform.js';
 import { eventually } from '../support/processes.js';
 
-/** `/burn` uses the processor for a short time. */
 const SERVER = `
   require('node:http').createServer((request, response) => {
     if (request.url === '/burn') for (const until = Date.now() + 40; Date.now() < until; );
@@ -24,7 +23,6 @@ interface Metrics {
   series: { name: string; unit: string; points: [string, number][] }[];
 }
 
-/** Tests of the number of replicas and of their usage, on one platform with short intervals. */
 describe('The replicas of a service', function () {
   this.timeout(240_000);
   let platform: Platform;
@@ -56,7 +54,6 @@ describe('The replicas of a service', function () {
     series.find((one) => one.name === name)?.points.map(([, value]) => value) ?? [];
   const sum = (numbers: readonly number[]) => numbers.reduce((total, number) => total + number, 0);
 
-  /** Pretends that a service fell asleep long ago, so that its frozen replicas end. */
   const endFrozen = async ({ id }: Service) => {
     const { db } = platform.database;
     const [visited_at, asleep_since] = [2, 1].map((days) => new Date(Date.now() - days * 86_400_000));
@@ -67,7 +64,7 @@ describe('The replicas of a service', function () {
   const running = ({ id }: Service) =>
     platform.database.db('replicas').where({ service_id: id }).whereNot({ state: 'stopped' });
 
-  /** Asks the platform: a host that does not measure replicas cannot scale them. */
+  /** Returns whether the host measures replicas, which scaling needs. */
   async function isMeasured(): Promise<boolean> {
     const headers = { Authorization: `Bearer ${platform.client.key}` };
     const answer = await fetch(`${platform.client.baseUrl}/catalog`, { headers });
@@ -150,7 +147,7 @@ describe('The replicas of a service', function () {
     expect((await read()).lastSleep?.from).to.equal(frozen.asleepSince);
 
     await eventually('it is frozen again', async () => (await read()).healthStatus === 'unknown');
-    // Another worker takes over and freezes the replica again. It keeps its process.
+    // Another worker takes over and freezes the replica again, which keeps its process.
     for (const worker of platform.processes.filter(({ name, ended }) => name === 'worker' && !ended)) {
       await worker.stop('SIGKILL');
       await platform.startWorker();

@@ -14,7 +14,7 @@ const LONG = Array.from({ length: 6000 }, (_, i) => `k${i}`).join('.');
 const PEM = '-----BEGIN TEST KEY-----\nMIIEvgIBADANBgkqhkiG9w\nBAQEFAASCBKgwggSkAgEA\n-----END TEST KEY-----\n';
 const PASSWORD = 'repository-pa55word';
 
-/** A program that prints its secrets in all the ways in which programs do. */
+/** Prints its secrets in all the ways in which programs do. */
 const TALK = `
   const { TOKEN, LONG, PEM } = process.env;
   const base64 = (text) => Buffer.from(text).toString('base64');
@@ -32,7 +32,6 @@ const TALK = `
   setTimeout(() => process.stdout.write(LONG.slice(15000) + ' whole\\n'), 800);
 `;
 
-/** Returns the texts that must be found nowhere. */
 function tracesOf(text: string): string[] {
   const base64 = Buffer.from(TOKEN).toString('base64').slice(0, 12);
   const forms = [TOKEN, TOKEN.slice(4, 14), JSON.stringify(TOKEN).slice(1, -1), encodeURIComponent(TOKEN), base64];
@@ -46,7 +45,7 @@ function tracesOf(text: string): string[] {
   return [...forms, ...shifted, ...lines, ...long, PASSWORD].filter((trace) => text.includes(trace));
 }
 
-/** With Redis if it is installed, because its keys are searched as well as the tables. */
+/** Uses Redis if it is installed, so that its keys are searched too. */
 describe('Secrets', function () {
   this.timeout(240_000);
   let platform: Platform;
@@ -139,7 +138,7 @@ describe('Secrets', function () {
       const address = `http://deployer:${PASSWORD}@127.0.0.1:${git.port}/.git`;
       const made = await createService(client, { name: 'guarded', configuration: { repository: address } });
       await deploy(client, made.id);
-      // As a caller does who sends back what it was shown.
+      // A caller may send back the masked configuration that it was shown.
       const { configuration } = (
         await client.expect<{ service: { configuration: { repository: string } } }>('GET', `/services/${made.id}`)
       ).service;
@@ -212,7 +211,7 @@ async function contentOf(redis: Redis, key: string): Promise<string> {
     case 'stream':
       return JSON.stringify(await redis.xrange(key, '-', '+'));
     case 'none':
-      // A lock that was let go since the keys were listed.
+      // The lock was released since the keys were listed.
       return '';
     default:
       throw new Error(`${key} has the unknown type ${type}`);

@@ -103,13 +103,13 @@ describe('A shell', function () {
     });
     shell.write('echo "gr\u00fc\u00df \u{1f600}" | tr a a\n');
     await prints(shell, '\rgr\u00fc\u00df \u{1f600}');
-    // The line editor counts characters, and finds no commands in their bytes.
+    // The line editor of the shell deletes characters, not bytes.
     shell.write('echo "<\u00fc\u{1f600}x"\u007f\u007f\u007f>\u0022\n');
     await prints(shell, '\r<\u00fc>\r\n');
     shell.write('sleep 1000; echo "after $?"\n');
     await new Promise((resolve) => setTimeout(resolve, 300));
     shell.write('\u0003');
-    // It discards what was typed before it.
+    // Ctrl-C discards what was typed before it is handled.
     await prints(shell, '^C');
     shell.write('echo "code $?"\n');
     await prints(shell, 'code 130');
@@ -121,7 +121,7 @@ describe('A shell', function () {
     const shell = await open({ ...SIZE, command: 'stty raw -echo; echo ready; head -c 1000 | md5sum' });
     await prints(shell, 'ready');
     const text = Array.from({ length: 1000 }, (_, index) => String.fromCharCode(97 + (index % 26))).join('');
-    // Each character is a message, as a person types.
+    // Each character is a message of its own, as when a person types.
     for (const character of text) shell.write(character);
     await prints(shell, createHash('md5').update(text).digest('hex'));
     await shell.ended;
@@ -132,7 +132,7 @@ describe('A shell', function () {
       'ls /proc/self/fd; grep -E "CapEff|NoNewPrivs|Seccomp:" /proc/self/status; ls /proc | grep -c "^[0-9]"',
     );
     const lines = answer.output.trim().split('\n');
-    // The last one is that of ls, which reads the folder.
+    // The last descriptor is that of ls, which reads the folder.
     expect(lines.slice(0, 4)).to.deep.equal(['0', '1', '2', '3']);
     expect(answer.output).to.contain('CapEff:\t0000000000000000');
     expect(answer.output).to.contain('NoNewPrivs:\t1');
@@ -261,7 +261,7 @@ describe('A shell', function () {
     const [answer] = (await once(socket, 'data')) as [Buffer];
     expect(answer.toString()).to.match(/^HTTP\/1\.1 404 /);
     socket.on('error', () => undefined);
-    // A write to a connection that the platform has closed fails.
+    // Writing fails once the platform has closed the connection.
     const timer = setInterval(() => socket.write('more'), 200);
     await closed;
     clearInterval(timer);
@@ -301,7 +301,6 @@ describe('A shell', function () {
     const { db } = platform.database;
     const other = await createService(platform.client, { name: 'other', kind: 'redis', configuration: {} });
     const shell = await open({ command: 'cat' });
-    // Nineteen of another service were opened a moment ago.
     await db.raw(
       `insert into remote_sessions (id, kind, workspace_id, service_id, replica_id, host_id, actor, user_id, credential, credential_id,
                                     request_id, ticket_hash, expires_at)

@@ -44,7 +44,7 @@ describe('The services of a stack with release: together', function () {
     async () => ({
       engine: 'postgres' as const,
       workers: 1,
-      // One worker that does one deployment at a time: those that wait for others must not stop them.
+      // The only slot shows that deployments which wait for others do not hold one.
       env: { WORKER_CONCURRENCY: '1', RELEASE_TIMEOUT_SECONDS: '60', ...reachOf(await gate.start()) },
     }),
     async (started) => {
@@ -123,7 +123,6 @@ describe('The services of a stack with release: together', function () {
       return names.every((name) => found.some((each) => each.name === name));
     });
   }
-  /** Expects that all routes of an apply moved in one transaction: its time is that of all. */
   async function expectTogether(applyId: string, version: string): Promise<void> {
     const rows = await deployments(applyId);
     expect(rows.map(({ name, status }) => `${name} ${status}`)).to.deep.equal(NAMES.map((name) => `${name} live`));
@@ -131,7 +130,6 @@ describe('The services of a stack with release: together', function () {
     expect(await answers()).to.deep.equal(VISITED.map((name) => `${name} ${version}`));
   }
 
-  /** Visits all services, again and again, while `work` runs. */
   async function visitsDuring(work: () => Promise<unknown>): Promise<Visit[]> {
     const known = await urls();
     const visits: Visit[] = [];
@@ -185,7 +183,7 @@ describe('The services of a stack with release: together', function () {
     applies.set('two', apply.id);
     await expectTogether(apply.id, 'two');
     expect(seen(visits).filter((answer) => !/^[abc] (one|two)$/.test(answer))).to.deep.equal([]);
-    // The one edge changes all routes at once: what begins after the first new answer has a new one.
+    // The edge changes all routes at once, so no request that begins after the first new answer gets an old one.
     const first = Math.min(...visits.filter(({ answer }) => answer.endsWith('two')).map(({ ends }) => ends));
     const late = visits.filter(({ answer, begins }) => answer.endsWith('one') && begins > first);
     expect(late).to.deep.equal([]);
@@ -194,7 +192,7 @@ describe('The services of a stack with release: together', function () {
   it('go live although the worker is killed while they wait', async () => {
     gate.shut();
     const id = await begin(document('three', { c: { WAIT: '1' } }));
-    // The only slot is that of c, so the fourth one has not begun.
+    // The only slot is that of c, so the fourth deployment has not begun.
     await prepared(id, ['a', 'b']);
     expect(await answers()).to.deep.equal(VISITED.map((name) => `${name} two`));
     for (const worker of platform.workers) worker.kill('SIGKILL');
@@ -235,7 +233,7 @@ describe('The services of a stack with release: together', function () {
     const { apply } = JSON.parse(done.stdout);
     expect(apply).to.include({ status: 'succeeded', rollbackOf: applies.get('one'), release: 'together' });
     await expectTogether(apply.id, 'one');
-    // What is live already is not released again.
+    // Services that are live already are not released again.
     const again = await platform.client.expect<Json>('POST', '/stacks/shop/rollback', { applyId: applies.get('one') });
     expect(again.apply.status).to.equal('succeeded');
     expect(await deployments(again.apply.id)).to.deep.equal([]);

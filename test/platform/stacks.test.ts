@@ -9,7 +9,6 @@ import { eventually } from '../support/processes.js';
 import type { TestRepository } from '../support/repositories.js';
 import { Rnv, type RnvResult } from '../support/rnv.js';
 
-/** Answers with the word and what its variable says. */
 const server = (word: string) => {
   const files = nodeServer(word);
   const said = files['server.js']?.replaceAll(
@@ -67,7 +66,7 @@ describe('A stack of a whole platform', function () {
     expectCode(planned, 0);
     expect(planned.stdout).to.contain('+ service web').and.contain('Deploys web');
     expectCode(await run(['plan', ...at, '--exit-code']), 3);
-    // Without a terminal neither the question nor the secret can be answered.
+    // Without a terminal, neither the question nor the secret can be answered.
     expectCode(await run(['apply', ...at]), 2);
     expectCode(await run(['apply', ...at, '--yes']), 2);
     const applied = await run(['apply', ...at, '--yes', '--values', '-'], '{"web.TOKEN":"secret"}');

@@ -18,9 +18,7 @@ import { createPlatformRepository, type TestRepository } from '../support/reposi
 import type { SwarmPlatform } from '../support/swarm-platform.js';
 import { vendor } from '../support/vendored.js';
 
-/**
- * An application that migrates before each release, counts in PostgreSQL and in Redis, and answers with both counts.
- */
+/** Migrates before each release, counts in PostgreSQL and in Redis, and answers with both counts. */
 const APP = {
   'migrations/1_visits.js': `
     exports.up = (knex) => knex.schema.createTable('visits', (table) => { table.increments(); table.text('word').notNullable(); });
@@ -64,9 +62,7 @@ interface Counts {
   super: boolean;
 }
 
-/**
- * Tests of databases on a swarm, whose volumes are on its second node. They share the platform of the swarm's tests.
- */
+/** Defines tests of databases on the second node of a swarm, on the platform of the swarm's tests. */
 export function swarmDatabases(given: () => { swarm: SwarmPlatform; second: DockerNode }): void {
   let swarm: SwarmPlatform;
   let second: DockerNode;
@@ -75,7 +71,6 @@ export function swarmDatabases(given: () => { swarm: SwarmPlatform; second: Dock
   let database: Service;
   let store: Service;
   let app: Service;
-  /** The application's count that is expected. */
   let count = 0;
 
   before(async () => {
@@ -95,7 +90,6 @@ export function swarmDatabases(given: () => { swarm: SwarmPlatform; second: Dock
     if (status !== 200) throw new Error(`${status} ${body}`);
     return JSON.parse(body) as Counts;
   };
-  /** Counts once more, and expects that all earlier counts are there. */
   const countsOn = async () => {
     const answer = await eventually('the application reaches its databases', () => counts('/count'), 90_000);
     expect(answer.postgres).to.be.greaterThan(count);

@@ -18,7 +18,7 @@ const answering = (word: string) => ({
   Dockerfile: `FROM ${NODE_IMAGE}\nCOPY server.js .\nCMD ["node", "server.js"]\n`,
 });
 
-/** Docker Swarm on two machines behind Caddy, with queues on Redis and workers on two hosts. */
+/** Tests Docker Swarm on two machines behind Caddy, with queues on Redis and workers on two hosts. */
 describe(`A platform on several hosts${NO_SWARM_PLATFORM === '' ? '' : `: ${NO_SWARM_PLATFORM}`}`, function () {
   this.timeout(300_000);
   let swarm: SwarmPlatform;
@@ -31,7 +31,7 @@ describe(`A platform on several hosts${NO_SWARM_PLATFORM === '' ? '' : `: ${NO_S
     swarm = await SwarmPlatform.start({ engine: 'redis', nodes: 2, env: DATA_IMAGES });
     ({ platform, manager } = swarm);
     [second = manager] = swarm.machines.nodes.slice(1);
-    // A worker looks for the images when it starts.
+    // A worker looks for the images only when it starts.
     await importDataServers(manager, platform.dataDir);
     for (const host of [0, 1]) await swarm.startWorker(host);
   });
@@ -39,7 +39,6 @@ describe(`A platform on several hosts${NO_SWARM_PLATFORM === '' ? '' : `: ${NO_S
     await swarm?.stop();
   });
 
-  /** Returns the addresses of the nodes on which the service has ready replicas. */
   async function places(serviceId: string): Promise<string[]> {
     const rows = await platform.database.db('replicas').where({ service_id: serviceId, state: 'ready' });
     return rows.map((row) => row.address).sort();
@@ -70,7 +69,7 @@ describe(`A platform on several hosts${NO_SWARM_PLATFORM === '' ? '' : `: ${NO_S
     swarmDatabases(() => ({ swarm, second }));
   });
 
-  // A suite of its own: mocha runs the tests of a suite before the suites in it, and the databases need both hosts.
+  // Mocha runs the tests of a suite before its inner suites, and the databases need both hosts.
   describe('of which one is gone', () => {
     it('has its services back on the other one, and what its worker built goes live from there', async () => {
       const { client, edgePort } = platform;
@@ -85,7 +84,7 @@ describe(`A platform on several hosts${NO_SWARM_PLATFORM === '' ? '' : `: ${NO_S
       });
       const [own, other] = platform.workers;
       if (!own || !other) throw new Error('each host has a worker');
-      // The other host's worker shall have it, so this one's holds still until it does.
+      // This host's worker is stopped, so that the other host's takes the deployment.
       own.kill('SIGSTOP');
       const { id } = await queueDeploy(client, service.id);
       await eventually('it is being built', async () =>

@@ -7,7 +7,7 @@ import { type Platform, usePlatform } from '../support/platform.js';
 import { eventually } from '../support/processes.js';
 import { createPlatformRepository } from '../support/repositories.js';
 
-/** `npm run check:templates` deploys the others. */
+/** `npm run check:templates` deploys the other templates. */
 const NAME = 'node-red';
 
 const OWN = `

@@ -7,10 +7,7 @@ import { createService, deploy, type Service } from '../support/deployments.js';
 import { ENGINES, type Platform, usePlatform } from '../support/platform.js';
 import { eventually } from '../support/processes.js';
 
-/**
- * An application that answers HTTP requests with the number of bytes it has flooded. It sends back what begins with
- * "echo" once the sender has ended, and answers "flood" without an end.
- */
+/** Answers HTTP with the number of flooded bytes, echoes what begins with "echo", and otherwise floods. */
 const SERVER = {
   'server.js': `
     const net = require('node:net');
@@ -101,7 +98,7 @@ describe('A tunnel', function () {
       const { metrics } = await platform.client.expect<{
         metrics: { series: { name: string; points: [string, number][] }[] };
       }>('GET', path);
-      // They may be counted in two parts, of which the second can be in another minute.
+      // The bytes may be counted in two parts, and the second may be in the next minute.
       const points = metrics.series.find(({ name }) => name === 'bytes_out')?.points ?? [];
       const sent = points.reduce((sum, [, part]) => sum + part, 0);
       return sent >= 900_000 && sent;
@@ -157,7 +154,6 @@ describe('A tunnel', function () {
 
   it('reaches no port on which the replica does not listen', async () => {
     expect(await new Connection(await prepare({ port: 1 })).ended).to.equal(4404);
-    // Ports of the platform itself.
     expect(await new Connection(await prepare({ port: platform.apiPort })).ended).to.equal(4404);
   });
 
@@ -184,7 +180,6 @@ describe('A tunnel', function () {
     const at = Date.now();
     await platform.client.expect('DELETE', `/keys/${id}`);
     expect(await connection.ended).to.equal(4401);
-    // A busy machine may be late by another second.
     expect(Date.now() - at).to.be.lessThan(3_000);
     expect(await new Connection(address).ended).to.equal(1006);
   });

@@ -14,13 +14,12 @@ import type { TestRepository } from '../support/repositories.js';
 const run = promisify(execFile);
 const NEXT = '99.0.0';
 
-/** A migration of the next version. Like all our migrations, it adds a column and removes nothing. */
+/** A migration of the next version, which only adds a column, as all migrations do. */
 const MIGRATION = `
 export async function up(knex) { await knex.raw("alter table deployments add column of_the_next_version text not null default ''"); }
 export async function down(knex) { await knex.raw('alter table deployments drop column of_the_next_version'); }
 `;
 
-/** Creates a copy of this version with one more migration. */
 async function makeNextVersion(): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'ranvier-next-'));
   const root = join(DIST, '..');
@@ -32,7 +31,7 @@ async function makeNextVersion(): Promise<string> {
   return folder;
 }
 
-/** Two versions share only the database, so one queue engine is enough. */
+/** One queue engine is enough: the two versions share only the database. */
 describe('An upgrade of the platform', function () {
   this.timeout(240_000);
   let platform: Platform;
@@ -80,7 +79,7 @@ describe('An upgrade of the platform', function () {
 
   it('TERM hands what the old one builds over to the new one, and no deployment fails', async () => {
     const [old, young] = platform.workers;
-    // Whichever takes it: the other one holds still until then.
+    // One worker is stopped, so that the other one takes the deployment.
     young?.kill('SIGSTOP');
     const id = await building();
     young?.kill('SIGCONT');

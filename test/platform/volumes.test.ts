@@ -16,7 +16,7 @@ import { type Platform, usePlatform } from '../support/platform.js';
 import { eventually } from '../support/processes.js';
 import { visitsDuring } from '../support/visitors.js';
 
-/** An application that writes a line at each start and request, and complains if another copy runs at the same time. */
+/** Returns an application that writes a line at each start and request, and one if two copies run at the same time. */
 const server = (release: string, startMs = 0) => ({
   'package.json': JSON.stringify({ name: 'app', version: '1.0.0', scripts: { start: 'node server.js' } }),
   'server.js': `
@@ -75,7 +75,6 @@ describe('A service with a volume', function () {
   const act = async ({ id }: Service, action: string) => {
     expect(await actOn(platform.client, id, action), action).to.equal('succeeded');
   };
-  /** Returns true if the platform gives volumes their own file systems. */
   const hasFileSystems = async () => platform.user === null && (await canMountImages(platform.dataDir));
   const loopDevices = ({ id }: Volume) =>
     spawnSync('losetup', ['-n', '-O', 'BACK-FILE'], { encoding: 'utf8' })

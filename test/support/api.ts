@@ -17,7 +17,6 @@ import { ENGINES, type EngineName } from './platform.js';
 import { createTestDatabase } from './postgres.js';
 import { startRedis } from './redis.js';
 
-/** The parsed JSON of a response. Tests read any field of it. */
 // biome-ignore lint/suspicious/noExplicitAny: a test reads any field and its expectations are the check
 export type Json = any;
 
@@ -27,7 +26,7 @@ export interface ApiResponse {
   body: Json;
 }
 
-/** Sends requests with one credential. Each answer is checked against the OpenAPI document. */
+/** Sends requests with one credential, and checks each answer against the OpenAPI document. */
 export interface Client {
   get(path: string, headers?: Record<string, string>): Promise<ApiResponse>;
   post(path: string, body?: unknown, headers?: Record<string, string>): Promise<ApiResponse>;
@@ -39,7 +38,6 @@ export interface Client {
 export interface Member {
   userId: string;
   email: string;
-  /** Has an API key with the scope `write`; `reader` has one with the scope `read`. */
   client: Client;
   reader: Client;
   key: string;
@@ -59,12 +57,10 @@ export interface TestApi {
   db: Db;
   engine: Engine;
   config: Config;
-  /** Returns how often the dispatcher was woken. */
   wakes(): number;
   /** Returns a client that sends this Authorization header; none if absent. */
   client(authorization?: string): Client;
   workspace(): Promise<TestWorkspace>;
-  /** Starts a second API process's application on the same database. */
   twin(): Promise<Pick<TestApi, 'client' | 'close'>>;
   close(): Promise<void>;
 }
@@ -73,7 +69,6 @@ const SECRETS_KEY = Buffer.alloc(32, 7).toString('base64');
 
 export interface Overrides extends Partial<Config> {
   isEnding?: () => boolean;
-  /** The queue engine: PostgreSQL or Redis. */
   queues?: EngineName | undefined;
 }
 
@@ -90,7 +85,7 @@ export function useTestApi(
   after(() => api?.close());
 }
 
-/** Starts the application on a free port, with a new database. Everything is real except that no worker runs. */
+/** Starts the application on a free port, with a new database and no worker. */
 export async function startTestApi({
   isEnding = () => false,
   queues = ENGINES[0],
@@ -194,7 +189,7 @@ function createClient(url: string, authorization?: string): Client {
     const response = await fetch(`${url}${API_ROOT}${path}`, {
       method,
       headers: {
-        // On a busy machine, a request may be sent on a kept connection just when the server closes it as idle.
+        // On a busy machine, the server may close a kept connection as idle just when a request is sent on it.
         Connection: 'close',
         ...(authorization === undefined ? {} : { Authorization: authorization }),
         ...(body === undefined ? {} : { 'Content-Type': 'application/json' }),
@@ -227,7 +222,7 @@ export function expectError(response: ApiResponse, status: number, code: string)
   });
 }
 
-/** Creates a service through the API and returns it. */
+/** Creates a service through the API. */
 export async function newService(
   client: Client,
   workspacePath: string,

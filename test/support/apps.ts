@@ -1,9 +1,8 @@
-/** The files of an application that have text only: path → content. */
 export type TextFiles = Record<string, string>;
 
 /**
- * An HTTP server that answers with `word`, after a second on `/slow`, and with its environment on `/env`. It has no
- * package.json, so that no npm runs, which saves a second of processor time for each deployment.
+ * Returns an HTTP server that answers with `word`, and with its environment on `/env`. Without a package.json no npm
+ * runs, which saves a second of processor time for each deployment.
  */
 export function nodeServer(word: string): TextFiles {
   return {
@@ -38,7 +37,7 @@ export const FLOOD: TextFiles = {
     }).listen(process.env.PORT);`,
 };
 
-/** An npm application with a lock file and a dependency from the registry. */
+/** Returns an npm application with a lock file and a dependency from the registry. */
 export function npmApp(word: string): TextFiles {
   return {
     'package.json': JSON.stringify({
@@ -69,7 +68,7 @@ export function npmApp(word: string): TextFiles {
   };
 }
 
-/** A static site that a build script makes. */
+/** Returns a static site that a build script makes. */
 export function staticSite(word: string): TextFiles {
   return {
     'package.json': JSON.stringify({
@@ -89,7 +88,7 @@ export function staticSite(word: string): TextFiles {
   };
 }
 
-/** A Python web server without dependencies or a Procfile, which answers with `word`. */
+/** Returns a Python web server without dependencies or a Procfile, which answers with `word`. */
 export function pythonServer(word: string): TextFiles {
   return {
     'main.py': `import os

@@ -2,20 +2,19 @@ import { expect } from 'chai';
 import type { ApiResponse, Json } from './api.js';
 import { assertDocumented } from './openapi.js';
 
-/** An HTTP client that behaves like a browser: it keeps cookies, and sends the latest csrfToken after `bootstrap`. */
+/** An HTTP client that keeps cookies like a browser, and sends the csrfToken of the last `bootstrap`. */
 export class Browser {
   readonly #url: string;
   readonly #headers: Record<string, string>;
   readonly cookies = new Map<string, string>();
   csrfToken = '';
 
-  /** `headers` are added to each request, as a proxy would do. */
   constructor(url: string, headers: Record<string, string> = {}) {
     this.#url = url;
     this.#headers = headers;
   }
 
-  /** `path` is the whole path. A header whose value is null is left out. */
+  /** A header whose value is null is left out. */
   async send(
     method: string,
     path: string,
@@ -45,7 +44,7 @@ export class Browser {
     return answer;
   }
 
-  /** Opens an address as the browser's user does. Redirects are not followed: returns where this one leads. */
+  /** Opens an address without following redirects. Returns where it leads. */
   async navigate(path: string, headers: Record<string, string> = {}): Promise<{ status: number; location: string }> {
     const response = await fetch(this.#url + path, {
       headers: {
@@ -72,7 +71,6 @@ export class Browser {
     return this.send('DELETE', path, body);
   }
 
-  /** Reads /api/bootstrap and remembers its csrfToken. */
   async bootstrap(): Promise<Json> {
     const { status, body } = await this.get('/api/bootstrap');
     expect(status).to.equal(200);
@@ -80,7 +78,7 @@ export class Browser {
     return body;
   }
 
-  /** Signs in and reads /api/bootstrap. Throws if that fails. */
+  /** Signs in and reads /api/bootstrap. Throws if the sign-in fails. */
   async signIn(email: string, password: string, otp?: string): Promise<Json> {
     const answer = await this.post('/api/session', { email, password, ...(otp === undefined ? {} : { otp }) });
     expect(answer.status, JSON.stringify(answer.body)).to.equal(200);

@@ -9,11 +9,9 @@ export const hasCaddy = spawnSync('caddy', ['version']).status === 0;
 
 export interface TestCaddy {
   adminUrl: string;
-  /** The process id, which changes with `restart`. */
   readonly pid: number;
   /** Kills Caddy and starts it with its first configuration, without what the edge has loaded since. */
   restart(): Promise<void>;
-  /** Kills Caddy. `restart` starts it again. */
   kill(): Promise<void>;
   stop(): Promise<void>;
 }
@@ -62,7 +60,7 @@ export async function startCaddy(
   };
 }
 
-/** A suite with a real Caddy; skipped if Caddy is not installed. */
+/** Describes tests with a real Caddy, which are skipped if Caddy is not installed. */
 export function describeCaddy(title: string, tests: () => void): void {
   const suite = hasCaddy ? describe : describe.skip;
   suite(`${title}${hasCaddy ? '' : ': caddy is not installed'}`, function () {

@@ -3,7 +3,6 @@ import { type Client, type Json, type TestApi, type TestWorkspace, useTestApi } 
 
 export const EMPTY = { positions: {}, viewport: null };
 
-/** The canvas of a new workspace, with requests by its owner. */
 export interface TestCanvas {
   api: TestApi;
   workspace: TestWorkspace;

@@ -5,16 +5,12 @@ import { promisify } from 'node:util';
 
 const run = promisify(execFile);
 
-/** The reason why no certificates can be made on this machine; '' if they can. */
 export const NO_OPENSSL = spawnSync('openssl', ['version']).status === 0 ? '' : 'openssl is not installed';
 
 const KEY = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes'];
 const DAYS = ['-days', '2'];
 
-/**
- * Creates a certificate authority, a server certificate for an address, and a client certificate. The file names are
- * those that Docker expects.
- */
+/** Creates certificates of an authority, a server and a client, with the file names that Docker expects. */
 export async function makeCertificates(folder: string, address: string): Promise<void> {
   await mkdir(folder, { recursive: true });
   const at = (name: string) => join(folder, name);

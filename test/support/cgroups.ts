@@ -4,7 +4,7 @@ import { eventually } from './processes.js';
 
 const ROOT = '/sys/fs/cgroup';
 
-/** Removes the control groups with this name, and those below them, of each hierarchy of the machine. */
+/** Removes the control groups with this name, and those below them, in each hierarchy. */
 export async function removeCgroups(name: string): Promise<void> {
   for (const place of [ROOT, ...(await readdir(ROOT)).map((entry) => join(ROOT, entry))]) {
     await removeTree(join(place, name));
@@ -12,7 +12,7 @@ export async function removeCgroups(name: string): Promise<void> {
 }
 
 async function removeTree(folder: string): Promise<void> {
-  // On a read-only file system, rmdir fails with EROFS also where there is no folder.
+  // On a read-only file system, rmdir fails with EROFS even for a folder that does not exist.
   const entries = await readdir(folder, { withFileTypes: true }).catch(() => null);
   if (entries === null) return;
   for (const entry of entries) {

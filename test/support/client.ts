@@ -8,7 +8,7 @@ export interface Answer<T = Record<string, never>> {
 
 type Json = Record<string, unknown>;
 
-/** Timeout of an API request, in milliseconds. It is long, because a busy machine delays everything. */
+/** Timeout of an API request. It is long, because a busy machine delays everything. */
 const ANSWER_MS = 90_000;
 
 /** Calls the API of a platform under test as a user would. */
@@ -23,7 +23,7 @@ export class ApiClient {
     this.key = key;
   }
 
-  /** `path` is below the workspace. The type of the answer is not checked: tests check its content. */
+  /** `path` is below the workspace. The type of the answer is not checked. */
   async call<T = Json>(
     method: string,
     path: string,
@@ -44,7 +44,6 @@ export class ApiClient {
     return { status: response.status, headers: response.headers, body: (text === '' ? {} : JSON.parse(text)) as T };
   }
 
-  /** Calls the API. Throws unless the answer is a success. */
   async expect<T = Json>(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<T> {
     const answer = await this.call<T>(method, path, body, headers);
     if (answer.status >= 300)
@@ -53,7 +52,7 @@ export class ApiClient {
   }
 }
 
-/** Sends one request through the edge to the host name of a service's URL, on a new connection. */
+/** Sends a request through the edge to a service's URL, on a new connection. */
 export function visit(url: string, edgePort: number, path = '/', method = 'GET'): Promise<RawAnswer> {
   return rawRequest(`http://127.0.0.1:${edgePort}${path}`, { method, headers: { host: new URL(url).host } });
 }

@@ -12,14 +12,10 @@ import type { TestApi } from './api.js';
 import { OPERATIONS } from './openapi.js';
 import type { Platform } from './platform.js';
 
-/** The browser of this machine; null if there is none. */
 const CHROMIUM =
   ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'].find((path) => existsSync(path)) ?? null;
 
-/**
- * Describes tests in a browser, which are skipped on a machine without one. Takes screenshots of what a failed test saw
- * in the first window.
- */
+/** Describes tests in a browser, which are skipped without one. A failed test leaves screenshots. */
 export function describeConsole(title: string, define: (this: Suite) => void): void {
   const suite = CHROMIUM === null ? describe.skip : describe;
   suite(`${title}${CHROMIUM === null ? ': chromium is not installed' : ''}`, function () {
@@ -33,7 +29,6 @@ export function describeConsole(title: string, define: (this: Suite) => void): v
   });
 }
 
-/** The folder for screenshots; none are made if it is not set. */
 const PICTURES = process.env.CONSOLE_PICTURES ?? '';
 
 const OWNER = 'owner@example.test';
@@ -47,13 +42,11 @@ const KNOWN = OPERATIONS.map(({ method, fullPath }) => ({
 
 /** A browser window with the console. It records errors that a user would not see. */
 export class Window {
-  /** The first window of the open browser. */
   static first: Window | null = null;
   readonly context: BrowserContext;
   readonly page: Page;
   /** Errors in the browser's console, undocumented requests, and accessibility problems that axe finds. */
   readonly problems: string[] = [];
-  /** Set to true while a test makes requests fail. */
   offline = false;
 
   constructor(context: BrowserContext, page: Page) {
@@ -61,7 +54,7 @@ export class Window {
     this.page = page;
     page.on('pageerror', (error) => this.problems.push(`exception: ${error.message}`));
     page.on('console', (message) => {
-      // The browser logs answers such as 401 and 409, which are expected, and lost connections.
+      // The browser logs lost connections and answers such as 401 and 409, which are expected.
       if (message.type() === 'error' && !/Failed to load resource/.test(message.text())) {
         this.problems.push(message.text());
       }
@@ -80,7 +73,6 @@ export class Window {
     await this.context.setOffline(offline);
   }
 
-  /** Clicks a link in a navigation bar. */
   async follow(navigation: RegExp | string, link: string): Promise<void> {
     await this.page
       .getByRole('navigation', { name: navigation })
@@ -88,7 +80,6 @@ export class Window {
       .click();
   }
 
-  /** Records accessibility problems of the page, in the light and in the dark theme. */
   async checkAccess(what: string): Promise<void> {
     const axe = await readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
     for (const colorScheme of ['light', 'dark'] as const) {
@@ -103,16 +94,12 @@ export class Window {
     await this.page.emulateMedia({ colorScheme: 'light' });
   }
 
-  /** Checks the page with axe, and saves screenshots of it. */
   async look(name: string): Promise<void> {
     await this.checkAccess(name);
     await this.picture(name);
   }
 
-  /**
-   * Saves screenshots in the light theme, in the dark theme, and at the width of a phone. On a phone, the canvas is a
-   * list.
-   */
+  /** Saves screenshots in both themes, and at the width of a phone. */
   async picture(name: string, { phone = true } = {}): Promise<void> {
     if (PICTURES === '') return;
     await mkdir(PICTURES, { recursive: true });
@@ -141,14 +128,13 @@ interface HTMLElementLike {
   clientWidth: number;
 }
 
-/** An API that serves the console, with its database and the user who signs in. */
 interface Place {
   url: string;
   db: Db;
   email: string;
 }
 
-/** A browser, whose windows all show the same console. */
+/** A browser whose windows all show the same console. */
 export class ConsoleBrowser {
   readonly url: string;
   readonly #browser: Browser;
@@ -169,12 +155,10 @@ export class ConsoleBrowser {
     return new ConsoleBrowser(await chromium.launch({ executablePath: CHROMIUM, args }), place);
   }
 
-  /** Opens the console of a platform, for the owner of its workspace. */
   static onPlatform({ apiPort, database }: Platform): Promise<ConsoleBrowser> {
     return ConsoleBrowser.open({ url: `http://localhost:${apiPort}`, db: database.db, email: OWNER });
   }
 
-  /** Opens the console of a test API. */
   static onApi({ url, db }: TestApi, email: string): Promise<ConsoleBrowser> {
     return ConsoleBrowser.open({ url: url.replace('127.0.0.1', 'localhost'), db, email });
   }

@@ -12,7 +12,7 @@ import { ReplicaRuntime } from '../../workers/runtime/replica-runtime.js';
 import type { Sandbox } from '../../workers/sandbox/sandbox.js';
 import type { Platform } from './platform.js';
 
-/** Builds what a worker's job needs to reach the database servers that the platform's workers run. */
+/** Builds what a worker's job needs to reach the database servers of the platform. */
 export async function dataAccess(platform: Platform): Promise<DataAccessDeps & { close: () => Promise<void> }> {
   const { db, url } = platform.database;
   const log = createLogger('test', 'silent');

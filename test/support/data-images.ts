@@ -7,12 +7,8 @@ import { type DockerNode, librariesOf } from './docker.js';
 
 const run = promisify(execFile);
 
-/**
- * An image with the platform's PostgreSQL and this machine's redis. Like the official images, it has flock, perl and a
- * shell.
- */
+/** An image with PostgreSQL and redis. Like the official images, it has flock, perl and a shell. */
 const DATA_IMAGE = 'local/data-servers:latest';
-/** Settings of a platform that uses the image. */
 export const DATA_IMAGES = { POSTGRES_IMAGE: DATA_IMAGE, REDIS_IMAGE: DATA_IMAGE };
 
 const PROGRAMS = ['/usr/bin/redis-server', '/usr/bin/flock', '/usr/bin/perl'];

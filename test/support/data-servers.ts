@@ -7,21 +7,18 @@ import { postgresUser, runAs, type SystemUser } from '../../shared/launcher/syst
 import { spawnTethered, type Tethered } from '../../shared/launcher/tethered-child.js';
 import { eventually, freePorts } from './processes.js';
 
-/** A PostgreSQL server with the settings of a hosted database. */
 export interface TestPostgres {
   dataFolder: string;
   admin: { host: string; port: number; user: string; password: string; database: string };
-  /** The installation's folder, which contains `bin`. */
   installation: string;
   connect(database?: string, user?: string): Promise<pg.Client>;
-  /** Kills the server with SIGKILL. */
   kill(): Promise<void>;
   stop(): Promise<void>;
 }
 
 const WAL_SETTINGS = { wal_level: 'replica', max_wal_senders: '4', max_replication_slots: '4', max_wal_size: '64MB' };
 
-/** Creates a cluster with checksums and starts its server. `installation` selects another version of PostgreSQL. */
+/** Starts a server on a new cluster. `installation` is the folder of another version of PostgreSQL. */
 export async function startPostgresServer(
   settings: Record<string, string> = {},
   initdbOptions: string[] = ['--data-checksums'],

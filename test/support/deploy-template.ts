@@ -9,7 +9,7 @@ import type { Platform } from './platform.js';
 import { eventually } from './processes.js';
 
 const APPLY_MS = 1_500_000;
-/** How long a registry may take to answer, in milliseconds. */
+/** How long a registry may take to answer. */
 const REGISTRY_MS = 10_000;
 const MAX_LOG_LINES = 30;
 
@@ -27,7 +27,7 @@ export async function reasonAgainst(template: Template): Promise<string | null> 
   return null;
 }
 
-/** Plans and applies a template with the defaults and examples of its questions. Returns its service with the URL. */
+/** Applies a template with its defaults and examples. Returns its service with the URL. */
 export async function deployTemplate({ client }: Platform, template: string, environmentId: string): Promise<Json> {
   const found = await client.expect<{ template: { questions: Question[] } }>('GET', `/templates/${template}`);
   const { questions } = found.template;

@@ -1,7 +1,6 @@
 import type { ApiClient } from './client.js';
 import { eventually } from './processes.js';
 
-/** The fields of the API's answers that tests read. */
 export interface Service {
   id: string;
   name: string;
@@ -40,7 +39,7 @@ export interface LogItem {
 }
 
 const ENDED = ['live', 'failed', 'cancelled'];
-/** Polling interval for the end of a deployment, which can be long, because an end does not pass. */
+/** Polling interval for the end of a deployment. It can be long, because an ended deployment stays ended. */
 const END_PAUSE_MS = 250;
 
 export async function createService(
@@ -107,7 +106,7 @@ export async function readLogs(client: ApiClient, serviceId: string, query = '')
   }
 }
 
-/** Starts an action and polls its operation until it has ended. */
+/** Starts an action. Returns the status of its operation once it has ended. */
 export async function act(client: ApiClient, serviceId: string, action: string): Promise<string> {
   const { operation } = await client.expect<{ operation: { id: string } }>('POST', `/services/${serviceId}/actions`, {
     action,

@@ -9,13 +9,11 @@ const run = promisify(execFile);
 
 /** The user and the password of a registry with `users`. */
 export const REGISTRY_USER = 'user:right-password';
-/** The line of the registry’s htpasswd file that admits REGISTRY_USER. */
+/** Line of an htpasswd file that admits REGISTRY_USER. */
 const HTPASSWD = 'user:$2b$05$T/VAJjriH4zqy.BjxPplH.UWFk6xPfHsDtO0vkbLpKSZiRAHgT236\n';
 
 export interface TestRegistry {
-  /** The address at which the machine's Docker engine reaches it. */
   address: string;
-  /** Lists the repositories to which something was pushed. */
   repositories(): Promise<string[]>;
   stop(): Promise<void>;
 }
@@ -26,10 +24,7 @@ export const NO_REGISTRY =
     ? ''
     : 'docker-registry is not installed';
 
-/**
- * Starts a registry on the loopback address of a Docker machine, where engines need no TLS; on this machine if `node`
- * is null. Registries that share a `data` folder serve the same images, at the same address on every machine.
- */
+/** Starts a registry on loopback, where engines need no TLS. Those with the same `data` serve the same images. */
 export async function startRegistry(
   node: DockerNode | null,
   folder: string,
@@ -46,7 +41,7 @@ export async function startRegistry(
     `version: 0.1\nlog: {level: error}\nstorage: {filesystem: {rootdirectory: ${storage}}}\n${auth}http: {addr: 127.0.0.1:${port}, relativeurls: true}\n`,
   );
   const inside = ['-t', String(node?.pid ?? process.pid), '-n'];
-  // setpriv kills the registry when this process ends, however it ends.
+  // setpriv kills the registry when this process ends, even by SIGKILL.
   const serve = [...inside, 'setpriv', '--pdeathsig', 'KILL', 'docker-registry', 'serve', join(own, 'config.yml')];
   const registry = spawn('nsenter', serve, { stdio: ['ignore', 'ignore', 'pipe'] });
   let said = '';

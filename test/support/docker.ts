@@ -11,14 +11,12 @@ import { eventually } from './processes.js';
 
 const run = promisify(execFile);
 
-/** The image on which tests base their images: this Node.js, a shell and a few tools. Making it needs no network. */
+/** The base image of tests: this Node.js, a shell and a few tools. Making it needs no network. */
 export const NODE_IMAGE = 'local/node:latest';
 
 const TOOLS = ['dockerd', 'unshare', 'nsenter', 'ip', 'busybox'];
 
-/**
- * The reason why no Docker engine can be started on this machine; '' if one can. Skipped tests show it in their titles.
- */
+/** The reason why no Docker engine can be started on this machine; '' if one can. */
 export const NO_DOCKER: string = reasonAgainstDocker();
 
 function reasonAgainstDocker(): string {
@@ -41,10 +39,7 @@ const ENDED = 'dockerd ended with code';
 
 let networks = 0;
 
-/**
- * Docker engines of one test file. Each runs in namespaces as if on a machine of its own (network, mounts, processes,
- * host name), and a bridge connects them. All end with this process, however it ends, and leave only their folder.
- */
+/** Docker engines of one test file, each as if on its own machine. All end with this process. */
 export class DockerMachines {
   readonly nodes: DockerNode[] = [];
   readonly #folder: string;
@@ -72,7 +67,6 @@ export class DockerMachines {
     return machines;
   }
 
-  /** The address of the real machine, as the engines reach it. */
   get hostAddress(): string {
     return `${this.#prefix}.254`;
   }
@@ -173,7 +167,6 @@ export class DockerNode {
     return `tcp://${this.address}:${TLS_PORT}`;
   }
 
-  /** The value for `DOCKER_CERT_PATH`. The folder exists only if the engine uses TLS. */
   get certificates(): string {
     return join(this.#folder, 'certificates');
   }
@@ -183,7 +176,6 @@ export class DockerNode {
     return this.#machine?.pid ?? 0;
   }
 
-  /** Starts the machine. `connect` attaches its network interface. */
   async start(connect: (pid: number) => Promise<void>): Promise<void> {
     // /run is empty after a boot.
     for (const name of ['run', 'docker.pid', 'docker.sock']) {
@@ -213,7 +205,6 @@ export class DockerNode {
     this.#machine = machine;
     machine.stderr?.on('data', (chunk) => {
       this.#log = (this.#log + chunk).slice(-20_000);
-      // The engine is started again. Its output goes to the tests' stderr, so that a developer sees why it ended.
       if (String(chunk).includes(ENDED)) process.stderr.write(`${this.name}: ${this.#log}\n`);
     });
     await namespaceOf(machine);
@@ -242,7 +233,6 @@ export class DockerNode {
     await this.import(NODE_IMAGE, archive, ['ENV PATH=/usr/local/bin:/bin', 'WORKDIR /app']);
   }
 
-  /** Creates an image from a tar file with its files and from Dockerfile instructions. */
   async import(name: string, archive: string, changes: string[]): Promise<void> {
     const [repo, tag] = name.split(':');
     await this.#progress(await this.docker.importImage(archive, { repo, tag, changes }));
@@ -255,7 +245,7 @@ export class DockerNode {
     await this.#progress(await this.docker.buildImage({ context: folder, src: ['Dockerfile'] }, { t: name }));
   }
 
-  /** Reads an engine's progress stream to its end. Rejects if it reports an error. */
+  /** Rejects if the engine reports an error. */
   async #progress(stream: NodeJS.ReadableStream): Promise<void> {
     const events = await new Promise<{ error?: string }[]>((resolve, reject) => {
       this.docker.modem.followProgress(stream, (error, output = []) => (error ? reject(error) : resolve(output)));
@@ -268,13 +258,12 @@ export class DockerNode {
     return `/${basename(dirname(this.#folder))}-${this.name}`;
   }
 
-  /** Removes the control groups that the engine's containers leave behind. */
   removeCgroups(): Promise<void> {
     return removeCgroups(this.#cgroup);
   }
 }
 
-/** Runs a script in new namespaces, which exist until this process closes its input or ends. */
+/** Runs a script in new namespaces, which exist until this process ends or closes the script's input. */
 function confined(namespaces: string[], script: string): ChildProcess {
   const stay = `${script}\necho up\ncat >/dev/null`;
   return spawn('unshare', [...namespaces, '/bin/sh', '-c', stay], {
@@ -287,7 +276,6 @@ async function spoke(child: ChildProcess): Promise<void> {
   if (child.stdout) await once(child.stdout, 'data');
 }
 
-/** Waits until the process has its own network namespace. */
 async function namespaceOf(child: ChildProcess): Promise<void> {
   const own = await realpathOfLink('/proc/self/ns/net');
   await eventually('the machine has its own network', async () => {
@@ -334,7 +322,7 @@ async function baseArchive(folder: string): Promise<string> {
   return archive;
 }
 
-/** Returns the shared libraries of a program, and those that it loads to resolve names. */
+/** Returns the shared libraries of a program, and those with which it resolves names. */
 export async function librariesOf(program: string): Promise<string[]> {
   const { stdout } = await run('ldd', [program]);
   const found = [...stdout.matchAll(/(\/\S+) \(0x/g)].map((match) => match[1] ?? '');

@@ -18,10 +18,7 @@ import type { ReplicaRow } from '../../workers/replicas/rows.js';
 
 /** Creates records for tests. Each function also creates the parent records that it needs. */
 
-/**
- * Returns a hash in the format of real password hashes, which takes almost no time to create and to verify. A real one
- * takes a quarter of a second each time.
- */
+/** Returns a hash like those of real passwords, but one that takes no quarter of a second to create and to verify. */
 export function cheapHash(password: string): string {
   const [cost, blockSize, parallelization] = [16, 8, 1];
   const salt = randomBytes(16);

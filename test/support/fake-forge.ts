@@ -4,8 +4,8 @@ import type { AddressInfo } from 'node:net';
 import { createAjv } from '../../api/http/schema.js';
 
 /**
- * A git host that checks each request against what the real ones publish: GitHub's OpenAPI description
- * (github/rest-api-description, version 2022-11-28), Gitea's Swagger document, and GitLab's pages on commits and notes.
+ * Checks requests against GitHub's OpenAPI description (github/rest-api-description, version 2022-11-28), Gitea's
+ * Swagger document, and GitLab's pages on commits and notes.
  */
 
 export type ForgeKind = 'github' | 'gitlab' | 'gitea';
@@ -13,7 +13,7 @@ export type ForgeKind = 'github' | 'gitlab' | 'gitea';
 interface Operation {
   method: string;
   path: RegExp;
-  /** The schema of the body; null if there is none. Unlike the descriptions, it refuses unknown fields. */
+  /** The schema of the body; null if there is none. Unlike the published descriptions, it refuses unknown fields. */
   body: object | null;
   answer: (forge: FakeForge, match: RegExpExecArray, body: Body) => { status: number; json: unknown };
 }
@@ -211,7 +211,6 @@ export class FakeForge {
   readonly statuses: (Body & { sha: string })[] = [];
   readonly comments: { id: number; number: string; body: string }[] = [];
   readonly deployments: { id: number; ref: string; environment: string; states: Body[] }[] = [];
-  /** What was wrong with requests; empty if nothing was. */
   readonly problems: string[] = [];
   requests = 0;
   /** Returns what is answered instead of the usual; `'never'` for no answer. */

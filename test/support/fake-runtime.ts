@@ -7,7 +7,6 @@ import { claimReplica } from '../../workers/replicas/start-store.js';
 import { recordExit, recordReady, recordStopped, replicasOf } from '../../workers/replicas/store.js';
 import type { ReleaseSpec, RunAttempt, RuntimeDriver } from '../../workers/runtime/runtime-driver.js';
 
-/** What happens to a service's replicas and commands from now on. */
 export interface FakeScript {
   /** Replicas and commands fail with this error, for instance "exited with code 1". */
   fail?: string;
@@ -15,13 +14,12 @@ export interface FakeScript {
   until?: () => Promise<unknown>;
   /** Called when the replicas are ready, before the runtime returns. */
   onReady?: () => Promise<unknown>;
-  /** Returns how an attempt of a run ends. */
   attemptEnds?: (attempt: number) => AttemptOutcome;
 }
 
 /** A runtime driver without processes. It writes the rows that a real driver writes, and tests script the outcomes. */
 export class FakeRuntime implements RuntimeDriver {
-  /** The calls in order: `release <deploymentId>`, `command <deploymentId> <command>` and so on. */
+  /** The calls in order, such as `release <deploymentId>` and `command <deploymentId> <command>`. */
   readonly calls: string[] = [];
   readonly #db: Db;
   readonly #hostId: string;
@@ -32,7 +30,6 @@ export class FakeRuntime implements RuntimeDriver {
     this.#hostId = hostId;
   }
 
-  /** Sets what happens to a service's replicas and commands from now on. */
   script(serviceId: string, script: FakeScript): void {
     this.#scripts.set(serviceId, script);
   }
@@ -69,7 +66,7 @@ export class FakeRuntime implements RuntimeDriver {
     return replicasOf(this.#db, deploymentId);
   }
 
-  /** Succeeds at once, unless the service's script delays the attempt or says how it ends. */
+  /** Succeeds at once, unless the service's script delays the attempt or sets its end. */
   async runAttempt(spec: ReleaseSpec, { runId, attempt }: RunAttempt, signal: AbortSignal): Promise<AttemptOutcome> {
     this.calls.push(`run ${runId} ${attempt}`, `command ${spec.deploymentId} ${spec.image.manifest.startCommand}`);
     signal.throwIfAborted();
@@ -103,7 +100,7 @@ export class FakeRuntime implements RuntimeDriver {
     await onReady?.();
   }
 
-  /** Starts new replicas beside the running ones. If that fails, stops the new ones and rejects. */
+  /** Starts new replicas beside the running ones. If a start fails, stops the new ones and rejects. */
   async #replace(spec: ReleaseSpec, before: readonly ReplicaRow[], bringUp: () => Promise<void>): Promise<void> {
     try {
       await bringUp();

@@ -3,9 +3,6 @@ import { DEFAULT_CONFIGURATION } from '../../shared/services/configuration.js';
 import type { ReplicaRow } from '../../workers/replicas/rows.js';
 import type { ReleaseSpec } from '../../workers/runtime/runtime-driver.js';
 
-/** Values of large types, of which a test changes the fields that it is about. */
-
-/** The manifest of an image with a Node.js application. */
 export const MANIFEST: ImageManifest = {
   type: 'process',
   runtime: 'node',

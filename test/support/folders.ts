@@ -2,7 +2,7 @@ import { mkdtemp, realpath, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-/** Returns a function that makes an empty folder. All its folders are removed after the suite. */
+/** Returns a function that makes an empty folder, which is removed after the suite. */
 export function useFolders(): () => Promise<string> {
   const made: string[] = [];
   after(async () => {

@@ -1,9 +1,8 @@
 import { createServer, type Server, type ServerResponse } from 'node:http';
 import { listen } from './http.js';
 
-/** An HTTP server at which builds and applications wait until the test opens it, so that the test can act meanwhile. */
+/** An HTTP server at which builds and applications wait until the test opens it. */
 export class Gate {
-  /** Name of a caller → how often it arrived. */
   readonly visits = new Map<string, number>();
   readonly #waiting: ServerResponse[] = [];
   readonly #server: Server = createServer((request, response) => {
@@ -14,18 +13,15 @@ export class Gate {
   });
   #open = false;
 
-  /** Starts the server and returns its URL. */
   async start(): Promise<string> {
     return `http://127.0.0.1:${await listen(this.#server)}`;
   }
 
-  /** Lets all callers pass, those that wait and those that arrive later. */
   open(): void {
     this.#open = true;
     for (const response of this.#waiting.splice(0)) response.end();
   }
 
-  /** Makes later callers wait again. */
   shut(): void {
     this.#open = false;
   }
@@ -42,7 +38,7 @@ export const PASS = {
   'pass.js': `fetch(process.env.GATE + '/' + process.argv[2]).then((r) => r.text()).then(() => console.log('passed ' + process.argv[2]));`,
 };
 
-/** Settings of a platform whose builds may reach the gate, which is on loopback. Applications get its URL in GATE. */
+/** Returns settings with which builds reach the gate on loopback. Applications get its URL in GATE. */
 export function reachOf(gate: string): Record<string, string> {
   return { GATE: gate, BUILD_ENV: 'GATE', EGRESS_ALLOW: '127.0.0.1' };
 }

@@ -8,7 +8,7 @@ import { WorkerPool } from '../../workers/engine/worker-pool.js';
 import type { JobDeps } from '../../workers/worker-deps.js';
 import { scriptedHandlers } from './scripted-handlers.js';
 
-/** A worker process that starts every job and never finishes one: `hanging-worker.js <database> <redis or empty>`. */
+/** A worker that starts every job and finishes none: `hanging-worker.js <database> <redis or empty>`. */
 const [, , url = '', redisUrl = ''] = process.argv;
 const log = createLogger('hanging-worker', 'silent');
 const db = createDatabase({ url, name: 'hanging-worker' });

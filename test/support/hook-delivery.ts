@@ -5,7 +5,7 @@ export interface Hook {
   secret: string;
 }
 
-/** Sends a signed delivery to an incoming webhook. A sender that gets no answer repeats it with the same id. */
+/** Sends a signed delivery to an incoming webhook. A repeated delivery has the same id. */
 export function deliver(
   { apiPort }: { apiPort: number },
   { id, secret }: Hook,

@@ -1,7 +1,4 @@
-/**
- * Texts that are slow or wrong in regular expressions and parsers: repetitions, and nearly valid texts with an invalid
- * end.
- */
+/** Repeated and combined, these texts are slow or wrong in regular expressions and parsers. */
 const UNITS = [
   ...['0', '9', 'a', 'A', '-', '_', '.', '/', '\\', ':', '@', '#', '%', '*', ',', '+', '=', '?', '!', '~', '"', "'"],
   ...[' ', '\t', '\n', '\r\n', '\u2028', '\u0301', 'é', '漢', '😀', '\ud7ff'],
@@ -12,10 +9,7 @@ const UNITS = [
 const BEGINNINGS = ['', 'a', '/', 'a@', 'https://a/', '0 0 ', '#'];
 const ENDS = ['', '!', '\n', ' * * * *', '/..', '.', '@'];
 
-/**
- * Yields hostile texts of this length in UTF-16 units: each repeated unit with each beginning; with `few`, with one
- * beginning.
- */
+/** Yields hostile texts of this length in UTF-16 units. `few` limits each unit to one beginning. */
 export function* hostileTexts(length: number, { few = false } = {}): Generator<string> {
   for (const [number, unit] of UNITS.entries()) {
     for (const [i, beginning] of BEGINNINGS.entries()) {

@@ -8,12 +8,10 @@ export interface RawAnswer {
   body: string;
 }
 
-/** A connection that is silent for this long counts as hung, in milliseconds. */
+/** A connection that is silent for this long counts as hung. */
 const SILENCE_MS = 90_000;
 
-/**
- * Sends one request with exactly these headers, Host included, on a new connection. Rejects if the server stays silent.
- */
+/** Sends a request with exactly these headers on a new connection. Rejects if the server stays silent. */
 export function rawRequest(
   url: string,
   init: { method?: string; headers?: Record<string, string>; body?: string } = {},

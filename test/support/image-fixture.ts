@@ -24,14 +24,12 @@ export class ImageFixture {
     return new ImageFixture(folder, registry, await startPlatform({ engine, env: {} }));
   }
 
-  /** Makes an image, pushes it, and returns its name in the registry. */
   async push(name: string, image: TestImage): Promise<string> {
     const full = `${this.registry.address}/${name}`;
     await pushImage(this.#folder, full, image);
     return full;
   }
 
-  /** Builds a Dockerfile and pushes the image in Docker's format. */
   pushBuilt(name: string, dockerfile: readonly string[]): Promise<void> {
     return pushBuilt(this.#folder, `${this.registry.address}/${name}`, dockerfile);
   }

@@ -8,7 +8,7 @@ import { eventually, freePorts, PlatformProcess } from './processes.js';
 
 const LAUNCH = fileURLToPath(new URL('../../shared/launcher/launch.js', import.meta.url));
 
-/** Stand-in of the API. It is ready at once, answers with its environment, and takes a moment to end. */
+/** Stands for the API. It is ready at once, answers with its settings, and takes a moment to end. */
 const API = `
 import { createServer } from 'node:http';
 import { writeFileSync } from 'node:fs';
@@ -18,7 +18,7 @@ createServer((request, response) => response.end(JSON.stringify(settings))).list
 process.on('SIGINT', () => setTimeout(() => { writeFileSync('drained', ''); process.exit(0); }, 200));
 `;
 
-/** A folder in which `npm start` runs stand-ins instead of the platform's processes. */
+/** A folder in which `npm start` runs small programs instead of the platform's processes. */
 export class LauncherBench {
   readonly folder: string;
   readonly dataDir: string;
@@ -67,10 +67,6 @@ export class LauncherBench {
     return (await response.json()) as Record<string, string> & { pid: number };
   }
 
-  /**
-   * Lists the processes that this folder's launcher started: those with its label on their command line, or its
-   * DATA_DIR in their environment.
-   */
   async processes(): Promise<string[]> {
     const marks = [this.dataDir, await labelOf(this.dataDir), await labelOf(join(this.dataDir, 'postgres'))];
     const found: string[] = [];
@@ -91,7 +87,6 @@ export class LauncherBench {
     });
   }
 
-  /** Stops everything that was launched. The data stays. */
   async end(): Promise<void> {
     for (const launcher of this.#running.splice(0)) await launcher.stop();
     await rm(join(this.folder, 'drained'), { force: true });

@@ -3,10 +3,7 @@ import { access } from 'node:fs/promises';
 import { delimiter, join } from 'node:path';
 import { promisify } from 'node:util';
 
-/**
- * Returns the first Node.js in the PATH that is in no `node_modules`. It may be older than the one in `node_modules`,
- * which runs the platform and the tests.
- */
+/** Returns the first Node.js in the PATH outside of `node_modules`, which may be older than the tests' own. */
 export async function machineNode(): Promise<{ file: string; version: string }> {
   for (const folder of (process.env.PATH ?? '').split(delimiter)) {
     const file = join(folder, 'node');

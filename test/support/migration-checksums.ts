@@ -23,10 +23,7 @@ export function faultsOfMigrations(recorded: Checksums, found: Checksums): strin
   return [...editedMigrations(recorded, found), ...unrecordedMigrations(recorded, found), ...sharedTimestamps(found)];
 }
 
-/**
- * `npm run migration:record`: records the checksums of new migrations. Throws if a recorded migration was edited or
- * removed.
- */
+/** Records the checksums of new migrations. Throws if a recorded migration was edited or removed. */
 export async function recordMigrations(): Promise<string[]> {
   const [recorded, found] = await Promise.all([readChecksums(), readMigrations()]);
   const faults = [...editedMigrations(recorded, found), ...sharedTimestamps(found)];

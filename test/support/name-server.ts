@@ -2,13 +2,11 @@ import { spawnSync } from 'node:child_process';
 import { Resolver } from 'node:dns/promises';
 import { freePorts, PlatformProcess } from './processes.js';
 
-/** The reason why no name server can be started on this machine; '' if one can. */
 export const NO_DNSMASQ = spawnSync('dnsmasq', ['--version']).status === 0 ? '' : 'dnsmasq is not installed';
 
 export interface NameServer {
-  /** `address:port`. */
   address: string;
-  /** Sets the records that it answers with. All other names below `test` do not exist. */
+  /** Replaces the records. All other names below `test` do not exist. */
   serve(records: { texts?: Record<string, string>; hosts?: Record<string, string> }): Promise<void>;
   stop(): Promise<void>;
 }

@@ -8,7 +8,6 @@ import { listen } from './http.js';
 
 const CLIENT = { id: 'ranvier', secret: 'secret-of-the-client' };
 
-/** A person at the provider. */
 export interface Person {
   sub: string;
   email: string;
@@ -18,27 +17,26 @@ export interface Person {
 
 type Claims = Record<string, unknown>;
 
-/** A real provider of OpenID Connect in this process. Its person agrees to every sign-in at once. */
+/** A provider of OpenID Connect in this process. Its person agrees to every sign-in at once. */
 export interface TestProvider {
   oidc: NonNullable<Config['oidc']>;
-  /** The person who sits at the provider's page. */
+  /** The person who is asked to sign in; null for none. */
   person: Person | null;
-  /** Changes the claims of ID tokens before they are signed anew; null leaves them alone. */
+  /** Changes the claims of ID tokens before they are signed; null for no change. */
   doctor: ((claims: Claims) => Claims) | null;
-  /** Changes what the provider says of itself; null leaves it alone. */
+  /** Changes the provider's metadata; null for no change. */
   discovery: ((metadata: Claims) => Claims) | null;
   /** If true, ID tokens are signed with a key that the provider does not publish. */
   forge: boolean;
-  /** Replaces the key that signs, at once. */
   rotate(): void;
-  /** Goes from the address of a sign-in to the callback. Returns the callback's path with its query. */
+  /** Follows the address of a sign-in to the callback. Returns the callback's path with its query. */
   visit(url: string): Promise<string>;
   /** Confirms the sign-out at its address, in the browser of the last visit. Returns where it leads. */
   signOut(url: string): Promise<string>;
   close(): Promise<void>;
 }
 
-/** Returns the settings of an installation at this address that uses a provider with this issuer. */
+/** Returns the settings of an installation that uses the provider with this issuer. */
 export function oidcOf(issuer: string): NonNullable<Config['oidc']> {
   const { id: clientId, secret } = CLIENT;
   return { issuer, clientId, clientSecret: new Sensitive(secret), name: 'Acme', scopes: 'openid email profile' };

@@ -5,7 +5,7 @@ import { apiDocument } from '../../api/resources/api-document.js';
 import { stringFormats } from '../../shared/core/string-formats.js';
 import type { Json } from './api.js';
 
-/** The OpenAPI document of the application. Each answer in each API test is checked against it. */
+/** The OpenAPI document of the application. Each API test checks its answers against it. */
 export const DOCUMENT: Json = JSON.parse(JSON.stringify(apiDocument()));
 
 const ajv = new Ajv2020({ strict: false, allErrors: true, validateSchema: false });
@@ -18,7 +18,6 @@ export interface DocumentedOperation {
   method: string;
   /** The path below the server, with parameters in braces. */
   path: string;
-  /** The path with the server's root. */
   fullPath: string;
   operation: Json;
 }
@@ -36,7 +35,6 @@ export const OPERATIONS: readonly DocumentedOperation[] = Object.entries<Json>(D
 
 export interface Answered {
   method: string;
-  /** The whole path, with the query. */
   path: string;
   status: number;
   headers: Headers;

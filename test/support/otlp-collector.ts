@@ -6,8 +6,7 @@ import type { Json } from './api.js';
 import { listen } from './http.js';
 
 /**
- * The messages of OTLP 1.11.0, made by protobufjs from the .proto files of github.com/open-telemetry/opentelemetry-proto (Apache License
- * 2.0), without their comments.
+ * The messages of OTLP 1.11.0, by protobufjs from github.com/open-telemetry/opentelemetry-proto (Apache License 2.0).
  */
 const ROOT = protobuf.Root.fromJSON(
   JSON.parse(readFileSync(fileURLToPath(new URL('../../../test/support/otlp.json', import.meta.url)), 'utf8')),
@@ -17,14 +16,11 @@ const MESSAGES: Readonly<Record<string, string>> = {
   '/v1/metrics': 'opentelemetry.proto.collector.metrics.v1.ExportMetricsServiceRequest',
   '/v1/traces': 'opentelemetry.proto.collector.trace.v1.ExportTraceServiceRequest',
 };
-/** Bytes that OTLP writes as hexadecimal digits in JSON, and their number. */
+/** Fields that OTLP writes as hexadecimal digits in JSON → their length in bytes. */
 const IDS: Readonly<Record<string, number>> = { traceId: 16, spanId: 8, parentSpanId: 8 };
 const LONG = /^s?fixed64$|^[su]?int64$/;
 
-/**
- * Returns a message as its official description reads it. Throws for a field that there is not, for an id of another length, for an
- * integer of 64 bits that is no text, and for what the description's own check refuses.
- */
+/** Decodes a message. Throws for unknown fields, ids of another length, and 64-bit integers that are no text. */
 export function decodeOtlp(path: string, text: string): Json {
   const type = ROOT.lookupType(MESSAGES[path] ?? path);
   const given = withBytes(type, JSON.parse(text), path);
@@ -65,19 +61,15 @@ export interface Received {
   message: Json;
 }
 
-/** What a collector answers; by default 200. */
 type CollectorAnswer = (response: ServerResponse, received: Received) => unknown;
 
-/** A collector for tests, which decodes what it gets. It keeps what it answered with 200. */
+/** A collector of logs, metrics and traces, which decodes the requests that it gets. */
 export interface Collector {
   url: string;
-  /** All requests. */
   requests: Received[];
-  /** The requests that were answered with 200. */
   stored: Received[];
-  /** What could not be decoded. */
   faults: string[];
-  /** The most requests at the same time. */
+  /** The highest number of requests at the same time. */
   atOnce: number;
   answer: CollectorAnswer;
   close(): Promise<void>;

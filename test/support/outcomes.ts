@@ -14,7 +14,7 @@ export function messageOf(work: PromiseLike<unknown>): Promise<string> {
   );
 }
 
-/** Returns the code of the error with which the work ends, or the error if it has none. Returns `success` otherwise. */
+/** Returns the code of the error with which the work ends, or the error as text; `success` if there is no error. */
 export function codeOf(work: PromiseLike<unknown>, success = 'done'): Promise<string> {
   return Promise.resolve(work).then(
     () => success,

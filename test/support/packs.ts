@@ -1,9 +1,6 @@
 import { createHash } from 'node:crypto';
 import { deflateSync } from 'node:zlib';
 
-/** Builds packs, git's format for objects, by hand. */
-
-/** Type numbers of objects in a pack. */
 export const TYPE = { commit: 1, tree: 2, blob: 3, delta: 7 };
 
 export function packOf(objects: Buffer[]): Buffer {
@@ -26,10 +23,7 @@ export function idOf(type: 'commit' | 'tree' | 'blob', content: Buffer): Buffer 
 
 const BASE_BYTES = 16 * 1024 ** 2 - 1;
 
-/**
- * Returns a base object, and deltas that each expand to `copies` times 16 MiB. A delta takes a few bytes of the pack,
- * but memory and processor time for its whole result.
- */
+/** Returns deltas that each expand to `copies` times 16 MiB from a few bytes of the pack, after their base object. */
 export function deltaBomb(deltas: number, copies: number): Buffer[] {
   const base = Buffer.alloc(BASE_BYTES);
   // The instruction of a delta that copies the whole base.

@@ -3,7 +3,7 @@ import { v7 as uuidv7 } from 'uuid';
 import type { Db } from '../../shared/core/database/database-client.js';
 import type { Json } from './api.js';
 
-/** The flags of an authenticator's answer: somebody was there, and was verified by a PIN or a fingerprint. */
+/** Flags of an authenticator's answer: a person was there, and was verified by a PIN or a fingerprint. */
 const PRESENT = 1;
 const VERIFIED = 4;
 
@@ -14,7 +14,7 @@ export interface SoftPasskey {
   answer(options: Json, of: { origin: string; verified?: boolean; changes?: object }): Json;
 }
 
-/** Stores a new passkey of the user, as registering one does, and returns it. */
+/** Stores a new passkey of the user, and returns it. */
 export async function makePasskey(db: Db, userId: string): Promise<SoftPasskey> {
   const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   const { x = '', y = '' } = publicKey.export({ format: 'jwk' });

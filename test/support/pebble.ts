@@ -6,19 +6,15 @@ import { Agent, request } from 'undici';
 import { makeCertificates, NO_OPENSSL } from './certificates.js';
 import { freePorts, PlatformProcess } from './processes.js';
 
-/** The reason why no ACME server can be started on this machine; '' if one can. */
 export const NO_PEBBLE = spawnSync('pebble', ['-version']).error === undefined ? NO_OPENSSL : 'pebble is not installed';
 
 export interface Authority {
   url: string;
-  /** The file with the root certificate that clients must trust. */
   root: string;
   stop(): Promise<void>;
 }
 
-/**
- * Starts a real ACME server (Pebble). It resolves names at this name server, and validates at this port instead of 443.
- */
+/** Starts an ACME server (Pebble). It asks this name server, and validates at this port instead of 443. */
 export async function startAuthority(nameServer: string, tlsPort: number): Promise<Authority> {
   const [port = 0, management = 0, httpPort = 0] = await freePorts(3);
   const folder = await mkdtemp(join(tmpdir(), 'ranvier-pebble-'));

@@ -13,7 +13,7 @@ export async function newProject(client: Client, workspacePath: string, fields: 
   return {
     ...project,
     path: `${workspacePath}/projects/${project.id}`,
-    /** The fields that place a service in the project's Production environment. */
+    /** Places a service in the project's Production environment. */
     placement: { projectId: project.id, environmentId: environment.id },
   };
 }

@@ -20,10 +20,7 @@ import { hasRedis, startRedis, type TestRedis } from './redis.js';
 import { createPlatformRepository, type Files, type TestRepository } from './repositories.js';
 
 export type EngineName = 'postgres' | 'redis';
-/**
- * The queue engines to test: both, or the one that TEST_ENGINE names. `describeEngines` skips one that is not
- * installed.
- */
+/** The queue engines to test: both, or the one that TEST_ENGINE names. */
 export const ENGINES = enginesOf(process.env.TEST_ENGINE);
 
 function enginesOf(only: string | undefined): readonly EngineName[] {
@@ -48,7 +45,7 @@ export interface PlatformOptions {
   detached?: boolean;
 }
 
-/** A whole platform of real processes (API, workers, edge), with its own database, data folder and ports. */
+/** A platform of real processes (API, workers, edge), with its own database, data folder and ports. */
 export class Platform {
   readonly engine: EngineName;
   readonly database: TestDatabase;
@@ -86,7 +83,6 @@ export class Platform {
     return this.processes.filter((process) => process.name === 'worker' && !process.ended);
   }
 
-  /** Starts an API process. A second one needs its own PORT in `env`. */
   async startApi(env: Record<string, string> = {}): Promise<PlatformProcess> {
     const api = this.#spawn('api', 'programs/api.js', env);
     await api.ready(async () => (await fetch(`http://127.0.0.1:${env.PORT ?? this.apiPort}/readyz`)).ok);
@@ -108,14 +104,12 @@ export class Platform {
     return worker;
   }
 
-  /** Creates a repository with one commit of these files, which is removed with the platform. */
   async repositoryOf(files: Files): Promise<TestRepository> {
     const repository = await createPlatformRepository(files);
     this.#repositories.push(repository);
     return repository;
   }
 
-  /** Creates a service with its own repository, without a deployment. */
   async serviceOf(
     name: string,
     files: Files,
@@ -131,7 +125,6 @@ export class Platform {
     return visit(url, this.edgePort, path);
   }
 
-  /** Reads /metrics with the operator's credentials. */
   async metrics(): Promise<string> {
     const { DASHBOARD_USER, DASHBOARD_PASSWORD } = this.env;
     const proof = Buffer.from(`${DASHBOARD_USER}:${DASHBOARD_PASSWORD}`).toString('base64');
@@ -155,10 +148,7 @@ export class Platform {
     return [...names].filter((name) => name.startsWith(prefix)).sort();
   }
 
-  /**
-   * Ends all processes, hosted applications included, and removes all data. With `hosted: false`, hosted applications
-   * are not stopped, because their machines are destroyed anyway.
-   */
+  /** Ends all processes and removes all data. `hosted: false` leaves applications on machines that are destroyed. */
   async stop({ hosted = true } = {}): Promise<void> {
     if (hosted) await this.#stopServices();
     for (const process of [...this.processes].reverse()) await process.stop();
@@ -168,11 +158,10 @@ export class Platform {
     await rm(this.dataDir, { recursive: true, force: true });
   }
 
-  /** Stops all hosted applications, which deliberately outlive the platform's processes. */
   async #stopServices(): Promise<void> {
     if (this.workers.length === 0) return;
     const { db } = this.database;
-    // The sweep would start the replicas of a live service again.
+    // The sweep would start replicas of a live service again.
     await db('services').update({ lifecycle_status: 'suspended' });
     await eventually(
       'no replica runs any more',
@@ -195,7 +184,6 @@ export class Platform {
   }
 }
 
-/** Process → flags of Node.js, from the Procfile. */
 const FLAGS: ReadonlyMap<string, readonly string[]> = new Map(
   parseProcfile(readFileSync(join(DIST, '../Procfile'), 'utf8')).map(({ name, command }) => [
     name,
@@ -260,10 +248,7 @@ export async function startPlatform({
   return platform;
 }
 
-/**
- * Starts a platform before a suite's first test, and stops it with everything that it hosts after the last. Calls
- * `given` with it before the tests.
- */
+/** Starts a platform before a suite's first test, and stops it after the last. Calls `given` before the tests. */
 export function usePlatform(
   options: PlatformOptions | (() => PlatformOptions | Promise<PlatformOptions>),
   given: (platform: Platform) => unknown,
@@ -280,10 +265,7 @@ export function usePlatform(
   });
 }
 
-/**
- * The environment of the test run, without settings that would change a platform. NETWORK sets the network isolation of
- * all tests.
- */
+/** Returns the environment of the test run, without settings that would change a platform. */
 function inherited(): Record<string, string> {
   const names =
     'PATH HOME LANG NODE_EXTRA_CA_CERTS SSL_CERT_FILE HTTP_PROXY HTTPS_PROXY NO_PROXY npm_config_registry NETWORK NODE_COMPILE_CACHE';
@@ -296,7 +278,6 @@ async function seed({ db }: TestDatabase): Promise<{ workspace: string; key: str
   return makeTenant(db, 'Test', email);
 }
 
-/** Creates a workspace with an API key of its owner. */
 async function makeTenant(db: Db, name: string, owner: string): Promise<{ workspace: string; key: string }> {
   const { workspace } = await db.transaction((trx) => createWorkspace(trx, { name, owner }));
   const key = { workspaceId: workspace.id, email: owner, scope: 'write' as const, name: 'test', expiresAt: null };
@@ -309,7 +290,7 @@ export async function newTenant({ database, client }: Platform, name: string, ow
   return new ApiClient(client.baseUrl, workspace, key);
 }
 
-/** Runs the same tests with each queue engine. The half with Redis is skipped if Redis is not installed. */
+/** Runs the same tests with each queue engine. Those with Redis are skipped if Redis is not installed. */
 export function describeEngines(title: string, tests: (engine: EngineName) => void): void {
   for (const engine of ENGINES) {
     const missing = engine === 'redis' && !hasRedis;

@@ -9,12 +9,11 @@ import { postgresUser, runAs, type SystemUser } from '../../shared/launcher/syst
 import { spawnTethered, type Tethered } from '../../shared/launcher/tethered-child.js';
 import { eventually, freePorts } from './processes.js';
 
-/** Where Debian's packages have the programs of a server, one folder for each major version. */
+/** Debian's folder of PostgreSQL's programs, with a folder for each major version. */
 const PACKAGED = '/usr/lib/postgresql';
 const PASSWORD = randomBytes(12).toString('hex');
 const ORPHAN_SECONDS = 10;
 
-/** What a server with a standby needs beside PostgreSQL's defaults. */
 const SETTINGS = {
   listen_addresses: '127.0.0.1',
   unix_socket_directories: '',
@@ -22,7 +21,7 @@ const SETTINGS = {
   wal_level: 'replica',
   hot_standby: 'on',
   jit: 'off',
-  // Nothing here survives the machine, and the processes alone are killed.
+  // The data need not survive a crash of the machine.
   fsync: 'off',
   log_min_messages: 'fatal',
 };
@@ -34,7 +33,6 @@ export async function packagedPostgres(): Promise<string | null> {
   return newest === undefined ? null : join(PACKAGED, newest, 'bin');
 }
 
-/** One server of the pair. */
 class Member {
   readonly port: number;
   readonly folder: string;
@@ -67,14 +65,13 @@ class Member {
     await eventually(`PostgreSQL on port ${this.port} accepts connections`, () => this.ask('select true as yes'));
   }
 
-  /** Ends the server without a word to its standby: no checkpoint, and what was not sent is lost. */
+  /** Ends the server at once: no checkpoint, and what was not sent to the standby is lost. */
   async kill(): Promise<void> {
     this.#server?.kill('SIGQUIT');
     await this.#server?.ended;
     this.#server = null;
   }
 
-  /** Runs a statement on this very server, and returns the first column of its first row. */
   async ask(sql: string): Promise<unknown> {
     const client = new pg.Client({ connectionString: this.url() });
     await client.connect();
@@ -87,10 +84,7 @@ class Member {
   }
 }
 
-/**
- * A primary and its synchronous standby behind an address that moves, as a user's proxy or floating address does. A
- * commit is acknowledged when both have it.
- */
+/** A primary and its synchronous standby behind one address, which moves like a user's proxy or floating address. */
 export class PostgresPair {
   readonly #bin: string;
   readonly #user: SystemUser | undefined;
@@ -134,12 +128,11 @@ export class PostgresPair {
     return pair;
   }
 
-  /** The address that moves. */
   get url(): string {
     return `postgres://postgres:${PASSWORD}@127.0.0.1:${this.#address.port}/postgres`;
   }
 
-  /** Kills the primary. Until `promote`, the address answers nobody. */
+  /** Kills the primary. Until `promote`, no server answers at the address. */
   killPrimary(): Promise<void> {
     return this.#primary.kill();
   }
@@ -147,14 +140,14 @@ export class PostgresPair {
   /** Promotes the standby, and moves the address to it once it accepts writes. */
   async promote(): Promise<void> {
     await this.#standby.ask('select pg_promote(true, 60)');
-    // Without a standby of its own, the new primary would wait for one at each commit.
+    // Otherwise each commit on the new primary would wait for a standby that it does not have.
     await this.#standby.ask('alter system reset synchronous_standby_names');
     await this.#standby.ask('select pg_reload_conf()');
     [this.#primary, this.#standby] = [this.#standby, this.#primary];
     this.#address.pointTo(this.#primary.port);
   }
 
-  /** Lets the address name the server that accepts no writes, as a stale name or proxy does. */
+  /** Points the address to the server that accepts no writes, like a stale name or proxy. */
   nameStandby(): void {
     this.#address.pointTo(this.#standby.port);
   }
@@ -163,12 +156,12 @@ export class PostgresPair {
     this.#address.pointTo(this.#primary.port);
   }
 
-  /** Runs a statement on the standby, and returns the first column of its first row. */
+  /** Runs a statement on the standby. Returns the first column of its first row. */
   askStandby(sql: string): Promise<unknown> {
     return this.#standby.ask(sql);
   }
 
-  /** Makes the other server a standby of the primary from a copy, and waits until commits wait for it. */
+  /** Makes the other server a synchronous standby of the primary, from a copy. */
   async attachStandby(): Promise<void> {
     const { folder, port } = this.#standby;
     await rm(folder, { recursive: true, force: true });
@@ -206,7 +199,6 @@ export class PostgresPair {
   }
 }
 
-/** A TCP port that passes connections on to another one. */
 class MovingAddress {
   readonly port: number;
   readonly #server: Server;
@@ -228,7 +220,6 @@ class MovingAddress {
     return address;
   }
 
-  /** Sends new connections to this port, and ends those to the previous one. */
   pointTo(port: number): void {
     this.#target = port;
     this.#cut();

@@ -9,7 +9,7 @@ import { createLogger } from '../../shared/core/log.js';
 import { type EmbeddedPostgres, startPostgres } from '../../shared/launcher/postgres.js';
 import { migrateQueues } from '../../shared/queues/bull-pool.js';
 
-/** One PostgreSQL server for the whole test run. Each test file clones the migrated template database. */
+/** Each test file clones this migrated database, on one PostgreSQL server for the whole test run. */
 const TEMPLATE = 'ranvier_template';
 
 interface TestPostgresOptions {
@@ -23,7 +23,6 @@ interface Run {
   dataDir: string;
 }
 let run: Run | null = null;
-/** Environment variable with the server's URL, for processes that this one starts. */
 const ADDRESS = 'TEST_POSTGRES_URL';
 
 /** Mocha calls this once, before the first test. A parent process may have started the server already. */
@@ -31,10 +30,7 @@ export async function mochaGlobalSetup(): Promise<void> {
   if (process.env[ADDRESS] === undefined) await startTestPostgres({ durable: false });
 }
 
-/**
- * Starts the server. With `durable`, committed data survives a crash of the server, for tests that cause one. `onLine`
- * is called for each line of the server's log.
- */
+/** Starts the server. `durable` data survives a crash of the server. `onLine` receives each line of its log. */
 export async function startTestPostgres({ durable, onLine, maxConnections }: TestPostgresOptions): Promise<void> {
   const dataDir = await mkdtemp(join(durable ? tmpdir() : await memoryFolder(), 'ranvier-test-'));
   await chmod(dataDir, 0o711);
@@ -50,13 +46,12 @@ export async function startTestPostgres({ durable, onLine, maxConnections }: Tes
   try {
     await useTestPostgres(postgres.url);
   } catch (error) {
-    // Without this, Mocha would wait for the server for ever.
     await mochaGlobalTeardown();
     throw error;
   }
 }
 
-/** Uses a server that runs already, on which this process may create databases. */
+/** Uses a running server, on which this process may create databases. */
 export async function useTestPostgres(url: string): Promise<void> {
   process.env[ADDRESS] = url;
   await makeTemplate();
@@ -66,8 +61,8 @@ const MEMORY_FOLDER = '/dev/shm';
 const ENOUGH_BYTES = 4 * 1024 ** 3;
 
 /**
- * Returns a folder in memory, if it has room. A database has 400 files: creating and removing it takes seconds on a
- * busy disk and 0.1 s in memory, and the suite does so 250 times.
+ * Returns a folder in memory, if it has room. Making and removing a database takes 0.1 s there, and seconds on a busy
+ * disk.
  */
 async function memoryFolder(): Promise<string> {
   const room = await statfs(MEMORY_FOLDER).then(
@@ -91,7 +86,7 @@ export async function mochaGlobalTeardown(): Promise<void> {
   if (run) await rm(run.dataDir, { recursive: true, force: true });
 }
 
-/** Returns the id of the server's process, for tests that kill it. PostgreSQL is then started again. */
+/** Returns the id of the server's process. After a kill, PostgreSQL is started again. */
 export function testPostgresPid(): number {
   if (!run) throw new Error('the test PostgreSQL is not running');
   return run.postgres.pid();
@@ -100,7 +95,6 @@ export function testPostgresPid(): number {
 export interface TestDatabase {
   url: string;
   db: Db;
-  /** Closes `db` and drops the database, even if others are connected. */
   drop(): Promise<void>;
 }
 

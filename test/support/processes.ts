@@ -5,13 +5,10 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { withTimeLimit } from '../../shared/core/time-limit.js';
 
-/**
- * Tests choose ports below the range that the kernel gives to outgoing connections, which could otherwise take a port
- * before its server listens or while the server restarts.
- */
+/** Below the ports that the kernel gives to outgoing connections, which could take one before its server listens. */
 const FIRST_PORT = 10_000;
 const PORTS = 10_000;
-/** Ports for one test process. Processes have different numbers, and so different ports. */
+/** Ports of one test process. Processes have different ids, and so different ports. */
 const PORTS_OF_PROCESS = 100;
 let chosen = 0;
 
@@ -47,10 +44,7 @@ const WITHIN_MS = 120_000;
 const FIRST_PAUSE_MS = 5;
 const MAX_PAUSE_MS = 100;
 
-/**
- * Polls until the condition returns a truthy value, and returns it. On timeout, the message contains the last error or
- * value, or says that the condition itself did not settle.
- */
+/** Polls until the condition returns a truthy value, and returns it. Throws with the last error or value. */
 export async function eventually<T>(
   what: string,
   condition: () => Promise<T | undefined | null | false> | T | undefined | null | false,
@@ -109,7 +103,7 @@ export class PlatformProcess {
     return this.child.exitCode !== null || this.child.signalCode !== null;
   }
 
-  /** Waits until the condition holds. Fails at once if the process ends; ends it if the condition takes too long. */
+  /** Waits until the condition holds. Throws at once if the process ends; kills it if the condition takes too long. */
   async ready(condition: () => Promise<boolean>): Promise<void> {
     await eventually(`${this.name} is ready`, async () => {
       if (this.ended) return 'ended';

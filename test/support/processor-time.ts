@@ -4,15 +4,13 @@ import { statFields } from '../../shared/core/process-identity.js';
 /** Linux counts processor time in ticks of a hundredth of a second. */
 const TICK_MS = 10;
 
-/**
- * Returns the processor time of this process in milliseconds. Unlike the clock, it does not depend on other processes.
- */
+/** Returns the processor time of this process in milliseconds, which does not depend on other processes. */
 export function ownProcessorMs(): number {
   const { user, system } = process.cpuUsage();
   return (user + system) / 1000;
 }
 
-/** Returns the least processor time of several calls of `work`, in milliseconds. Stops early at or below `enough`. */
+/** Returns the least processor time of several calls, in milliseconds. Stops early at or below `enough`. */
 export function bestOf(tries: number, enough: number, work: () => unknown): number {
   let best = Number.POSITIVE_INFINITY;
   for (let i = 0; i < tries && best > enough; i++) {
@@ -35,7 +33,6 @@ export async function endedChildrenMs(pid: number): Promise<number> {
   return (user + system) * TICK_MS;
 }
 
-/** Returns user and system time of the process, and then of its ended children, in ticks. */
 async function timesOf(pid: number): Promise<number[]> {
   const text = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '');
   return statFields(text).slice(11, 15).map(Number);

@@ -30,10 +30,7 @@ const PUPPET = `
   });
 `;
 
-/**
- * An application that runs the JavaScript that a test posts to /run, streams on /stream, and echoes after an upgrade.
- * `listen` is the statement that makes it listen.
- */
+/** Returns an application that runs JavaScript from /run, streams on /stream, and echoes after an upgrade. */
 export function puppet(listen = 'server.listen(process.env.PORT)'): Files {
   return { ...nodeServer('puppet'), 'server.js': `${PUPPET}\n${listen}` };
 }
@@ -41,7 +38,7 @@ export function puppet(listen = 'server.listen(process.env.PORT)'): Files {
 /** Name in failure messages → address. */
 export type Places = Record<string, [host: string, port: number]>;
 
-/** Source of a program that tries to connect to all addresses at once and returns the outcomes. */
+/** Returns the source of a program that tries to connect to all addresses at once, and returns the outcomes. */
 export function outcomesAt(places: Places): string {
   const each = `${JSON.stringify(Object.entries(places))}.map(async ([what, [host, port]]) => [what, await tryOut(host, port)])`;
   return `Promise.all(${each})`;

@@ -5,7 +5,6 @@ import { listen } from './http.js';
 
 const run = promisify(execFile);
 
-/** Python code that makes a wheel, which is a zip file, with one module. */
 const WHEEL = `import io, sys, zipfile
 name, version, code = sys.argv[1:]
 info = f"{name}-{version}.dist-info"
@@ -25,7 +24,7 @@ export interface PythonIndex {
   stop(): Promise<void>;
 }
 
-/** Starts an index of Python packages with these versions of one package, `greet`. `greet.VERSION` is its version. */
+/** Starts an index of Python packages with these versions of the package `greet`. */
 export async function startPythonIndex(versions: readonly string[]): Promise<PythonIndex> {
   const wheels = new Map<string, Buffer>();
   for (const version of versions) {

@@ -8,10 +8,7 @@ import { gzipSync } from 'node:zlib';
 import { extract, pack } from 'tar-stream';
 import type { DockerNode } from './docker.js';
 
-/**
- * A stand-in for the program Railpack, which cannot be installed for tests. It accepts the options that Railpack
- * documents.
- */
+/** Replaces the program Railpack, which cannot be installed for tests, and accepts its documented options. */
 export interface RailpackStandIn {
   /** The folder that contains the program, for a PATH. */
   bin: string;
@@ -21,10 +18,7 @@ export interface RailpackStandIn {
   stop(): void;
 }
 
-/**
- * Prints its arguments and environment, connects to BuildKit, and passes an image to `docker load`. Its Node.js is in
- * the same folder, because a sandbox does not see the platform's folder.
- */
+/** Loads an image into Docker. Its Node.js is in its folder, because a sandbox does not see the platform's. */
 const PROGRAM = (bin: string) => `#!${bin}/node
 const { openSync, readdirSync, existsSync, symlinkSync } = require('node:fs');
 const { spawn, spawnSync } = require('node:child_process');
@@ -63,10 +57,7 @@ call('Solve').once('data', (answer) => {
 });
 `;
 
-/**
- * Puts stand-ins of Railpack and BuildKit into a folder. Every build returns this image under these names; afterwards
- * the Docker engine no longer has it.
- */
+/** Installs programs instead of Railpack and BuildKit. Every build moves this image out of the Docker engine. */
 export async function startRailpack(
   folder: string,
   { docker }: DockerNode,
@@ -100,10 +91,7 @@ export async function startRailpack(
   return { bin, buildkitHost: `unix://${socket}`, connections, stop };
 }
 
-/**
- * Converts the archive of `docker save` into the form that BuildKit returns: an OCI layout with Docker's manifest, and
- * with the names of other images.
- */
+/** Converts an archive of `docker save` into what BuildKit returns: an OCI layout with Docker's manifest. */
 async function likeBuildkit(saved: Buffer, names: string[]): Promise<Buffer> {
   const entries = await entriesOf(saved);
   const [{ Config, Layers }] = JSON.parse(String(entries.get('manifest.json')));

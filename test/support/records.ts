@@ -18,8 +18,6 @@ import { openSnapshot } from '../../shared/variables/snapshots.js';
 import { changeOf, type HeldDeployment } from '../../workers/deploy/deployment-changes.js';
 import { MANIFEST } from './fixtures.js';
 
-/** Creates records that workers would create, for tests of the API without workers. */
-
 interface TestGroup {
   id: string;
   link(serviceId: string): Promise<void>;
@@ -29,7 +27,6 @@ interface TestGroup {
 export interface TestEnvironment {
   projectId: string;
   environmentId: string;
-  /** Creates a group that is restricted to the environment. */
   group(name: string): Promise<TestGroup>;
 }
 
@@ -109,7 +106,7 @@ export async function endedBuild(db: Db, serviceId: string, startedAt: Date, fin
     });
 }
 
-/** Claims a deployment for a worker, even if a worker hung or crashed with it. */
+/** Claims a deployment for a worker. `faulty` claims it although a worker hung or crashed with it. */
 export async function claimDeployment(
   db: Db,
   id: string,
@@ -127,10 +124,7 @@ export async function claimDeployment(
   );
 }
 
-/**
- * Applies an event to a deployment that a worker has claimed and that is in the state `from`. Returns undefined if no
- * row changed.
- */
+/** Applies an event to a claimed deployment in the state `from`. Returns undefined if no row changed. */
 export async function applyEvent(
   db: Db,
   lease: Lease,
@@ -164,7 +158,7 @@ export async function insertImage(
   return { id };
 }
 
-/** Creates a live deployment with a retained image, and makes it the service's live one. Returns its id. */
+/** Creates a deployment with a retained image, and makes it the service's live one. Returns its id. */
 export async function pretendLive(db: Db, serviceId: string, fields: Record<string, unknown> = {}): Promise<string> {
   const { workspace_id: workspaceId } = await db('services').where({ id: serviceId }).first();
   const image = await insertImage(db, { workspaceId, serviceId, digest: uuidv7(), manifest: MANIFEST, sizeBytes: 1 });
@@ -185,7 +179,6 @@ export async function pretendLive(db: Db, serviceId: string, fields: Record<stri
   return id;
 }
 
-/** The metrics of an edge that has served no request. */
 export const NO_EDGE_FIGURES = {
   connections: 0,
   requests: 0,

@@ -16,13 +16,11 @@ export const hasGit = spawnSync('git', ['--version']).status === 0;
 /** Path → content: text or bytes, `{ link }` for a symbolic link, `{ script }` for an executable file. */
 export type Files = Record<string, string | Uint8Array | { link: string } | { script: string }>;
 
-/** Changes of files; null deletes a file. */
 type Changes = Record<string, Files[string] | null>;
 
 /** A git repository in a temporary folder. */
 export class TestRepository {
   readonly folder: string;
-  /** The user who owns the files; null if the tests' user does. */
   readonly #owner: number | null;
 
   constructor(folder: string, owner: number | null = null) {
@@ -34,7 +32,6 @@ export class TestRepository {
     return pathToFileURL(this.folder).href;
   }
 
-  /** Writes files and commits everything. Returns the commit's id. */
   async commit(message: string, changes: Changes): Promise<string> {
     await writeFiles(this.folder, changes);
     await this.git('add', '--all', '--force');
@@ -66,7 +63,7 @@ export async function createRepository(
   return repository;
 }
 
-/** Creates a repository that belongs to the user of the platforms, so that their git reads it by its path. */
+/** Creates a repository of the platforms' user, so that their git reads it by its path. */
 export function createPlatformRepository(files: Files, message?: string): Promise<TestRepository> {
   return createRepository(files, message, PLATFORM_USER);
 }
@@ -92,7 +89,7 @@ export function packageJson(fields: object): string {
   return `${JSON.stringify({ ...PACKAGE, ...fields }, null, 2)}\n`;
 }
 
-/** A Node.js web server with one dependency (`ms`) and its lock file, which needs the registry. */
+/** Returns a web server with one dependency (`ms`) and its lock file, which needs the registry. */
 export async function npmServer(): Promise<Files> {
   const files: Files = {
     'package.json': packageJson({ scripts: { start: 'node server.js' }, dependencies: { ms: '2.1.3' } }),
@@ -115,7 +112,7 @@ async function lockFile(files: Files): Promise<string> {
   }
 }
 
-/** A site whose build script writes `text` into `dist/index.html`. */
+/** Returns a site whose build script writes `text` into `dist/index.html`. */
 export function builtSite(text: string): Files {
   return {
     'package.json': packageJson({ scripts: { build: 'node build.js' } }),
@@ -130,7 +127,6 @@ console.log('wrote dist/index.html');
 type Handler = (req: IncomingMessage, res: ServerResponse, url: URL) => boolean;
 
 export interface GitServer {
-  /** `http://127.0.0.1:<port>`. */
   origin: string;
   port: number;
   /** Method, path, authorization and host of each request. */
@@ -138,7 +134,7 @@ export interface GitServer {
   close(): Promise<void>;
 }
 
-/** Serves the repositories below `root` over HTTP with `git http-backend`. `intercept` can answer a request first. */
+/** Serves the repositories below `root` over HTTP. `intercept` can answer a request first. */
 export async function startGitServer(
   root: string,
   intercept: Handler = () => false,
@@ -188,7 +184,7 @@ function serveGit(root: string, req: IncomingMessage, res: ServerResponse, url: 
     stdio: ['pipe', 'pipe', 'ignore'],
   });
   req.pipe(backend.stdin);
-  // If the client disconnects, the backend is ended.
+  // The backend ends when the client disconnects.
   backend.stdin.on('error', () => res.destroy());
   res.on('close', () => backend.kill());
   let head = Buffer.alloc(0);

@@ -18,7 +18,6 @@ export interface RnvResult {
 }
 
 export interface RnvOptions {
-  /** The content of stdin, which then ends. */
   input?: string;
   cwd?: string;
   env?: Record<string, string>;
@@ -45,7 +44,6 @@ export class Rnv {
     return spawn(NODE, [MAIN, ...args], { cwd, env: this.#environment(env), timeout: TIMEOUT_MS });
   }
 
-  /** Returns how another program starts `rnv`. */
   command(args: readonly string[], env: Record<string, string>) {
     return { command: NODE, args: [MAIN, ...args], env: this.#environment(env) };
   }

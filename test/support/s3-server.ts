@@ -23,13 +23,9 @@ interface Answer {
 const refusal = (status: number, code: string): Answer => ({ status, body: `<Error><Code>${code}</Code></Error>` });
 const xml = (name: string, content: string): Answer => ({ status: 200, body: `<${name}>${content}</${name}>` });
 
-/**
- * An S3 server in memory with what backups use: objects, lists in pages, multipart uploads. It checks the access key,
- * but not the signature.
- */
+/** An S3 server in memory with what backups use. It checks the access key, but not the signature. */
 export class S3Server {
   readonly objects = new Map<string, StoredBytes>();
-  /** Id → multipart upload that was begun and not completed. */
   readonly uploads = new Map<string, { key: string; startedAt: string; parts: Map<number, Buffer> }>();
   readonly #server = createServer(async (request, response) => {
     const { status, body = '', headers = {} } = await this.#answer(request);
@@ -37,7 +33,6 @@ export class S3Server {
     response.end(request.method === 'HEAD' ? undefined : body);
   });
 
-  /** Listens on a free port of 127.0.0.1 with one bucket, and returns the URL. */
   async listen(): Promise<string> {
     return `http://127.0.0.1:${await listen(this.#server)}`;
   }

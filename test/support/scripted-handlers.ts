@@ -4,10 +4,9 @@ import { perform } from '../../workers/engine/perform-record.js';
 import type { JobHandler, JobHandlers } from '../../workers/engine/worker-pool.js';
 import { done, type Row } from './work-records.js';
 
-/** Called with a record's id before the record ends. */
 type Act = (id: string, signal: AbortSignal) => Promise<unknown>;
 
-/** Handlers for all queues. Each calls `act`, and then ends the record in the way of its kind. */
+/** Returns handlers for all queues. Each calls `act` with a record's id, and then ends the record. */
 export function scriptedHandlers(act: Act): JobHandlers {
   const handlers: Partial<Record<QueueName, JobHandler<QueueName>>> = {};
   for (const kind of KINDS as readonly WorkKind[]) {
@@ -21,7 +20,7 @@ function scripted(kind: WorkKind, act: Act): JobHandler<QueueName> {
     const id = (payload as Record<string, string>)[kind.payload] ?? '';
     if (kind.lease === null) {
       await act(id, helpers.signal);
-      // Work without a lease ends with one statement: a log batch is deleted, other records are marked as finished.
+      // Work without a lease ends with one statement: log batches are deleted, other records are marked as finished.
       const open = deps.db(kind.table).where({ id });
       return (await (kind.table === 'log_batches'
         ? open.delete()

@@ -10,14 +10,13 @@ interface ReceivedMail {
 
 export interface TestSmtp {
   url: string;
-  /** In order of arrival. */
   mails: ReceivedMail[];
   /** While true, every mail is refused with a temporary error. */
   refuse(refusing: boolean): void;
   close(): Promise<void>;
 }
 
-/** Starts a real mail server on a free port, which keeps the mails. */
+/** Starts a mail server on a free port, which keeps the mails. */
 export async function startSmtp(): Promise<TestSmtp> {
   const mails: ReceivedMail[] = [];
   let refusing = false;
@@ -51,7 +50,6 @@ export async function startSmtp(): Promise<TestSmtp> {
   };
 }
 
-/** Parses a mail of one plain-text part, the only kind that the platform sends. */
 function parse(message: string): { subject: string; text: string } {
   const [head = '', ...rest] = message.split('\r\n\r\n');
   const unfolded = head.replace(/\r\n[ \t]+/g, ' ');

@@ -16,15 +16,11 @@ const REGISTRY_PORT = 5000;
 
 export interface SwarmPlatformOptions {
   engine: EngineName;
-  /** The number of Docker machines, the swarm's manager included. */
   nodes: number;
   env?: Record<string, string>;
 }
 
-/**
- * A platform on a Docker swarm of several machines, with one registry, behind Caddy. Each worker can be on its own
- * host.
- */
+/** A platform on a Docker swarm of several machines behind Caddy, with one registry. */
 export class SwarmPlatform {
   readonly machines: DockerMachines;
   readonly manager: DockerNode;
@@ -48,7 +44,6 @@ export class SwarmPlatform {
     this.#registries = registries;
   }
 
-  /** Starts the platform without a worker. */
   static async start({ engine, nodes, env = {} }: SwarmPlatformOptions): Promise<SwarmPlatform> {
     const folder = await mkdtemp(join(tmpdir(), 'ranvier-hosts-'));
     const machines = await DockerMachines.create();
@@ -79,7 +74,6 @@ export class SwarmPlatform {
     }
   }
 
-  /** The data folders of the hosts on which a worker was started. */
   get dataDirs(): readonly string[] {
     return this.#dataDirs;
   }
@@ -121,10 +115,7 @@ async function tearDown(
   await rm(folder, { recursive: true, force: true });
 }
 
-/**
- * Starts a registry on the machine's loopback address. The registries of all machines share one account and one folder
- * of images.
- */
+/** Starts a registry on the machine's loopback address. All machines share one account and one folder of images. */
 function serveImages(node: DockerNode, folder: string): Promise<TestRegistry> {
   return startRegistry(node, folder, REGISTRY_PORT, { users: true, data: join(folder, 'images') });
 }

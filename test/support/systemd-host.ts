@@ -28,7 +28,7 @@ export class SystemdHost {
     });
   }
 
-  /** Whether this machine can have one: that needs root and the package systemd. */
+  /** Returns false without root or without systemd. */
   static isPossible(): Promise<boolean> {
     return access(SYSTEMD).then(
       () => process.getuid?.() === 0,
@@ -36,9 +36,9 @@ export class SystemdHost {
     );
   }
 
-  /** `shared` are folders below /tmp that it has in common with this machine. */
+  /** `shared` are folders below /tmp that the host has in common with this machine. */
   static async boot(shared: readonly string[]): Promise<SystemdHost> {
-    // Its /tmp is its own, and a checkout may stand in ours. Node.js is part of the checkout.
+    // The host has its own /tmp, but needs a checkout that is in ours. Node.js is a part of the checkout.
     const checkout = CHECKOUT.startsWith(`${tmpdir()}/`) ? [CHECKOUT] : [];
     const host = new SystemdHost(await mkdtemp(join(tmpdir(), 'ranvier-systemd-')), [...shared, ...checkout]);
     await eventually('systemd runs', async () => {
@@ -51,7 +51,7 @@ export class SystemdHost {
     return host;
   }
 
-  /** Links the host to this machine, by addresses of the range for tests of networks (RFC 2544). */
+  /** Links the host to this machine, with addresses from the range for network tests (RFC 2544). */
   async #connect(): Promise<void> {
     const number = Number(this.#pid);
     const [ours, theirs] = [1, 2].map((last) => `198.18.${(number >> 6) & 255}.${(number & 63) * 4 + last}`);
@@ -64,14 +64,13 @@ export class SystemdHost {
     this.address = theirs ?? '';
   }
 
-  /** Runs a command on the host. Rejects with its output if it fails. */
   run(...command: string[]): Promise<{ stdout: string; stderr: string }> {
     const inside = ['--mount', '--pid', '--uts', '--ipc', '--net', '--cgroup', '--root', '--wd'];
     const env = { PATH: process.env.PATH ?? '', HOME: '/root', LANG: 'C.UTF-8' };
     return run('nsenter', ['--target', this.#pid, ...inside, ...command], { env, maxBuffer: 10_000_000 });
   }
 
-  /** Ends all its processes and removes what it wrote outside of shared folders. */
+  /** Ends all processes of the host, and removes what it wrote outside of shared folders. */
   async stop(): Promise<void> {
     const exit = once(this.#process, 'exit');
     this.#process.kill('SIGKILL');

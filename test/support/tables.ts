@@ -6,7 +6,6 @@ interface TableText {
   text: string;
 }
 
-/** Reads all rows of all tables, BullMQ's included. */
 async function everyRow(db: Db): Promise<TableText[]> {
   const tables = await rowsOf<{ name: string }>(
     db,

@@ -19,9 +19,7 @@ export const NO_IMAGES =
 const PROGRAMS = 'sh ls cat id httpd sleep echo mkdir chown env test wc touch rm kill pwd'.split(' ');
 
 export interface TestImage {
-  /** Path → content of files beside busybox. */
   files?: Record<string, string>;
-  /** Arguments of `umoci config`. */
   config?: string[];
   /** A shell command that makes another layer, `layer.tar`, in an empty folder. */
   layer?: string;
@@ -65,10 +63,7 @@ export async function pushImage(
   ]);
 }
 
-/**
- * Builds a Dockerfile in a folder that contains busybox, and pushes the image to a registry on this machine in Docker's
- * format.
- */
+/** Builds a Dockerfile in a folder that contains busybox, and pushes the image to a registry in Docker's format. */
 export async function pushBuilt(folder: string, name: string, dockerfile: readonly string[]): Promise<void> {
   const context = await mkdtemp(join(folder, 'context-'));
   await copyFile('/bin/busybox', join(context, 'busybox'));

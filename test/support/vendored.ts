@@ -4,10 +4,7 @@ import type { TestRepository } from './repositories.js';
 
 const MODULES = resolve(import.meta.dirname, '../../../node_modules');
 
-/**
- * Commits packages of this repository's node_modules with their dependencies, so that the application needs no
- * registry.
- */
+/** Commits packages of node_modules with their dependencies, so that the application needs no registry. */
 export async function vendor(repository: TestRepository, packages: readonly string[]): Promise<void> {
   const found = new Set<string>();
   const left = [...packages];

@@ -5,10 +5,7 @@ import { deploy, type Service } from './deployments.js';
 import type { Platform } from './platform.js';
 
 const PROBE_INTERVAL_MS = 100;
-/**
- * A request without an answer in this time has failed. It is long, because a busy machine may delay an answer by
- * seconds.
- */
+/** Time limit of a request. It is long, because a busy machine may delay an answer by seconds. */
 const PROBE_TIMEOUT_MS = 15_000;
 
 /** A service of another tenant, to which requests are sent ten times a second during an attack. */
@@ -27,7 +24,7 @@ export class Victim {
     return new Victim(platform, service);
   }
 
-  /** Runs the attack. Fails if a request to the victim failed meanwhile, or if a process of the platform has ended. */
+  /** Runs the attack. Fails if a request to the victim fails meanwhile, or if a process of the platform has ended. */
   async duringAttack(attack: () => Promise<unknown>): Promise<void> {
     const failures: string[] = [];
     const pending: Promise<void>[] = [];

@@ -5,7 +5,6 @@ const VISITORS = 4;
 const PAUSE_MS = 50;
 
 interface Visits {
-  /** The distinct answers, sorted, as `200 text`; a failed request has the status 0. */
   answers: string[];
   count: number;
 }

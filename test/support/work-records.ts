@@ -12,8 +12,6 @@ import { makeService } from './factories.js';
 import { newEnvironment, pretendLive } from './records.js';
 import type { TestWorkshop } from './workshop.js';
 
-/** Creates records of each kind of work, for tests of the engine. */
-
 export type Row = WorkRow & { error: string; due_at: Date | null; finished_at: Date | null };
 
 /** A kind of work for tests, which uses every rule of the engine. No queue has its jobs. */
@@ -138,7 +136,7 @@ const MAKERS: Record<string, Maker> = {
   },
 };
 
-/** Returns a function that creates a record of this kind in a workspace and returns its id. */
+/** Returns a function that creates a record of this kind in a workspace, and returns its id. */
 export function recordMaker({ table }: WorkKind): Maker {
   const make = MAKERS[table];
   if (make === undefined) throw new Error(`write how a test makes a record of ${table}`);

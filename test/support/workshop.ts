@@ -29,26 +29,19 @@ export const COMMIT = 'c'.repeat(40);
 /** The value of a variable of each deployment, which no log and no error may contain. */
 export const SECRET = 'correct-horse-battery-staple';
 
-/** Simulates a step of a service. Without a script, each step succeeds at once. */
 export type Script = (signal: AbortSignal) => Promise<unknown>;
 
-/**
- * What the deployment driver and the job handlers depend on: a real database, lease keeper and log sink, but fake
- * sources, builders, images and replicas. Tests script the fakes by the service's id.
- */
+/** Dependencies of job handlers: a real database, and fake sources, builds and replicas that tests script. */
 export class TestWorkshop {
   readonly database: TestDatabase;
   readonly keyring: Keyring;
   readonly runtime: FakeRuntime;
   readonly sources = new Map<string, Script>();
   readonly builds = new Map<string, Script>();
-  /** The builds that were started, in order. */
   readonly buildRequests: BuildRequest[] = [];
   /** The type of the images that builds make. A static site needs no replicas. */
   imageType: 'process' | 'static' = 'process';
-  /** Additional fields for the manifests that builds make. */
   imageParts: Partial<ImageManifest> = {};
-  /** Digests of the images on this host. */
   readonly images = new Set<string>();
   readonly #shared: Omit<JobDeps, 'workerId' | 'faults'>;
   readonly #dataDir: string;
@@ -111,17 +104,14 @@ export class TestWorkshop {
     return { ...this.#shared, workerId, faults: new FaultWatch(this.#dataDir) };
   }
 
-  /**
-   * Creates a worker that does not renew leases: only its conditional writes tell it about a cancellation or a lost
-   * lease.
-   */
+  /** Creates a worker that does not renew leases: only its own writes tell it of a cancellation or a lost lease. */
   async deafWorker(): Promise<JobDeps> {
     const { signal } = new AbortController();
     const hold: LeaseKeeper['hold'] = (_kind, lease) => ({ ...lease, signal, stop: () => undefined });
     return { ...(await this.worker()), leases: { hold } as LeaseKeeper };
   }
 
-  /** Creates an admitted deployment that was queued with a secret. `changes` are written into its row. */
+  /** Creates an admitted deployment with a secret variable. `changes` are written into its row. */
   async deployment(
     changes: Partial<Record<keyof DeploymentRow, unknown>> = {},
     service?: ServiceRow,
@@ -145,7 +135,6 @@ export class TestWorkshop {
     return row;
   }
 
-  /** Writes the note that a worker leaves if it hangs or crashes with this deployment. */
   async noteFault({ id, fence }: DeploymentRow): Promise<void> {
     const folder = join(this.#dataDir, 'faults');
     await mkdir(folder, { recursive: true });
@@ -171,7 +160,7 @@ export class TestWorkshop {
     await rm(this.#dataDir, { recursive: true, force: true });
   }
 
-  /** Finds the service by its workspace, because each test service is in its own workspace. */
+  /** Each test service has its own workspace, which identifies the service. */
   async #resolve(workspaceId: string, signal: AbortSignal): Promise<Origin> {
     const service = await this.database.db('services').where({ workspace_id: workspaceId }).first('id');
     await this.sources.get(service.id)?.(signal);
@@ -213,7 +202,7 @@ export function jobHelpers(changes: Partial<JobHelpers> = {}): JobHelpers {
   };
 }
 
-/** Returns a script that waits until the signal aborts, and rejects with its reason. Calls `onStart` when it begins. */
+/** Returns a script that calls `onStart`, waits until the signal aborts, and rejects with its reason. */
 export function untilAborted(onStart: () => unknown): Script {
   return async (signal) => {
     await onStart();

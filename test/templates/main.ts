@@ -7,10 +7,7 @@ import { startPlatform } from '../support/platform.js';
 import { mochaGlobalSetup, mochaGlobalTeardown } from '../support/postgres.js';
 import { eventually } from '../support/processes.js';
 
-/**
- * `npm run check:templates [-- part of a name …]`: deploys each template of the catalog and visits it. Needs the npm
- * registry, and registries of images. What cannot be deployed here is named with the reason.
- */
+/** `npm run check:templates [-- part of a name …]`: deploys each template. Needs npm and image registries. */
 const words = process.argv.slice(2).map((word) => word.toLowerCase());
 const chosen = [...templates().values()].filter(
   ({ name }) => words.length === 0 || words.some((word) => name.includes(word)),
@@ -45,7 +42,6 @@ try {
       }
     }
 
-    /** Returns the most memory of a service in MiB, once it was measured. */
     async function memoryOf({ id, configuration }: Json): Promise<number | undefined> {
       const { metrics } = await platform.client.expect<Json>('GET', `/services/${id}/metrics`);
       const { points } = metrics.series.find(({ name }: Json) => name === 'memory');

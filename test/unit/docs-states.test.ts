@@ -8,7 +8,6 @@ import { TRANSITIONS } from '../../shared/deployments/model.js';
 const ROOT = resolve(dirname(fileURLToPath(import.meta.url)), '../../..');
 const SECTION = /<!-- states -->\n([\s\S]*?)<!-- \/states -->/;
 
-/** Returns the section's lines that contain a transition. */
 function transitionLines(text: string): string[] {
   const section = SECTION.exec(text)?.[1] ?? '';
   return section

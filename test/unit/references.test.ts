@@ -5,7 +5,6 @@ import { expect } from 'chai';
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
 const FOLDERS = ['api', 'workers', 'shared', 'migrations', 'test'];
 
-/** Returns the specification's headings, and the titles with which its paragraphs begin, such as "Create rules:". */
 async function headingsOfSpecification(): Promise<Set<string>> {
   const text = await readFile(`${ROOT}/docs/specification.md`, 'utf8');
   return new Set(
@@ -13,7 +12,6 @@ async function headingsOfSpecification(): Promise<Set<string>> {
   );
 }
 
-/** Returns the headings that a text refers to, without the number of a rule and without the field that may follow. */
 function referencesIn(text: string): string[] {
   const joined = text.replaceAll(/\s*\n\s*(?:\*|\/\/)\s*/g, ' ');
   return [...joined.matchAll(/\(specification,? ([^)]*)\)/g)].map(([, reference = '']) =>

@@ -28,7 +28,7 @@ import { pretendLive } from '../support/records.js';
 const SECRETS_KEY = Buffer.alloc(32, 3).toString('base64');
 const EVENTS: WebhookEvent[] = ['alert.firing', 'alert.resolved'];
 
-/** The clock cannot be turned, so the past is written: figures, and the state of a rule, become older. */
+/** Instead of turning the clock, these tests make figures and states older. */
 describe('Alerts', function () {
   this.timeout(60_000);
   let database: TestDatabase;
@@ -62,7 +62,7 @@ describe('Alerts', function () {
     await database.drop();
   });
   beforeEach(async () => {
-    // Rounds go by whole minutes, and a test must not be in two of them.
+    // A round covers whole minutes, so a test must not run in two of them.
     await eventually('a minute has begun', async () => new Date().getSeconds() < 55);
     received.length = 0;
     mails.length = 0;
@@ -83,7 +83,6 @@ describe('Alerts', function () {
     );
   const webhook = (format: WebhookFormat = 'json', events = EVENTS) =>
     database.db.transaction((trx) => createWebhook(trx, deps, { workspaceId: workspace.id, url, format, events }));
-  /** Stores answers of the minute that ended this number of minutes ago. */
   async function answered(minutesAgo: number, classes: [number, number, number, number], ms = 10): Promise<void> {
     const latency = [...LATENCY_BOUNDS, 0].map((_, index) => (index === latencyClass(ms) ? 1 : 0));
     await recordTraffic(database.db, [{ serviceId: service.id, classes, bytesOut: 0, latency }]);
@@ -93,7 +92,6 @@ describe('Alerts', function () {
       [minutesAgo + 1, service.id, service.id],
     );
   }
-  /** Lets this number of minutes pass. */
   async function pass(minutes: number): Promise<void> {
     const earlier = `- make_interval(mins => ${minutes})`;
     await database.db.raw(`update service_metrics set at = at ${earlier}`);

@@ -52,14 +52,13 @@ describe('Drains', () => {
   const numbered = (from: number, count: number) => Array.from({ length: count }, (_, n) => `line ${from + n}`);
   const texts = () => logRecordsOf(collector.stored).map(({ text }) => text);
 
-  /** Sends as a worker does whose sweep runs again and again, and for which every pause is over. */
   async function send(by = sender): Promise<void> {
     await api.db('drain_signals').update({ due_at: new Date(0) });
     await by.start();
     await by.settled();
   }
   async function sendAll(): Promise<void> {
-    // Each take serves one signal of a drain.
+    // Each call of `start` serves one signal of a drain.
     for (let turn = 0; turn < 3; turn++) {
       await sender.start();
       await sender.settled();
@@ -181,7 +180,7 @@ describe('Drains', () => {
       await sender.settled();
     }
     await print(quiet, 'quiet');
-    // The first request was refused; until the pause is over there is no other one.
+    // The first request was refused, and the pause has not ended.
     expect(collector.requests.length).to.equal(1);
     const [{ due_at }] = await api.db('drain_signals');
     expect(due_at.getTime()).to.be.within(Date.now() + 100_000, Date.now() + 121_000);
@@ -190,7 +189,7 @@ describe('Drains', () => {
     expect(waiting.behindSeconds).to.be.above(0);
 
     collector.answer = accept;
-    // Two processes may believe that they lead.
+    // Two processes may both believe that they lead.
     await api.db('drain_signals').update({ due_at: new Date(0) });
     const second = new DrainSender(deps);
     await Promise.all([sender.start(), second.start()]);

@@ -20,7 +20,6 @@ describe('The user at the other end of a connection', () => {
   });
   after(() => server?.close());
 
-  /** Opens a connection to this address, and returns both ends. */
   async function connected(host: string): Promise<{ far: Socket; near: Socket }> {
     const accepted = once(server, 'connection') as Promise<[Socket]>;
     const far = connect({ port, host, allowHalfOpen: true });

@@ -32,7 +32,7 @@ describe('The server of the API', () => {
     socket.write('POST /git/a/b/git-receive-pack HTTP/1.1\r\nHost: a\r\nContent-Length: 1000000\r\n\r\nfirst');
     socket.resume();
     await once(socket, 'close');
-    // Otherwise the time limit of a push, an hour, would hold the request and its socket.
+    // The time limit of a push, an hour, would hold the request and its socket.
     await eventually('its time limit is gone', () => timers() <= before);
   });
 

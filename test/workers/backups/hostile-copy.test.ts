@@ -18,10 +18,7 @@ import { startPostgresServer, type TestPostgres } from '../../support/data-serve
 const KEY = newArchiveKey();
 const NEVER = new AbortController().signal;
 
-/**
- * What a hostile owner of a database leaves in it. In a server that started after now, each function writes a file if a
- * superuser calls it, and fails otherwise.
- */
+/** In a server that starts after now, each function writes a file if a superuser calls it, and fails otherwise. */
 const trapsOf = (folder: string) => `
   create schema evil;
   create function evil.trap(what text) returns void language plpgsql as $$
@@ -59,7 +56,7 @@ const trapsOf = (folder: string) => `
   create view looks as select evil.key(body) as body from notes;
   alter database shop set search_path = evil, pg_catalog;`;
 
-/** Settings of a database that would make a check fail if they applied to it. */
+/** Settings of a database that would make a check of it fail. */
 const OBSTACLES = `
   alter database store set role = owner;
   alter database store set default_transaction_read_only = on;

@@ -22,7 +22,7 @@ const KEY = newArchiveKey();
 const SEALED = Buffer.from('a sealed key');
 const NEVER = new AbortController().signal;
 const FIRST_ROWS = 20_000;
-/** Beyond this number, each writer adds single rows. */
+/** Above this number, each writer adds single rows. */
 const MANY_ROWS = 60_000;
 const PAUSE_MS = 5;
 
@@ -34,7 +34,7 @@ describe('The copy of a PostgreSQL', function () {
   let manifest: Manifest;
   /** Rows that the server confirmed before the copy was complete. */
   let acknowledged = 0;
-  /** The file of an index in the copy. A test truncates the table later, which moves the index to another file. */
+  /** The file of an index in the copy. The test later truncates the table, which moves the index to another file. */
   let indexFile: string;
   let checks = 0;
 
@@ -64,13 +64,12 @@ describe('The copy of a PostgreSQL', function () {
     if (dataDir) await rm(dataDir, { recursive: true, force: true });
   });
 
-  /** Makes a copy while four writers insert rows. */
   async function copyUnderLoad(dataFolder: string | null = server.dataFolder) {
     const writing = { on: true, rows: FIRST_ROWS };
     const clients = await Promise.all([1, 2, 3, 4].map(() => server.connect('shop')));
     const write = async (client: pg.Client) => {
       while (writing.on) {
-        // On a busy machine the data must not grow faster than it is read.
+        // On a busy machine, the data must not grow faster than the copy reads it.
         const rows = writing.rows < MANY_ROWS ? 200 : 1;
         await client.query(
           `insert into orders (body) select repeat(md5(random()::text), 30) from generate_series(1, ${rows})`,
@@ -91,7 +90,6 @@ describe('The copy of a PostgreSQL', function () {
     return { archive: await content, acknowledged: before };
   }
 
-  /** Unpacks the archive into a folder that the test may damage. */
   async function unpacked(): Promise<{ folder: string; manifest: Manifest }> {
     const folder = join(dataDir, `check-${++checks}`);
     await mkdir(folder, { mode: 0o700 });
@@ -128,12 +126,12 @@ describe('The copy of a PostgreSQL', function () {
     expect(figures.rows).to.be.at.least(acknowledged);
     expect(figures.indexes).to.be.greaterThan(100);
     expect((copy.manifest.facts as unknown as PostgresFacts).segments.length).to.be.greaterThan(0);
-    // The server has ended in order: its data can serve.
+    // The server of the check has ended in order, so its data can serve.
     expect(await readFile(join(copy.folder, DATA, 'PG_VERSION'), 'utf8')).to.match(/^\d+/);
   });
 
   it('is whole if the server itself reads its files out', async () => {
-    // The writers of the copy before may have written a lot on a busy machine.
+    // On a busy machine, the writers of the previous copy may have written a lot.
     const shop = await server.connect('shop');
     await shop.query('truncate orders');
     await shop.query(

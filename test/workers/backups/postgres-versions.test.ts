@@ -19,7 +19,7 @@ import { startPostgresServer } from '../../support/data-servers.js';
 import { BUILD_ENVIRONMENT, hasRegistry } from '../../support/npm-registry.js';
 
 const NEVER = new AbortController().signal;
-/** By default the last version with the old functions for backups. TEST_POSTGRES_VERSIONS=13,14,15,16,17 tests all. */
+/** 14 is the last version with the old functions for backups. TEST_POSTGRES_VERSIONS=13,14,15,16,17 tests all. */
 const VERSIONS = (process.env.TEST_POSTGRES_VERSIONS ?? '14').split(',');
 
 describe('A backup of an older PostgreSQL', function () {
@@ -44,7 +44,7 @@ describe('A backup of an older PostgreSQL', function () {
     it(`of version ${version} is whole, read from its files and through the server`, async () => {
       const tool = await toolchains.providePostgres(version, { signal: NEVER, log: async () => undefined });
       const installation = toolchains.pathOf(tool);
-      // The settings of a plan, which this version has to know.
+      // The settings of a plan, which this version must know.
       const { unix_socket_directories: _, ...settings } = postgresSettings('free');
       const server = await startPostgresServer(settings, ['--data-checksums'], installation);
       try {

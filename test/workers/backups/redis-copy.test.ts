@@ -43,7 +43,7 @@ describe('The copy of a Redis', () => {
     if (dataDir) await rm(dataDir, { recursive: true, force: true });
   });
 
-  /** Makes a copy from the files of this host; without `dataFolder`, the server sends it as to a replica. */
+  /** Makes a copy from the files of this host; without `dataFolder`, the server sends its data as to a replica. */
   async function copy(dataFolder: string | null = server.dir): Promise<{ folder: string; manifest: Manifest }> {
     const archive = new ArchiveWriter();
     const content = buffer(archive.stream(KEY, Buffer.from('sealed')));

@@ -30,7 +30,7 @@ const S3 = {
 
 interface Place {
   store: BackupStore;
-  /** Lists all objects by the names that the store uses itself. */
+  /** Lists all objects by the store's own names. */
   raw: () => Promise<string[]>;
   end: () => Promise<void>;
 }

@@ -29,7 +29,7 @@ describe('The folder of a build', () => {
     try {
       for (let round = 0; round < 30; round++) {
         const folder = await openBuildFolder(dataDir, `build-${round}`);
-        // A sweep that mistakes the folder for a dead worker's would remove it at once.
+        // A sweep that takes the folder for a dead worker's would remove it at once.
         await delay(2);
         expect(await readdir(folder.path)).to.have.members(['app', 'owner']);
         await rm(folder.path, { recursive: true });

@@ -28,7 +28,7 @@ echo implode(' ', [php_sapi_name(), $_SERVER['REQUEST_URI'], $_SERVER['HTTPS'] ?
   'vendor/x.js': 'script',
 };
 
-/** Each row hides some programs of the host. */
+/** `without` matches programs that are hidden from the server. */
 const SERVERS: readonly [name: string, needs: string, without: RegExp, sapi: string][] = [
   ['nginx', 'nginx', /^caddy$/, 'fpm-fcgi'],
   ['Caddy', 'caddy', /^nginx$/, 'fpm-fcgi'],
@@ -55,7 +55,6 @@ describe('The server of PHP projects', function () {
     await rm(root, { recursive: true, force: true });
   });
 
-  /** Starts a server, and returns its address once it answers. */
   async function start(without: RegExp): Promise<string> {
     const [programs, app, temporary] = ['bin', 'app', 'tmp'].map((name) => join(root, name)) as [
       string,
@@ -115,7 +114,7 @@ describe('The server of PHP projects', function () {
       for (const path of ['/.env', '/composer.json', '/vendor/x.php', '/sub/.git/config'])
         expect(await get(path), path).to.equal(404);
       if (sapi === 'fpm-fcgi') expect(await get('/', { 'x-forwarded-proto': 'https' })).to.contain(' on ');
-      // PHP itself writes it to a pipe, which Node.js gives no child.
+      // PHP's own server writes the log to a pipe, which Node.js gives no child.
       if (sapi === 'fpm-fcgi') await eventually('a line of the log', () => output.includes('a line of the log'));
     });
 

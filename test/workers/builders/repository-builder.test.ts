@@ -104,7 +104,6 @@ describe(`Builds of repositories${hasGit ? '' : ': git is not installed'}`, func
     return { ...image, folder: images.pathOf(image.digest), lines, output: lines.join('\n') };
   }
 
-  /** Runs a command in an image as its application would run, and returns the output. */
   async function runIn({ folder, manifest }: Awaited<ReturnType<typeof build>>, command: string): Promise<string[]> {
     const directory = await mkdtemp(join(dataDir, 'run-'));
     const lines: string[] = [];
@@ -140,7 +139,6 @@ describe(`Builds of repositories${hasGit ? '' : ': git is not installed'}`, func
     throw new Error('the build succeeded');
   }
 
-  /** Builds a project whose build script is this shell command. */
   const script = (command: string): Files => ({
     'package.json': packageJson({ scripts: { build: command, start: 'node x' } }),
   });
@@ -151,7 +149,7 @@ describe(`Builds of repositories${hasGit ? '' : ': git is not installed'}`, func
     const built = await build({ files });
     const { manifest, folder, output } = built;
     const { startCommand, ...rest } = manifest;
-    // The script of `npm start` runs itself: no npm stays beside the application.
+    // The start command runs the script of `npm start` without npm.
     expect(startCommand).to.match(/^export PATH="\$PWD\/node_modules\/\.bin:\$PATH"; .*'exec node /s);
     expect(rest).to.deep.equal({
       type: 'process',
@@ -187,7 +185,7 @@ describe(`Builds of repositories${hasGit ? '' : ': git is not installed'}`, func
     );
     const owners = await run('find', [second.folder, '!', '-uid', String(process.getuid?.())]);
     expect(owners.stdout).to.equal('');
-    // Another service, other variables and clearCache install anew.
+    // Another service, other variables and clearCache cause a new installation.
     const [other, variables, clear] = [
       await build({ files: changed }),
       await build({ files: changed, request: { ...request, environment: { npm_config_omit: 'dev' } } }),
@@ -392,7 +390,7 @@ describe(`Builds of repositories${hasGit ? '' : ': git is not installed'}`, func
       ...script('node eat.js'),
       'eat.js': 'const all = []; for (;;) all.push(Buffer.alloc(16 * 1024 * 1024, 1));\n',
     };
-    // What the smallest plan may use depends on the host's memory.
+    // The memory of the smallest plan depends on the host's memory.
     const least = buildMemoryMb({ configuration: DEFAULT_CONFIGURATION });
     expect(await failure({ files })).to.match(
       new RegExp(
@@ -554,7 +552,6 @@ async function processes(pattern: string): Promise<string> {
   return stdout;
 }
 
-/** Builds a wheel with one command, which pip installs without an index. */
 async function makeWheel(folder: string): Promise<string> {
   const path = join(folder, 'greet-1.0-py3-none-any.whl');
   const program = `import sys, zipfile

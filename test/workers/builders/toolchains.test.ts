@@ -19,10 +19,7 @@ import { createRepository, type Files, hasGit, packageJson, type TestRepository 
 
 const log = createLogger('test', 'silent');
 
-/**
- * An application with a dependency in its own repository. Its build and its start command print the tools that run
- * them.
- */
+/** Returns an application with a dependency in its repository. Build and start print the versions of their tools. */
 function application(fields: object, files: Files = {}): Files {
   return {
     'package.json': packageJson({
@@ -99,7 +96,6 @@ describe(`Tools that projects name${missing.length > 0 ? `: ${missing.join(' and
     if (root) await rm(root, { recursive: true, force: true });
   });
 
-  /** Builds the repository, and runs its start command as a replica would. Returns the log and the output. */
   async function deploy(files: Files): Promise<{ build: string; tools: string[]; output: string }> {
     const repository = await createRepository(files);
     repositories.push(repository);

@@ -6,7 +6,6 @@ import { expect } from 'chai';
 import type { createLogger } from '../../../shared/core/log.js';
 import { discardTree, emptyTrash, removeTree } from '../../../workers/core/remove-folders.js';
 
-/** Creates nested folders with a path that is too long for any system. */
 function makeDeep(folder: string): void {
   const script = 'for i in $(seq 40); do mkdir "$1" && cd -P "$1" || exit 1; done; touch file';
   execFileSync('/bin/sh', ['-c', script, 'sh', 'd'.repeat(200)], { cwd: folder });

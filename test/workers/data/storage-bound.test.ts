@@ -27,7 +27,6 @@ describe('The storage bound of a database that is filled', function () {
   let serviceId: string;
   let deploymentId: string;
   let tenant: { user: string; password: string; database: string };
-  /** Rows that the server has confirmed. */
   let written = 0;
 
   before(async () => {
@@ -84,7 +83,7 @@ describe('The storage bound of a database that is filled', function () {
       (error: { code?: string }) => error.code ?? String(error),
     );
   const state = async () => (await findDataServer(workshop.database.db, serviceId))?.storage_state;
-  /** Writes like a tenant who overrides the default of transactions, until the state changes or a write is refused. */
+  /** Writes as a tenant who overrides the default of transactions, until the state changes or a write is refused. */
   async function fill(until: string): Promise<void> {
     const client = await connect();
     while ((await state()) !== until) {
@@ -102,7 +101,7 @@ describe('The storage bound of a database that is filled', function () {
   it('makes new transactions read-only first, and then lets nobody connect; a larger plan opens it, and no row is lost', async () => {
     const first = await connect();
     await first.query('create table filler (id bigserial primary key, body text)');
-    // Not compressed: it takes as much as it says.
+    // Uncompressed, so that the rows take as much room as their text.
     await first.query('alter table filler alter body set storage plain');
     await first.end();
     await fill('read_only');
@@ -115,7 +114,7 @@ describe('The storage bound of a database that is filled', function () {
     expect(await state()).to.equal('closed');
     expect(await code(connect())).to.equal('53300');
     const used = Number((await findDataServer(workshop.database.db, serviceId))?.used_bytes);
-    // It is measured after each of these writes here, and every 20 s otherwise.
+    // The test measures after each of these writes; workers measure every 20 s.
     expect(used / storageBytes('free')).to.be.within(1, 1.2);
     expect((await workshop.messages(deploymentId)).join('\n')).to.match(/takes 90 %[\s\S]*storage of the plan is full/);
 
@@ -130,7 +129,7 @@ describe('The storage bound of a database that is filled', function () {
     expect(await state()).to.equal('open');
     const again = await connect();
     const rows = Number((await again.query('select count(*) as rows from filler')).rows[0].rows);
-    // The session of the last write was ended: its answer may be missing, and its row there.
+    // The session of the last write was ended, so its row may be there although its answer is missing.
     expect(rows).to.be.within(written, written + ROWS);
     expect(await code(again.query(`insert into filler (body) values ('x')`))).to.equal('');
     await again.end();

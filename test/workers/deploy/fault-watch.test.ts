@@ -25,7 +25,6 @@ describe('The watch over a worker', () => {
     await rm(dataDir, { recursive: true, force: true });
   });
 
-  /** Starts a process that begins `other` and `run`, ends `other`, prints a line, and then runs the code. */
   async function worker(code: string, { between = '', fence = 3 } = {}): Promise<ChildProcess> {
     const script = `
       const { FaultWatch } = await import(${JSON.stringify(WATCH)});
@@ -76,12 +75,12 @@ describe('The watch over a worker', () => {
     let printed = 0;
     stopped.stdout?.on('data', () => printed++);
     stopped.kill('SIGSTOP');
-    // As long as it takes to note another one that stands still.
+    // Waits as long as a hung process needs until it is noted.
     await worker('for (;;);', { fence: 4 });
     await eventually('the other one is noted', async () => (await notes()).includes('run.4'));
     stopped.kill('SIGCONT');
     const before = printed;
-    // Both its event loop and what watches it have gone on.
+    // Its event loop and its watch have both gone on.
     await eventually('it runs again', () => printed > before + 5);
     const exit = once(stopped, 'exit');
     stopped.kill('SIGKILL');

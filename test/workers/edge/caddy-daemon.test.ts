@@ -365,7 +365,7 @@ describeCaddy('the edge and its Caddy', () => {
       subjects?: string[];
       issuers: object[];
     }[];
-    // The domains of services have any name, so their policy comes after every other one.
+    // Domains of services may have any name, so their policy comes last.
     expect(policies.map((policy) => policy.subjects)).to.deep.equal([['*.test'], undefined]);
     const issuer = {
       module: 'acme',

@@ -11,7 +11,6 @@ import { HOSTILE_ANSWERS } from '../../support/hostile-answers.js';
 import { freePorts } from '../../support/processes.js';
 import { HOST, tableWith } from './support.js';
 
-/** The paths that visitors request. */
 const REQUESTS = {
   'an ordinary request': 'Connection: close\r\n',
   'a request for another protocol': 'Connection: Upgrade, close\r\nUpgrade: websocket\r\n',

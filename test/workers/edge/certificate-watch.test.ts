@@ -67,7 +67,7 @@ suite('The certificates of domains', () => {
     const days = (row.certificate_until.getTime() - Date.now()) / 86_400_000;
     expect(days).to.be.within(1.9, 2);
 
-    // Nobody listens any more: what is known stays.
+    // The server is gone, so the known values stay.
     await db('domains').update({ certificate_checked_at: new Date(0) });
     await checkCertificates(options);
     const after = await db('domains').where({ hostname: 'shop.example.com' }).first();

@@ -7,7 +7,7 @@ import { staticSites } from './contract/static-sites.js';
 import { swaps } from './contract/swaps.js';
 import type { EdgeKind } from './support.js';
 
-/** The tests that every implementation of the edge must pass. */
+/** Defines the tests that every implementation of the edge must pass. */
 export function describeEdge(kind: EdgeKind): void {
   describe(`${kind.name}: the contract of an edge`, () => {
     describe('passing on', () => passingOn(kind));

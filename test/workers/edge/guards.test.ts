@@ -44,7 +44,7 @@ describe('edge guards', () => {
           edge.port,
           `POST / HTTP/1.1\r\nHost: ${HOST}\r\n${header}\r\n0\r\n\r\nGET / HTTP/1.1\r\nHost: ${HOST}\r\n\r\n`,
         );
-        // It has one answer, and nothing that follows is a request.
+        // The edge sends one answer, and takes nothing after the first request for a second one.
         expect(text.split('HTTP/1.1 ')).to.have.length(2);
         expect(text).to.match(/^HTTP\/1\.1 400 /);
         expect(text).to.match(/\r\nconnection: close\r\n/i);

@@ -6,14 +6,12 @@ import type { RouteTable, Target } from '../../../workers/edge/route-table.js';
 import { eventually } from '../../support/processes.js';
 import { ask, Bench, HOST, proxied, type TestEdge } from './support.js';
 
-/** Returns the route table of a service with volumes. */
 function withHolds(table: RouteTable): RouteTable {
   return new Map(
     [...table].map(([host, route]) => [host, { ...route, target: { ...route.target, holds: true } as Target }]),
   );
 }
 
-/** Returns the route table while the only replica of a service with volumes is replaced. */
 function held(): RouteTable {
   const [route] = proxied([]).values();
   if (!route) throw new Error('no route');

@@ -7,7 +7,7 @@ import { ask, Bench, HOST, proxied, type TestEdge } from './support.js';
 
 const RUNS = 250;
 
-/** How a hostile application answers: it sends chunks, and then ends the connection in one of these ways. */
+/** A hostile application's answer: chunks, and the way in which the connection ends. */
 interface Script {
   pieces: Buffer[];
   end: 'fin' | 'reset' | 'stay';
@@ -70,13 +70,12 @@ const answer = fc
   .map(([before, v, s, r, headers, nl, rest]) => `${before}${v} ${s} ${r}${nl}${headers.join(nl)}${nl}${nl}${rest}`);
 const script: fc.Arbitrary<Script> = fc.record({
   pieces: fc.tuple(fc.oneof({ weight: 5, arbitrary: answer }, { weight: 1, arbitrary: anyText }), fc.nat(200)).map(
-    // In two pieces, so that the second one reaches the parser in every state.
+    // In two chunks, so that the second one meets the parser in every state.
     ([text, at]) => [bytes(text.slice(0, at)), bytes(text.slice(at))].filter((piece) => piece.length > 0),
   ),
   end: fc.constantFrom('fin', 'reset', 'stay'),
 });
 
-/** Returns what follows the first answer on its connection; '' if that answer has not ended. */
 function afterFirst(text: string, method: string): string {
   const [head = ''] = text.split('\r\n\r\n', 1);
   let rest = text.slice(head.length + 4);
@@ -141,10 +140,7 @@ describe('The edge before hostile replicas', function () {
 
   const NEXT = 'GET /next HTTP/1.1\r\nHost: fine.test\r\nConnection: close\r\n\r\n';
 
-  /**
-   * Sends a request, and one to another service on the same connection. Returns what arrives until the connection
-   * closes or 40 ms have passed.
-   */
+  /** Sends two requests to different services on one connection. Returns what arrives within 40 ms. */
   async function provoke(request: string, reads: boolean): Promise<string> {
     const socket = connect(edge.port, '127.0.0.1');
     let text = '';
@@ -187,10 +183,10 @@ describe('The edge before hostile replicas', function () {
         const neighbour = await ask(edge.port, '/', { host: 'fine.test' });
         expect(neighbour).to.include({ status: 200, text: 'fine' });
       }),
-      // Without shrinking: an exchange that does not end spoils every later try.
+      // Without shrinking, because an exchange that does not end spoils every later try.
       { numRuns: RUNS, endOnFailure: true },
     );
-    // All of these are handled as bad answers, without an uncaught exception.
+    // All answers were handled as bad answers, without an uncaught exception.
     expect(edge.figures.failedExchanges).to.equal(0);
   });
 

@@ -24,7 +24,6 @@ describe('edge limits', () => {
     await bench.close();
   });
 
-  /** Sends a request from this address, and does not read the answer. */
   async function silent(edge: TestEdge, from: string, path = '/', headers = ''): Promise<Socket> {
     const socket = connect({ host: '127.0.0.1', port: edge.port, localAddress: from });
     socket.on('error', () => undefined);
@@ -35,8 +34,7 @@ describe('edge limits', () => {
   }
 
   /**
-   * Starts an edge with these limits. `/endless` sends without end, `/quiet` begins an event stream, `/socket` floods a
-   * WebSocket, and other paths answer "fine".
+   * Starts an edge with these limits. Its replica sends without end on `/endless`, and floods a WebSocket on `/socket`.
    */
   async function edgeWith(limits: object): Promise<TestEdge> {
     const replica = await bench.replica((req, res) => {

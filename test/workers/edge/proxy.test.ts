@@ -38,7 +38,7 @@ describe('edge proxy', () => {
   });
 
   it('opens a WebSocket on another connection if the replica has closed the kept one', async () => {
-    // A replica may close right after an answer that said nothing of it, so the edge can use the connection once more.
+    // A replica may close a connection without having announced it, so the edge can still use the connection.
     const replica = await bench.replica((_req, res) => res.end('fine'));
     let asked = 0;
     replica.server.on('upgrade', (_req, socket) => {

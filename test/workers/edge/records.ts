@@ -28,10 +28,7 @@ export class Records {
     return { id, slug };
   }
 
-  /**
-   * Makes a release with these ready replicas live in one transaction. Returns the version of the routes that edges
-   * must reach.
-   */
+  /** Makes a release with these ready replicas live. Returns the version of the routes that edges must reach. */
   release(service: Service, replicas: readonly TestReplica[]): Promise<number> {
     const ids = { workspace_id: this.#workspaceId, service_id: service.id };
     const manifest = { type: 'process', publishDirectory: '' };

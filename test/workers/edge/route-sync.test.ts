@@ -48,7 +48,6 @@ describe('edge and PostgreSQL', () => {
     await bench.close();
   });
 
-  /** Starts an edge with the parts of the real process: listener, route sync and proxy. */
   async function startEdge(): Promise<{ edge: TestEdge; sync: RouteSync; id: string }> {
     const identity = { id: randomUUID(), host: 'test', pid: process.pid };
     const edge: TestEdge = await bench.edge({ refresh: (id) => sync.reload(id) });
@@ -134,7 +133,7 @@ describe('edge and PostgreSQL', () => {
     await records.release(service, [await bench.deadReplica()]);
     const { edge } = await startEdge();
     const replica = await bench.replica((_req, res) => res.end('found'));
-    // Without a NOTIFY, the edge learns of it only by the refused connection.
+    // Without a NOTIFY, only the refused connection tells the edge of the change.
     await database.db('replicas').where({ service_id: service.id }).update({ port: replica.port });
     const answers = await Promise.all(
       Array.from({ length: 5 }, () => ask(edge.port, '/', { host: hostOf(service), method: 'POST', body: 'x' })),

@@ -13,7 +13,6 @@ export interface Answer {
   headers: IncomingHttpHeaders;
   text: string;
   body: Buffer;
-  /** True if the connection ended before the end of the answer. */
   cut: boolean;
 }
 
@@ -71,9 +70,7 @@ export type TestEdgeOptions = Pick<NodeEdgeOptions, 'imagesDir' | 'log' | 'refre
 /** An implementation of the edge, against which the contract's tests run. */
 export interface EdgeKind {
   name: string;
-  /** Creates an edge, which does not listen yet. Its services have names below the domain "test". */
   create(options: TestEdgeOptions): Promise<TestEdge>;
-  /** How often the tests replace the route table under load. */
   swaps: number;
 }
 
@@ -83,7 +80,7 @@ export const nodeKind: EdgeKind = {
   swaps: 200,
 };
 
-/** The servers and edges of one test. `close` ends all of them. */
+/** The servers and edges of one test. */
 export class Bench {
   readonly #kind: EdgeKind;
   readonly #closers: (() => Promise<unknown> | unknown)[] = [];
@@ -93,7 +90,6 @@ export class Bench {
     this.#kind = kind;
   }
 
-  /** Starts an HTTP server on a free port that serves as a replica. */
   async replica(handler: RequestListener): Promise<TestReplica> {
     const server = createServer(handler);
     server.listen(0, '127.0.0.1');
@@ -105,7 +101,6 @@ export class Bench {
     return { id: this.#nextId(), address: '127.0.0.1', port: (server.address() as AddressInfo).port, server };
   }
 
-  /** Returns a replica whose port refuses connections. */
   async deadReplica(): Promise<TestReplica> {
     const replica = await this.replica(() => undefined);
     replica.server.close();

@@ -17,10 +17,9 @@ import { type Row, recordMaker } from '../../support/work-records.js';
 import { TestWorkshop, untilAborted } from '../../support/workshop.js';
 
 const log = createLogger('test', 'silent');
-/** Longer than a busy machine needs to find a lost job, in milliseconds. */
+/** Longer than a busy machine needs to find a lost job. */
 const LONG_MS = 90_000;
 
-/** Records of each kind, which pass through a real queue. The work of a record is scripted by its id. */
 class Road {
   readonly workshop: TestWorkshop;
   readonly engine: Engine;
@@ -51,7 +50,6 @@ class Road {
     return this.workshop.database.db;
   }
 
-  /** Creates a record that is due. */
   async record(kind: WorkKind): Promise<string> {
     const { id: workspaceId } = await makeWorkspace(this.db);
     const id = await recordMaker(kind)(this.workshop, workspaceId);
@@ -59,7 +57,6 @@ class Road {
     return id;
   }
 
-  /** Starts a worker for the jobs of all queues. */
   async worker(): Promise<WorkerPool> {
     const handlers = scriptedHandlers((id, signal) => {
       this.begun.set(id, this.times(id) + 1);
@@ -70,7 +67,6 @@ class Road {
     return pool;
   }
 
-  /** Returns how often the work of a record has begun. */
   times(id: string): number {
     return this.begun.get(id) ?? 0;
   }
@@ -88,7 +84,6 @@ class Road {
     await eventually(`the work of ${kind.table} has begun`, async () => this.times(id) > 0, LONG_MS);
   }
 
-  /** Deletes all jobs from the queues. */
   async flush(): Promise<void> {
     if (this.redis !== null) return this.redis.flush();
     for (const queue of Object.values(this.engine.queues)) await queue.obliterate({ force: true });
@@ -125,7 +120,7 @@ type Case = [
 
 const isFound = ({ abandoned }: WorkKind) => abandoned !== null;
 
-/** Cases for a record of each kind. At the beginning of a case, no worker has claimed it. */
+/** Cases for a record of each kind, which no worker has claimed yet. */
 const CASES: Case[] = [
   [
     'is done once',
@@ -199,7 +194,7 @@ const CASES: Case[] = [
   [
     'has one end although two of its jobs run at once',
     async (road, kind, id) => {
-      // The queues of a record are selected by its column, as the dispatcher does.
+      // The column of the kind selects the queue, as in the dispatcher.
       const [row] = await road.db(kind.table).where({ id });
       const due = { id, kind: row[kind.queueBy?.column ?? ''] ?? null };
       await road.db(kind.table).where({ id }).update({ due_at: null });
@@ -213,7 +208,7 @@ const CASES: Case[] = [
       await road.untilEnded(kind, id);
       expect(road.times(id)).to.equal(2);
     },
-    // The others wait for one another.
+    // Records of the other kinds wait for one another.
     ({ lease }) => lease?.aloneInWorkspace === undefined,
   ],
 ];

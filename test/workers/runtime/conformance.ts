@@ -2,25 +2,19 @@ import { expect } from 'chai';
 import { ReleaseError } from '../../../workers/failures/explained-errors.js';
 import type { ReleaseSpec, RuntimeDriver } from '../../../workers/runtime/runtime-driver.js';
 
-/** A runtime driver under test, and releases for it. */
 export interface Harness {
   runtime: RuntimeDriver;
-  /** Creates a release whose replicas become ready. */
   healthy(replicas: number): Promise<ReleaseSpec>;
-  /** Creates a release whose replicas fail to start. */
   broken(): Promise<ReleaseSpec>;
   /** Creates a release whose replicas never become ready and never fail. */
   slow(): Promise<ReleaseSpec>;
-  /** Makes later replicas and commands of this release fail. */
   breakNow(spec: ReleaseSpec): Promise<void>;
   close(): Promise<void>;
 }
 
 const never = new AbortController().signal;
 
-/**
- * The tests that every runtime driver must pass (`workers/runtime/runtime-driver.ts`). With a reason, they are skipped.
- */
+/** Defines the tests that every runtime driver must pass. With a reason in `without`, they are skipped. */
 export function describeRuntime(name: string, open: () => Promise<Harness>, without = ''): void {
   describe(`Runtime conformance: ${name}${without === '' ? '' : ` (${without})`}`, () => {
     let harness: Harness;

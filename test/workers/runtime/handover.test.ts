@@ -77,7 +77,7 @@ describe('Process runtime when workers come and go', () => {
     await driver.release(spec, never);
     const [replica] = await host.replicas(spec);
     await killed(first);
-    // As if the key of its variables were lost: its output cannot be masked any more, so it is not shown.
+    // Without its variables, the output of a replica cannot be masked, so it is not shown.
     await writeFile(join(host.config.dataDir, 'specs.json'), '[]');
     const second = await host.worker();
     await driver.stop(spec.deploymentId);
@@ -123,12 +123,10 @@ describe('Process runtime when workers come and go', () => {
     for (const row of rows) expect(await processesOf(row.id)).to.deep.equal([]);
   });
 
-  /** Returns the ids of a replica's sandboxed `node` processes. */
   async function processesOf(replicaId: string): Promise<number[]> {
     const found: number[] = [];
     for (const [pid, marker] of await markedProcesses('')) {
       if (!marker.includes(`replica-${replicaId}`)) continue;
-      // The process may have ended in the meantime.
       const command = await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '');
       if (command.startsWith('node\0')) found.push(pid);
     }

@@ -28,7 +28,7 @@ import { createTestDatabase, type TestDatabase } from '../../support/postgres.js
 import { removeCgroupFolders, tokenOf } from '../sandbox/support.js';
 import { goLive, storeRelease } from './release-record.js';
 
-/** A server that logs its events and ends gracefully on SIGTERM. `/die` ends it, `/slow` answers late. */
+/** Logs its events and ends gracefully on SIGTERM. `/die` ends it, `/broken` fails, `/say/` logs a text. */
 const SERVER = `
 const http = require('node:http');
 console.log('begins', process.env.PORT);
@@ -57,7 +57,6 @@ export class TestHost {
   readonly config: Config;
   readonly sandbox: Sandbox;
   readonly hostId = randomUUID();
-  /** Id of a deployment → the lines that reached its log. */
   readonly lines = new Map<string, string[]>();
   readonly #specs = new Map<string, ReleaseSpec>();
   readonly #open: { close(): Promise<void> }[] = [];
@@ -109,10 +108,7 @@ export class TestHost {
     return worker;
   }
 
-  /**
-   * Creates a worker's runtime driver on this host. If there are several, one leads; the others only record what they
-   * want.
-   */
+  /** Creates a runtime driver on this host. If there are several, one leads, and the others record what they want. */
   async runtime({ asksOnly = false } = {}): Promise<RuntimeDriver> {
     const log = createLogger('test', 'silent');
     const listener = new Listener(this.database.url, log);
@@ -144,7 +140,7 @@ export class TestHost {
     return runtime;
   }
 
-  /** Log lines count only once their transaction has committed. */
+  /** Log lines count once their transaction has committed. */
   async #append(batch: { deploymentId: string; lines: LogLine[] }, trx: Transaction): Promise<void> {
     void trx.executionPromise.then(
       () => {
@@ -156,7 +152,6 @@ export class TestHost {
     );
   }
 
-  /** Creates a service with a deployment and an image, ready for a release. */
   async app(app: App = {}): Promise<ReleaseSpec> {
     const spec = await storeRelease(this.database.db, {
       kind: app.kind,
@@ -196,7 +191,7 @@ export class TestHost {
     await this.sandbox.sweep(async () => () => false);
     await this.database.drop();
     await removeCgroupFolders(this.config.dataDir);
-    // Replicas outlive their worker, and so do the firewall rules of their ports.
+    // The firewall rules of replicas outlive their worker, as the replicas do.
     spawnSync('nft', ['delete', 'table', 'inet', `${TABLE_PREFIX}${tokenOf(await realpath(this.config.dataDir))}`]);
     await rm(this.config.dataDir, { recursive: true, force: true });
   }
@@ -204,7 +199,7 @@ export class TestHost {
 
 export const never = new AbortController().signal;
 
-/** Sends a request to a replica, and returns the text of the answer. */
+/** Returns the text of a replica's answer. */
 export async function ask(replica: Pick<ReplicaRow, 'port'>, path = '/'): Promise<string> {
   const response = await fetch(`http://127.0.0.1:${replica.port}${path}`, { headers: { connection: 'close' } });
   return response.text();

@@ -167,7 +167,7 @@ describe('Process runtime', () => {
     const spec = await host.app({ live: true });
     await runtime.release(spec, never);
     const port = (await host.replicas(spec))[0]?.port ?? 0;
-    // A new edge has acknowledged nothing, so ports that rested before it started rest on.
+    // The new edge below has acknowledged nothing, so ports that rest already would go on resting.
     await db('resting_ports').delete();
     await db.raw(`insert into edges (id, host, pid, seen_at) values (?, 'test', 1, now() + interval '1 minute')`, [
       edge,
@@ -234,7 +234,7 @@ describe('Process runtime', () => {
     expect(after).to.have.length(1);
     expect(after[0]?.id).to.not.equal(before[0]?.id);
     expect(asked).to.be.greaterThan(5);
-    // A replica may stop between the query and the request. The edge would try another one.
+    // A replica may stop between the query and the request. An edge would try another replica.
     expect(failures.filter((text) => !text.includes('ECONNREFUSED'))).to.deep.equal([]);
     await runtime.stop(spec.deploymentId);
   });

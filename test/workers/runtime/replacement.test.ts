@@ -69,13 +69,13 @@ describe('A replica that fails its health check', () => {
     this.timeout(240_000);
     const spec = await release(2);
     const before = await ids(spec);
-    // From now on new ones are sick from their start.
+    // From now on, new replicas fail their health check.
     spec.environment.SICK = 'yes';
     for (const row of await host.replicas(spec)) await ask(row, '/sicken');
     await eventually('the new one was given up', async () =>
       host.linesOf(spec).some((line) => line.startsWith('The new replica') && line.includes('did not become healthy')),
     );
-    // One at a time: the other one and the failing one are still there.
+    // One replica is replaced at a time, so the other one and the failing one are still there.
     expect((await host.replicas(spec)).filter((row) => before.includes(row.id)).length).to.equal(2);
     expect((await host.service(spec)).runtime_detail).to.include('every replica fails its health check');
     await eventually('it is restarted in its place', async () =>
@@ -87,7 +87,7 @@ describe('A replica that fails its health check', () => {
       return rows.length === 2 && rows.every((row) => row.state === 'ready' && row.replaces === null);
     });
     expect((await host.service(spec)).runtime_detail).to.equal('2 of 2 replicas ready');
-    // A scale and a restart find the places as they were.
+    // A scale and a restart find the positions unchanged.
     await runtime.scale(spec, 1, never);
     expect((await host.replicas(spec)).map((row) => row.position)).to.deep.equal([1]);
     await runtime.restart(spec, never);

@@ -4,14 +4,13 @@ import type { ReleaseSpec, RuntimeDriver } from '../../../workers/runtime/runtim
 import { never } from './host.js';
 import { storeRun } from './release-record.js';
 
-/** A host that runs releases, with any runtime driver. */
 interface AttemptHost {
   database: { db: Db };
   app(options: { kind?: 'cron'; program?: string; environment?: Record<string, string> }): Promise<ReleaseSpec>;
   linesOf(spec: ReleaseSpec): string[];
 }
 
-/** Expects that a runtime driver carries out attempts of runs: once, with output, exit code and timeout. */
+/** Expects that a driver carries out attempts of runs once, with output, exit code and timeout. */
 export async function expectRunAttempts(host: AttemptHost, runtime: RuntimeDriver): Promise<void> {
   const { db } = host.database;
   const program = `console.log('run', process.env.RANVIER_RUN_ID, process.env.PORT); setTimeout(() => process.exit(5), 500);`;

@@ -4,10 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { reachedBy } from './neighbour.js';
 import { SandboxFixture } from './support.js';
 
-/**
- * Runs as an ordinary user: creates the strongest sandbox, runs a command in it, starts and stops a detached one, and
- * prints the results as JSON.
- */
+/** Prints the results of commands in the strongest sandbox of an ordinary user as JSON. */
 const fixture = await SandboxFixture.create();
 const { outcome, stdout, stderr } = await fixture.run(process.argv[2] ?? 'true');
 const spec = await fixture.spec('echo runs; trap "echo ends; exit 3" TERM; while :; do sleep 0.1; done');

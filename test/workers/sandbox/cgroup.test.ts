@@ -73,7 +73,7 @@ describe('control groups of sandboxes (skipped if the host does not allow any)',
   it('count what the processes of a sandbox use', async function () {
     if (roots === null || roots.accounting === null) return this.skip();
     const id = `replica-${randomUUID()}`;
-    // A runtime gives new groups of other hierarchies what processes need in them.
+    // A runtime prepares new groups of other hierarchies for processes.
     const folders = new Set([roots.memory, roots.accounting].map((folder) => join(folder, id)));
     for (const folder of folders) await mkdir(folder, { recursive: true });
     const procsFiles = [...folders].map((folder) => join(folder, 'cgroup.procs'));
@@ -99,7 +99,7 @@ describe('control groups of sandboxes (skipped if the host does not allow any)',
 
   it('leave no folder behind in a place that was tried in vain', async () => {
     if (roots === null) return;
-    // The first folder can be made, the next one cannot.
+    // The first folder can be made, and the next one cannot.
     const half = `${roots.memory}-half`;
     expect(await firstUsable([{ ...IMPOSSIBLE, memory: half }], explain)).to.equal(null);
     expect(

@@ -94,7 +94,7 @@ for (const level of ['root', 'none'] as const) {
         );
         const { outcome } = await fixture.run(command, {}, { timeoutMs: 60_000 });
         expect(outcome).to.deep.equal({ reason: 'disk' });
-        // What it wrote goes with it, and builds begin again.
+        // The files of the command are removed, and builds begin again.
         await eventually('room is made', async () => (await diskProblem(fixture.dataDir)) === null);
         expect((await statfs(fixture.dataDir)).bavail).to.be.greaterThan(0);
         done.abort();

@@ -3,7 +3,7 @@ import { createSandbox } from '../../../workers/sandbox/create-sandbox.js';
 import type { SandboxLevel } from '../../../workers/sandbox/sandbox.js';
 import { SandboxFixture } from './support.js';
 
-/** Runs a command that starts many processes. The test kills this worker meanwhile. */
+/** Runs a command with many processes. The test kills this worker meanwhile. */
 const [dataDir = '', level] = process.argv.slice(2);
 const options = { log: createLogger('test', 'silent'), dataDir, level: level as SandboxLevel };
 const fixture = new SandboxFixture(dataDir, await createSandbox(options));

@@ -14,14 +14,11 @@ import { LEVELS, SandboxFixture, USER } from './support.js';
 
 const log = createLogger('test', 'silent');
 
-/**
- * What a command can reach of DATA_DIR and of another service: the table of levels in docs/security.md.
- * `rootless.test.ts` runs this file as an ordinary user.
- */
+/** What a command reaches of DATA_DIR and of another service: the table of levels in docs/security.md. */
 const REACHED: Record<string, string[]> = {
   root: [],
   rootless: [],
-  // As root each service has a user of its own; otherwise everything is reached.
+  // As root, each service has its own user; otherwise everything is reached.
   none: isRoot() ? [] : ['data', 'names', 'home', 'files', 'environment', 'signal'],
 };
 

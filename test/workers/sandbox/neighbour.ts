@@ -5,7 +5,7 @@ import { eventually } from '../../support/processes.js';
 import { type SandboxFixture, USER } from './support.js';
 
 const SECRET = 'SECRET_OF_NEIGHBOUR';
-/** Shell commands that try to reach another sandbox and the platform. They print the name of everything they reach. */
+/** Tries to reach another sandbox and the platform, and prints the name of each thing that it reaches. */
 const ATTACK = `
   cat "$DATA/secret" && echo data
   ls "$DATA/sandboxes" && echo names
@@ -16,7 +16,7 @@ const ATTACK = `
   true`;
 const THINGS = ['data', 'names', 'home', 'files', 'environment', 'signal'];
 
-/** Starts a command of another service, and returns what a hostile command reaches of it and of DATA_DIR. */
+/** Returns what a hostile command reaches of DATA_DIR and of another service's command. */
 export async function reachedBy(fixture: SandboxFixture): Promise<string[]> {
   await writeFile(join(fixture.dataDir, 'secret'), 'secret\n', { mode: 0o600 });
   const command = 'echo mine >"$HOME/mine"; echo ready; exec sleep 300';
@@ -29,7 +29,7 @@ export async function reachedBy(fixture: SandboxFixture): Promise<string[]> {
   try {
     const pid = await eventually('the neighbour sleeps', async () => {
       for (const one of await fixture.left(other.id)) {
-        // The sandbox's helper processes do not have the variables of its command.
+        // Helper processes of the sandbox do not have the variables of the command.
         const of = (file: string) => readFile(`/proc/${one}/${file}`, 'utf8').catch(() => '');
         if ((await of('comm')) === 'sleep\n' && (await of('environ')).includes(SECRET)) return one;
       }

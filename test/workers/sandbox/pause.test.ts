@@ -5,10 +5,7 @@ import { expect } from 'chai';
 import { eventually } from '../../support/processes.js';
 import { LEVELS, SandboxFixture } from './support.js';
 
-/**
- * Counts in two processes, one of which has no variables. At level none the sandbox cannot find that one to stop it, so it
- * ends after 2,000 rounds.
- */
+/** At level none the sandbox cannot stop the process without variables, so it ends by itself. */
 const COUNT = `i=0; (exec env -i /bin/sh -c 'i=0; while [ $i -lt 2000 ]; do i=$((i+1)); echo $i; sleep 0.01; done') &
 while :; do i=$((i+1)); echo "own $i"; sleep 0.01; done`;
 

@@ -11,10 +11,10 @@ describe('The init of a sandbox', () => {
     this.timeout(20_000);
     if (process.platform !== 'linux') this.skip();
     const rename = `open my $f, ">", "/proc/self/comm" or die; print $f "${NAME}"; close $f;`;
-    // It goes on for a while after TERM, so that the init looks for what is left of its group.
+    // The process outlives TERM for a while, so that the init looks for the rest of its group.
     const command = `${rename} $| = 1; $SIG{TERM} = sub { select undef, undef, undef, 0.5; exit }; print "ready\\n"; sleep 15 while 1`;
     const group = ['/bin/sh', '-c', 'trap "exit" TERM; perl -e "$1" & wait', 'sh', command];
-    // The init would throw its trace away.
+    // The init discards its trace, which this test reads.
     const text = INIT.replace('exec 2>/dev/null', ':');
     expect(text).to.not.equal(INIT);
     const init = spawn('/bin/sh', ['-x', '-c', text, 'init', 'free', '/', 'here', ...group]);

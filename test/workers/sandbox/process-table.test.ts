@@ -5,7 +5,7 @@ import { tieGuard } from '../../../workers/sandbox/entry-guard.js';
 import { markedProcesses } from '../../../workers/sandbox/process-table.js';
 
 const BYTES = 400 * 1024 * 1024;
-/** Points the environment of its process at memory of `BYTES`, as prctl(2) allows to everybody. */
+/** Points the environment of its process at memory of `BYTES`, which prctl(2) allows every process. */
 const GROW = `
 import ctypes, mmap, struct, sys
 libc = ctypes.CDLL(None, use_errno=True)

@@ -17,7 +17,7 @@ describe('A sandbox that an ordinary user makes', function () {
 
   before(async () => {
     if (process.platform !== 'linux' || !isRoot()) return;
-    // Below /tmp it would be hidden in any case.
+    // Below /tmp, the home would be hidden in any case.
     home = await mkdtemp('/var/ranvier-home-');
     await writeFile(join(home, 'key'), 'secret');
     await chown(home, UID, UID);
@@ -31,7 +31,7 @@ describe('A sandbox that an ordinary user makes', function () {
       '--fork',
       'true',
     ])
-      // A checkout that only root can read cannot be run by another user.
+      // Another user cannot run a checkout that only root can read.
       .then(() => run('setpriv', [...AS_USER, 'test', '-r', fileURLToPath(import.meta.url)]))
       .then(
         () => true,
@@ -48,7 +48,7 @@ describe('A sandbox that an ordinary user makes', function () {
   it('shows nothing of its home and of other processes, and ends with all that it started', async () => {
     const command = `id -un; cat ${home}/key; ls -A ${home} | wc -l; ls -d /proc/[0-9]* | wc -l; unshare --user true; umount ${home}; echo over`;
     const program = fileURLToPath(new URL('./as-user.js', import.meta.url));
-    // Its DATA_DIR is below its home.
+    // DATA_DIR is below the home.
     const env = { PATH: process.env.PATH, HOME: home, TMPDIR: home };
     const { stdout } = await run('setpriv', [...AS_USER, process.execPath, program, command], { cwd: '/', env });
     const { level, outcome, stdout: lines, detached, reached } = JSON.parse(stdout);

@@ -8,7 +8,7 @@ import { expect } from 'chai';
 import { ownDirectory, uidOf } from '../../../workers/sandbox/service-users.js';
 import { LEVELS, SandboxFixture, USER } from './support.js';
 
-/** A command that leaves behind a child, a double-forked child, and one in its own session. */
+/** Leaves behind a child, a double-forked child, and one in its own session. */
 const SCATTER = 'sleep 300 & (sleep 300 &) ; setsid sleep 300 & echo started';
 
 for (const level of LEVELS) {
@@ -196,7 +196,7 @@ for (const level of LEVELS) {
     });
 
     it('bounds a fork bomb', async function () {
-      // Without a user of its own the bomb would use up the process limit of the platform's user.
+      // Without its own user, the bomb would use up the process limit of the platform's user.
       if (level === 'none') this.skip();
       const { outcome } = await fixture.run(
         'bomb() { bomb | bomb & }; bomb; sleep 1; exit 0',
@@ -235,7 +235,7 @@ for (const level of LEVELS) {
       expect(await fixture.left()).to.not.deep.equal([]);
       worker.kill('SIGKILL');
       await once(worker, 'exit');
-      // Without a namespace, what left its process group is ended by the next sweep.
+      // Without a namespace, only the next sweep ends what left the process group.
       if (level !== 'root') await fixture.sandbox.sweep(async () => () => true);
       while ((await fixture.left()).length > 0) await sleep(20);
     });
@@ -277,7 +277,7 @@ for (const level of LEVELS) {
     it('has devices of its own, and reads no figures of neighbours', async () => {
       const lines = [
         'echo $(ls /dev)',
-        // Its own control groups tell a program how much memory it has; those around them are not there.
+        // A program reads its memory limit in its own control groups. The groups around them are hidden.
         `find /sys/fs/cgroup -name 'memory.*usage_in_bytes' -o -name memory.current | sed 's,/[^/]*$,,' | sort -u | wc -l`,
         'cat /proc/keys /proc/interrupts /proc/timer_list 2>/dev/null | wc -c',
         'ls /sys/firmware /sys/kernel/slab /sys/class/net 2>/dev/null | grep -v : | wc -w',
@@ -356,7 +356,7 @@ describe('Containers', () => {
     expect(path).to.equal('/mnt/app');
     expect(Number(processes)).to.be.lessThan(8);
     expect(name).to.equal('app');
-    // If the resolver's configuration is in /run, it stays visible.
+    // A resolver's configuration in /run stays visible.
     expect(rest.filter((entry) => !/^(systemd|resolv|resolvconf|NetworkManager)/.test(entry))).to.deep.equal([]);
   });
 });

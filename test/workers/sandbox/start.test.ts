@@ -54,7 +54,7 @@ for (const level of LEVELS) {
       expect(await readFile(killed.files.exit, 'utf8')).to.equal('signal SIGKILL\n');
       const hog = await start(`exec node -e 'const kept = []; for (;;) kept.push(Buffer.alloc(1e7, 1))'`);
       await ended(hog.running);
-      // Without control groups Node.js gets no more memory and ends itself.
+      // Without control groups, Node.js runs out of memory and ends itself.
       expect(await readFile(hog.files.exit, 'utf8')).to.equal(level === 'root' ? 'out-of-memory\n' : '1\n');
     });
 
@@ -140,7 +140,7 @@ for (const level of LEVELS) {
     it('sweep ends the others if one cannot be ended', async function () {
       if (level !== 'root') this.skip();
       const [first, second] = [await start('sleep 300'), await start('sleep 300')];
-      // The groups of commands beside its own are removed with it, but not what is below these.
+      // Nested groups make the removal of the groups of the first sandbox fail.
       const groups = await fixture.cgroupsOf(first.spec.id);
       expect(groups.length).to.be.greaterThan(0);
       for (const group of groups) await mkdir(join(group, 'below', 'deep'), { recursive: true });
@@ -205,7 +205,6 @@ class Files {
   }
 }
 
-/** Waits for an output line with this beginning. */
 async function said(files: Files, start: string): Promise<string> {
   for (;;) {
     const line = (await readFile(files.log, 'utf8')).split('\n').find((text) => text.startsWith(start));

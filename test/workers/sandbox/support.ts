@@ -54,7 +54,6 @@ export class SandboxFixture {
     return { id, command, directory, cwd: '', env: {}, userNumber, limits, ...changes };
   }
 
-  /** Runs a command to its end, and returns its output. */
   async run(
     command: string,
     changes: Partial<SandboxSpec> = {},
@@ -72,12 +71,10 @@ export class SandboxFixture {
     return { outcome, ...said, spec };
   }
 
-  /** Returns the ids of processes that belong to a sandbox of this DATA_DIR. */
   async left(id = ''): Promise<number[]> {
     return [...(await markedProcesses(`${tokenOf(this.dataDir)}:${id}`)).keys()];
   }
 
-  /** Returns the folders of a sandbox's control groups. */
   async cgroupsOf(id: string): Promise<string[]> {
     const found: string[] = [];
     for (const root of await cgroupRoots(this.dataDir)) {

@@ -24,7 +24,6 @@ describe('Volumes in a sandbox', () => {
   after(() => fixture?.destroy());
 
   let count = 0;
-  /** Creates a volume with its own file system, or in a plain folder. */
   async function volume(path: string, kind: 'image' | 'folder'): Promise<SandboxVolume> {
     count += 1;
     const folder = join(fixture.dataDir, 'volumes', `volume-${count}`);
@@ -54,7 +53,6 @@ describe('Volumes in a sandbox', () => {
     await fixture.sandbox.stop(spec.id, running, 0);
     return output();
   }
-  /** The folder of a release with these links: name → target. */
   async function release(links: Record<string, string>): Promise<string> {
     count += 1;
     const folder = join(fixture.dataDir, `release-${count}`);

@@ -383,7 +383,7 @@ describe(`Repositories through git${hasGit ? '' : ': git is not installed'}`, ()
       const guarded = make({ policy });
       const at = (host: string, path = 'app.git') => `http://${host}:${server.port}/${path}`;
       const tried = (url: string) => guarded.resolve({ url, ref: 'main', signal: never });
-      // Only the policy resolves the name, so git must have used the pinned address.
+      // Only the policy resolves the name, so git must have used the checked address.
       expect((await tried(at('repo.test'))).sha).to.equal(first);
       expect(await failure(tried(at('inside.test')))).to.match(/private address 10\.1\.2\.3/);
       expect(await failure(tried(at('both.test')))).to.match(/private address 169\.254\.169\.254/);

@@ -24,13 +24,12 @@ async function failure(promise: Promise<unknown>): Promise<string> {
   return (error as Error).message;
 }
 
-/** The object of an empty tree. */
 const TREE = Buffer.alloc(0);
 const COMMIT = Buffer.from(
   `tree ${idOf('tree', TREE).toString('hex')}\nauthor a <a@b.c> 1 +0000\ncommitter a <a@b.c> 1 +0000\n\nBomb\n`,
 );
 
-/** Starts a git server that answers each fetch with a commit and these objects, and counts the fetches. */
+/** Starts a git server that answers each fetch with a commit and these objects. `packs` counts the fetches. */
 async function serveBomb(bomb: Buffer[]): Promise<{ url: string; packs: () => number; server: Server }> {
   const sha = idOf('commit', COMMIT).toString('hex');
   const pack = packOf([packed(TYPE.commit, COMMIT), packed(TYPE.tree, TREE), ...bomb]);

@@ -58,7 +58,6 @@ describe(`Private repositories over SSH${hasSshd ? '' : ': sshd is not installed
     if (root) await rm(root, { recursive: true, force: true });
   });
 
-  /** Starts a real SSH server with this host key, which admits the keys in `authorized_keys`. */
   async function startSshd(hostKey: string): Promise<void> {
     const keyFile = join(root, hostKey);
     await run('ssh-keygen', ['-q', '-t', 'ed25519', '-N', '', '-f', keyFile]);
@@ -74,7 +73,7 @@ describe(`Private repositories over SSH${hasSshd ? '' : ': sshd is not installed
       'SetEnv GIT_CONFIG_COUNT=1 GIT_CONFIG_KEY_0=safe.directory GIT_CONFIG_VALUE_0=*',
     ];
     await writeFile(join(root, 'config'), `${settings.join('\n')}\n`);
-    // As root, the server separates privileges with the help of this folder.
+    // As root, the server needs this folder to separate privileges.
     await mkdir('/run/sshd', { recursive: true }).catch(() => undefined);
     server = spawn(SSHD, ['-D', '-e', '-f', join(root, 'config')], { stdio: 'ignore' });
     await eventually('the server answers', async () => {
@@ -135,7 +134,7 @@ describe(`Private repositories over SSH${hasSshd ? '' : ': sshd is not installed
   it('at a name that resolves anew are reached at the checked address', async () => {
     const config = { dataDir: join(root, 'data'), allowLocalRepositories: false, buildEnvironment: {} };
     const ssh = createSshAccess({ db: database.db, keyring, dataDir: config.dataDir });
-    // Only this policy knows the name.
+    // Only this policy resolves the name.
     const policy = { allowLocal: false, resolve: async () => ['127.0.0.1'], isPrivate: () => false };
     const source = new GitSource({ config, log: createLogger('test', 'silent'), ssh, policy });
     const url = `ssh://${userInfo().username}@known.test:${port}${repository.folder}`;

@@ -31,7 +31,6 @@ describe('Templates of a repository', function () {
     await writeFiles(app, files);
     return readFiles('readTemplates', { app }, { signal });
   }
-  /** Returns why a file with this content is no template. */
   async function problem(content: Files[string], name = 'blog.yaml'): Promise<string> {
     await rm(join(app, folder), { recursive: true, force: true });
     const { templates, problems } = await read({ [`${folder}/${name}`]: content });

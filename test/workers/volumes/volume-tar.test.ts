@@ -178,7 +178,7 @@ describe('The copy of a volume', function () {
     await mkdir(image.folder);
     await makeImage(image.folder, 96_000_000);
     await unpack(archive, image);
-    // What it says of itself, and what is in it with its folders.
+    // The used bytes are those of the files and their folders.
     expect(await imageUsedBytes(image.folder)).to.be.within(40_000_000, 41_000_000);
     const again = await pack(image);
     const copy = await folder('copy');

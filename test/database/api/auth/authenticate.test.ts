@@ -35,7 +35,6 @@ describe('A caller', () => {
     accepted?: 'session' | 'key or session';
   }
 
-  /** Returns the caller of a request, or the code of the refusal. */
   async function callerOf({ authorization = '', cookie, accepted = 'key or session' }: Sent): Promise<Caller | string> {
     const ctx = {
       state: { tls: true, caller: undefined as Caller | undefined, route: { method: 'GET' } },

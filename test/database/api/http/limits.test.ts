@@ -9,7 +9,6 @@ import { makeUser, makeWorkspace } from '../../../support/factories.js';
 import { codeOf } from '../../../support/outcomes.js';
 import { useTestDatabase } from '../../../support/postgres.js';
 
-/** Builds a request with the fields that limits read, from an address of another host. */
 function request(credentialId: string, { method = 'GET', ip = '203.0.113.1' } = {}) {
   const headers: Record<string, string> = {};
   const ctx = {

@@ -32,7 +32,6 @@ describe('A write of the API', () => {
   const idOf = (name: string) =>
     `00000000-0000-4000-8000-${Buffer.from(name).toString('hex').slice(-12).padStart(12, '0')}`;
 
-  /** Sends a write to the route and returns its answer, or the code of its error. */
   async function send({ key, body = {}, user = 'u', credential = 'c', id = 'one', of = workspace }: Sent) {
     const headers: Record<string, string> = {};
     const route = {

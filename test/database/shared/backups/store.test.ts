@@ -26,7 +26,6 @@ describe('Backups in the database', () => {
   let db: Db;
   let service: ServiceRow;
   let woken = 0;
-  /** The stores' objects, and what was removed. */
   let objects: Map<string, Date>;
 
   beforeEach(async () => {

@@ -8,7 +8,6 @@ import { newEnvironment } from '../../../support/records.js';
 describe('A deployment of a reported commit', () => {
   const database = useTestDatabase();
 
-  /** Returns 'read' if a service in this environment may read values of the other one, else the error's code. */
   async function reads(environmentId: string | null, protectedEnvironment: boolean): Promise<string> {
     const authorize = await database.db.transaction((trx) => ownEnvironmentOnly(trx, environmentId));
     try {

@@ -199,7 +199,7 @@ describe('The server of a data service', () => {
     });
     await recordReleasesToStart(database.db);
     expect(await releasesToStart(database.db)).to.have.length(1);
-    // A host looks again, because the leader's record may be old.
+    // The start checks for the hold again, because the list of releases may be old.
     await takeHold(database.db, service.id);
     expect(await releasesToStart(database.db)).to.deep.equal([]);
   });

@@ -158,7 +158,7 @@ describe('Admission', () => {
   it('admits from workspaces that are behind many with nothing to admit', async () => {
     await makeWorker(database.db, 1);
     await queued();
-    // Workspaces without anything that waits, before the one with something.
+    // These workspaces have nothing to admit and come before the one with a deployment.
     await database.db.raw(
       `insert into workspaces (id, name) select gen_random_uuid(), 'Empty' from generate_series(1, 600)`,
     );

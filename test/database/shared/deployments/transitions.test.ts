@@ -15,7 +15,6 @@ import { useTestDatabase } from '../../../support/postgres.js';
 import { eventually } from '../../../support/processes.js';
 import { applyEvent, claimDeployment, readRow, updateRow } from '../../../support/records.js';
 
-/** Active state → one event that is allowed in it. */
 const NEXT: Record<Exclude<ActiveState, 'canary' | 'withdrawn'>, DeploymentEvent> = {
   queued: { type: 'resolved', commitSha: 'c'.repeat(40), commitMessage: 'Change it' },
   building: { type: 'built', image: null },
@@ -33,7 +32,6 @@ describe('The records of deployments', () => {
     db = database.db;
   });
 
-  /** Creates a deployment in this state that a worker has claimed. */
   async function held(state: ActiveState = 'queued'): Promise<Lease & { serviceId: string }> {
     const { id, service_id: serviceId } = await makeDeployment(db, await makeService(db));
     const switchedAt = state === 'switched' ? { went_live_at: db.fn.now() } : {};

@@ -24,7 +24,6 @@ const MISSING: Observation = { ...FOUND, proof: 'missing' };
 describe('Domains of services', () => {
   const database = useTestDatabase();
   let db: Db;
-  /** Services of two workspaces. */
   let mine: ServiceRow;
   let theirs: ServiceRow;
   beforeEach(async () => {

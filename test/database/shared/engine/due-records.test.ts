@@ -28,7 +28,7 @@ describe('Records that are due', () => {
     await database.db.transaction(async (trx) => {
       expect((await takeDue(trx, OPERATIONS, 1)).map(({ id }) => id)).to.deep.equal([first.id]);
       const others = await database.db.transaction(async (other) => {
-        // Without this a process that waits for the first would wait for ever.
+        // Without a timeout, a statement that waits for the first lock would wait for ever.
         await other.raw(`set local lock_timeout = '2s'`);
         return takeDue(other, OPERATIONS, 10);
       });

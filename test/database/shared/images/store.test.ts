@@ -16,7 +16,6 @@ describe('Images of a service', () => {
     service = await makeService(database.db);
   });
 
-  /** Creates a deployment with its own image, which went live at this minute or did not go live. */
   async function deployed(minute: number, status: DeploymentRow['status'] = 'live'): Promise<string> {
     const { id } = await makeDeployment(database.db, service);
     const image = await insertImage(database.db, {

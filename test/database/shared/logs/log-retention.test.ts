@@ -16,7 +16,7 @@ describe('Retention', () => {
 
   beforeEach(async () => {
     await database.db('log_lines').delete();
-    // A new database has a partition of today, and it may have been made yesterday.
+    // A new database may have a partition of yesterday, if it was made before midnight.
     await dropExpiredLogs(database.db);
     await ensureLogDays(database.db);
   });

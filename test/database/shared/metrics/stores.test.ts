@@ -31,7 +31,6 @@ describe('The stored figures of services', () => {
   });
   const rows = (step: number) => database.db('service_metrics').where({ service_id: service.id, step }).orderBy('at');
 
-  /** Stores measurements of a step that began this many seconds ago. */
   async function past(step: number, secondsAgo: number): Promise<void> {
     await database.db.raw(
       `insert into service_metrics (service_id, step, at, requests_2xx, samples, cpu, counts, replicas, latency)
@@ -79,7 +78,7 @@ describe('The stored figures of services', () => {
     const found = await rows(15);
     const sum = (name: string) => found.reduce((total, row) => total + Number(row[name]), 0);
     expect({ counts: sum('counts'), replicas: sum('replicas') }).to.deep.equal({ counts: 2, replicas: 4 });
-    // Of the second attempt there is no sample yet.
+    // The second attempt has no sample yet.
     expect({ samples: sum('samples'), cpu: sum('cpu'), memory: sum('memory') }).to.deep.equal({
       samples: 3,
       cpu: 150,

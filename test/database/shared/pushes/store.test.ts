@@ -35,7 +35,6 @@ describe('Pushed commits', () => {
     service = await makeService(db);
   });
 
-  /** Creates a push whose deployment has these fields. */
   async function push(
     fields: Record<string, unknown> = {},
     changes: Partial<PushRow> & { folder_id?: string } = {},

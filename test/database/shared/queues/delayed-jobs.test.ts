@@ -18,7 +18,7 @@ describe('Delayed jobs on PostgreSQL', () => {
     engine = await createEngine(config, createLogger('test', 'silent'), 'test');
     await engine.queues.detection.add('detection', {}, { delay: 200 });
     await engine.queues.run.add('run', {}, { delay: 3_600_000 });
-    // Listens only now, because the queue itself may announce what is added.
+    // The client listens only now, because the queue announces jobs that are added, too.
     client = new pg.Client({ connectionString: database.url });
     await client.connect();
     client.on('notification', ({ payload }) => heard.push(payload ?? ''));

@@ -68,7 +68,6 @@ describeEngines('Admission and dispatch', (name) => {
       .update({ status: 'live', finished_at: database.db.fn.now() });
   }
 
-  /** Returns why a deployment waits. A dispatcher records reasons at most once a second. */
   async function reasonOf(id: string): Promise<string> {
     let reason = '';
     await eventually('the reason is recorded', async () => {

@@ -33,7 +33,7 @@ describeEngines('The queue engine', (name) => {
         async (job) => {
           done.push(job.id ?? '');
         },
-        // A wake-up that is missed is not made up for within the time of a test.
+        // A worker that misses a wake-up would not look again within the time of a test.
         { connection, concurrency: 50, drainDelay: 600 },
         backendFactory,
       );
@@ -62,7 +62,7 @@ describeEngines('The queue engine', (name) => {
   it('keeps as many finished jobs as it should', async () => {
     const { count } = QUEUES.detection.keepCompleted;
     await run('detection', 1);
-    // Jobs that ended within 5 ms of the oldest that is kept are kept with it.
+    // Jobs that ended within 5 ms of the oldest kept job are kept with it.
     await delay(50);
     await run('detection', count + 1);
     const { detection } = engine.queues;

@@ -22,7 +22,6 @@ describe('The records of routes', () => {
     service = await makeService(database.db);
   });
 
-  /** Returns the ids of all services that edges know, by page. */
   async function all(): Promise<string[][]> {
     const pages: string[][] = [];
     await loadAllRouteFacts(database.db, async (facts) => void pages.push(facts.map(({ serviceId }) => serviceId)));
@@ -112,7 +111,7 @@ describe('The records of routes', () => {
       const deploymentId = await pretendLive(db, each.id);
       await db('deployments').where({ id: deploymentId }).update({ together_id: id });
     }
-    // The third one has been deployed again since, alone.
+    // The third service was deployed again since, alone.
     await pretendLive(db, third.id);
     const ids = async (asked: string) =>
       (await loadRouteFacts(db, [asked])).map(({ serviceId }) => serviceId).toSorted();

@@ -31,9 +31,8 @@ describe('Schedules in the database', () => {
   const planned = async () => (await database.db('schedules').where({ service_id: service.id }).first())?.next_run_at;
   const configure = (configuration: object) =>
     updateRow(database.db, 'services', service.id, { configuration: { ...service.configuration, ...configuration } });
-  /** A schedule without a tick during the test, even if a minute ends meanwhile. */
+  /** A schedule that has no tick during the test, even if a minute ends meanwhile. */
   const yearly = () => configure({ schedule: '0 0 1 1 *' });
-  /** Moves the next tick into the past, as if no worker had run since. */
   const missed = (ms: number) =>
     database.db('schedules').update({ next_run_at: new Date(Math.floor((Date.now() - ms) / MINUTE) * MINUTE) });
 
@@ -126,7 +125,7 @@ describe('Schedules in the database', () => {
     expect([first?.status, second?.status, third?.status]).to.deep.equal(['queued', 'queued', 'skipped']);
     expect(third?.error).to.equal('2 earlier run(s) had not ended, as many as maxConcurrency allows');
     expect(third?.finished_at).to.not.equal(null);
-    // A command that somebody gave does not count.
+    // A run of a given command does not count.
     await database.db('runs').where({ id: first?.id }).update({ trigger: 'manual', command: 'true' });
     await missed(0);
     await pass();
@@ -145,7 +144,7 @@ describe('Schedules in the database', () => {
       await pass();
       await missed(0);
       await database.db('services').where({ id: service.id }).update(change);
-      // Also a worker that saw the tick before the stop makes no run of it.
+      // A worker that saw the tick before the stop makes no run of it either.
       const [due] = await dueSchedules(database.db, 10);
       if (!due) throw new Error('nothing is due');
       expect(

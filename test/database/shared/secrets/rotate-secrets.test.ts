@@ -21,7 +21,6 @@ describe('Sealed values in the database', () => {
   const database = useTestDatabase();
   beforeEach(() => database.db.raw('truncate workspaces, users, secrets_keys cascade'));
 
-  /** Creates a row for each sealed column, sealed with the old key. Returns the id of each column's row. */
   async function fill(): Promise<{ serviceId: string; ids: Map<string, string> }> {
     const { db } = database;
     const service = await makeService(db);
@@ -30,7 +29,7 @@ describe('Sealed values in the database', () => {
     const ids = new Map<string, string>(SEALED_COLUMNS.map(({ binding }) => [binding, uuidv7()]));
     ids.set('repository', service.id).set('deployment-repository', deployment.id);
     for (const name of ['data-password', 'data-admin-password']) ids.set(name, service.id);
-    // A target of reports has the id of its hook.
+    // A row of forge_targets has the id of its hook.
     ids.set(SEALED.forgeToken.binding, ids.get(SEALED.hookSecret.binding) ?? '');
     ids.set(SEALED.webhookUrl.binding, ids.get(SEALED.webhookSecret.binding) ?? '');
     const value = (name: keyof typeof SEALED) => {

@@ -3,7 +3,7 @@ import { rowsOf } from '../../../../shared/core/database/database-client.js';
 import { SEALED_COLUMNS } from '../../../../shared/secrets/sealed-columns.js';
 import { useTestDatabase } from '../../../support/postgres.js';
 
-/** Columns of bytes that are not sealed: hashes, and recordings of shells, which are stored as logs are. */
+/** Byte columns that are not sealed: hashes, and recordings of shells, which are stored like logs. */
 const NOT_SEALED = [
   'snapshots.digest',
   'commit_watches.fingerprint',

@@ -19,7 +19,6 @@ describe('The user of a service', () => {
   const erase = (id: string) => database.db.transaction((trx) => eraseService(trx, id));
   const numberOf = async () => (await makeService(database.db)).user_number;
 
-  /** Creates a service that was live and is deleted, and whose Unix user may be used again. */
   async function rested() {
     const service = await makeService(database.db);
     await pretendLive(database.db, service.id);

@@ -69,7 +69,7 @@ describe('Volumes of services', () => {
       expect(await remove(id).catch((error: { code: string }) => error.code)).to.equal('volume_in_use');
       await db('replicas').where({ id: user }).update({ state: 'stopped' });
     }
-    // A replica of a release from before the volume does not have it.
+    // A replica of a release from before the volume does not mount it.
     await replica({ state: 'ready' });
     expect(await isMounted(db, service.id)).to.equal(false);
     await remove(id);

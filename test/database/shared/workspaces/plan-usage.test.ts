@@ -19,13 +19,11 @@ describe('The build minutes of a workspace', () => {
   });
 
   const used = () => buildMinutes(database.db, workspace.id);
-  /** The beginning of this month. */
   const month = () => {
     const now = new Date();
     return Date.UTC(now.getUTCFullYear(), now.getUTCMonth());
   };
 
-  /** Moves the beginning of all builds of the workspace back by this many minutes. */
   async function earlier(minutes: number): Promise<void> {
     const started = new Date(Date.now() - minutes * MINUTE_MS).toISOString();
     await database.db.raw(
@@ -45,7 +43,7 @@ describe('The build minutes of a workspace', () => {
     await earlier(3);
     const running = await used();
     expect(running).to.be.greaterThan(0);
-    // The first worker is gone, and what it still writes counts nothing.
+    // The first worker has lost its claim, and its write counts nothing.
     await claimDeployment(db, id, await makeWorker(db, 1));
     await applyEvent(db, { id, fence: 1 }, 'building', { type: 'built', image: null });
     expect(await db('build_times').where({ workspace_id: workspace.id })).to.deep.equal([]);
@@ -54,7 +52,6 @@ describe('The build minutes of a workspace', () => {
     expect(ended).to.be.at.least(running);
     await applyEvent(db, { id, fence: 2 }, 'building', { type: 'built', image: null });
     expect(await used()).to.equal(ended);
-    // The image is missing: it is built once more, and then the build fails.
     await applyEvent(db, { id, fence: 2 }, 'releasing', { type: 'imageMissing' });
     await earlier(2);
     await applyEvent(db, { id, fence: 2 }, 'building', { type: 'failed', error: 'build: exit code 1' });
@@ -77,7 +74,6 @@ describe('The build minutes of a workspace', () => {
     expect(await used()).to.equal(3);
   });
 
-  /** Returns the minutes of each build of the deployment. */
   async function stepMinutes(id: string): Promise<number[]> {
     const { steps } = await database.db('deployments').where({ id }).first();
     return (steps as { name: string; startedAt: string; finishedAt: string }[])

@@ -37,7 +37,6 @@ describe('The limits of a workspace', () => {
     expect(await check()).to.equal('done');
   });
 
-  /** Creates a deployment whose build took this many minutes, this month or earlier. */
   async function built(workspace: WorkspaceRow, minutes: number, month: 'this' | 'earlier'): Promise<void> {
     const service = await makeService(database.db, workspace);
     const now = new Date();

@@ -31,7 +31,6 @@ describe('The job of a backup', () => {
     mails = [];
   });
 
-  /** Records that the service's volume is on this host. */
   const volumeOn = (hostId: string) =>
     makeDataServer(workshop.database.db, service.id, { host_id: hostId, initialized_at: new Date() });
   async function make(): Promise<string> {

@@ -62,7 +62,7 @@ describe('A deployment with a canary', () => {
     expect(row).to.include({ status: 'canary', worker_id: null, went_live_at: null });
     expect(row.steps.map(({ name }) => name)).to.deep.equal(['queued', 'build', 'release', 'canary']);
     expect(await live()).to.equal(previous.id);
-    // The replicas of the test have no port.
+    // Replicas of the test have no port, which the routes need.
     for (const [index, { id }] of [previous, deployment].entries()) {
       await db('replicas')
         .where({ deployment_id: id })
@@ -81,7 +81,7 @@ describe('A deployment with a canary', () => {
     await visits(deployment.id, 'new', 100, 16);
     await visits(deployment.id, 'previous', 2_000, 2);
     const { version } = (await facts()) ?? { version: 0 };
-    // The visitors are back before a worker has a slot for the deployment.
+    // Visitors go back to the old release before a worker has a slot for the deployment.
     await settleCanaries(worker);
     const route = await facts();
     expect(route?.canary).to.equal(null);
@@ -123,7 +123,7 @@ describe('A deployment with a canary', () => {
 
   it('is carried on by another worker if its worker was killed', async () => {
     const deployment = await begun();
-    // The killed worker held the deployment and had not judged it.
+    // A killed worker held the deployment and had not judged it.
     await db('deployments').where({ id: deployment.id }).update({ worker_id: worker.workerId, due_at: null });
     await visits(deployment.id, 'new', 30, 30);
     expect(await run(deployment, other)).to.equal('some visitors get the release');

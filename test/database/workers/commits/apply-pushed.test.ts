@@ -53,7 +53,6 @@ describe(`A push that applies a stack${hasGit ? '' : ': git is not installed'}`,
   });
   afterEach(() => repository.remove());
 
-  /** Makes a service of the repository by hand. */
   async function made(name: string, configuration: PartialServiceConfiguration = {}): Promise<ServiceRow> {
     const workspace = await db('workspaces').where({ id: workspaceId }).first();
     const { project_id } = await db('environments').where({ id: environmentId }).first();
@@ -89,7 +88,6 @@ describe(`A push that applies a stack${hasGit ? '' : ': git is not installed'}`,
     return rows.map(({ name, trigger, commit_sha }) => `${name} ${trigger} ${commit_sha}`).sort();
   };
   const live = () => db('deployments').whereNull('finished_at').update({ status: 'live', finished_at: db.fn.now() });
-  /** Carries out the open apply; its deployments go live. */
   async function carriedOut(): Promise<void> {
     const [{ id: applyId }] = await applies().whereNull('finished_at');
     await applyJob(deps, { applyId }, jobHelpers());
@@ -245,7 +243,7 @@ describe(`A push that applies a stack${hasGit ? '' : ': git is not installed'}`,
     await both(event, await report());
     expect(await applies()).to.have.lengthOf(1);
     await carriedOut();
-    // An apply that deploys nothing has ended at once, and does not hold the other worker up.
+    // An apply that deploys nothing has ended at once, so it does not block the other worker.
     const off = { services: { web: { kind: 'web', ...source({ autoDeploy: 'off' }) } } };
     await db('stack_resources').whereNot({ service_id: web.id }).delete();
     await commit(off);

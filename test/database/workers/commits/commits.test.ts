@@ -20,12 +20,10 @@ describe('New commits', () => {
   let workshop: TestWorkshop;
   let deps: JobDeps;
   let service: ServiceRow;
-  /** The branches of the fake repository. */
   let heads: Map<string, string>;
   let message: string;
   let changed: string[] | null;
   let failure: Error | null;
-  /** The calls to the fake repository. */
   let asked: string[];
 
   useTestWorkshop((opened) => ({ workshop } = opened));

@@ -49,7 +49,7 @@ describe('A leader', () => {
     for (const candidate of candidates) await candidate.close();
     const warnings: string[] = [];
     const log = pino({ level: 'warn' }, { write: (line: string) => void warnings.push(line) });
-    // It stands for a process that is stopped: its connection lives, and it sends nothing.
+    // This connection stands for a stopped process: it lives, and sends nothing.
     const stopped = new pg.Client({ connectionString: database.url, application_name: NAME });
     await stopped.connect();
     const ended = new Promise<void>((resolve) => stopped.on('error', () => resolve()));

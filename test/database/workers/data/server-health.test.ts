@@ -15,7 +15,6 @@ describe('The health of a data server', () => {
   const keyring = new Keyring(new Sensitive(Buffer.alloc(32, 1).toString('base64')));
   let redis: Server;
   let port: number;
-  /** The answer of the fake Redis; null for none. */
   let answer: string | null;
   let spec: ReleaseSpec;
   let health: ServerHealth;

@@ -15,7 +15,6 @@ describe('The ports of data servers', () => {
   let last: number;
 
   before(async () => {
-    // Two neighbours of which both are free.
     for (;;) {
       const [port = 0] = await freePorts(1);
       [first, last] = [port, port + 1];

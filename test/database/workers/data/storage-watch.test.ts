@@ -8,10 +8,7 @@ import { makeDataServer, makeService } from '../../../support/factories.js';
 import { pretendLive } from '../../../support/records.js';
 import { type TestWorkshop, useTestWorkshop } from '../../../support/workshop.js';
 
-/**
- * Tests of the decisions, with made-up measurements. test/workers/data/storage-bound.test.ts tests them with a real
- * server.
- */
+/** Tests the decisions with made-up measurements. test/workers/data/storage-bound.test.ts uses a real server. */
 describe('The watch of data servers', () => {
   let workshop: TestWorkshop;
   let deps: JobDeps;

@@ -33,7 +33,6 @@ describe('The work on deployments', () => {
     return performDeployment(deps, id, jobHelpers(helpers)).then(({ ran, status }) => (ran ? status : undefined));
   }
 
-  /** Expects that the deployment failed, that nothing of it runs, and that the service runs the release of before. */
   async function expectFailed(deployment: DeploymentRow, error: string): Promise<void> {
     const row = await workshop.read(deployment.id);
     expect(row).to.include({ status: 'failed', error, worker_id: null });
@@ -50,7 +49,6 @@ describe('The work on deployments', () => {
     expect(await workshop.messages(id)).to.include('The deployment was cancelled');
   }
 
-  /** Stores an image of the service, as an earlier build would. It is on this host unless `here` is false. */
   async function imageOf(service: { id: string; workspace_id: string }, here = true): Promise<{ id: string }> {
     const digest = `${service.id}-image`;
     if (here) workshop.images.add(digest);
@@ -59,7 +57,6 @@ describe('The work on deployments', () => {
     return insertImage(workshop.database.db, image);
   }
 
-  /** Creates a deployment that was interrupted while it was releasing. */
   async function releasing(here = true, changes: Partial<Record<keyof DeploymentRow, unknown>> = {}) {
     const service = await makeService(workshop.database.db);
     const image = await imageOf(service, here);

@@ -28,10 +28,9 @@ describe('The pre-deploy command of a deployment', () => {
 
   const script = (changes: Parameters<TestWorkshop['runtime']['script']>[1]) =>
     workshop.runtime.script(deployment.service_id, changes);
-  /** The command runs until `finish` is called. */
   const waits = () => script({ until: () => new Promise<void>((resolve) => (finish = resolve)) });
   const ends = () => {
-    // The replicas do not wait.
+    // Replicas start without waiting.
     script({});
     finish();
   };

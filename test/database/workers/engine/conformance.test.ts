@@ -17,7 +17,6 @@ import { makeWorkspace } from '../../../support/factories.js';
 import { done, ROAD, type Row, recordMaker, SAMPLE, SAMPLE_TABLE } from '../../../support/work-records.js';
 import { jobHelpers, type TestWorkshop, untilAborted, useTestWorkshop } from '../../../support/workshop.js';
 
-/** One record that waits for its first claim, and what a case does with it. */
 class Bench {
   readonly kind: WorkKind;
   readonly workshop: TestWorkshop;
@@ -39,7 +38,6 @@ class Bench {
     return this.workshop.database.db;
   }
 
-  /** Runs one job with `work`. Returns its outcome or its error. */
   run(
     work: (work: Work<Row>) => Promise<Outcome>,
     {
@@ -54,7 +52,6 @@ class Bench {
     return perform(worker, handler, id, jobHelpers({ signal, lastAttempt })).catch((error: unknown) => error);
   }
 
-  /** Claims the record for a worker that then does nothing. */
   claim(): Promise<Row | null> {
     return claim<Row>(this.db, this.kind, this.id, uuidv7());
   }
@@ -67,7 +64,7 @@ class Bench {
     return this.db(this.kind.table).where({ id: this.id }).update(changes);
   }
 
-  /** The status of a record while its work runs; below, the status once it is done. */
+  /** The status of a record while its work runs. The getter below is the status after it. */
   get working(): string {
     return statesOf(this.kind).queued?.claimed ?? 'queued';
   }
@@ -76,7 +73,7 @@ class Bench {
     return this.working === 'queued' ? 'live' : 'succeeded';
   }
 
-  /** An event that leaves the state in which work runs; below, an event that ends it. */
+  /** An event that keeps the status while work runs. The getter below is an event that ends the work. */
   get step(): string {
     const steps = Object.keys(statesOf(this.kind)[this.working] ?? {});
     return ROAD[this.working] ?? steps.find((event) => event === 'stepped') ?? 'retried';
@@ -105,7 +102,7 @@ const UNHELD = { worker_id: null, lease_expires_at: null };
 
 type Cases = Record<string, (bench: Bench) => Promise<unknown>>;
 
-/** What the engine guarantees for each kind of work. The test's title is the case's title and "a record of <kind>". */
+/** Guarantees of the engine for each kind of work. A test's title is "a record of <kind>" and the case's title. */
 const CASES: Cases = {
   'is done once: its second job finds nothing to do': async (b) => {
     expect(await b.run(done)).to.equal(b.succeeded);
@@ -122,7 +119,7 @@ const CASES: Cases = {
           const { status } = work.record;
           if (killed.has(status)) return done(work);
           killed.add(status);
-          // A killed worker records nothing, and its lease is lost.
+          // A killed worker records nothing. The claim of another worker takes its lease.
           await b.claim();
           throw new Error('killed');
         },
@@ -279,7 +276,7 @@ const CASES: Cases = {
   },
 };
 
-/** What it guarantees for kinds of which one record of a workspace is worked on at a time. */
+/** Guarantees for kinds of which a workspace has one record in work at a time. */
 const CASES_ALONE: Cases = {
   'waits while another one of its workspace is worked on, and keeps no slot': async (b) => {
     await b.update({ due_at: null });
@@ -297,7 +294,6 @@ const CASES_ALONE: Cases = {
   },
 };
 
-/** What it guarantees for kinds that can be cancelled. */
 const CASES_CANCELLABLE: Cases = {
   'that was cancelled before its claim is not worked on': async (b) => {
     await b.requestCancel();

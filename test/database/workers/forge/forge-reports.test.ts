@@ -38,7 +38,7 @@ describe('Reports to git hosts', () => {
   afterEach('every request is one that the git host describes', async () => {
     forge.stop();
     expect(forge.problems).to.deep.equal([]);
-    // Also shows that nothing refers to what a workspace's deletion removes.
+    // The deletion also shows that no remaining row refers to the workspace.
     await database.db('workspaces').delete();
     expect(await database.db('forge_reports')).to.deep.equal([]);
   });
@@ -67,7 +67,6 @@ describe('Reports to git hosts', () => {
     return preview;
   }
 
-  /** Queues a deployment of a commit, as a push does. */
   async function pushed(service: ServiceRow, commitSha: string, trigger = 'commit'): Promise<string> {
     const { id } = await makeDeployment(database.db, service);
     await database.db('deployments').where({ id }).update({ trigger, commit_sha: commitSha });
@@ -89,7 +88,6 @@ describe('Reports to git hosts', () => {
   const run = (forgeReportId: string) =>
     forgeReportJob(deps, { forgeReportId }, { signal: new AbortController().signal });
 
-  /** Runs the jobs of the reports that are due, and of those that become due by that. */
   async function work(): Promise<void> {
     for (;;) {
       const due = await database.db.transaction((trx) => takeDue(trx, FORGE_REPORTS, 100));
@@ -98,7 +96,6 @@ describe('Reports to git hosts', () => {
     }
   }
 
-  /** Lets the time pass for which reports wait. */
   async function afterWaiting(): Promise<void> {
     await database.db('forge_targets').update({ not_before: new Date(0) });
     await database
@@ -368,7 +365,7 @@ describe('Reports to git hosts', () => {
     };
     const due = await database.db.transaction((trx) => takeDue(trx, FORGE_REPORTS, 100));
     expect(due).to.have.length(2 * hooks.length);
-    // Reports of the same hook come first together.
+    // Reports of the same hook run first, one after another.
     const jobs = (await reports().orderBy('hook_id')).map(async ({ id }) => {
       await run(id);
       ended++;

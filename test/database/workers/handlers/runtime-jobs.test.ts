@@ -31,7 +31,7 @@ describe('Jobs that change what runs', () => {
     return { service, deploymentId: await deploy(service) };
   }
 
-  /** Runs an operation of the service, and returns how it ended. */
+  /** Runs an operation of the service, and returns its row. */
   async function operate(service: ServiceRow, kind: OperationKind, job = runtimeActionJob) {
     const { id } = await makeOperation(workshop.database.db, service, kind);
     await job(worker, { operationId: id }, jobHelpers()).catch((error: unknown) => {
@@ -40,7 +40,6 @@ describe('Jobs that change what runs', () => {
     return workshop.database.db('operations').where({ id }).first();
   }
 
-  /** Changes the number of replicas without an operation. */
   const configure = (service: ServiceRow, replicas: number) =>
     updateRow(workshop.database.db, 'services', service.id, { configuration: { ...service.configuration, replicas } });
 

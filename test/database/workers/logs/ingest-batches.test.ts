@@ -21,7 +21,7 @@ describe('Log batches', () => {
     return insertLogBatches(database.db, [{ serviceId: service.id, deploymentId: null, source: 'runtime', lines }]);
   }
 
-  /** Ingests until no batch waits: on a busy machine, one turn may not be enough. */
+  /** Ingests until no batch waits, because a busy machine may need several turns. */
   async function ingestAll(): Promise<{ lines: number; leftOut: number }> {
     const sum = { lines: 0, leftOut: 0 };
     for (let more = true; more; ) {

@@ -73,7 +73,7 @@ describe('Lines that are stored at once', () => {
     const write = async (writer: number) => {
       for (let i = 0; i < batches; i++) {
         const messages = Array.from({ length: 1 + (i % 7) }, (_, n) => `${writer} ${i * 10 + n}`);
-        // One of the writers is of a version that stores batches.
+        // One writer is of a version that stores batches.
         if (writer === 0) {
           await insertLogBatches(database.db, [batchOf(messages)]);
           await ingestLogs(database.db, service.id);

@@ -54,7 +54,7 @@ describe('Releases and their replicas', () => {
   it('a live release without replicas is found, unless an operation is under way or the service is suspended', async () => {
     const live = await pretendLive(database.db, service.id);
     expect(await idle()).to.deep.equal([live]);
-    // The attempt of a run beside them is none.
+    // The attempt of a run is no replica of the release.
     const run = await makeRun(database.db, service, live);
     const place = { serviceId: service.id, deploymentId: live, hostId: HOST };
     await wantAttempt(database.db, { ...place, runId: run.id, runNumber: run.number, attempt: 1 });

@@ -48,7 +48,6 @@ describe('The records of replicas', () => {
     return row;
   }
 
-  /** Creates a replica on a port, as its host records it once it is ready. */
   async function ready(port = 20_000): Promise<ReplicaRow> {
     await want(1);
     const row = await first();

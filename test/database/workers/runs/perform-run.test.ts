@@ -28,10 +28,10 @@ describe('A run', () => {
     deploymentId = await goLive(service);
   });
 
-  /** Creates a live release of the service, with its image on this host. */
+  /** Creates a live release of the service, whose image is on this host. */
   async function goLive(of: ServiceRow): Promise<string> {
     const { db } = workshop.database;
-    // A deployment of its own, which has the secret snapshot that the release runs with.
+    // This deployment has the secret snapshot that the release runs with.
     const pretended = await pretendLive(db, of.id);
     const { image_id } = await db('deployments').where({ id: pretended }).first();
     const ended = { status: 'live', image_id, went_live_at: new Date(), finished_at: new Date() };
@@ -167,7 +167,7 @@ describe('A run', () => {
             message: message.replace(SECRET, '***'),
             timestamp: new Date().toISOString(),
           }));
-          // Lines that wait as a batch are stored first.
+          // Lines of a waiting batch are stored first.
           const batch = { serviceId: service.id, deploymentId, runId: id, source: 'runtime' as const, lines };
           await insertLogBatches(workshop.database.db, [batch]);
         },

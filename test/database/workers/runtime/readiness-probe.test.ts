@@ -52,7 +52,6 @@ describe('The readiness probe of a replica', () => {
 
   const read = () => readRow<ReplicaRow>(database.db, 'replicas', { id });
 
-  /** Moves the clock to the next check, runs it, and returns the replica's state after it. */
   async function check(answer = 200, ownsPort = true): Promise<string> {
     status = answer;
     now = Math.max(now, watch.nextCheckAt);

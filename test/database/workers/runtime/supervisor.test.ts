@@ -20,7 +20,6 @@ describe('The supervisor of a host', () => {
   let supervisor: Supervisor;
   let reconciled: Set<string>;
 
-  /** Starts to supervise a host of this name. */
   async function supervise(hostId: string, changes: Partial<SupervisedHost>): Promise<void> {
     const log = createLogger('test', 'silent');
     listener = new Listener(database.url, log);
@@ -49,7 +48,7 @@ describe('The supervisor of a host', () => {
     await listener.close();
   });
 
-  /** Creates a replica of a live release on a host. */
+  /** Creates a replica of a live release on this host. */
   async function replicaOn(hostId: string): Promise<string> {
     const { db } = database;
     const spec = await storeRelease(db, { manifest: { startCommand: 'node .' } });

@@ -47,7 +47,6 @@ describe('An apply of a stack', () => {
     place = { workspaceId, environmentId: (await newEnvironment(db, workspaceId)).environmentId };
   });
 
-  /** Accepts an apply of a document, as the API does. Returns its id. */
   async function accept(document: object, values: Record<string, string> = {}): Promise<string> {
     const { config } = await workshop.worker();
     const deps = { keyring: workshop.keyring, config };
@@ -78,7 +77,6 @@ describe('An apply of a stack', () => {
       .whereNull('finished_at')
       .update({ status, finished_at: db.fn.now(), error: status === 'live' ? '' : 'no port' });
 
-  /** Does an apply to its end; its deployments go live. */
   async function carriedOut(document: object, values?: Record<string, string>): Promise<string> {
     const id = await accept(document, values);
     await job(id);
@@ -89,7 +87,6 @@ describe('An apply of a stack', () => {
     return id;
   }
 
-  /** What the environment has, without ids and times. */
   async function environment() {
     const services = await db('services')
       .where({ environment_id: place.environmentId, deleted_at: null })
@@ -136,7 +133,7 @@ describe('An apply of a stack', () => {
     links: ['web two', 'web one'],
     deployments: ['api api a@example.com', 'web api a@example.com'],
   };
-  /** Groups in the order of their keys: those with equal keys in the order of the statement. */
+  /** Sorts variables, because the statement leaves the order of equal keys open. */
   const sorted = (seen: typeof WHOLE) => ({ ...seen, variables: [...seen.variables].sort() });
 
   it('makes everything that the document names, and waits for the deployments', async () => {
@@ -173,7 +170,7 @@ describe('An apply of a stack', () => {
   });
 
   it('that is killed before or after the commit of any step makes everything once', async () => {
-    // Each transaction of a worker may be the last thing that it does.
+    // The worker is killed at each of its transactions, one in each round.
     let killed = 0;
     for (let at = 1; ; at++) {
       const { id: workspaceId } = await makeWorkspace(db);
@@ -189,7 +186,7 @@ describe('An apply of a stack', () => {
       expect(await job(id)).to.equal('succeeded');
       expect(sorted(await environment()), `killed at ${at}`).to.deep.equal(WHOLE);
     }
-    // Two groups, two services, volume, three lists of variables, links, domain, two deployments: before and after.
+    // Ten steps and two deployments: before and after each.
     expect(killed).to.equal(24);
   });
 
@@ -205,7 +202,7 @@ describe('An apply of a stack', () => {
     const first = await workshop.deafWorker();
     let taken = false;
     const wake = () => {
-      // The claim of another worker, between two steps.
+      // Another worker claims the apply between two steps.
       if (!taken)
         void db('stack_applies')
           .where({ id })
@@ -314,7 +311,7 @@ describe('An apply of a stack', () => {
     const volume = await db('volumes').where({ service_id: service.id, removed_at: null }).first();
     expect(volume).to.include({ mount_path: '/other', size_gb: 2 });
     const rules = () => db('service_rules').where({ service_id: service.id }).first();
-    // A user without a password gets in nowhere.
+    // A user without a password cannot sign in.
     expect((await rules()).rules).to.deep.equal([
       { type: 'basicAuth', for: '/*', users: [{ name: 'anna', hash: null }] },
     ]);
@@ -375,7 +372,7 @@ describe('An apply of a stack', () => {
   }
 });
 
-/** A worker that is killed at its n-th chance: before the commit of a transaction, or after it. */
+/** A worker that is killed at its n-th chance: before or after the commit of a transaction. */
 class KillsWorker {
   killed = false;
   #left: number;

@@ -34,7 +34,6 @@ describe('An apply with release: together', () => {
     jobs: { kind: 'worker', repository: REPOSITORY, port },
   });
 
-  /** Accepts an apply of a document, as the API does. Returns its id. */
   function accept(parts: object): Promise<string> {
     return db.transaction(async (trx) => {
       const document = JSON.stringify({ release: 'together', ...parts });
@@ -66,7 +65,6 @@ describe('An apply with release: together', () => {
       .orderBy('s.name')
       .select('d.id', 's.name', 's.kind', 'd.together_id');
   };
-  /** Runs all open deployments, until none has a step to do. */
   async function deploy(): Promise<void> {
     for (const { id } of await open()) await performDeployment(worker, id, jobHelpers()).catch(() => undefined);
     for (const { id } of await open()) await performDeployment(worker, id, jobHelpers()).catch(() => undefined);
@@ -103,7 +101,7 @@ describe('An apply with release: together', () => {
     );
     expect((await live()).map(({ port }) => port)).to.deep.equal(['3000', '3000', '3000']);
 
-    // A second apply of the same document deploys all of them, because none of them went live.
+    // A second apply of the same document deploys all services again, because none went live.
     workshop.runtime.script(b.id, {});
     const third = await accept({ services: services(4000) });
     expect((await apply(third)).plan).to.deep.equal({
@@ -142,7 +140,7 @@ describe('An apply with release: together', () => {
     ]);
     const [, database] = await open();
     const ended = { status: 'failed', error: 'build: no room', finished_at: db.fn.now() };
-    // What waits for a database is not admitted, so the apply itself ends it.
+    // Deployments that wait for a database are not admitted, so the apply itself ends them.
     await db('deployments').where({ together_id: id }).update({ admitted_at: null });
     await db('deployments').where({ id: database?.id }).update(ended);
     await job(id);

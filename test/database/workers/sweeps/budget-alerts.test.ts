@@ -10,7 +10,6 @@ import { useTestDatabase } from '../../../support/postgres.js';
 describe('Budget alerts', () => {
   const database = useTestDatabase();
   let mails: Mail[];
-  /** How the mail server treats the next mails. */
   let server: 'takes' | 'refuses' | 'is not configured';
 
   beforeEach(async () => {

@@ -25,7 +25,6 @@ describe('The sweep of', () => {
     const service = await makeService(db);
     const deploymentId = await pretendLive(db, service.id);
     const { id: userId } = await makeUser(db, { email: 'user@example.com' });
-    // A new database has a partition of today, and it may have been made yesterday.
     await dropExpiredLogs(db);
     await db('log_lines').insert({
       service_id: service.id,

@@ -29,7 +29,7 @@ describe('Deployments that go live together', () => {
     members: DeploymentRow[];
   }
 
-  /** Creates an apply whose deployments go live together. Each service has a name of its own: a, b, c … */
+  /** Creates an apply whose deployments go live together. The services are named a, b, c … */
   async function group(count: number, changes: Partial<Record<keyof DeploymentRow, unknown>> = {}): Promise<TestGroup> {
     const services = [];
     for (let index = 0; index < count; index++) services.push(await makeService(db));
@@ -99,7 +99,7 @@ describe('Deployments that go live together', () => {
       const { members } = await group(2);
       const [a, b] = members as [DeploymentRow, DeploymentRow];
       await Promise.all([run(a, worker), run(b, other)]);
-      // Each may have seen the other one releasing; then it looks again after a second.
+      // If each worker saw the other deployment releasing, both look again after a second.
       if ((await statuses(members)).includes('prepared')) await Promise.all([run(a, worker), run(b, other)]);
       expect(await live(members)).to.deep.equal([a.id, b.id]);
       expect(await transactions(members)).to.equal(1);
@@ -129,7 +129,7 @@ describe('Deployments that go live together', () => {
     expect(second?.error).to.equal('release: replica 1 exited with code 1 before it was healthy');
     const reason = `no service of the stack went live, because the deployment of b failed: ${second?.error}`;
     expect(first).to.include({ status: 'failed', error: `release: ${reason}` });
-    // The third one was not admitted: it ends without a worker.
+    // The third deployment was not admitted, so it ends without a worker.
     expect(third).to.include({ status: 'failed', error: reason, blocked_reason: '' });
     expect(third?.steps.every(({ finishedAt }) => finishedAt !== null)).to.equal(true);
     expect(await db('notifications').where({ deployment_id: c.id })).to.have.length(1);

@@ -5,7 +5,6 @@ import { refuseSwallowedOptions } from '../../../../api/admin/option-values.js';
 
 const ID = '00000000-0000-4000-8000-000000000000';
 
-/** Parses a command line. Resolves to the error, or to undefined if the command would run. */
 async function problemOf(...args: string[]): Promise<string | undefined> {
   let ran = false;
   let printed = '';

@@ -11,7 +11,6 @@ describe('A write with a session', () => {
   const tokens = new CsrfTokens(Buffer.alloc(32, 1));
   const deps = { csrf: tokens, config: { publicUrl: 'http://ranvier.test' } } as unknown as ApiDeps;
 
-  /** Returns 'passed', or the code of the refusal. */
   async function send(
     step: ApiStep,
     headers: Record<string, string>,

@@ -4,7 +4,6 @@ import { AppError } from '../../../../shared/core/error-registry.js';
 import { codeOf } from '../../../support/outcomes.js';
 
 describe('The gate of password hashing', () => {
-  /** Work that ends on demand, and a counter of what runs. */
   function works() {
     const running = new Set<() => void>();
     let most = 0;
@@ -61,7 +60,7 @@ describe('The gate of password hashing', () => {
         await work();
       });
     const refused: unknown[] = [];
-    // 256 networks of one site, and eight places of each of eight addresses.
+    // 256 networks of one site, and eight requests from each of eight addresses.
     for (let i = 0; i < 256; i++)
       ask(`2001:db8:1:${i.toString(16)}::/64`).catch((error: unknown) => refused.push(error));
     for (let i = 0; i < 64; i++) ask(`192.0.2.${i % 8}`).catch((error: unknown) => refused.push(error));

@@ -15,7 +15,6 @@ describe('The key of a push', () => {
     for (const folder of folders) await rm(folder, { recursive: true });
   });
 
-  /** Starts a server that asks for a password, and records it. */
   async function startServer() {
     const given: string[] = [];
     const server = createServer((request, response) => {

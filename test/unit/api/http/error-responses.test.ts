@@ -11,7 +11,6 @@ interface Answer {
   logged: number;
 }
 
-/** Runs the middleware around a handler, without a socket. */
 async function answerTo(handler: (ctx: ApiContext) => unknown): Promise<Answer> {
   let logged = 0;
   const headers: Record<string, unknown> = {};

@@ -9,7 +9,6 @@ import { AppError } from '../../../../shared/core/error-registry.js';
 /** The specification's limit, deliberately not imported. */
 const LIMIT = 262_144;
 
-/** Returns a JSON string of this length in bytes. */
 const jsonOf = (bytes: number) => `"${'x'.repeat(bytes - 2)}"`;
 
 describe('The body of a request', () => {

@@ -101,7 +101,7 @@ describe('A window that processes share', () => {
       table.now += WINDOW_MS / 2;
       for (let i = 0; i < before; i++) await windows.consume('key');
       table.now += WINDOW_MS / 2;
-      // Windows that have ended are forgotten once a minute: now, when that of the key has not.
+      // Ended windows are removed once a minute: now, before the window of the key has ended.
       await windows.consume('other');
       table.now += WINDOW_MS / 2;
       let sum = 0;

@@ -9,7 +9,7 @@ describe('The end of a shell', () => {
   it('comes after fifteen minutes without a byte, and not before', () => {
     expect(causeOfEnd(shell, 1_000 + 15 * MINUTE - 1, undefined)).to.equal(null);
     expect(causeOfEnd(shell, 1_000 + 15 * MINUTE, undefined)).to.include({ code: 4408 });
-    // A database's connection may rest for hours.
+    // A tunnel to a database may be idle for hours.
     expect(causeOfEnd({ ...shell, kind: 'tunnel' }, 1_000 + 600 * MINUTE, undefined)).to.equal(null);
   });
 

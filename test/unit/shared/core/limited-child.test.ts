@@ -10,7 +10,6 @@ import { eventually, processesWith } from '../../../support/processes.js';
 
 const MIB = 1024 ** 2;
 const sh = (script: string, ...args: string[]) => ['-c', script, 'sh', ...args];
-/** Returns a text that no other process has on its command line. */
 const unique = () => `mark-${process.pid}-${Math.random().toString(36).slice(2)}`;
 
 describe('A child process with limits', function () {
@@ -22,7 +21,7 @@ describe('A child process with limits', function () {
     const limits = { memoryBytes: 64 * MIB };
     const { code, stderr } = await resultOf(process.execPath, ['-e', 'Buffer.alloc(1e9)'], { limits });
     expect(code, stderr).to.not.equal(0);
-    // The tool keeps in memory what it may have to print.
+    // `tail` keeps in memory what it may have to print.
     const held = 'head -c 200000000 /dev/zero | tail -c 150000000 | wc -c';
     expect((await resultOf('sh', sh(held), { limits })).stdout).to.not.contain('150000000');
     expect((await resultOf('sh', sh(held))).stdout.trim()).to.equal('150000000');

@@ -15,7 +15,6 @@ describe('A lock file', () => {
     path = join(folder, 'lock');
   });
 
-  /** Tries to take the lock as `name`. Holders are alive if their name is in `living`. */
   async function attempt(name: string, living: readonly string[]) {
     const own = join(folder, `lock.${name}`);
     await writeFile(own, name);

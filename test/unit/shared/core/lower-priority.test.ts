@@ -13,7 +13,7 @@ describe('lowerPriority', () => {
       expect(getPriority(child.pid)).to.equal(constants.priority.PRIORITY_BELOW_NORMAL);
       expect(getPriority()).to.equal(own);
       const session = await readFile(`/proc/${child.pid}/autogroup`, 'utf8').catch(() => null);
-      // Kernels without such groups, and users who changed one a moment ago, do without.
+      // Some kernels have no autogroups, and limit how often an ordinary user may change one.
       if (session !== null && process.getuid?.() === 0) expect(session).to.match(/nice 10\n$/);
     } finally {
       child.kill('SIGKILL');

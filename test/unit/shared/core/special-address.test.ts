@@ -3,7 +3,7 @@ import ipaddr from 'ipaddr.js';
 import { isSpecialAddress } from '../../../../shared/core/special-address.js';
 import { isPrivateAddress } from '../../../../shared/services/service-source.js';
 
-/** Ranges of addresses that are not public, and whether the addresses before and after them are. */
+/** Ranges of addresses that are not public; true if the address before, or after, the range is public. */
 const RANGES: [range: string, before: boolean, after: boolean][] = [
   ['0.0.0.0/8', false, true],
   ['10.0.0.0/8', true, true],

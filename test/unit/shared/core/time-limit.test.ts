@@ -19,7 +19,7 @@ describe('A time limit', () => {
     });
     expect(await outcome(work, 1)).to.equal('late');
     fail(new Error('too late to matter'));
-    // An error that nobody handles would end the test run here.
+    // An error that no handler catches would end the test run here.
     await delay(1);
   });
 });

@@ -94,7 +94,7 @@ describe('domains', () => {
         return verdict.status;
       };
       expect(look(0, 'missing')).to.equal('active');
-      // Asking often does not make the days pass.
+      // Frequent checks do not make the days pass.
       expect(look(1, 'missing')).to.equal('active');
       expect(look(24, 'found')).to.equal('active');
       expect(look(48, 'missing')).to.equal('active');

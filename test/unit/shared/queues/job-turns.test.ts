@@ -3,7 +3,7 @@ import { expect } from 'chai';
 import { JOBS_CHANNEL, JobTurns, type ListenClient, turnMs } from '../../../../shared/queues/job-turns.js';
 import { eventually } from '../../../support/processes.js';
 
-/** The connection that listens, as far as turns use it. */
+/** The listening connection, as far as turns use it. */
 const connection = () => new EventEmitter() as unknown as ListenClient & EventEmitter;
 
 describe('The turn of a worker to ask for a job', () => {

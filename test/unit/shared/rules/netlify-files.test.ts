@@ -8,9 +8,8 @@ import { changedHeaders } from '../../../../workers/edge/rules/header-changes.js
 import { compileRules } from '../../../../workers/edge/rules/rule-set.js';
 import { useFolders } from '../../../support/folders.js';
 
-/** The text of `_redirects`, a request, and the answer: status, `!` and target, or null if no rule matches. */
+/** The text of `_redirects`, a request, and the answer: status, `!` and target; null if no rule matches. */
 const REDIRECTS: [string, string, string | null][] = [
-  // Statuses.
   ['/home /', '/home', '301 /'],
   ['/home / 302', '/home', '302 /'],
   ['/home / 303', '/home', '303 /'],
@@ -21,7 +20,6 @@ const REDIRECTS: [string, string, string | null][] = [
   ['/pass-through /index.html 200', '/pass-through', '200 /index.html'],
   ['/app/* /app/index.html 200!', '/app/x', '200! /app/index.html'],
   ['/x https://example.com/y 301!', '/x', '301! https://example.com/y'],
-  // Order, comments, blank lines.
   ['/a /b\n/a /c', '/a', '301 /b'],
   ['/a/* /all 302\n/a/b /one', '/a/b', '302 /all'],
   ['# /a /b\n/a /c', '/a', '301 /c'],
@@ -31,14 +29,12 @@ const REDIRECTS: [string, string, string | null][] = [
   ['/a /b\r\n/c /d\r\n', '/c', '301 /d'],
   ['/a', '/a', null],
   ['/a b 301', '/a', null],
-  // Slashes and case.
   ['/blog/title /blog', '/blog/title/', '301 /blog'],
   ['/blog/title/ /blog', '/blog/title', '301 /blog'],
   ['/blog /x', '/Blog', null],
   ['/blog /x', '/blog/post', null],
   ['/ /home', '/', '301 /home'],
   ['/a /b', '//a', '301 /b'],
-  // Splats.
   ['/news/* /blog/:splat', '/news/2004/01/10/my-story', '301 /blog/2004/01/10/my-story'],
   ['/news/* /blog/:splat', '/news/', '301 /blog/'],
   ['/news/* /blog/:splat', '/news', '301 /blog/'],
@@ -55,7 +51,6 @@ const REDIRECTS: [string, string, string | null][] = [
   ['/x/* /y?path=:splat', '/x/foo/bar', '301 /y?path=foo/bar'],
   ['/go/* /:splat', '/go//example.com', '301 /example.com'],
   ['/go/:name/* /:splat/:name', '/go/example.com', '301 /example.com'],
-  // Placeholders.
   [
     '/news/:month/:date/:year/:slug /blog/:year/:month/:date/:slug',
     '/news/02/12/2004/my-story',
@@ -69,13 +64,11 @@ const REDIRECTS: [string, string, string | null][] = [
   ['/a /b/:nope', '/a', '301 /b/:nope'],
   ['/x/:a /y/:a', '/x/b%20c', '301 /y/b%20c'],
   ['/x/:a /y/:a', '/x/b%2Fc', '301 /y/b%2Fc'],
-  // Characters.
   ['/authors/c%C3%A9line /authors/about-c%C3%A9line', '/authors/c%C3%A9line', '301 /authors/about-c%C3%A9line'],
   ['/caf%c3%a9 /coffee', '/caf%C3%A9', '301 /coffee'],
   ['/@user /u', '/%40user', '301 /u'],
   ['/(x) /y', '/(x)', '301 /y'],
   ['/a.b /y', '/aXb', null],
-  // Parameters.
   ['/store id=:id /blog/:id 301', '/store?id=my-blog-post', '301 /blog/my-blog-post'],
   ['/store id=:id /blog/:id 301', '/store', null],
   ['/store id=:id /blog/:id 301', '/store?name=x', null],
@@ -93,7 +86,6 @@ const REDIRECTS: [string, string, string | null][] = [
   ['/x /y?a=1', '/x?b=2', '301 /y?a=1'],
   ['/x https://example.com/y', '/x?b=2', '301 https://example.com/y?b=2'],
   ['/x /y#part', '/x?b=2', '301 /y?b=2#part'],
-  // Hosts.
   [
     'http://blog.example.com/* https://www.example.com/blog/:splat 301!',
     'http://blog.example.com/a',
@@ -102,7 +94,7 @@ const REDIRECTS: [string, string, string | null][] = [
   ['http://blog.example.com/* https://www.example.com/blog/:splat', 'https://blog.example.com/a', null],
   ['http://blog.example.com/* https://www.example.com/blog/:splat', 'http://shop.example.com/a', null],
   ['https://blog.example.com https://www.example.com/', 'https://blog.example.com/', '301 https://www.example.com/'],
-  // What is ignored, with a note.
+  // These lines are ignored, with a note.
   ['/ /anz 302 Country=au,nz\n/ /x', '/', '301 /x'],
   ['/ /de 302 Language=de', '/', null],
   ['/admin/* /admin/:splat 200 Role=admin', '/admin/x', null],

@@ -34,7 +34,7 @@ describe('The ticks of a schedule', () => {
       '2026-03-30T00:00Z',
     ]);
     expect(ticks('0,15,30 2 * * *', berlin, '2026-03-28T12:00:00Z', 1)).to.deep.equal(['2026-03-29T01:00Z']);
-    // 03:00 exists, and the skipped 02:00 falls on it: one run.
+    // 03:00 exists, and the skipped 02:00 moves to it, which makes one run.
     expect(ticks('0 2-3 * * *', berlin, '2026-03-28T12:00:00Z', 2)).to.deep.equal([
       '2026-03-29T01:00Z',
       '2026-03-30T00:00Z',
@@ -117,7 +117,7 @@ describe('The ticks of a schedule', () => {
     const timezone = fc.constantFrom(
       ...['UTC', 'Europe/Berlin', 'America/Havana', 'Australia/Lord_Howe', 'Africa/Cairo', 'Asia/Kolkata'],
     );
-    // Days around the changes of the clocks come often.
+    // Days around changes of the clocks are frequent.
     const days = [
       ...['2026-03-08', '2026-03-29', '2026-04-05', '2026-04-24', '2026-10-04', '2026-10-25', '2026-10-30'],
       ...['2026-11-01', '2026-12-31'],
@@ -133,9 +133,8 @@ describe('The ticks of a schedule', () => {
         const second = nextTick(schedule, first);
         expect(first.getTime()).to.be.greaterThan(from.getTime());
         expect(second?.getTime()).to.be.greaterThan(first.getTime());
-        // Nothing lies between: the first is found from any instant before it.
+        // No tick is between: the first one is found from any instant before it.
         expect(nextTick(schedule, new Date(first.getTime() - 1))).to.deep.equal(first);
-        // Some minutes later, the latest tick is the last of the ticks up to then.
         const now = new Date(first.getTime() + later * 60_000);
         let last = first;
         for (let next = second; next !== null && next <= now; next = nextTick(schedule, next)) last = next;

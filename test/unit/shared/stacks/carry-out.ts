@@ -15,7 +15,7 @@ export const EMPTY: EnvironmentState = {
 let count = 0;
 const newId = () => `0198c0de-0000-7000-8000-${String(++count).padStart(12, '0')}`;
 
-/** Does in a model of an environment what the steps of an apply do in the database. */
+/** Applies the steps to a model of an environment. */
 export function carryOut(before: EnvironmentState, steps: readonly Step[]): EnvironmentState {
   const state = structuredClone(before);
   const owner = (as: string) => ({ stackId: STACK_ID, stack: 'shop', as });
@@ -136,7 +136,7 @@ export function carryOut(before: EnvironmentState, steps: readonly Step[]): Envi
   }
 }
 
-/** Redirects a domain. Throws if it makes a chain, as the API refuses it. */
+/** Redirects a domain. Throws if this makes a chain, which the API refuses. */
 function redirect(
   { services }: EnvironmentState,
   service: ServiceState,

@@ -22,14 +22,12 @@ function planned(document: object | string, { state = EMPTY, stackId = STACK_ID,
   return planStack({ stackId, wish: readDocument(text, OWN).wish, state, values });
 }
 
-/** Plans a document without problems. */
 function plan(document: object | string, given: Given = {}) {
   const { plan, problems } = planned(document, given);
   expect(problems).to.deep.equal([]);
   return plan;
 }
 
-/** Returns the environment after an apply of the document. Secrets get values. */
 function applied(document: object | string, state: EnvironmentState = EMPTY): EnvironmentState {
   const { secrets } = plan(document, { state });
   const values = Object.fromEntries(secrets.map((name) => [name, `secret of ${name}`]));
@@ -124,7 +122,7 @@ describe('The plan of a stack', () => {
     expect(JSON.stringify(changes)).not.to.match(/token|first|second|third/);
     const done = carryOut(state, plan(after, { state }).steps);
     expect(plan(after, { state: done }).changes).to.deep.equal([]);
-    // As it is pulled, and with another secret.
+    // A pulled document has masked secrets, and changes nothing; another secret changes one thing.
     const masked = stringify(after).replace('user:token', '***');
     expect(plan(masked, { state: done }).changes).to.deep.equal([]);
     expect(plan(stringify(after).replace('token', 'other'), { state: done }).changes).to.have.length(1);
@@ -329,7 +327,7 @@ describe('The plan of a stack', () => {
 
     it('orders them so that no step makes a chain', () => {
       const names = [A, B, C, 'd.example.com'];
-      // Each domain answers itself or redirects to one that does, and the services share them.
+      // Each domain answers itself or redirects to one that does, and two services share the domains.
       const redirects = fc
         .array(fc.option(fc.integer({ min: 0, max: 3 })), { minLength: 4, maxLength: 4 })
         .map((targets) => targets.map((target) => (target === null || targets[target] !== null ? null : target)));
@@ -432,7 +430,7 @@ describe('Plan, apply and pull of random stacks', () => {
       fc.property(documents, documents, (before, after) => {
         const first = applied(before);
         const attempt = planned(after, { state: first });
-        // A kind cannot change.
+        // A document that changes a kind is refused.
         fc.pre(attempt.problems.length === 0);
         isStable(planned(after, { state: applied(after, first) }));
       }),

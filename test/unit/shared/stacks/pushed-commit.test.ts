@@ -43,7 +43,6 @@ describe('A pushed commit', () => {
     });
   const plan = (text: string, state = EMPTY) =>
     planStack({ stackId: STACK_ID, wish: readDocument(text, []).wish, state, values: {} });
-  /** The environment after an apply of the document. */
   const applied = () => carryOut(EMPTY, plan(document()).plan.steps);
   const deploys = (text: string, state = EMPTY, commit = COMMIT) => {
     const found = plan(text, state);

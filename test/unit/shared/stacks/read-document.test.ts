@@ -24,17 +24,17 @@ function faults(text: string): string[] {
   return (error.details ?? []).map(({ path, message }) => `${path} ${message}`);
 }
 
-/** The write operations of a service's collections that are acts, and no part of what a service is. */
+/** Write operations that are acts, and so have no field in a document. */
 const ACTS = [
   ...['service.delete', 'service.action', 'deployment.create', 'deployment.cancel', 'deployment.rollback'],
   'deployment.promote',
   ...['run.create', 'run.cancel', 'shell.open', 'tunnel.open', 'domain.verify', 'credentials.reveal'],
   ...['backup.create', 'backup.delete', 'backup.restore', 'preview.create', 'preview.delete'],
   ...['pull-request.approve', 'pull-request.decline'],
-  // A hook is an address with a secret, which the API makes and shows once.
+  // A hook has a secret, which the API makes and shows once.
   ...['hook.create', 'hook.update', 'hook.delete'],
 ];
-/** What the API can set on a service → where a document says it. */
+/** What the API can set on a service → its field in a document. */
 const SAID: Record<string, string> = {
   'service.update': 'kind',
   'service.archive': 'archived',
@@ -70,7 +70,7 @@ describe('A stack document', () => {
     const writes = ROUTES.filter(({ method, path }) => method !== 'GET' && path.includes('/services/:serviceId'));
     const operations = writes.map(({ operation }) => operation);
     expect(operations.filter((operation) => !ACTS.includes(operation) && !(operation in SAID))).to.deep.equal([
-      // Groups link services: a document says it at the service.
+      // A document links a group at the service.
       'group.unlink',
     ]);
     expect([...ACTS, ...Object.keys(SAID)].filter((name) => !operations.includes(name as never))).to.deep.equal([]);
@@ -197,7 +197,7 @@ services:
         fault.includes('line 5, column 5'),
       ),
     ).to.equal(true);
-    // A place for anchors.
+    // Keys with `x-` are a place for anchors.
     expect(read('x-base: &base { kind: worker }\nservices: { a: *base }\n').services).to.have.length(1);
     const many = Array.from({ length: 300 }, (_, i) => `  s${i}: { <<: *base, port: ${i + 1} }`).join('\n');
     expect(read(`services:\n  base: &base { kind: web }\n${many}\n`).services).to.have.length(301);

@@ -7,7 +7,9 @@ const START = Date.UTC(2026, 10, 27, 12);
 const RULE: AlertRule = { metric: 'errors', above: 5, forMinutes: 3 };
 const at = (minute: number) => new Date(START + minute * 60_000);
 
-/** Feeds one value for each minute, in rounds of `size` minutes. Returns the messages with their minutes, and the last state. */
+/**
+ * Feeds one value a minute, in rounds of `size` minutes. Returns the messages with their minutes, and the last state.
+ */
 function run(values: readonly (number | null)[], { rule = RULE, size = 1, from = INITIAL, first = 0 } = {}) {
   const samples = values.map((value, index) => ({ at: at(first + index), value }));
   const messages: string[] = [];
@@ -50,7 +52,7 @@ describe('The decision about an alert', () => {
     const { state } = run([9, 9, ...minutes(62, null)]);
     expect(state).to.include({ status: 'unknown', value: null, run: 0 });
     expect(run([9, 9, ...minutes(62, null), 9, 9]).messages).to.deep.equal([]);
-    // The same without a round in between: the evaluator was away.
+    // The evaluator was away, so there was no round in between.
     const pending = run([9, 9]).state;
     expect(run([9], { from: pending, first: 200 }).state).to.include({ status: 'pending', run: 1 });
   });
@@ -58,7 +60,7 @@ describe('The decision about an alert', () => {
   it('sends one message about a value that comes and goes', () => {
     const quick = Array.from({ length: 1440 }, (_, minute) => (minute % 6 < 4 ? 9 : 0));
     expect(run(quick).messages).to.deep.equal(['firing 2']);
-    // Ten minutes above, ten below: each end is followed by a longer time that must be quiet.
+    // Ten minutes above, ten below: after each end, the quiet time must be longer.
     const slow = Array.from({ length: 1440 }, (_, minute) => (minute % 20 < 10 ? 9 : 0));
     expect(run(slow).messages).to.have.length.below(6);
   });

@@ -103,7 +103,7 @@ describe('An archive', () => {
       const said = await problem(unpack(changed));
       expect(said, `byte ${at}`).to.match(/^BackupError: .*(damaged|no known format|cut)/);
     }
-    // Two of them are at the border of a chunk.
+    // Two of the lengths are at the border of a chunk.
     const border = 8 + 2 + SEALED.length + 2 * (256 * 1024 + 16);
     for (const length of [0, 5, 15, border, border + 1, archive.length - 17, archive.length - 1]) {
       const said = await problem(unpack(archive.subarray(0, length)));
@@ -121,7 +121,6 @@ describe('An archive', () => {
     expect(await problem(unpack(Buffer.concat([...pieces, archive.subarray(third)])))).to.contain('damaged');
   });
 
-  /** Builds an archive that the platform would not write, encrypted with the right key. */
   function crafted(entries: [name: string, content: string, type?: 'symlink'][]): Promise<Buffer> {
     const tar = pack();
     for (const [name, content, type] of entries) {

@@ -32,7 +32,6 @@ describe('The backup of a volume that its tenant has prepared', () => {
     await writeFile(join(victim, 'file'), SECRET);
   });
 
-  /** Returns the content of the archive that `fill` writes, and the error of `fill`. */
   async function archived(fill: (archive: ArchiveWriter) => Promise<unknown>, archive = new ArchiveWriter()) {
     const content = buffer(archive.stream(KEY, Buffer.from('sealed'))).catch(() => null);
     const error = await messageOf(fill(archive));

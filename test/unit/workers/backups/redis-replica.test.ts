@@ -8,7 +8,7 @@ const USER = { user: 'platform', password: 'the password' };
 const AUTH = '*3\r\n$4\r\nAUTH\r\n$8\r\nplatform\r\n$12\r\nthe password\r\n';
 const SYNC = '*1\r\n$4\r\nSYNC\r\n';
 
-/** A Redis server as a replica sees it. It sends the next answer for each request. */
+/** Simulates a Redis server, which sends the next answer for each request. */
 describe('A connection for a snapshot of redis', () => {
   let server: Server;
   let port: number;

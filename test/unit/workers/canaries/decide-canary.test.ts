@@ -6,7 +6,6 @@ import { decideCanary } from '../../../../workers/canaries/decide-canary.js';
 
 const MINUTE = 60_000;
 
-/** `count` answers of `ms` milliseconds each, as the edges count them. */
 function latency(count: number, ms: number): number[] {
   return [...LATENCY_BOUNDS, 0].map((_, index) => (index === latencyClass(ms) ? count : 0));
 }
@@ -15,7 +14,6 @@ function side(requests: number, errors = 0, ms = 20): CanarySide {
   return { requests, errors, latency: latency(requests, ms), ready: 1 };
 }
 
-/** A canary of ten minutes that began `at` milliseconds ago. */
 function canary(fresh: CanarySide, previous: CanarySide, at = 2 * MINUTE, changes: Partial<Canary> = {}): Canary {
   return {
     deploymentId: 'new',

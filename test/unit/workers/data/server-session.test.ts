@@ -33,7 +33,6 @@ describe('A session on a server that is not PostgreSQL', () => {
         client.query('select 1'),
       ),
     );
-  /** Builds a message of PostgreSQL's protocol. */
   const message = (type: string, ...content: (number | string)[]) => {
     const body = Buffer.concat(
       content.map((part) => {

@@ -36,7 +36,6 @@ function facts(overrides: Partial<RouteFacts> = {}): RouteFacts {
   };
 }
 
-/** Returns the only route of a table. */
 function routeOf(...given: Parameters<typeof routesOf>) {
   const routes = routesOf(...given);
   expect(routes.length).to.be.at.most(1);

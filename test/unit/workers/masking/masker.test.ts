@@ -126,7 +126,7 @@ describe('Masker', () => {
       masker.mask(line);
       return performance.now() - began;
     };
-    // Every place of the line begins like every value: each comparison of one by one is a look at hundreds of characters.
+    // Every place of the line begins like every value, so each comparison looks at hundreds of characters.
     const maskers = [new Masker(alike.slice(0, 1)), new Masker(alike)] as const;
     expect(maskers[1].mask(`<${alike[7]}> ${alike[299]}`)).to.equal('<***> ***');
     const ratio = Math.min(...Array.from({ length: 8 }, () => time(maskers[1]) / time(maskers[0])));

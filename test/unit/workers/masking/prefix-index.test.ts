@@ -22,7 +22,7 @@ function indexed(patterns: readonly string[], text: string): [number, number][] 
 
 describe('PrefixIndex', () => {
   it('finds the longest pattern at every place, as comparing all of them does', () => {
-    // Few characters and long texts: patterns begin alike, contain each other and overlap.
+    // With few characters and long texts, patterns begin alike, contain each other and overlap.
     const word = fc.string({ unit: fc.constantFrom('a', 'b', 'é'), minLength: 1, maxLength: 40 });
     fc.assert(
       fc.property(fc.array(word, { maxLength: 30 }), fc.array(word, { maxLength: 10 }), (patterns, others) => {

@@ -81,7 +81,7 @@ describe('Network rules without root', () => {
   ];
   for (const [what, script] of scripts) {
     it(`are valid for nft with ${what}`, function () {
-      // Without an own namespace nothing but the check of nft looks at them.
+      // In a namespace of its own, nft checks the rules without root.
       const { error, status, stderr } = spawnSync('unshare', ['-Urn', 'nft', '-c', '-f', '-'], {
         input: script,
         encoding: 'utf8',

@@ -12,7 +12,6 @@ import {
 const PASS = true;
 const FAIL = false;
 
-/** Runs checks one after the other, as the health watch does, and returns the state after each. */
 function run(from: ReplicaState, port: number | null, results: readonly boolean[]): ReplicaState[] {
   let state = from;
   let checks: boolean[] = [];

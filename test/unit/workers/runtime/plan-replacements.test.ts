@@ -17,7 +17,6 @@ const START_MS = 60_000;
 const replica = (changes: Partial<ReplicaRow> = {}) =>
   replicaRow(ago(3000), { id: 'a', deployment_id: 'release', created_at: ago(3000), ...changes });
 
-/** Builds a replica that has failed for too long. */
 const failing = (changes: Partial<ReplicaRow> = {}) =>
   replica({
     state: 'unhealthy',
@@ -94,7 +93,7 @@ describe('The replacement of failing replicas', () => {
       created_at: ago(20),
     });
     expect(plan([failing(), restarted])).to.deep.equal([]);
-    // It had its time: the others do not wait for it.
+    // This successor had its time, so the others do not wait for it.
     expect(types(plan([failing(), { ...restarted, created_at: ago(90), next_start_at: ago(61) }]))).to.deep.equal([
       'begin',
     ]);

@@ -107,13 +107,13 @@ describe('The configuration of a container', () => {
     const rootless = { level: 'rootless', cgroups: null } as const;
     const { process, linux, mounts, hooks } = config({ uid: 1000 }, rootless);
     expect(linux.namespaces).to.deep.include({ type: 'user' }).and.not.deep.include({ type: 'cgroup' });
-    // The network is joined in a user namespace in which the platform's user is 0.
+    // In the user namespace that has the network, the platform's user is 0.
     expect(linux.uidMappings).to.deep.equal([{ containerID: 0, hostID: 0, size: 1 }]);
     expect(config({ uid: 1000, network: null }, rootless).linux.gidMappings).to.deep.equal([
       { containerID: 0, hostID: 1000, size: 1 },
     ]);
     expect(process.user).to.deep.equal({ uid: 0, gid: 0 });
-    // A shell enters the namespaces of process 1, which are the container's.
+    // A shell enters the namespaces of process 1, which must be the container's.
     const [init, own] = [process.args.slice(0, 5), process.args.slice(5)];
     expect(init.slice(0, 3)).to.deep.equal(['/bin/sh', '/.init', 'free']);
     expect(own.slice(0, 4)).to.deep.equal(['unshare', '--user', '--map-user=1000', '--map-group=1000']);

@@ -17,7 +17,7 @@ describe('Sandbox plan', () => {
     expect(limitsOf(true, 'service')).to.deep.equal({ CORE: 0, NOFILE: 16_384, FSIZE: 2 ** 20 });
     expect(limitsOf(false, 'service')).to.include({ DATA: 1024 ** 3, NPROC: 512 });
     expect(limitsOf(false, 'container')).to.include({ NPROC: 64 });
-    // Of a user that runs the platform too.
+    // The user runs the platform too, so its processes count.
     expect(limitsOf(false, 'all')).to.deep.equal({ CORE: 0, FSIZE: 2 ** 20, DATA: 1024 ** 3, NPROC: 4160 });
   });
 

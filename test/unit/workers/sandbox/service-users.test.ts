@@ -12,7 +12,7 @@ describe('Users of hosted services', () => {
   });
 
   it('begin at another number if the containers of another user have one of them', () => {
-    // The fourth user of an ordinary host: 296608 to 362143.
+    // The range of the fourth user of an ordinary host: 296608 to 362143.
     const given = idRanges('a:100000:65536\nb:165536:65536\nc:231072:65536\nd:296608:65536\n');
     const first = freeRange(given);
     expect(given.every((range) => first > range.last)).to.equal(true);

@@ -36,7 +36,7 @@ interface Moment {
   after: number;
 }
 
-/** Simulates decisions every 15 s. The load, in per cent of one replica, is shared by the replicas. */
+/** Simulates decisions every 15 s. The replicas share the load, which is in per cent of one replica. */
 function simulate(
   loads: readonly number[],
   facts: Partial<ScalingFacts> = {},
@@ -110,9 +110,9 @@ describe('Automatic scaling', () => {
   });
 
   it('counts replicas without a sample as idle for adding and as busy for removing', () => {
-    // Two of four are measured at full use: with the others idle the average is 50 %.
+    // Two of four replicas are measured at full use. With the others idle, the average is 50 %.
     expect(decide(4, all(2, 100)).wish).to.equal(4);
-    // Two of four are idle: with the others busy the average is 50 %.
+    // Two of four replicas are idle. With the others busy, the average is 50 %.
     expect(decide(4, all(2, 0)).wish).to.equal(3);
     expect(decide(4, []).wish).to.equal(4);
   });
@@ -158,7 +158,7 @@ describe('Automatic scaling, whatever the load', () => {
             if (after < before) {
               expect(before - after).to.equal(1);
               for (const other of removals) expect(at - other.at).to.be.at.least(MINUTE);
-              // No replica goes that came in the last five minutes.
+              // No replica that came in the last five minutes is removed.
               for (const other of moments.slice(0, index)) {
                 if (other.after > other.before) expect(at - other.at).to.be.at.least(5 * MINUTE);
               }

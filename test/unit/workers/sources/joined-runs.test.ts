@@ -3,7 +3,6 @@ import { JoinedRuns } from '../../../../workers/sources/joined-runs.js';
 
 const never = new AbortController().signal;
 
-/** Work that begins and ends on demand. */
 function stage() {
   let begin = () => {};
   let end = (_: number) => {};

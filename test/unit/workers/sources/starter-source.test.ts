@@ -8,7 +8,7 @@ import { useFolders } from '../../../support/folders.js';
 
 describe('The empty Node.js project of the platform', () => {
   const newFolder = useFolders();
-  /** No server may be asked for it. */
+  /** Fails each request, because no server may be asked. */
   const refusing = new Proxy({} as RepositorySource, {
     get: (_, name) => () => Promise.reject(new Error(`${String(name)} was asked of another source`)),
   });

@@ -15,7 +15,7 @@ describe('What is done with a volume before it is mounted', () => {
   it('makes a file system if the host can mount it, else a folder that is counted', () => {
     expect(decideVolume(FRESH, MINE).type).to.equal('makeImage');
     expect(decideVolume({ ...FRESH, canMount: false }, MINE).type).to.equal('makeFolder');
-    // Interrupted before the marker was written.
+    // An earlier attempt was interrupted before it wrote the marker.
     expect(decideVolume({ ...FRESH, hasImage: true, hasContent: true }, MINE).type).to.equal('makeImage');
   });
 

@@ -41,7 +41,6 @@ describe('The relay to BuildKit', () => {
   let buildkit: Server;
   let relay: Relay;
   let client: Client;
-  /** Paths of the calls that reached BuildKit. */
   let reached: string[];
   let cancelled: number;
 
@@ -64,7 +63,6 @@ describe('The relay to BuildKit', () => {
     await rm(folder, { recursive: true, force: true });
   });
 
-  /** Starts a server that returns what it receives. `Solve` can also fail or hang. */
   function startBuildkit(): Server {
     const server = new Server();
     for (const path of [`${CONTROL}/Solve`, `${CONTROL}/Info`, `${CONTROL}/ListWorkers`, ...REFUSED]) {

@@ -220,7 +220,7 @@ describe(`Builds of container images${REASON === '' ? '' : `: ${REASON}`}`, func
 
   it('ends a build at its time limit', async () => {
     const files = { Dockerfile: 'FROM local/tiny:latest\nRUN sleep 98703\n' };
-    // Long enough for the checkout on a busy machine: the limit has to come while the command runs.
+    // The limit must come while the command runs, so it leaves a busy machine time for the checkout.
     const failed = await fixture.failure({ files, configuration: { timeoutSeconds: 20 } });
     expect(failed.message).to.equal('the build did not finish within 20 s (timeoutSeconds counts for the whole build)');
     await eventually('nothing of the build runs', async () => !(await fixture.processes()).includes('sleep 98703'));

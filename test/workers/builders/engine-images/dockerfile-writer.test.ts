@@ -34,7 +34,6 @@ function input(
   };
 }
 
-/** Returns the lines of the Dockerfile that begin with one of the words. */
 function lines(dockerfile: DockerfileInput, ...words: string[]): string[] {
   const all = writeDockerfile(dockerfile).split('\n');
   return words.length === 0 ? all : all.filter((line) => words.includes(line.split(' ')[0] ?? ''));

@@ -38,7 +38,7 @@ describe(`Hostile builds of container images${REASON === '' ? '' : `: ${REASON}`
       ...[id.slice(0, 2), id, Id].map((name) => `FROM ${name}\n`),
       `FROM local/tiny:latest\nCOPY --from=${id.slice(0, 5)} /bin /all\n`,
     ];
-    // At the same time: each waits for a registry that cannot be reached.
+    // At the same time, because each waits for a registry that cannot be reached.
     const failures = await Promise.all(attempts.map((text) => fixture.failure(dockerfile(text))));
     for (const [i, failed] of failures.entries()) expect(failed, attempts[i]).to.be.instanceOf(BuildError);
   });
@@ -119,7 +119,7 @@ describe(`Hostile builds of container images${REASON === '' ? '' : `: ${REASON}`
     for (const text of refused) {
       expect((await fixture.failure(dockerfile(text))).message, text).to.match(/# syntax=.* remove the line$/s);
     }
-    // The engine reads these lines as instructions, because it looks for no directive, and refuses them.
+    // The engine refuses these lines as unknown instructions, because it ignores directives.
     await fixture.failure(dockerfile(`//syntax=${frontend}\n${plain}`));
     await fixture.failure(dockerfile(JSON.stringify({ syntax: frontend })));
     const environment = { BUILDKIT_SYNTAX: frontend };

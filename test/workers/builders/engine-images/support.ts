@@ -98,7 +98,6 @@ export class BuildFixture {
     await rm(this.folder, { recursive: true, force: true });
   }
 
-  /** Builds `NPM_IMAGE` with this machine's npm. */
   async importNpm(): Promise<void> {
     const { stdout } = await run('/bin/sh', ['-c', 'command -v npm']);
     const npm = join(await realpath(stdout.trim()), '../..');
@@ -114,7 +113,6 @@ export class BuildFixture {
     if (error !== null) throw new Error(error);
   }
 
-  /** Returns the namespace of a service's build caches. */
   cacheNamespace(serviceId: string): string {
     return cacheNamespace(SECRETS_KEY, serviceId);
   }
@@ -195,7 +193,6 @@ export class BuildFixture {
     return { ...image, lines, output: lines.join('\n'), reference: image.manifest.reference ?? '' };
   }
 
-  /** Returns the error of a build that fails, with the lines of its log. */
   async failure(wanted: Wanted): Promise<Error & { lines: string[] }> {
     const lines: string[] = [];
     const onLog = async (line: string) => {
@@ -210,7 +207,6 @@ export class BuildFixture {
     return Object.assign(error, { lines });
   }
 
-  /** Runs a container of an image, by default with the image's own command, and returns its output. */
   async run(image: string, command?: string): Promise<string> {
     const container = await this.node.docker.createContainer({
       Image: image,
@@ -228,7 +224,6 @@ export class BuildFixture {
     return Buffer.concat(pieces).toString().trim();
   }
 
-  /** Returns the command lines of all processes in the engine's containers and builds. */
   async processes(): Promise<string> {
     const { stdout } = await run('/bin/sh', ['-c', 'ps -eo args']);
     return stdout;

@@ -19,7 +19,6 @@ def serve(host, port, body)
 end
 `;
 
-/** Packs a gem with the program rackup, as Bundler stores it in vendor/cache. */
 function packedGem(): Uint8Array {
   const folder = mkdtempSync(join(tmpdir(), 'ranvier-gem-'));
   const write = (name: string, text: string) => writeFileSync(join(folder, name), text, { mode: 0o755 });

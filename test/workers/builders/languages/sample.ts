@@ -1,10 +1,9 @@
 import type { ServiceConfiguration } from '../../../../shared/services/configuration.js';
 import type { Files } from '../../../support/repositories.js';
 
-/** A small project that goes live without settings. */
 export interface Sample {
   name: string;
-  /** A program that the host must have. Without it the test is skipped. */
+  /** A program of the host without which the test is skipped. */
   needs: string;
   readonly files: Files;
   configuration?: Partial<ServiceConfiguration>;

@@ -11,7 +11,7 @@ import { ask, Bench, type EdgeKind, HOST, proxied, type TestEdge, tableWith } fr
 const TEXT = 'ranvier '.repeat(1_000);
 const GZIP = { 'accept-encoding': 'gzip' };
 
-/** Tests that answers are compressed if that saves bytes, and are otherwise passed on unchanged. */
+/** Tests that answers are compressed if that saves bytes, and else passed on unchanged. */
 export function compression(kind: EdgeKind): void {
   let bench: Bench;
   let edge: TestEdge;

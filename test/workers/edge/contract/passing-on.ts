@@ -5,7 +5,7 @@ import { expect } from 'chai';
 import { eventually } from '../../../support/processes.js';
 import { ask, Bench, type EdgeKind, HOST, proxied } from '../support.js';
 
-/** Tests that requests reach the replica, and answers reach the client, unchanged. */
+/** Tests that requests reach the replica, and answers the client, unchanged. */
 export function passingOn(kind: EdgeKind): void {
   let bench: Bench;
   beforeEach(() => {
@@ -68,7 +68,7 @@ export function passingOn(kind: EdgeKind): void {
         ['Keep-Alive', 'timeout=9'],
         ['X-Request-ID', 'forged'],
       ]);
-      // A buffer, because Node.js would encode the headers like a string body.
+      // Node.js would encode the headers like a string body, but not like a buffer.
       res.end(Buffer.from('tea'));
     });
     const edge = await bench.edge();
@@ -120,7 +120,7 @@ export function passingOn(kind: EdgeKind): void {
       before = taken;
       return still === 30;
     });
-    // Some bytes are in the sockets' buffers. A proxy that buffers bodies would have read everything.
+    // Some chunks are in buffers of sockets. A proxy that buffers bodies would have read all.
     expect(taken).to.be.lessThan(40);
     (release as (() => void) | null)?.();
     outgoing.end();

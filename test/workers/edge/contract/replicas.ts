@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { eventually } from '../../../support/processes.js';
 import { ask, Bench, type EdgeKind, proxied, tableWith } from '../support.js';
 
-/** Tests of a service with several replicas, some of them dead. */
+/** Tests a service with several replicas, some of them dead. */
 export function severalReplicas(kind: EdgeKind): void {
   let bench: Bench;
   beforeEach(() => {

@@ -45,7 +45,6 @@ export function rules(kind: EdgeKind): void {
   const get = (path: string, headers: Record<string, string> = {}): Promise<Answer> =>
     ask(edge.port, path, { headers });
 
-  /** Serves an application that answers with what it was asked for. */
   async function application(given: Rule[], overrides: Partial<Route> = {}): Promise<void> {
     const replica = await bench.replica((req, res) => {
       res.setHeader('Server', 'app');

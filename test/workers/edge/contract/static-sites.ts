@@ -7,7 +7,7 @@ import { type Answer, type AskOptions, ask, Bench, type EdgeKind, type TestEdge,
 
 const SECRET = 'not for the world';
 
-/** Tests of static sites, which are served from the published folder of an image. */
+/** Tests static sites, which are served from a folder of an image. */
 export function staticSites(kind: EdgeKind): void {
   const bench = new Bench(kind);
   let images: string;

@@ -66,7 +66,7 @@ export function swaps(kind: EdgeKind): void {
       applied = true;
     });
     await eventually('requests go to the new one', async () => (await ask(edge.port, '/')).text === 'new');
-    // For longer than the edge needs to switch if no request is in progress.
+    // Longer than the edge needs to switch without requests in progress.
     for (let i = 0; i < 100; i++) {
       expect((await ask(edge.port, '/')).text).to.equal('new');
       await new Promise((resolve) => setTimeout(resolve, 10));

@@ -7,7 +7,7 @@ describeRuntime(
   async () => {
     const host = await SwarmHost.create();
     let apps = 0;
-    // Each application has its own image, so that a test can replace it by one that fails.
+    // Each application has its own image, which a test can replace by a failing one.
     async function app(changes: Parameters<typeof host.app>[0]) {
       const [repo, tag] = [`local/app${++apps}`, 'latest'];
       await host.manager.docker.getImage(NODE_IMAGE).tag({ repo, tag });

@@ -24,10 +24,10 @@ import { DockerMachines, type DockerNode, NODE_IMAGE } from '../../../support/do
 import { createTestDatabase, type TestDatabase } from '../../../support/postgres.js';
 import { goLive, storeRelease } from '../release-record.js';
 
-/** The command of the base image. The program is in a variable, so that applications need no image of their own. */
+/** The program is in a variable, so that applications need no image of their own. */
 const START = 'exec node -e "$PROGRAM"';
 
-/** A server that logs its events and ends gracefully on SIGTERM. */
+/** Logs its events and ends gracefully on SIGTERM. */
 export const SWARM_SERVER = `
 const http = require('node:http');
 console.log('begins', process.env.PORT);
@@ -53,10 +53,7 @@ export interface SwarmApp {
   command?: string;
   kind?: ServiceKind;
   image?: string;
-  /**
-   * The environment of the service; null for none. By default all services share one, because creating a network takes
-   * a second.
-   */
+  /** The environment of the service; null for none. All services share one, because making a network takes a second. */
   environmentId?: string | null;
   configuration?: Partial<ServiceConfiguration>;
   environment?: Record<string, string>;
@@ -104,12 +101,11 @@ export class SwarmHost {
     }
   }
 
-  /** Creates a worker's runtime driver on this swarm. `destroy` closes it. */
   async runtime(settings: Partial<Config> = {}): Promise<RuntimeDriver> {
     return (await this.worker(settings)).runtime;
   }
 
-  /** Creates a worker's runtime driver on this swarm, and its access to volumes. `destroy` closes the driver. */
+  /** Creates a worker's driver on this swarm, and its access to volumes. `destroy` closes the driver. */
   async worker(settings: Partial<Config> = {}): Promise<{ runtime: RuntimeDriver; data: DataHost }> {
     const log = createLogger('test', 'silent');
     const listener = new Listener(this.database.url, log);
@@ -137,7 +133,6 @@ export class SwarmHost {
     return { runtime, data };
   }
 
-  /** Log lines count only once their transaction has committed. */
   async #append(batch: { deploymentId: string; lines: LogLine[] }, trx: Transaction): Promise<void> {
     void trx.executionPromise.then(
       () => {
@@ -153,7 +148,6 @@ export class SwarmHost {
     return this.#lines.get(spec.deploymentId) ?? [];
   }
 
-  /** Creates a service with a deployment and an image, ready for a release. */
   async app(app: SwarmApp = {}): Promise<ReleaseSpec> {
     const { db } = this.database;
     const spec = await storeRelease(db, {
@@ -172,7 +166,6 @@ export class SwarmHost {
     return replicasOf(this.database.db, spec.deploymentId);
   }
 
-  /** Returns the only replica of a release. */
   async replica(spec: ReleaseSpec): Promise<ReplicaRow> {
     const [row] = await this.replicas(spec);
     if (!row) throw new Error('no replica');
@@ -185,12 +178,10 @@ export class SwarmHost {
     return row;
   }
 
-  /** Lists the Swarm services of a release. */
   swarmServices(spec: ReleaseSpec): Promise<Service[]> {
     return this.manager.docker.listServices({ filters: { label: [`ranvier.deployment=${spec.deploymentId}`] } });
   }
 
-  /** Closes all runtime drivers. */
   async closeRuntimes(): Promise<void> {
     for (const close of [...this.#open].reverse()) await close();
     this.#open.clear();
@@ -204,7 +195,7 @@ export class SwarmHost {
   }
 }
 
-/** Sends a request to a replica, and returns the text of the answer. */
+/** Returns the text of a replica's answer. */
 export async function askSwarm(replica: Pick<ReplicaRow, 'address' | 'port'>, path = '/'): Promise<string> {
   const response = await fetch(`http://${replica.address}:${replica.port}${path}`, {
     headers: { connection: 'close' },

@@ -9,7 +9,7 @@ import { never } from '../host.js';
 import { storeRun } from '../release-record.js';
 import { askSwarm, SWARM_SERVER, SwarmHost } from './host.js';
 
-/** A server that counts its starts in its volume, and answers with the file. */
+/** Counts its starts in its volume, and answers with the file. */
 const WRITER = `
 const fs = require('node:fs');
 fs.appendFileSync('/data/starts', 'started\\n');
@@ -79,7 +79,7 @@ describe(`Swarm runtime on several nodes${NO_DOCKER === '' ? '' : ` (${NO_DOCKER
     expect(await Promise.all((await host.replicas(spec)).map((row) => askSwarm(row)))).to.deep.equal(answers);
     await runtime.stop(spec.deploymentId);
 
-    // 1.6 of the busy node's two cores are reserved already, so none of these fits on it.
+    // 1.6 of the busy node's two cores are reserved, so neither replica fits on it.
     const large = await host.app({ live: true, configuration: { replicas: 2, plan: 'standard' } });
     await runtime.release(large, never);
     expect(await places(large)).to.deep.equal([host.manager.address, host.manager.address]);
@@ -131,7 +131,7 @@ describe(`Swarm runtime on several nodes${NO_DOCKER === '' ? '' : ` (${NO_DOCKER
       });
       const { docker } = node === manager ? host.manager : worker;
       const left = (await docker.listVolumes()).Volumes.filter(({ Name }) => Name === `ranvier-${id}`);
-      // On another node than the worker's, an empty volume stays.
+      // On a node without the worker, the emptied volume stays.
       expect(await Promise.all(left.map(({ Mountpoint }) => readdir(Mountpoint)))).to.deep.equal(
         node === manager ? [] : [[]],
       );
@@ -168,7 +168,7 @@ describe(`Swarm runtime on several nodes${NO_DOCKER === '' ? '' : ` (${NO_DOCKER
 
   it('does not hold against a release that its node was away while it came up', async function () {
     this.timeout(300_000);
-    // The machine starts again, and its swarm with it, before this limit of the release: on a busy host that takes a while.
+    // The limit leaves a busy host the time to start the machine and its swarm again.
     const patient = await host.runtime({ releaseTimeoutSeconds: 240 });
     const begun = `console.log('begins'); setTimeout(() => {${SWARM_SERVER}}, 5000)`;
     const spec = await host.app({ live: true, program: begun });
@@ -195,7 +195,6 @@ describe(`Swarm runtime on several nodes${NO_DOCKER === '' ? '' : ` (${NO_DOCKER
     return row;
   }
 
-  /** Creates a volume of a service at /data. Its content is on this node. */
   async function newVolume(
     { serviceId, image }: ReleaseSpec,
     node: Awaited<ReturnType<DockerNode['swarmNode']>> | undefined,

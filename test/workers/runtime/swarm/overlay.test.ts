@@ -13,10 +13,7 @@ const RULES = ['INPUT', 'DOCKER-USER'].flatMap((chain) =>
   }),
 );
 const VICTIM = `require('node:dgram').createSocket('udp4').on('message', (text) => console.log(String(text))).bind(5000);`;
-/**
- * Sends packets to a network that it does not belong to, as another node would, and repeatedly lists the open ports of
- * its node.
- */
+/** Sends packets to a network of other services, as another node would, and repeatedly lists its node's open ports. */
 const attacker = (at: string, network: { vni: number; ip: string; mac: string }) => `
   const { vni, ip, mac } = ${JSON.stringify(network)};
   const sum = (head) => { let s = 0; for (let i = 0; i < 20; i += 2) s += head.readUInt16BE(i); while (s >> 16) s = (s & 0xffff) + (s >> 16); return ~s & 0xffff; };
@@ -81,13 +78,13 @@ suite(`Overlay networks of a swarm${NO_DOCKER === '' ? '' : `: ${NO_DOCKER}`}`, 
     await eventually('the ports are open', async () => (await output(hostile)).includes('[2377,7946]'));
 
     for (const rule of RULES) execFileSync('nsenter', ['-t', String(node.pid), '-n', ...rule.split(' ')]);
-    // What the victim logs comes late on a busy machine.
+    // On a busy machine, the log of the victim comes late.
     await eventually('a round finds nothing open', async () => (await output(hostile)).trim().endsWith('[]'));
     const reached = count(await output(victim), 'evil');
     const rounds = count(await output(hostile), 'round');
     await eventually('it has tried again', async () => count(await output(hostile), 'round') > rounds + 3);
     expect((await output(hostile)).trim()).to.match(/\[\]$/);
-    // One packet may have been under way.
+    // One packet may have been on its way.
     expect(count(await output(victim), 'evil')).to.be.at.most(reached + 1);
     const documented = await readFile('docs/security.md', 'utf8');
     for (const rule of RULES) expect(documented).to.include(rule);

@@ -65,7 +65,7 @@ describe(`Swarm runtime${NO_DOCKER === '' ? '' : ` (${NO_DOCKER})`}`, () => {
     expect(said.get('exit code')).to.equal(
       'replica 1 exited with code 3 before it was healthy; its last output: cannot find the database at ***',
     );
-    // The engine learns that memory ran out from another event than the end, which may come later.
+    // The event that reports the lack of memory may come later than the end of the task.
     expect(said.get('memory')).to.match(
       /^replica 1 was (killed: it used more than the 512 MB of memory its plan allows|ended by SIGKILL, which the kernel sends when memory has run out)/,
     );
@@ -90,7 +90,7 @@ describe(`Swarm runtime${NO_DOCKER === '' ? '' : ` (${NO_DOCKER})`}`, () => {
       program: `
         process.on('SIGTERM', () => { console.log('ends'); process.exit(0); });
         require('node:http').createServer((_, r) => r.end(process.env.GREETING + process.env.PORT)).listen(process.env.PORT)`,
-      // Not a template that Swarm runs: neither one that tells about the node, nor one that never ends.
+      // Swarm must not run these as templates: one would tell about the node, one would never end.
       environment: { GREETING: "it's {{.Node.Hostname}}{{{x}}} " },
       configuration: { port: 8123 },
     });
@@ -164,7 +164,7 @@ describe(`Swarm runtime${NO_DOCKER === '' ? '' : ` (${NO_DOCKER})`}`, () => {
     ]);
     expect(near).to.equal(id);
     expect([far, alone].join()).to.match(/^(ENOTFOUND|EAI_AGAIN|ABORT_ERR),(ENOTFOUND|EAI_AGAIN|ABORT_ERR)$/);
-    // Not by its address in the private network either.
+    // The service cannot be reached by its address in the private network either.
     const [service] = await host.swarmServices(private_);
     const [task] = await host.manager.docker.listTasks({ filters: { service: [service?.ID ?? ''] } });
     const address = task?.NetworksAttachments?.[0]?.Addresses?.[0]?.split('/')[0];

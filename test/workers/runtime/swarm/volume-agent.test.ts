@@ -49,7 +49,7 @@ for (const { name, programs } of WAYS) {
       if (folder) await rm(folder, { recursive: true, force: true });
     });
 
-    /** Calls the agent, which may serve one connection at a time, so that the next one has to wait. */
+    /** The agent may serve one connection at a time, so a further call has to wait. */
     const call = (command: string, options: { input?: Readable; token?: string } = {}) =>
       eventually('it listens', async () => {
         const { token = address.token, input } = options;

@@ -47,7 +47,7 @@ describe('Lines of a log', () => {
   it('are read without a visit to all that are too old, however many there are', async () => {
     const OLD = 20_000;
     const { db } = database;
-    // Lines of 23 days ago are in a partition that a read of the last day has to look into.
+    // A partition holds several days, so a read of the last day also looks into lines of 23 days ago.
     await db.raw(
       `insert into log_lines (service_id, id, source, level, message, logged_at, expires_on)
        select cast(:id as uuid), n, 'runtime', 'info', 'old', now() - interval '23 days', (now() at time zone 'UTC')::date + 8

@@ -22,7 +22,7 @@ describe('A process that hangs within a transaction', () => {
       );
     expect(late).to.equal('refused');
     await trx.rollback().catch(() => undefined);
-    // The pool makes a new connection in the place of the lost one.
+    // The pool replaces the lost connection.
     expect(await hung('repairs')).to.deep.equal([]);
     await hung.destroy();
   });

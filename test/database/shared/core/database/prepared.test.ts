@@ -143,7 +143,7 @@ describe('A prepared statement', () => {
     it('writes nothing if one fails, and all work the next time', async () => {
       const { db } = database;
       await db.transaction(async (trx) => {
-        // A transaction has one connection, on which the statement after the failing one was never parsed.
+        // A transaction has one connection, and PostgreSQL never parsed the statement after the failing one on it.
         const failed = await trx
           .transaction((inner) => rowsOfBatch(inner, [REPAIR, FAILING, NUMBERS]))
           .catch((thrown: unknown) => thrown);

@@ -67,7 +67,7 @@ describe('A standby of PostgreSQL', function () {
         const open = await pair.askStandby(
           `select count(*)::int from pg_stat_activity where application_name like 'ranvier%'`,
         );
-        // The listener and the leader may be trying at this moment.
+        // The listener and the leader may be connecting at this moment.
         return Number(open) <= 2;
       },
       20_000,

@@ -28,9 +28,7 @@ describe('The controller of a replica that runs as a process', () => {
   let server: Server;
   let port: number;
   let status = 200;
-  /** The processor limits that the controller has set, in order. */
   let cpus: number[];
-  /** The controller's calls to the sandbox, in order. */
   let calls: string[];
   let alive: boolean;
   let holder: PortHolder;
@@ -69,10 +67,6 @@ describe('The controller of a replica that runs as a process', () => {
     reconcile(): Promise<void>;
   }
 
-  /**
-   * Creates a replica of a live release whose process listens on the test's server. A `pending` one still has to be
-   * started.
-   */
   async function replica(state: 'pending' | 'starting' | 'ready'): Promise<Replica> {
     const { db } = workshop.database;
     const spec = await storeRelease(db, {
@@ -105,7 +99,6 @@ describe('The controller of a replica that runs as a process', () => {
     return { controller, spec, read, reconcile: async () => controller.reconcile(await read()) };
   }
 
-  /** Waits until the next check is due, then reconciles. */
   async function check({ controller, reconcile }: Replica): Promise<void> {
     // A timer may end a millisecond early.
     while (controller.nextCheckAt > Date.now()) await delay(controller.nextCheckAt - Date.now());

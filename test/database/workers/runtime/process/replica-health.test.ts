@@ -20,7 +20,7 @@ const listen = async (server: Server, port: number): Promise<number> => {
 
 describe('The health of a replica in a rootless network', () => {
   const database = useTestDatabase();
-  /** Stand-in of the entry to the private network. It accepts every connection. */
+  /** Stands for the entry to the private network. It accepts every connection. */
   const entry = createServer((socket) => socket.destroy());
   const application = createServer();
 
@@ -52,7 +52,7 @@ describe('The health of a replica in a rootless network', () => {
       ownAddress: () => '10.99.0.2',
       lead: async () => entryPort,
       setPorts: async (_id, targets) => void led.push(...targets.map((target) => target.port)),
-      // The application begins to listen after the look at its sockets, and before the check.
+      // The application begins to listen between the look at its sockets and the check.
       portBehind: async () => {
         if (!application.listening) await listen(application, port);
         return port;

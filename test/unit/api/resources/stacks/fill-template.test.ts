@@ -36,7 +36,6 @@ const fill = (values: Record<string, string>) => {
   const { document, secrets } = fillTemplate(template, values);
   return { text: textOf(document), value: parse(textOf(document)), secrets };
 };
-/** Returns path and message of each problem. */
 const problems = (values: Record<string, string>): string[] => {
   try {
     fillTemplate(template, values);

@@ -12,14 +12,12 @@ function imported(text: string, files: Record<string, string> = {}, repository =
   const document = importCompose(parse(text, { merge: true }), { repository, folder, files }, (place, reason, kind) => {
     (kind === 'note' ? notes : lost).push(`${place}: ${reason}`);
   });
-  // Whatever is imported is a valid document.
   readDocument(stringify(document), []);
   return { document, lost, notes };
 }
 
 const ignore = () => undefined;
 
-/** The document of one service. */
 const service = (lines: string, files?: Record<string, string>) => {
   const { document, ...said } = imported(`services:\n  app:\n${lines.replace(/^/gm, '    ')}`, files);
   return { entry: document.services?.app, ...said };
@@ -113,7 +111,7 @@ volumes: { data: {} }
       media: { mountPath: '/srv/media', sizeGb: 1 },
       anonymous: { mountPath: '/anonymous', sizeGb: 1 },
     });
-    // The smallest plan with room for them.
+    // The smallest plan with room for both volumes.
     expect(entry?.plan).to.equal('starter');
     expect(lost).to.deep.equal([]);
     expect(notes).to.deep.equal([
@@ -219,9 +217,8 @@ volumes: { data: {} }
   });
 
   /*
-   * What is lost, and what is a note. A line is a note only if, of the same file, `docker compose up` and this platform
-   * run the same processes with the same data, and visitors get the same answers: only the way is another one. Data that
-   * lies on a host is missing in any case. All else is lost, however small it is.
+   * A line is a note, and no loss, only if `docker compose up` and this platform run the same processes with the same
+   * data and give the same answers. Data on a host is always missing.
    */
   it('notes what the platform does in another way, and loses nothing by it', () => {
     const { document, lost, notes } = imported(
@@ -259,7 +256,7 @@ services:
     expect(web).to.include({ dockerfileTarget: 'production', preDeployCommand: `sh -c 'npm run migrate'` });
     expect(web?.variables).to.deep.equal({
       MONGO: 'mongodb://mongo:27017/shop',
-      // The name of the service, and not that of the container: neighbours find it.
+      // Neighbours find the service by its name, and not by that of the container.
       API: 'http://api:4000/v1',
       DATABASE_URL: { reference: { service: 'db', key: 'URL' } },
     });

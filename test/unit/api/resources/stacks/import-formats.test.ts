@@ -15,7 +15,6 @@ const to = (service: string, key: string) => ({ reference: { service, key } });
 
 function imported(format: ImportFormat, text: string, repository = REPOSITORY, folder = '') {
   const found = importFile(format, text, { repository, folder, files: {} });
-  // Whatever is imported is a valid document.
   readDocument(stringify(found.document), []);
   return found;
 }
@@ -368,7 +367,6 @@ describe("Kamal's deploy.yml", () => {
   });
 });
 
-/** Returns every place of a value, as the keys that lead to it. */
 function placesOf(value: unknown, at: readonly (string | number)[] = []): (string | number)[][] {
   const inside = Array.isArray(value)
     ? value.flatMap((each, index) => placesOf(each, [...at, index]))
@@ -401,11 +399,11 @@ describe('A file of another format', () => {
       for (const place of placesOf(source)) {
         for (const wrong of WRONG) {
           const changed = replaced(source, place, wrong);
-          // TOML is always a table at the top.
+          // A TOML file is always a table.
           if (['fly', 'railway'].includes(format) && place.length === 0) continue;
           const text =
             format === 'fly' ? tomlOf(changed) : `${JSON.stringify(changed)}${procfile === '' ? '' : `\n${procfile}`}`;
-          // Every value that is left is one of the document's schema: `fitDocument` ends only then.
+          // `fitDocument` ends only if every remaining value conforms to the document's schema.
           if (text !== null) importFile(format, text, { repository: REPOSITORY, folder: '', files: {} });
         }
       }
@@ -484,7 +482,6 @@ describe('A file of another format', () => {
   });
 });
 
-/** The example of fly.toml as a value, whose places are replaced. */
 const FLY = {
   ...{ app: 'shop', build: { dockerfile: 'D', args: { A: '7' } }, deploy: { release_command: 'x' } },
   ...{ env: { LEVEL: 'info', PORT: '3000' }, processes: { app: 'bin/serve', jobs: 'bin/jobs' } },
@@ -497,7 +494,6 @@ const FLY = {
   vm: [{ memory: '1gb', memory_mb: 512, cpus: 1, cpu_kind: 'shared', size: 'shared-cpu-2x' }],
 };
 
-/** Writes a value as TOML; null if it has none. */
 function tomlOf(value: unknown): string | null {
   try {
     return toToml(value as Record<string, unknown>);

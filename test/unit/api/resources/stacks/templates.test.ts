@@ -10,7 +10,6 @@ import { EMPTY } from '../../../shared/stacks/carry-out.js';
 
 const PLAN_MEMORY = new Map([...PLANS, ...DATABASE_PLANS].map(({ id, memoryMb }) => [id as string, memoryMb ?? 0]));
 
-/** Answers a template's questions as a person does who takes every default. */
 const answersOf = ({ questions }: Template) =>
   Object.fromEntries(questions.map((each) => [each.name, each.default || each.example]));
 
@@ -20,14 +19,12 @@ function planned(template: Template) {
   return { wish, ...planStack({ stackId: null, wish, state: EMPTY, values: secrets }) };
 }
 
-/** A text of a document, and the keys that lead to it. */
 function textsOf(value: unknown, path: string[] = []): { path: string[]; text: string }[] {
   if (typeof value === 'string') return [{ path, text: value }];
   if (typeof value !== 'object' || value === null) return [];
   return Object.entries(value).flatMap(([key, child]) => textsOf(child, [...path, key]));
 }
 
-/** Packages and images that a service names, each with its version; '' without one. */
 function parts({
   buildCommand = '',
   startCommand = '',

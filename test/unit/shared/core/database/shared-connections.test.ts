@@ -3,7 +3,6 @@ import { expect } from 'chai';
 import type pg from 'pg';
 import { SharedConnections } from '../../../../../shared/core/database/shared-connections.js';
 
-/** A pool that counts its acquired connections. */
 class FakePool {
   acquired = 0;
   readonly lent = new Set<pg.Client>();
@@ -28,7 +27,6 @@ class FakePool {
   }
 }
 
-/** Returns a read that ends on demand. */
 function pending(): { read: (connection: pg.Client) => Promise<pg.Client>; end: (error?: Error) => void } {
   let end: (error?: Error) => void = () => undefined;
   const ended = new Promise<void>((resolve, reject) => {

@@ -8,7 +8,7 @@ import { planBuild } from '../../../../../workers/builders/plan/build-plan.js';
 import { plainProject } from '../../../../support/plain-project.js';
 
 interface Wanted {
-  /** Name → version. With a list, any version counts. */
+  /** Name → version. A list stands for any version. */
   packages?: readonly string[] | Record<string, string>;
   scripts?: Record<string, string>;
   main?: string;
@@ -28,7 +28,6 @@ function plan({ packages = [], scripts = {}, main, files = {}, kind = 'web', set
 const starts = (wanted: Wanted) => plan(wanted).starts.map(({ command }) => command);
 
 describe('Frameworks in production', () => {
-  /** Name → what the project has, and how it starts. */
   const servers: Record<string, [wanted: Wanted, first: string]> = {
     'Next.js': [{ packages: ['next'], scripts: { start: 'next start' } }, 'npm start'],
     'Next.js whose start script is a development server': [
@@ -92,7 +91,7 @@ describe('Frameworks in production', () => {
     });
   }
 
-  /** Name → what the project has, and what is published of it: the folder, and the command that makes it. */
+  /** Name → what the project has, and its published folder with the command that makes the folder. */
   const sites: Record<string, [wanted: Wanted, published: string]> = {
     'Next.js with output: export': [
       {
@@ -271,7 +270,7 @@ describe('Frameworks in production', () => {
       CI: 'false',
       NODE_OPTIONS: '--openssl-legacy-provider',
     });
-    // Node.js before 17 refuses the option, and needs none.
+    // Node.js before 17 refuses the option, and does not need it.
     expect(plan(old).versions.node).to.include({ range: '16.x', source: 'react-scripts in package.json' });
     expect(plan(old).buildEnvironment).to.not.have.property('NODE_OPTIONS');
     expect(plan({ packages: { 'react-scripts': '5.0.1' } }).buildEnvironment).to.not.have.property('NODE_OPTIONS');
@@ -291,7 +290,7 @@ describe('Frameworks in production', () => {
     const build = (scripts: Record<string, string>) =>
       plan({ ...wanted, scripts: { start: 'node x.js', ...scripts } }).build;
     expect(build({})).to.deep.equal(['prisma generate']);
-    // People run this one by hand.
+    // People run this script by hand.
     expect(build({ setup: 'prisma generate && prisma db seed' })).to.deep.equal(['prisma generate']);
     expect(build({ postinstall: 'prisma generate' })).to.deep.equal([]);
     expect(build({ build: 'run-s generate:*', 'generate:*': 'prisma generate' })).to.deep.equal(['npm run build']);
@@ -352,7 +351,7 @@ describe('Frameworks in production', () => {
       build({ build: 'npm run lint && npm run roll', roll: 'rollup -c', lint: 'eslint .', ...docs }),
     ).to.deep.equal(['npm run docs:build']);
     expect(build({ build: 'rollup -c', 'build:next': 'next build' }, 'next')).to.deep.equal(['npm run build:next']);
-    // What these do is not known, or they build the pages.
+    // These scripts are unknown, or they build the pages.
     expect(build({ build: 'node build.js', ...docs })).to.deep.equal(['npm run build']);
     expect(build({ build: 'npm run docs:build', ...docs })).to.deep.equal(['npm run build']);
     expect(build({ build: 'tsc && vitepress build', ...docs })).to.deep.equal(['npm run build']);

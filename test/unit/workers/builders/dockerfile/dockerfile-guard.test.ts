@@ -122,9 +122,7 @@ describe('A Dockerfile', () => {
       const began = ownProcessorMs();
       try {
         guard(text);
-      } catch {
-        // A refusal is also an answer.
-      }
+      } catch {}
       expect(ownProcessorMs() - began, JSON.stringify(piece)).to.be.lessThan(10_000);
     }
   });

@@ -6,7 +6,7 @@ import { Status } from '../../../../../workers/builders/engine-images/buildkit-m
 async function follow(...events: (object | string)[]) {
   const lines: string[] = [];
   const text = events.map((event) => (typeof event === 'string' ? event : JSON.stringify(event))).join('\n');
-  // Cut within lines, and within characters.
+  // The pieces end within lines, and within characters.
   const bytes = Buffer.from(text);
   async function* pieces() {
     for (let at = 0; at < bytes.length; at += 7) yield bytes.subarray(at, at + 7);

@@ -14,7 +14,6 @@ function lock(gems: Texts, platform = 'ruby'): string {
   return `GEM\n  remote: https://rubygems.org/\n  specs:\n${specs.join('')}\nPLATFORMS\n  ${platform}\n\nBUNDLED WITH\n   2.9.9\n`;
 }
 
-/** Builds a project with these gems and a lock file. */
 const project = (gems: Texts, more: Texts = {}): Texts => ({
   Gemfile: gemfile(...Object.keys(gems)),
   'Gemfile.lock': lock(gems),

@@ -12,7 +12,6 @@ import {
 
 const pkg = (scripts: Record<string, string>, more: object = {}): NpmPackage => ({ name: 'app', scripts, ...more });
 
-/** Runs a command in a folder with the package, and returns its output. */
 function run(command: string | null, folder: string): string {
   return execFileSync('/bin/sh', ['-c', command ?? 'false'], { cwd: folder, encoding: 'utf8' });
 }

@@ -15,7 +15,6 @@ import { failureOf } from '../../../../support/outcomes.js';
 const log = createLogger('test', 'silent');
 const signal = new AbortController().signal;
 
-/** A registry with pnpm 9.0.0 and 9.1.0, which can be made unreachable. */
 class FakeRegistry {
   isAway = false;
   installed: string[] = [];

@@ -98,7 +98,7 @@ describe('The package manager that a project names', () => {
     expect(managerOf({}, berry(8))).to.equal('yarn >=4 (yarn.lock)');
     expect(managerOf({}, { 'bun.lock': '{}', 'package-lock.json': '{}' })).to.equal('bun 1.x (bun)');
     expect(managerOf({}, { 'package-lock.json': '{}' })).to.equal('npm');
-    // pnpm takes no notice of this field.
+    // pnpm ignores this field.
     expect(managerOf({ workspaces: ['a'] }, lock('9.0'))).to.equal('npm');
     expect(managerOf({ workspaces: ['a'] }, { ...lock('9.0'), 'pnpm-workspace.yaml': 'packages: [a]' })).to.match(
       /^pnpm/,

@@ -4,7 +4,6 @@ import { TIMEOUTS } from '../../../../../workers/edge/proxy/node-edge.js';
 import type { Route } from '../../../../../workers/edge/route-table.js';
 import { TrafficMeter } from '../../../../../workers/edge/traffic-meter.js';
 
-/** A route of the service `one` to replicas with these numbers. */
 function route(host: string, replicas: readonly number[], canary: readonly number[] = []): Route {
   const ready = (numbers: readonly number[]) => numbers.map((n) => ({ id: `r${n}`, address: '127.0.0.1', port: n }));
   const side = canary.length === 0 ? {} : { canary: { deploymentId: 'new', percent: 10, replicas: ready(canary) } };

@@ -10,7 +10,6 @@ import {
   upstreamHeaders,
 } from '../../../../../workers/edge/proxy/proxy-headers.js';
 
-/** Builds a request with these raw headers, as Node.js would parse it. */
 function request(rawHeaders: string[], { url = '/', remoteAddress = '198.51.100.7' } = {}): IncomingMessage {
   const headers: Record<string, string> = {};
   for (let i = 0; i < rawHeaders.length; i += 2)
@@ -21,7 +20,6 @@ function request(rawHeaders: string[], { url = '/', remoteAddress = '198.51.100.
 const HOST = ['Host', 'app.test'];
 const client = { address: '198.51.100.7', protocol: 'http' as const };
 
-/** Returns the headers that the replica receives, as pairs. */
 function passedOn(rawHeaders: string[]): [string, string][] {
   const flat = upstreamHeaders(request([...HOST, ...rawHeaders]), client, 'id');
   return Array.from({ length: flat.length / 2 }, (_, i) => [flat[2 * i] ?? '', flat[2 * i + 1] ?? '']);

@@ -32,9 +32,9 @@ describe('The domain of a cookie', () => {
   });
 
   it('is found in time that grows with the cookie alone', () => {
-    // In time that grows with its square this would take minutes.
+    // In quadratic time, this would take minutes.
     const cookie = `a=1; ${' '.repeat(500_000)}x${';\t'.repeat(500_000)}`;
-    // Two long texts, of which a failure shall not make a difference.
+    // Compared as a boolean, because a failure must not compute the difference of two long texts.
     expect(withoutForeignDomain(cookie, HOST) === cookie).to.equal(true);
   });
 

@@ -30,7 +30,6 @@ describe('ImageCheck', () => {
   });
   afterEach(() => mock.timers.reset());
 
-  /** Returns what is known after a check with this exit code, at a time when a check is due. */
   async function after(result: number | null): Promise<string> {
     code = result;
     mock.timers.tick(10_000);

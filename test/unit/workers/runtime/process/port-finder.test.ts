@@ -7,7 +7,7 @@ import type { ReleaseSpec } from '../../../../../workers/runtime/runtime-driver.
 import type { Sandbox } from '../../../../../workers/sandbox/sandbox.js';
 import { listen } from '../../../../support/http.js';
 
-/** Larger than any process id, so that its network has no sockets. */
+/** Larger than any process id, so the process has no sockets. */
 const NO_PROCESS = 2 ** 30;
 
 describe('The search for the port of an application', () => {

@@ -6,7 +6,6 @@ import {
   inOrderOfUse,
 } from '../../../../../../workers/edge/proxy/visitors/client-connection.js';
 
-/** Builds a connection that is idle since this time, or in use. */
 function connection(client: string, { idleSince = 0, exchanges = 0, slowSince = null as number | null } = {}) {
   const socket = { writableLength: slowSince === null ? 0 : 1, bytesWritten: 1, remoteAddress: client };
   return Object.assign(new ClientConnection(socket as unknown as Socket, client), { idleSince, exchanges, slowSince });
