@@ -21,8 +21,8 @@ export type Channel = (typeof CHANNELS)[keyof typeof CHANNELS];
 const RECONNECT_MS = 500;
 
 /**
- * Listens on the channels that have handlers. After a lost connection, each handler is called with `null` and must reconcile everything,
- * because notifications may have been missed.
+ * Listens on the channels that have handlers. After a lost connection, each handler is called with `null` and must
+ * reconcile everything, because notifications may have been missed.
  */
 export class Listener {
   readonly #url: string;
