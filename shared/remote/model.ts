@@ -1,6 +1,6 @@
 import { parsedJson } from '../core/json-fields.js';
 
-/** Live access to a replica over a WebSocket (specification section 8). */
+/** Live access to a replica over a WebSocket. */
 export type RemoteKind = 'shell' | 'tunnel';
 
 /** Maximum number of open shells per service and per workspace. */
