@@ -40,25 +40,31 @@ interface Swap {
   target: RestoreTarget;
   /** The name under which the previous data is kept on its volume. */
   before: string;
+  /** The name of the folder that stands for the previous data on a volume that had none. */
+  none: string;
   /** The name of the folder with the restored data. */
   fresh: string;
   signal: AbortSignal;
 }
 
-async function restoreOn(
-  deps: Deps,
+export async function restoreOn(
+  deps: Pick<Deps, 'db'>,
   target: RestoreTarget,
   { operation, service, signal }: OperationRun,
 ): Promise<void> {
   const own = RESTORED + operation.id;
   const before = BEFORE + operation.id;
   const fresh = `${own}-${operation.fence}`;
-  const swap = { target, before, fresh, signal };
+  const none = `${own}-none`;
+  const swap = { target, before, none, fresh, signal };
   const observed = await Promise.all(target.parts.map(async (part) => ({ part, names: await part.files.names() })));
   const decision = decideRestore(
     observed
       .filter(({ names }) => names.some((name) => name === before || name.startsWith(own)))
-      .map(({ part, names }) => ({ before: names.includes(before), data: names.includes(part.entry) })),
+      .map(({ part, names }) => ({
+        before: names.includes(before) || names.includes(none),
+        data: names.includes(part.entry),
+      })),
   );
   if (decision === 'confirm') return confirm(swap);
   // An earlier worker died after it had moved the data aside. Put the data back, so that the service runs meanwhile.
@@ -83,7 +89,7 @@ async function restoreOn(
   }
 }
 
-async function swapIn({ target, before, fresh, signal }: Swap): Promise<void> {
+async function swapIn({ target, before, none, fresh, signal }: Swap): Promise<void> {
   let swapped = false;
   try {
     await target.whileStopped(async (lost) => {
@@ -92,13 +98,16 @@ async function swapIn({ target, before, fresh, signal }: Swap): Promise<void> {
       try {
         for (const { files, entry } of parts) {
           current();
-          if ((await files.names()).includes(entry)) await files.rename(entry, before);
+          const hadData = (await files.names()).includes(entry);
+          // If this worker dies later, the next one finds `none` in place of `before` and does not restore again.
+          await (hadData ? files.rename(entry, before) : files.rename(fresh, none));
           current();
-          await files.rename(`${fresh}/${entry}`, entry);
+          await files.rename(`${hadData ? fresh : none}/${entry}`, entry);
         }
       } catch (error) {
         // The service starts again even if the restore fails, so it needs the previous data.
         for (const part of parts) await putBack(part, before, fresh).catch(() => undefined);
+        await removeFrom(target, none);
         throw error;
       }
       swapped = true;
@@ -107,12 +116,13 @@ async function swapIn({ target, before, fresh, signal }: Swap): Promise<void> {
   } catch (error) {
     signal.throwIfAborted();
     if (!swapped) throw error;
-    await swapBack({ target, before, fresh, signal });
+    await swapBack({ target, before, none, fresh, signal });
     throw refused(error);
   }
 }
 
-async function swapBack({ target, before, fresh, signal }: Swap): Promise<void> {
+async function swapBack({ target, before, none, fresh, signal }: Swap): Promise<void> {
+  await removeFrom(target, none);
   const parts = await partsWith(before, target);
   if (parts.length === 0) return;
   await target.whileStopped(async (lost) => {
@@ -120,6 +130,10 @@ async function swapBack({ target, before, fresh, signal }: Swap): Promise<void> 
     for (const part of parts) await putBack(part, before, fresh);
   });
   for (const { files } of parts) await files.remove(refusedName(fresh));
+}
+
+async function removeFrom(target: RestoreTarget, name: string): Promise<void> {
+  for (const { files } of await partsWith(name, target)) await files.remove(name);
 }
 
 async function partsWith(name: string, { parts }: RestoreTarget): Promise<RestorePart[]> {
@@ -141,9 +155,10 @@ function refusedName(fresh: string): string {
 
 /** Continues after the death of a worker that had swapped the data. */
 async function confirm(swap: Swap): Promise<void> {
-  const { target, before, signal } = swap;
+  const { target, before, none, signal } = swap;
   // The dead worker may not have written the marker, without which the service does not start.
-  for (const { files } of await partsWith(before, target)) await files.writeMarker();
+  const parts = [...(await partsWith(before, target)), ...(await partsWith(none, target))];
+  for (const { files } of parts) await files.writeMarker();
   if (await target.isRunning()) return;
   try {
     // Restarts the service: `whileStopped` stops it, does nothing here, and starts it again.

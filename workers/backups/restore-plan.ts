@@ -1,5 +1,5 @@
 export interface ObservedRestore {
-  /** True if the volume has the previous data, which the restore moved aside. */
+  /** True if the restore moved the previous data aside, or found that the volume had none. */
   before: boolean;
   /** True if the volume has data in the place where the service uses it. */
   data: boolean;
