@@ -9,6 +9,7 @@ import { limitsOf } from '../../shared/services/plan-catalog.js';
 import type { ToolchainStore } from '../builders/toolchains/toolchain-store.js';
 import { LastLines } from '../core/last-lines.js';
 import { type DiscardDeps, discardTree } from '../core/remove-folders.js';
+import { sweepEach } from '../core/sweep-each.js';
 import { ReleaseError } from '../failures/explained-errors.js';
 import { scopeOf } from '../network/network-model.js';
 import type { ReleaseSpec } from '../runtime/runtime-driver.js';
@@ -200,13 +201,16 @@ export class DataServices implements DataHost {
   }
 
   async removeVolumes(): Promise<number> {
-    const { db, hostId } = this.#deps;
+    const { db, hostId, log } = this.#deps;
+    const failure = 'the volume of a deleted database could not be removed, a sweep tries again';
+    const facts = ({ id: serviceId }: DataServerRow) => ({ serviceId });
     const rows = await volumesToRemove(db, hostId);
-    for (const { id } of rows) {
+    const removed = await sweepEach(rows, { log, atOnce: 1, failure, facts }, async ({ id }) => {
       await this.volumeOf(id).remove();
       await forgetDataServer(db, id);
-    }
-    return rows.length;
+      return [id];
+    });
+    return removed.length;
   }
 
   #toolsOf({ image }: ReleaseSpec): Promise<string[]> {

@@ -8,6 +8,7 @@ import { exists } from '../../shared/core/exists.js';
 import type { VolumeRow } from '../../shared/volumes/model.js';
 import { listVolumes } from '../../shared/volumes/store.js';
 import type { DiscardDeps } from '../core/remove-folders.js';
+import { sweepEach } from '../core/sweep-each.js';
 import { ReleaseError } from '../failures/explained-errors.js';
 import type { ReplicaRow } from '../replicas/rows.js';
 import type { Sandbox, SandboxVolume } from '../sandbox/sandbox.js';
@@ -132,9 +133,12 @@ export class ServiceVolumes {
 export async function removeDeletedVolumes(deps: ServiceVolumesDeps, hostId: string): Promise<number> {
   const rows = await volumesToRemove(deps.db, hostId, 'host');
   const rooms = new ServiceVolumes(deps);
-  for (const row of rows) {
+  const failure = 'a deleted volume could not be removed, a sweep tries again';
+  const facts = ({ id }: VolumeRow) => ({ volumeId: id });
+  const removed = await sweepEach(rows, { log: deps.log, atOnce: 1, failure, facts }, async (row) => {
     await rooms.folderOf(row).remove();
     await forgetVolume(deps.db, row.id);
-  }
-  return rows.length;
+    return [row.id];
+  });
+  return removed.length;
 }

@@ -1,4 +1,5 @@
 import { randomBytes, randomUUID } from 'node:crypto';
+import { join } from 'node:path';
 import { expect } from 'chai';
 import { v7 as uuidv7 } from 'uuid';
 import type { Db } from '../../../../shared/core/database/database-client.js';
@@ -7,13 +8,16 @@ import { assertFitsData, assertUnreferenced, prepareDataServer } from '../../../
 import { markHostsAway, recordInitialized, settleHost, volumesToRemove } from '../../../../shared/data/store.js';
 import { Keyring } from '../../../../shared/secrets/keyring.js';
 import type { ServiceRow } from '../../../../shared/services/rows.js';
-import { makeService, makeWorker } from '../../../support/factories.js';
+import { DataServices } from '../../../../workers/data/data-services.js';
+import { makeDataServer, makeService, makeWorker } from '../../../support/factories.js';
+import { useFolders, whileMounted } from '../../../support/folders.js';
 import { messageOf } from '../../../support/outcomes.js';
 import { useTestDatabase } from '../../../support/postgres.js';
 import { newEnvironment, pretendLive } from '../../../support/records.js';
 
 describe('The data of a data service', () => {
   const database = useTestDatabase();
+  const newFolder = useFolders();
   const keyring = new Keyring(new Sensitive(randomBytes(32).toString('base64')));
   const host = randomUUID();
   let db: Db;
@@ -94,6 +98,20 @@ describe('The data of a data service', () => {
     expect(await removable(), 'it is held').to.deep.equal([]);
     await db('data_servers').update({ held_until: db.raw(`now() - interval '1 minute'`) });
     expect(await removable()).to.deep.equal([service.id]);
+  });
+
+  it('is removed beside that of a service whose folder cannot be removed (skipped without root)', async function () {
+    const other = await makeService(db, undefined, {}, 'redis');
+    await makeDataServer(db, other.id, { host_id: host });
+    await db('services').update({ deleted_at: new Date(), lifecycle_status: 'deleted' });
+    const dataDir = await newFolder();
+    const log = { warn: () => undefined };
+    const data = new DataServices({ db, hostId: host, config: { dataDir }, log, sandbox: { network: null } } as never);
+    const mounted = await whileMounted(join(dataDir, 'volumes', service.id), async () => {
+      expect(await data.removeVolumes()).to.equal(1);
+    });
+    if (!mounted) this.skip();
+    expect((await volumesToRemove(db, host)).map(({ id }) => id)).to.deep.equal([service.id]);
   });
 
   it('is out of reach only if its host is away for a minute and other workers are there', async () => {

@@ -1,9 +1,11 @@
+import { join } from 'node:path';
 import { expect } from 'chai';
 import { v7 as uuidv7 } from 'uuid';
 import type { Db } from '../../../../shared/core/database/database-client.js';
 import type { ServiceRow } from '../../../../shared/services/rows.js';
 import { deleteVolume } from '../../../../shared/volumes/commands.js';
 import { findVolume, insertVolume, isMounted, listVolumes } from '../../../../shared/volumes/store.js';
+import { removeDeletedVolumes } from '../../../../workers/volumes/service-volumes.js';
 import {
   forgetVolume,
   hostOfVolumes,
@@ -14,11 +16,13 @@ import {
   volumesToRemove,
 } from '../../../../workers/volumes/volume-store.js';
 import { makeReplica, makeService } from '../../../support/factories.js';
+import { useFolders, whileMounted } from '../../../support/folders.js';
 import { useTestDatabase } from '../../../support/postgres.js';
 import { newDeployment } from '../../../support/records.js';
 
 describe('Volumes of services', () => {
   const database = useTestDatabase();
+  const newFolder = useFolders();
   let db: Db;
   let service: ServiceRow;
   const host = uuidv7();
@@ -90,6 +94,21 @@ describe('Volumes of services', () => {
     expect(await settleVolumes(db, service.id, uuidv7())).to.equal(null);
     await forgetVolume(db, id);
     expect(await volumesToRemove(db, host, 'host')).to.deep.equal([]);
+  });
+
+  it('are removed beside one whose folder cannot be removed (skipped without root)', async function () {
+    const [stuck, other] = [await volume('stuck'), await volume('other')];
+    await settleVolumes(db, service.id, host);
+    for (const id of [stuck, other]) await remove(id);
+    const dataDir = await newFolder();
+    const said: string[] = [];
+    const log = { warn: (_facts: object, text: string) => said.push(text) } as never;
+    const mounted = await whileMounted(join(dataDir, 'volumes', stuck), async () => {
+      expect(await removeDeletedVolumes({ db, config: { dataDir }, log }, host)).to.equal(1);
+    });
+    if (!mounted) this.skip();
+    expect(names(await volumesToRemove(db, host, 'host'))).to.deep.equal(['stuck']);
+    expect(said.join()).to.contain('EBUSY');
   });
 
   it('are removed with their service', async () => {
