@@ -5,8 +5,9 @@ import { pipeline } from 'node:stream/promises';
 import { onAbort } from '../../../shared/core/on-abort.js';
 
 const CONNECT_MS = 5_000;
-/** If a command's output is longer, only the chunk that arrived last is kept. */
+/** If a command's output is longer, only its end is kept. */
 const MAX_OUTPUT_BYTES = 1024 * 1024;
+const END_BYTES = 64 * 1024;
 
 export interface AgentAddress {
   host: string;
@@ -38,9 +39,12 @@ export async function callAgent(
     const chunks: Buffer[] = [];
     let bytes = 0;
     for await (const chunk of socket as AsyncIterable<Buffer>) {
+      chunks.push(chunk);
       bytes += chunk.length;
-      if (bytes <= MAX_OUTPUT_BYTES) chunks.push(chunk);
-      else chunks.splice(0, chunks.length, chunk);
+      if (bytes <= MAX_OUTPUT_BYTES) continue;
+      // The exit code may be split between chunks, so the end of the earlier ones is kept too.
+      chunks.push(Buffer.concat(chunks.splice(0)).subarray(-END_BYTES));
+      bytes = END_BYTES;
     }
     return Buffer.concat(chunks).toString('utf8');
   })();

@@ -1,13 +1,17 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { mkdtemp, rm, symlink } from 'node:fs/promises';
+import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
+import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
 import { exists } from '../../../../shared/core/exists.js';
 import { type AgentAddress, callAgent } from '../../../../workers/runtime/swarm/agent-call.js';
 import { agentScript } from '../../../../workers/runtime/swarm/agent-script.js';
+import { listen } from '../../../support/http.js';
+import { messageOf } from '../../../support/outcomes.js';
 import { eventually, freePorts } from '../../../support/processes.js';
 
 const NEVER = new AbortController().signal;
@@ -83,3 +87,22 @@ for (const { name, programs } of WAYS) {
     });
   });
 }
+
+describe('A call of an agent', () => {
+  it('finds the exit code after a long output, however it arrives', async () => {
+    const agent = createServer(async (socket) => {
+      socket.setNoDelay().write('x'.repeat(2_000_000));
+      for (const piece of ['because', '\nex', 'it ', '3', '\n']) {
+        await delay(50);
+        socket.write(piece);
+      }
+      socket.end();
+    });
+    try {
+      const address = { host: '127.0.0.1', port: await listen(agent as never), token: 'token' };
+      expect(await messageOf(callAgent(address, 'cat', { signal: NEVER }))).to.match(/^exit code 3: x+because$/);
+    } finally {
+      agent.close();
+    }
+  });
+});
