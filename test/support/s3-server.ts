@@ -5,7 +5,7 @@ import { listen } from './http.js';
 
 const BUCKET = 'backups';
 export const ACCESS_KEY = 'stub';
-/** Objects in a page of a list: few, so that small lists have several pages. */
+/** Objects or uploads in a page of a list: few, so that small lists have several pages. */
 const PAGE = 2;
 
 interface StoredBytes {
@@ -83,11 +83,16 @@ export class S3Server {
     const id = query.get('uploadId');
     if (id === null && method === 'GET') {
       const begun = [...this.uploads].filter(([, upload]) => upload.key.startsWith(query.get('prefix') ?? ''));
-      const entries = begun.map(
+      const first = begun.findIndex(([uploadId]) => uploadId === query.get('upload-id-marker')) + 1;
+      const page = begun.slice(first, first + PAGE);
+      const entries = page.map(
         ([uploadId, upload]) =>
           `<Upload><Key>${upload.key}</Key><UploadId>${uploadId}</UploadId><Initiated>${upload.startedAt}</Initiated></Upload>`,
       );
-      return xml('ListMultipartUploadsResult', entries.join(''));
+      const [last, { key: lastKey = '' } = {}] = page.at(-1) ?? [];
+      const next = `<NextKeyMarker>${lastKey}</NextKeyMarker><NextUploadIdMarker>${last}</NextUploadIdMarker>`;
+      const more = first + PAGE < begun.length ? `<IsTruncated>true</IsTruncated>${next}` : '';
+      return xml('ListMultipartUploadsResult', entries.join('') + more);
     }
     if (id === null) {
       const made = randomUUID();

@@ -118,8 +118,16 @@ export class S3Store implements BackupStore {
   /** Lists uploads that were started but not finished. Their parts cost storage, and no list of objects shows them. */
   async #uploads(prefix: string): Promise<MultipartUpload[]> {
     try {
-      const place = { Bucket: this.#bucket, Prefix: this.#prefix + prefix };
-      return (await this.#client.send(new ListMultipartUploadsCommand(place))).Uploads ?? [];
+      const found: MultipartUpload[] = [];
+      for (let after: { KeyMarker?: string; UploadIdMarker?: string } = {}; ; ) {
+        const place = { Bucket: this.#bucket, Prefix: this.#prefix + prefix, ...after };
+        const page = await this.#client.send(new ListMultipartUploadsCommand(place));
+        found.push(...(page.Uploads ?? []));
+        const { NextKeyMarker: KeyMarker = '', NextUploadIdMarker: UploadIdMarker = '' } = page;
+        // A server that ignores the markers would send the same page again and again.
+        if (!page.IsTruncated || UploadIdMarker === after.UploadIdMarker) return found;
+        after = { KeyMarker, UploadIdMarker };
+      }
     } catch (error) {
       // Some simple S3-compatible servers cannot list uploads.
       if ((error as { $metadata?: { httpStatusCode?: number } }).$metadata?.httpStatusCode === 501) return [];

@@ -199,6 +199,18 @@ describe('S3-compatible storage', () => {
     expect([...server.uploads.keys()]).to.deep.equal([]);
   });
 
+  it('lists and removes unfinished uploads on every page of their list', async () => {
+    const { store, server } = place;
+    const names = ['d-1', 'd-1', 'd-2', 'd-2', 'd-3'].map((name) => `${SERVICE}/${name}`);
+    for (const [n, name] of names.entries()) {
+      const upload = { key: `ranvier/${name}/archive`, startedAt: new Date().toISOString(), parts: new Map() };
+      server.uploads.set(`begun-${n}`, upload);
+    }
+    expect((await store.list(`${SERVICE}/d-`)).map(({ name }) => name)).to.deep.equal(names);
+    for (const name of new Set(names)) await store.remove(name);
+    expect([...server.uploads.keys()]).to.deep.equal([]);
+  });
+
   it('that refuses says which setting to check, and never shows the secret', async () => {
     for (const [wrong, code, setting] of [
       [{ bucket: 'nowhere' }, 'NoSuchBucket', 'BACKUP_S3_BUCKET'],
