@@ -46,7 +46,7 @@ export async function findDeployment(api: ApiClient, serviceId: string, text: st
   const wanted = text.toLowerCase();
   if (!/^[0-9a-f-]{4,36}$/.test(wanted)) throw new CliError(EXIT.usage, `"${text}" is not the end of a deployment id`);
   const found: Deployment[] = [];
-  for await (const deployment of deployments(api, serviceId)) {
+  for await (const deployment of deployments<Deployment>(api, `/services/${serviceId}/deploys?limit=200`)) {
     if (deployment.id === wanted) return deployment;
     if (deployment.id.endsWith(wanted)) found.push(deployment);
   }
@@ -58,12 +58,11 @@ export async function findDeployment(api: ApiClient, serviceId: string, text: st
 
 const MAX_PAGES = 10;
 
-async function* deployments(api: ApiClient, serviceId: string): AsyncGenerator<Deployment> {
+/** Reads the deployments at a path with a query, page by page, newest first. */
+export async function* deployments<Item extends Deployment>(api: ApiClient, path: string): AsyncGenerator<Item> {
   let cursor = '';
   for (let page = 0; page < MAX_PAGES; page++) {
-    const answer = await api.get<{ items: Deployment[]; page: { nextCursor: string | null } }>(
-      `/services/${serviceId}/deploys?limit=200${cursor}`,
-    );
+    const answer = await api.get<{ items: Item[]; page: { nextCursor: string | null } }>(path + cursor);
     yield* answer.items;
     if (answer.page.nextCursor === null) return;
     cursor = `&cursor=${encodeURIComponent(answer.page.nextCursor)}`;

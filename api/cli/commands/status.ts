@@ -4,6 +4,7 @@ import type { Deployment, Service, WorkspaceDeployment } from '../api-types.js';
 import type { Cli } from '../cli.js';
 import { CliError, EXIT } from '../exit-codes.js';
 import { ago, oneLine, printable, shortSha, table } from '../terminal-text.js';
+import { deployments } from './deploy.js';
 import { projectsOf } from './projects.js';
 
 const NO_SERVICES = 'The workspace has no services yet. Deploy this folder with rnv up';
@@ -13,13 +14,11 @@ export async function status(cli: Cli): Promise<void> {
   const api = await cli.client();
   const one = cli.options.service === undefined ? null : await cli.service();
   const services = one ? [one] : (await cli.services()).filter(({ archived }) => !archived);
-  const [active, recent] = await Promise.all([
-    api.get<{ items: WorkspaceDeployment[] }>('/deploys?active=true&limit=200'),
+  const [open, recent] = await Promise.all([
+    openDeployments(api),
     api.get<{ items: WorkspaceDeployment[] }>('/deploys?limit=200'),
   ]);
   const live = await liveDeployments(api, services, recent.items);
-  // The list is newest first, so the map keeps the oldest unfinished deployment of a service, which runs now.
-  const open = new Map(active.items.map((deployment) => [deployment.serviceId, deployment]));
   if (cli.json) {
     const items = services.map((service) => ({
       ...briefOf(service),
@@ -74,6 +73,16 @@ export async function open(cli: Cli, options: { console?: boolean }): Promise<vo
 function openerOf(platform: NodeJS.Platform): [string, ...string[]] {
   if (platform === 'darwin') return ['open'];
   return platform === 'win32' ? ['rundll32', 'url.dll,FileProtocolHandler'] : ['xdg-open'];
+}
+
+/** Returns service id → its oldest unfinished deployment, which runs now while newer ones wait. */
+async function openDeployments(api: ApiClient): Promise<Map<string, WorkspaceDeployment>> {
+  const open = new Map<string, WorkspaceDeployment>();
+  // The list is newest first, so the last entry of a service wins.
+  for await (const deployment of deployments<WorkspaceDeployment>(api, '/deploys?active=true&limit=200')) {
+    open.set(deployment.serviceId, deployment);
+  }
+  return open;
 }
 
 async function liveDeployments(

@@ -1,7 +1,8 @@
 import { expect } from 'chai';
 import type { Service } from '../../../../api/cli/api-types.js';
-import { normalUrl, pickService } from '../../../../api/cli/cli.js';
+import { type Cli, normalUrl, pickService } from '../../../../api/cli/cli.js';
 import { nameTaken } from '../../../../api/cli/commands/init.js';
+import { status } from '../../../../api/cli/commands/status.js';
 import { exitCodeOf } from '../../../../api/cli/exit-codes.js';
 import { refusalOf } from '../../../../api/cli/work-tree.js';
 
@@ -33,6 +34,25 @@ describe('The command line', () => {
       expect(normalUrl(text), text).to.equal('https://a.example');
     expect(normalUrl('http://localhost:3000/behind/')).to.equal('http://localhost:3000/behind');
     for (const text of ['', 'ftp://a', 'https://u:p@a.example']) expect(() => normalUrl(text), text).to.throw();
+  });
+
+  it('shows the deployment of a service, however many newer ones of other services are active', async () => {
+    const pages: Record<string, object> = {
+      '/deploys?active=true&limit=200': { items: [{ id: 'new', serviceId: 'b' }], page: { nextCursor: 'older' } },
+      '/deploys?active=true&limit=200&cursor=older': {
+        items: [{ id: 'old', serviceId: 'a' }],
+        page: { nextCursor: null },
+      },
+    };
+    const shown: { services: { active: unknown }[] }[] = [];
+    await status({
+      client: async () => ({ get: async (path: string) => pages[path] ?? { items: [] } }),
+      services: async () => [{ id: 'a', liveDeploymentId: null }],
+      options: {},
+      json: true,
+      terminal: { json: (document: never) => shown.push(document) },
+    } as unknown as Cli);
+    expect(shown[0]?.services[0]?.active).to.deep.equal({ id: 'old', serviceId: 'a' });
   });
 
   it('says of a name that is taken what can be done with the service that has it', () => {
