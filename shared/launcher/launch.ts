@@ -35,6 +35,7 @@ const CHILD_GRACE_SECONDS = 35;
 const ORPHAN_SECONDS = 3;
 const DEADLINE_MS = 60_000;
 const READY_POLL_INTERVAL_MS = 100;
+const READY_ANSWER_MS = 10_000;
 const PARENT_POLL_INTERVAL_MS = 500;
 const ANY_ADDRESS = ['0.0.0.0', '::'];
 
@@ -133,7 +134,7 @@ async function becameReady({ apiAddress, port }: Config, lifecycle: Lifecycle): 
   const host = apiAddress === null || ANY_ADDRESS.includes(apiAddress) ? '127.0.0.1' : apiAddress;
   const url = `http://${isIPv6(host) ? `[${host}]` : host}:${port}/readyz`;
   while (!lifecycle.ending) {
-    const response = await fetch(url).catch(() => null);
+    const response = await fetch(url, { signal: AbortSignal.timeout(READY_ANSWER_MS) }).catch(() => null);
     await response?.body?.cancel();
     if (response?.ok) return true;
     await delay(READY_POLL_INTERVAL_MS);

@@ -202,6 +202,14 @@ describe('npm start (on Linux: it looks into /proc)', function () {
       }
     });
 
+    it('an API that never answers its first request is asked again', async () => {
+      const file = join(bench.folder, 'api.mjs');
+      const api = await readFile(file, 'utf8');
+      await writeFile(file, `let asked = 0;${api.replace('=> response', '=> asked++ && response')}`);
+      await bench.launchReady();
+      await writeFile(file, api);
+    });
+
     it('lost credentials are made anew for the same workspace', async () => {
       await (await bench.launchReady()).stop();
       const before = await bench.credentials();
