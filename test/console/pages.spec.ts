@@ -319,6 +319,10 @@ describeConsole('The console’s pages', () => {
     await page.getByText('3 GB, mounted by the next deployment').waitFor();
     await page.getByRole('button', { name: 'Delete uploads' }).click();
     await page.getByLabel('Type uploads to confirm').fill('uploads');
+    await page.getByRole('dialog').getByRole('button', { name: 'Cancel' }).click();
+    await page.getByRole('button', { name: 'Delete uploads' }).click();
+    expect(await page.getByLabel('Type uploads to confirm').inputValue(), 'what was typed before').to.equal('');
+    await page.getByLabel('Type uploads to confirm').fill('uploads');
     await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click();
     await page.getByText('No volumes yet').waitFor();
   });

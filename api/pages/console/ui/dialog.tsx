@@ -99,6 +99,8 @@ export function ConfirmDialog({
   children: ReactNode;
 }) {
   const [typed, setTyped] = useState('');
+  // Otherwise the dialog would be confirmed already when it opens again.
+  if (!open && typed !== '') setTyped('');
   const form = { write: { ...write, mutate: onConfirm }, ready: name === undefined || typed === name };
   return (
     <Dialog title={title} open={open} onClose={onClose}>
