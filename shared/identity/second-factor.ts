@@ -12,6 +12,7 @@ import {
   confirmTotp,
   deletePasskeys,
   lockUser,
+  secondFactorsOf,
   setUnconfirmedTotp,
   useTotpCounter,
 } from './second-factor-store.js';
@@ -65,8 +66,8 @@ export async function confirmSecondFactor(
 }
 
 /**
- * Removes the user's authenticator and backup codes, and ends the user's other sessions. Passkeys are kept. Throws
- * conflict if there is no authenticator; invalid_request for a wrong code.
+ * Removes the user's authenticator and backup codes, and ends the user's other sessions. Passkeys are kept, and with
+ * one the session stays verified. Throws conflict if there is no authenticator; invalid_request for a wrong code.
  */
 export async function removeSecondFactor(
   trx: Transaction,
@@ -78,7 +79,7 @@ export async function removeSecondFactor(
   await assertCode(trx, deps, user, code);
   await clearTotp(trx, userId);
   await deleteBackupCodes(trx, userId);
-  return rotate(trx, { userId, sessionId }, false);
+  return rotate(trx, { userId, sessionId }, (await secondFactorsOf(trx, userId)).passkey);
 }
 
 /** Replaces the backup codes. Throws conflict if there is no authenticator; invalid_request for a wrong code. */

@@ -17,6 +17,7 @@ import { Keyring } from '../../../../shared/secrets/keyring.js';
 import { hashToken } from '../../../../shared/secrets/random-token.js';
 import { cheapHash, makeUser } from '../../../support/factories.js';
 import { codeOf } from '../../../support/outcomes.js';
+import { makePasskey } from '../../../support/passkeys.js';
 import { useTestDatabase } from '../../../support/postgres.js';
 import { eventually } from '../../../support/processes.js';
 
@@ -90,6 +91,16 @@ describe('A user', () => {
     expect(await codeOf(attempt())).to.equal('mfa_required');
     expect(await remove(code(secret, 1))).to.equal('done');
     expect(await codeOf(attempt())).to.equal('done');
+  });
+
+  it('who removes the authenticator stays verified if a passkey is left, and only then', async () => {
+    for (const left of [false, true]) {
+      const { secret, sessionId } = await enrolled();
+      if (left) await makePasskey(database.db, userId);
+      const of = { userId, sessionId, code: code(secret, 1) };
+      const { session } = await database.db.transaction((trx) => removeSecondFactor(trx, deps, of));
+      expect(session.second_factor, `a passkey is left: ${left}`).to.equal(left);
+    }
   });
 
   describe('whose password or second factor changes while somebody signs in', () => {
