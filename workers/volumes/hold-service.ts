@@ -12,7 +12,7 @@ export type HoldDeps = Pick<JobDeps, 'db' | 'keyring' | 'runtime'> & { config: P
 /** Runs `work` while nothing that mounts the service's volume can start. Throws `ReleaseError`. */
 export async function withHold<T>(db: Db, serviceId: string, work: (lost: AbortSignal) => Promise<T>): Promise<T> {
   const held = await whileHeld(db, serviceId, work);
-  if (held === null) throw new ReleaseError('somebody else works on its volume; try again later');
+  if (held === null) throw new ReleaseError('somebody else works on its volume, or it has none; try again later');
   return held.result;
 }
 

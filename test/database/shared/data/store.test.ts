@@ -28,6 +28,7 @@ import {
   releasesToStart,
 } from '../../../../workers/releases/release-store.js';
 import { wantReplicas } from '../../../../workers/replicas/desire-store.js';
+import { withHold } from '../../../../workers/volumes/hold-service.js';
 import { isHeld, releaseHold, renewHold, takeHold } from '../../../../workers/volumes/holds.js';
 import { makeDeployment, makeService, makeWorker, makeWorkspace } from '../../../support/factories.js';
 import { messageOf } from '../../../support/outcomes.js';
@@ -101,6 +102,11 @@ describe('The server of a data service', () => {
     await database.db('replicas').update({ state: 'stopped' });
     await want(1);
     expect(await messageOf(want(0))).to.include('replicas_volume');
+  });
+
+  it('that has no volume any more is not only said to be held by somebody else', async () => {
+    const problem = await messageOf(withHold(database.db, randomUUID(), async () => undefined));
+    expect(problem).to.contain('it has none');
   });
 
   it('is held by one holder at a time, who renews the hold', async () => {
