@@ -15,6 +15,7 @@ import { MAX_WAITING, WEBHOOK_FORMATS, type WebhookEvent, type WebhookFormat } f
 import { createWebhook } from '../../shared/webhooks/store.js';
 import type { WorkspaceRow } from '../../shared/workspaces/model.js';
 import { sendAlertMails } from '../../workers/alerts/alert-mails.js';
+import { MAX_PAIRS, readPairs } from '../../workers/alerts/alert-store.js';
 import { evaluateAlerts } from '../../workers/alerts/evaluate-alerts.js';
 import { recordTraffic } from '../../workers/edge/traffic-store.js';
 import type { SenderDeps } from '../../workers/webhooks/post-json.js';
@@ -74,7 +75,7 @@ describe('Alerts', function () {
     service = await makeService(database.db, workspace);
   });
 
-  const rule = (fields: Partial<AlertRule> & { serviceId?: string } = {}) =>
+  const rule = (fields: Partial<AlertRule> & { serviceId?: string; workspaceId?: string } = {}) =>
     database.db.transaction((trx) =>
       createAlert(trx, {
         ...{ workspaceId: workspace.id, serviceId: null, metric: 'errors', above: 5, forMinutes: 3 },
@@ -279,6 +280,30 @@ describe('Alerts', function () {
     for (const minute of [50, 49, 48]) await answered(minute, [0, 0, 0, 1]);
     await evaluate();
     expect(await stateOf(id)).to.include({ status: 'firing', value: 100 });
+  });
+
+  it('are evaluated first where the last evaluation is oldest, if there are too many for one statement', async () => {
+    const { db } = database;
+    const other = await makeWorkspace(db);
+    await makeService(db, other);
+    await rule();
+    await rule({ workspaceId: other.id });
+    await evaluate();
+    const { all } = MAX_PAIRS;
+    MAX_PAIRS.all = 1;
+    try {
+      for (const { id } of [workspace, other]) {
+        await db.raw(
+          `update alert_states st set seen_at = now() - make_interval(mins => case when r.workspace_id = ? then 20 else 10 end)
+             from alert_rules r where r.id = st.alert_id`,
+          [id],
+        );
+        const pairs = await db.transaction(readPairs);
+        expect(pairs.map((pair) => pair.workspace_id)).to.deep.equal([id]);
+      }
+    } finally {
+      MAX_PAIRS.all = all;
+    }
   });
 
   it('watch processor, memory, latency, restarts, disks and certificates', async () => {

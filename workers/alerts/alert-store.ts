@@ -39,7 +39,7 @@ export interface Pair extends Omit<AlertState, 'status'> {
   certificate_days: number | null;
 }
 
-/** Reads the pairs to evaluate. In each workspace, those with the oldest evaluation come first. */
+/** Reads the pairs to evaluate. Workspaces take turns. In each turn, the oldest evaluations come first. */
 export function readPairs(trx: Transaction): Promise<Pair[]> {
   return rowsOf<Pair>(
     trx,
@@ -50,14 +50,14 @@ export function readPairs(trx: Transaction): Promise<Pair[]> {
               s.live_deployment_id, s.lifecycle_status, st.status, st.value, st.since, coalesce(st.run, 0) as run,
               coalesce(st.return_minutes, 0) as "returnMinutes", st.resolved_at as "resolvedAt", st.data_at as "dataAt", c.until,
               greatest(coalesce(st.seen_at, c.until - make_interval(mins => r.for_minutes)),
-                       c.until - interval '${MAX_FOR_MINUTES} minutes') as "from",
+                       c.until - interval '${MAX_FOR_MINUTES} minutes') as "from", st.seen_at,
               row_number() over (partition by r.workspace_id order by st.seen_at nulls first, r.id, s.id) as turn
          from clock c cross join alert_rules r
          join services s on s.workspace_id = r.workspace_id and s.deleted_at is null and (r.service_id is null or r.service_id = s.id)
          left join alert_states st on st.alert_id = r.id and st.service_id = s.id
         where st.seen_at is null or st.seen_at < c.until
      ), due as (
-       select * from pairs where turn <= :ofWorkspace order by turn limit :all
+       select * from pairs where turn <= :ofWorkspace order by turn, seen_at nulls first limit :all
      ), watched as (
        select service_id, min("from") as since from due where metric in ('cpu', 'memory', 'errors', 'latency_p99') group by service_id
      ), figures as (
