@@ -111,7 +111,7 @@ const MEANINGS: Record<(typeof ERROR_REGISTRY)[ErrorCode]['status'], string> = {
   413: 'The request body exceeds 262144 bytes, or the canvas is too large',
   429: 'The request rate limit is reached',
   500: 'Unexpected server failure',
-  503: 'The request took too long and changed nothing',
+  503: 'The request took too long and changed nothing, or the database cannot be reached now',
 };
 
 function errorResponses(routes: readonly Endpoint[], components: SchemaComponents): Json {

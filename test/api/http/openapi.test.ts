@@ -214,6 +214,7 @@ describe('The OpenAPI document', () => {
     for (const { content } of Object.values<Json>(DOCUMENT.components.responses)) {
       expect(content['application/json'].schema).to.deep.equal({ $ref: '#/components/schemas/ErrorResponse' });
     }
+    expect(DOCUMENT.components.responses.Error503.description).to.match(/too long.*database/);
   });
 
   it('an operation names no error that it cannot have', () => {
