@@ -125,6 +125,14 @@ volumes: { data: {} }
     });
   });
 
+  it('reports a limit of CPU that no plan has', () => {
+    const limits = (cpus: number) => `image: a\ncpus: ${cpus}\nmem_limit: 1500m\n`;
+    expect(service(limits(8)).lost).to.deep.equal([]);
+    const { entry, lost } = service(limits(12));
+    expect(entry?.plan).to.equal('standard');
+    expect(lost).to.deep.equal(['services.app: no plan has 12 CPU cores: it gets standard, which has 2']);
+  });
+
   it('keeps folders of data of a service that is built, and no others', () => {
     const { entry, lost, notes } = service(
       'build: .\nvolumes: ["./src:/app/src", "./volumes/data:/data", "~/.cache:/root/.cache"]',
