@@ -37,7 +37,9 @@ export function planNamed(at: string, name: string, lost: Lost): { plan?: string
 export function volumeName(text: string, taken: readonly string[]): string {
   const label = labelOf(text.slice(-60));
   const base = label === '' ? 'data' : label;
-  return taken.includes(base) ? `${base}-${taken.length + 1}` : base;
+  const number = taken.length + 1;
+  // A label never has two hyphens in a row, so the last name is always free.
+  return [base, `${base}-${number}`].find((name) => !taken.includes(name)) ?? `${base}--${number}`;
 }
 
 export function repositoryOf(

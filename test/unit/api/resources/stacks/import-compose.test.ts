@@ -125,6 +125,12 @@ volumes: { data: {} }
     });
   });
 
+  it('names each volume once, also if a later one would get the name that an earlier one has', () => {
+    const { entry, lost } = service('image: a\nvolumes: ["data-3:/a", "data:/b", "/data:/c"]\n');
+    expect(Object.values(entry?.volumes ?? {}).map(({ mountPath }) => mountPath)).to.deep.equal(['/a', '/b', '/c']);
+    expect(lost).to.deep.equal([]);
+  });
+
   it('reports a limit of CPU that no plan has', () => {
     const limits = (cpus: number) => `image: a\ncpus: ${cpus}\nmem_limit: 1500m\n`;
     expect(service(limits(8)).lost).to.deep.equal([]);
