@@ -16,6 +16,7 @@ import {
   updateWorkspacePlan,
   workspaceOf,
 } from '../workspaces/store.js';
+import { endInvitationsBy } from './invitation-store.js';
 import type { KeyScope, Role } from './policy.js';
 import type { ApiKeyRow, MembershipRow, UserRow } from './rows.js';
 import {
@@ -27,6 +28,7 @@ import {
   insertUser,
   listApiKeys as listKeys,
   revokeApiKey as revokeKey,
+  revokeKeysOfMember,
   upsertMembership,
 } from './store.js';
 
@@ -117,17 +119,36 @@ export async function addMember(
   input: { workspaceId: string; email: string; role: Role },
 ): Promise<MembershipRow> {
   await lockWorkspaceOrThrow(trx, input.workspaceId);
-  const user = await userOf(trx, input.email);
-  if (input.role !== 'owner') await assertNotLastOwner(trx, input.workspaceId, user);
-  return upsertMembership(trx, { workspaceId: input.workspaceId, userId: user.id, role: input.role });
+  return setRole(trx, input.workspaceId, await userOf(trx, input.email), input.role);
 }
 
-/** Removes a member, whose keys stop working immediately. Throws not_found; conflict for the last owner. */
+/** Removes a member as `dropMember` does. Throws not_found; conflict for the last owner. */
 export async function removeMember(trx: Transaction, input: { workspaceId: string; email: string }): Promise<void> {
   await lockWorkspaceOrThrow(trx, input.workspaceId);
-  const user = await memberOf(trx, input);
-  await assertNotLastOwner(trx, input.workspaceId, user);
-  await deleteMembership(trx, input.workspaceId, user.id);
+  await dropMember(trx, input.workspaceId, await memberOf(trx, input));
+}
+
+type Member = Pick<UserRow, 'id' | 'email'>;
+
+/**
+ * Gives a user a role, and invalidates the invitations that the user sent. The workspace must be locked. Throws
+ * conflict for the last owner.
+ */
+export async function setRole(trx: Transaction, workspaceId: string, user: Member, role: Role): Promise<MembershipRow> {
+  if (role !== 'owner') await assertNotLastOwner(trx, workspaceId, user);
+  await endInvitationsBy(trx, workspaceId, user.email);
+  return upsertMembership(trx, { workspaceId, userId: user.id, role });
+}
+
+/**
+ * Removes a member, revokes the member's keys and invalidates the invitations that the member sent. Both stay invalid
+ * if the user becomes a member again. The workspace must be locked. Throws conflict for the last owner.
+ */
+export async function dropMember(trx: Transaction, workspaceId: string, user: Member): Promise<void> {
+  await assertNotLastOwner(trx, workspaceId, user);
+  await revokeKeysOfMember(trx, workspaceId, user.id);
+  await endInvitationsBy(trx, workspaceId, user.email);
+  await deleteMembership(trx, workspaceId, user.id);
 }
 
 /** Creates an API key for a member. Throws not_found, invalid_request. */
@@ -179,7 +200,7 @@ async function memberOf(db: Db, input: { workspaceId: string; email: string }): 
   throw new AppError('not_found', `${user.email} is not a member of the workspace`);
 }
 
-async function assertNotLastOwner(trx: Transaction, workspaceId: string, user: UserRow): Promise<void> {
+async function assertNotLastOwner(trx: Transaction, workspaceId: string, user: Member): Promise<void> {
   const membership = await findMembership(trx, workspaceId, user.id);
   if (membership?.role !== 'owner' || (await countOtherOwners(trx, workspaceId, user.id)) > 0) return;
   throw conflict(`${user.email} is the last owner of the workspace; make another member owner first`);

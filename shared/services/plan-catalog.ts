@@ -219,13 +219,6 @@ export function planOf(id: string): ServicePlan {
   return PLANS.find((plan) => plan.id === id) ?? PLANS[0];
 }
 
-/** Returns the CPU cores and memory for a replica of a service. */
-export function resourcesOf(kind: ServiceKind, id: string): { cpu: number; memoryMb: number } {
-  const plan = isDataKind(kind) ? DATABASE_PLANS.find((known) => known.id === id) : undefined;
-  const { cpu, memoryMb } = planOf(id);
-  return { cpu: plan?.cpu ?? cpu, memoryMb: plan?.memoryMb ?? memoryMb };
-}
-
 /** Returns `service.estimatedMonthly`: the plan's price times the number of replicas. */
 export function estimatedMonthly(
   kind: ServiceKind,

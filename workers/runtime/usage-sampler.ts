@@ -1,5 +1,5 @@
 import { errorMessage } from '../../shared/core/error-registry.js';
-import { resourcesOf } from '../../shared/services/plan-catalog.js';
+import { limitsOf } from '../../shared/services/plan-catalog.js';
 import { concurrently } from '../core/concurrently.js';
 import type { ResourceUsage } from '../sandbox/sandbox.js';
 import type { ReplicaHost } from './replica-host.js';
@@ -82,7 +82,7 @@ export class UsageSampler {
 export function sampleOf(replica: MeasurableReplica, before: Reading, now: Reading): ReplicaSample | null {
   const seconds = (now.at - before.at) / 1000;
   if (seconds <= 0 || now.cpuSeconds < before.cpuSeconds) return null;
-  const { cpu, memoryMb } = resourcesOf(replica.kind, replica.plan);
+  const { cpu, memoryMb } = limitsOf(replica.kind, replica.plan);
   return {
     replicaId: replica.id,
     serviceId: replica.service_id,

@@ -1,15 +1,9 @@
 import { type Db, oneRow, rowsOf, type Transaction } from '../../../shared/core/database/database-client.js';
 import { AppError } from '../../../shared/core/error-registry.js';
-import { endInvitationsBy } from '../../../shared/identity/invitation-store.js';
+import { dropMember, setRole } from '../../../shared/identity/commands.js';
 import type { Role } from '../../../shared/identity/policy.js';
 import { HAS_SECOND_FACTOR } from '../../../shared/identity/second-factor-store.js';
-import {
-  countOtherOwners,
-  deleteMembership,
-  findMembership,
-  revokeKeysOfMember,
-  upsertMembership,
-} from '../../../shared/identity/store.js';
+import { findMembership } from '../../../shared/identity/store.js';
 import { lockWorkspace } from '../../../shared/workspaces/store.js';
 
 export interface MemberView {
@@ -58,9 +52,7 @@ export async function changeMember(
   const actor = await lockForActor(trx, { workspaceId, actorId });
   const member = await memberOrThrow(trx, workspaceId, userId);
   assertSetsRole(actor, role, member.role);
-  if (role !== 'owner') await assertNotLastOwner(trx, workspaceId, member);
-  await upsertMembership(trx, { workspaceId, userId, role });
-  await endInvitationsBy(trx, workspaceId, member.email);
+  await setRole(trx, workspaceId, { id: userId, email: member.email }, role);
   return { ...member, role };
 }
 
@@ -72,10 +64,7 @@ export async function endMembership(
   const actor = await lockForActor(trx, { workspaceId, actorId });
   const member = await memberOrThrow(trx, workspaceId, userId);
   assertSetsRole(actor, member.role);
-  await assertNotLastOwner(trx, workspaceId, member);
-  await revokeKeysOfMember(trx, workspaceId, userId);
-  await endInvitationsBy(trx, workspaceId, member.email);
-  await deleteMembership(trx, workspaceId, userId);
+  await dropMember(trx, workspaceId, { id: userId, email: member.email });
 }
 
 /** Locks the workspace, so that changes to its members are serialized. Returns the calling member's role. */
@@ -105,13 +94,4 @@ async function memberOrThrow(trx: Transaction, workspaceId: string, userId: stri
   const member = await findMember(trx, workspaceId, userId);
   if (!member) throw new AppError('not_found', 'There is no such member');
   return member;
-}
-
-async function assertNotLastOwner(
-  trx: Transaction,
-  workspaceId: string,
-  { user_id, email, role }: MemberView,
-): Promise<void> {
-  if (role !== 'owner' || (await countOtherOwners(trx, workspaceId, user_id)) > 0) return;
-  throw new AppError('conflict', `${email} is the last owner of the workspace; make another member owner first`);
 }

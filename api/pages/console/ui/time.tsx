@@ -1,4 +1,5 @@
 import { useEffect, useState } from 'react';
+import { durationText } from './duration-text.js';
 
 /** Returns the current time. Re-renders the component every `everyMs` milliseconds, or never if that is null. */
 export function useNow(everyMs: number | null): number {
@@ -44,16 +45,6 @@ export function Last({ at, words, never }: { at: string | null; words: string; n
       {words} <Ago at={at} />
     </>
   );
-}
-
-/** Formats a duration: "0.4 s", "14 s", "3 min 5 s". */
-export function durationText(milliseconds: number): string {
-  const seconds = Math.max(0, milliseconds) / 1000;
-  if (seconds < 10) return `${seconds.toFixed(1)} s`;
-  if (seconds < 60) return `${Math.round(seconds)} s`;
-  const minutes = Math.floor(seconds / 60);
-  if (minutes < 60) return `${minutes} min ${Math.round(seconds % 60)} s`;
-  return `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
 }
 
 export function Duration({ from, to }: { from: string; to: string | null }) {

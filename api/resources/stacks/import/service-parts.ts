@@ -16,13 +16,14 @@ interface Needs {
   cpu?: number;
 }
 
-/** Returns the smallest plan that fits; {} if it is the default plan. Reports if no plan is large enough. */
+/** Returns the smallest plan that fits; {} if it is the default plan. Reports what no plan has. */
 export function planFor(at: string, { volumes = {}, memoryMb = 0, cpu = 0 }: Needs, lost: Lost): { plan?: string } {
   const storage = Object.values(volumes).reduce((total, { sizeGb }) => total + sizeGb, 0);
   const [smallest] = PLANS;
   const fits = (each: (typeof PLANS)[number]) => each.storageGb >= storage && each.memoryMb >= memoryMb;
   const plan = PLANS.find((each) => fits(each) && each.cpu >= cpu) ?? PLANS.find(fits);
   if (plan === undefined) lost(at, 'no plan has room for its volumes and its memory: choose the largest one');
+  else if (plan.cpu < cpu) lost(at, `no plan has ${cpu} CPU cores: it gets ${plan.id}, which has ${plan.cpu}`);
   return plan === undefined || plan === smallest ? {} : { plan: plan.id };
 }
 
@@ -36,7 +37,9 @@ export function planNamed(at: string, name: string, lost: Lost): { plan?: string
 export function volumeName(text: string, taken: readonly string[]): string {
   const label = labelOf(text.slice(-60));
   const base = label === '' ? 'data' : label;
-  return taken.includes(base) ? `${base}-${taken.length + 1}` : base;
+  const number = taken.length + 1;
+  // A label never has two hyphens in a row, so the last name is always free.
+  return [base, `${base}-${number}`].find((name) => !taken.includes(name)) ?? `${base}--${number}`;
 }
 
 export function repositoryOf(

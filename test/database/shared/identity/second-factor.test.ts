@@ -3,7 +3,9 @@ import { Secret, TOTP } from 'otpauth';
 import { createOwnKey } from '../../../../api/resources/keys/commands.js';
 import type { Transaction } from '../../../../shared/core/database/database-client.js';
 import { Sensitive } from '../../../../shared/core/sensitive.js';
-import { addMember, createWorkspace, removeMember } from '../../../../shared/identity/commands.js';
+import { addMember, createKey, createWorkspace, removeMember } from '../../../../shared/identity/commands.js';
+import { insertInvitation, listInvitations } from '../../../../shared/identity/invitation-store.js';
+import type { Role } from '../../../../shared/identity/policy.js';
 import {
   assertPassword,
   confirmSecondFactor,
@@ -12,9 +14,9 @@ import {
 } from '../../../../shared/identity/second-factor.js';
 import { findSession } from '../../../../shared/identity/session-store.js';
 import { signIn } from '../../../../shared/identity/sign-in.js';
-import { setPasswordHash } from '../../../../shared/identity/store.js';
+import { findApiKey, setPasswordHash } from '../../../../shared/identity/store.js';
 import { Keyring } from '../../../../shared/secrets/keyring.js';
-import { hashToken } from '../../../../shared/secrets/random-token.js';
+import { hashToken, newToken } from '../../../../shared/secrets/random-token.js';
 import { cheapHash, makeUser } from '../../../support/factories.js';
 import { codeOf } from '../../../support/outcomes.js';
 import { makePasskey } from '../../../support/passkeys.js';
@@ -165,5 +167,34 @@ describe('A user', () => {
     await makeUser(db, { email: 'second@example.com' });
     await db.transaction((trx) => addMember(trx, { ...member, email: 'second@example.com', role: 'owner' }));
     expect(await codeOf(db.transaction((trx) => removeMember(trx, member)))).to.equal('done');
+  });
+
+  describe('whose membership the operator changes', () => {
+    let member: { workspaceId: string; email: string };
+    beforeEach(async () => {
+      const { db } = database;
+      const owner = await makeUser(db, { email: 'other-owner@example.com' });
+      const { workspace } = await db.transaction((trx) => createWorkspace(trx, { name: 'Ours', owner: owner.email }));
+      member = { workspaceId: workspace.id, email: EMAIL };
+      await add('admin');
+      const sent = { workspace_id: workspace.id, email: 'invited@example.com', invited_by: EMAIL };
+      await db.transaction((trx) => insertInvitation(trx, { ...sent, role: 'admin', token_hash: newToken().hash }));
+    });
+
+    const add = (role: Role) => database.db.transaction((trx) => addMember(trx, { ...member, role }));
+
+    it('loses the keys and the sent invitations with the membership, also if they come back', async () => {
+      const { db } = database;
+      const key = await createKey(db, { ...member, scope: 'write', name: 'laptop', expiresAt: null });
+      await db.transaction((trx) => removeMember(trx, member));
+      await add('admin');
+      expect((await findApiKey(db, key.row.lookup))?.revoked_at).to.be.instanceOf(Date);
+      expect(await listInvitations(db, member.workspaceId)).to.deep.equal([]);
+    });
+
+    it('loses the sent invitations with the role in which they were sent', async () => {
+      await add('developer');
+      expect(await listInvitations(database.db, member.workspaceId)).to.deep.equal([]);
+    });
   });
 });

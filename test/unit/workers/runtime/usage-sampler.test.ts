@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { resourcesOf } from '../../../../shared/services/plan-catalog.js';
+import { limitsOf } from '../../../../shared/services/plan-catalog.js';
 import { sampleOf } from '../../../../workers/runtime/usage-sampler.js';
 import type { MeasurableReplica } from '../../../../workers/runtime/usage-store.js';
 
@@ -17,7 +17,7 @@ describe('A sample of a replica', () => {
   const reading = (at: number, cpuSeconds: number) => ({ at, cpuSeconds, memoryBytes: 512 * MEGABYTE, attempt: 3 });
 
   it('is what it used between two readings, in per cent of its plan', () => {
-    expect(resourcesOf('web', 'standard')).to.include({ cpu: 2, memoryMb: 2048 });
+    expect(limitsOf('web', 'standard')).to.include({ cpu: 2, memoryMb: 2048 });
     expect(sampleOf(REPLICA, reading(1_000, 10), reading(11_000, 15))).to.deep.equal({
       replicaId: 'r',
       serviceId: 's',
@@ -32,7 +32,11 @@ describe('A sample of a replica', () => {
     expect(sampleOf(REPLICA, reading(1_000, 10), reading(2_000, 1))).to.equal(null);
   });
 
-  it('of a database is in per cent of the plans of databases', () => {
-    expect(resourcesOf('postgres', 'free')).to.deep.equal({ cpu: 0.25, memoryMb: 256 });
+  it('of a database is in per cent of the plans of databases, also if its plan is no longer in the catalog', () => {
+    for (const plan of ['free', 'gone']) {
+      expect(limitsOf('postgres', plan)).to.include({ cpu: 0.25, memoryMb: 256 });
+      const sample = sampleOf({ ...REPLICA, kind: 'postgres', plan }, reading(1_000, 10), reading(11_000, 11));
+      expect(sample, plan).to.include({ cpu: 40, memory: 200 });
+    }
   });
 });

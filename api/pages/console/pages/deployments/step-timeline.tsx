@@ -1,6 +1,7 @@
 import type { Deployment } from '../../api/types.js';
+import { durationText } from '../../ui/duration-text.js';
 import { Glyph, isUnfinished } from '../../ui/status.js';
-import { durationText, useNow } from '../../ui/time.js';
+import { useNow } from '../../ui/time.js';
 import type { Tone } from '../../ui/tone.js';
 import u from '../../ui/ui.module.css';
 import { STEP_TEXT, type StepName, stepsOf, usualMs } from './deployment-text.js';

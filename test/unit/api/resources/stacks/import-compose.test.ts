@@ -125,6 +125,20 @@ volumes: { data: {} }
     });
   });
 
+  it('names each volume once, also if a later one would get the name that an earlier one has', () => {
+    const { entry, lost } = service('image: a\nvolumes: ["data-3:/a", "data:/b", "/data:/c"]\n');
+    expect(Object.values(entry?.volumes ?? {}).map(({ mountPath }) => mountPath)).to.deep.equal(['/a', '/b', '/c']);
+    expect(lost).to.deep.equal([]);
+  });
+
+  it('reports a limit of CPU that no plan has', () => {
+    const limits = (cpus: number) => `image: a\ncpus: ${cpus}\nmem_limit: 1500m\n`;
+    expect(service(limits(8)).lost).to.deep.equal([]);
+    const { entry, lost } = service(limits(12));
+    expect(entry?.plan).to.equal('standard');
+    expect(lost).to.deep.equal(['services.app: no plan has 12 CPU cores: it gets standard, which has 2']);
+  });
+
   it('keeps folders of data of a service that is built, and no others', () => {
     const { entry, lost, notes } = service(
       'build: .\nvolumes: ["./src:/app/src", "./volumes/data:/data", "~/.cache:/root/.cache"]',
