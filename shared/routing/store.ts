@@ -1,4 +1,3 @@
-import type { Knex } from 'knex';
 import { anyRow, type Db, oneValue, rowsOf, type Transaction, valuesOf } from '../core/database/database-client.js';
 import { prepare, rowOfPrepared } from '../core/database/prepared.js';
 import type { ImageManifest } from '../images/model.js';
@@ -55,8 +54,8 @@ export interface RouteFacts {
 /** Seconds without a heartbeat after which workers no longer wait for an edge. */
 const EDGE_SEEN_SECONDS = 6;
 const QUERY_TIMEOUT_MS = 5_000;
-/** An id that sorts before every real id. */
-const NO_ID = '00000000-0000-0000-0000-000000000000';
+/** Before the first page of all services, PostgreSQL reads whole tables. */
+const PAGE_TIMEOUT_MS = 60_000;
 
 /** Returns SQL: the replicas of a service's release that take requests, as JSON; null if there are none. */
 function readyReplicas(service: string, deployment: string): string {
@@ -86,22 +85,29 @@ const PAGE = 2_000;
  * Returns the route facts of these services. Rejects after 5 s without a result. Adds services that went live together
  * with one of them, so that an edge never mixes new and old releases.
  */
-export function loadRouteFacts(db: Db, serviceIds: readonly string[]): Promise<RouteFacts[]> {
-  return routeFacts(db, `and s.id = any(${AND_THOSE_TOGETHER})`, { serviceIds: [...serviceIds] });
+export async function loadRouteFacts(db: Db, serviceIds: readonly string[]): Promise<RouteFacts[]> {
+  const query = db.raw(factsOf(`and s.id = any(${AND_THOSE_TOGETHER})`), { serviceIds: [...serviceIds] });
+  const { rows }: { rows: RouteFacts[] } = await query.timeout(QUERY_TIMEOUT_MS);
+  return rows;
 }
 
-/** Passes the route facts of all services to `take`, from one snapshot. Rejects if a page takes longer than 5 s. */
+/** Passes the route facts of all services to `take`, from one snapshot. Rejects if a page takes longer than 60 s. */
 export async function loadAllRouteFacts(
   db: Db,
   take: (facts: RouteFacts[], trx: Transaction) => Promise<void>,
 ): Promise<void> {
   const read = async (trx: Transaction) => {
-    const page = (after: string) =>
-      routeFacts(trx, 'and s.id > :after order by s.id limit :page', { after, page: PAGE });
-    for (let facts = await page(NO_ID); facts.length > 0; ) {
-      const last = facts.length < PAGE ? undefined : facts.at(-1);
+    // With a cursor, PostgreSQL joins whole tables, which takes half the time of pages by id. By default it plans for
+    // the first tenth of the rows.
+    await trx.raw('set local cursor_tuple_fraction = 1');
+    await trx.raw(`declare facts no scroll cursor for ${factsOf('')}`);
+    const page = async () => {
+      const result: { rows: RouteFacts[] } = await trx.raw(`fetch ${PAGE} from facts`).timeout(PAGE_TIMEOUT_MS);
+      return result.rows;
+    };
+    for (let facts = await page(); facts.length > 0; ) {
       // PostgreSQL reads the next page while this process takes the current one.
-      [facts] = await Promise.all([last === undefined ? [] : page(last.serviceId), take(facts, trx)]);
+      [facts] = await Promise.all([page(), take(facts, trx)]);
     }
   };
   await db.transaction(read, { isolationLevel: 'repeatable read', readOnly: true });
@@ -122,10 +128,9 @@ export function routeVersionsSince(db: Db, version: number): Promise<{ serviceId
   );
 }
 
-/** `which` is SQL that is appended to the conditions of the statement. */
-async function routeFacts(db: Db, which: string, bindings: Record<string, Knex.RawBinding>): Promise<RouteFacts[]> {
-  const query = db.raw(
-    `select s.id as "serviceId", s.slug, s.kind, s.lifecycle_status as "lifecycleStatus",
+/** Returns the SQL that reads `RouteFacts`. `which` is appended to its conditions. */
+function factsOf(which: string): string {
+  return `select s.id as "serviceId", s.slug, s.kind, s.lifecycle_status as "lifecycleStatus",
             s.deleted_at is not null as deleted, s.route_version as version,
             coalesce(s.configuration -> 'ipAllowList', '[]') as "ipAllowList",
             coalesce((s.configuration ->> 'maintenance')::boolean, false) as maintenance,
@@ -150,11 +155,7 @@ async function routeFacts(db: Db, which: string, bindings: Record<string, Knex.R
                           order by hostname) as names
            from domains where service_id = s.id and status = 'active' and released_at is null
        ) n on true
-      where ${KNOWN} ${which}`,
-    bindings,
-  );
-  const { rows }: { rows: RouteFacts[] } = await query.timeout(QUERY_TIMEOUT_MS);
-  return rows;
+      where ${KNOWN} ${which}`;
 }
 
 export interface EdgeIdentity {
