@@ -16,7 +16,7 @@ import {
   updateWorkspacePlan,
   workspaceOf,
 } from '../workspaces/store.js';
-import { endInvitationsBy } from './invitation-store.js';
+import { endInvitations, endInvitationsBy } from './invitation-store.js';
 import type { KeyScope, Role } from './policy.js';
 import type { ApiKeyRow, MembershipRow, UserRow } from './rows.js';
 import {
@@ -148,6 +148,8 @@ export async function dropMember(trx: Transaction, workspaceId: string, user: Me
   await assertNotLastOwner(trx, workspaceId, user);
   await revokeKeysOfMember(trx, workspaceId, user.id);
   await endInvitationsBy(trx, workspaceId, user.email);
+  // They may have been added while an invitation to them was open.
+  await endInvitations(trx, workspaceId, user.email);
   await deleteMembership(trx, workspaceId, user.id);
 }
 

@@ -125,9 +125,13 @@ function sourceOf(build: Loose, context: ImportContext, lost: Lost): Record<stri
   };
 }
 
+/** One more than the volumes of a service, so that the import reports that there are too many. */
+const MAX_MOUNTS = 6;
+
 function volumesOf(process: string, { mounts }: Loose, lost: Lost): Volumes {
   const volumes: Volumes = {};
-  for (const { source, destination, initial_size: initial, size_gb: size } of entriesOf(mounts, process)) {
+  const read = entriesOf(mounts, process).slice(0, MAX_MOUNTS);
+  for (const { source, destination, initial_size: initial, size_gb: size } of read) {
     const gigabytes = typeof size === 'number' ? size : Math.ceil(megabytesOf(initial) / 1024);
     const name = volumeName(textOf(source), Object.keys(volumes));
     volumes[name] = { mountPath: textOf(destination), sizeGb: Math.max(1, gigabytes) };

@@ -192,6 +192,14 @@ describe('A user', () => {
       expect(await listInvitations(db, member.workspaceId)).to.deep.equal([]);
     });
 
+    it('can no longer accept an invitation that was open when they were added', async () => {
+      const { db } = database;
+      const open = { workspace_id: member.workspaceId, email: EMAIL, invited_by: 'other-owner@example.com' };
+      await db.transaction((trx) => insertInvitation(trx, { ...open, role: 'admin', token_hash: newToken().hash }));
+      await db.transaction((trx) => removeMember(trx, member));
+      expect(await listInvitations(db, member.workspaceId)).to.deep.equal([]);
+    });
+
     it('loses the sent invitations with the role in which they were sent', async () => {
       await add('developer');
       expect(await listInvitations(database.db, member.workspaceId)).to.deep.equal([]);

@@ -465,6 +465,8 @@ describe('A file of another format', () => {
     const many = (count: number, line: (index: number) => string) =>
       Array.from({ length: count }, (_, i) => line(i)).join('\n');
     imported('fly', `app = "a"\n[processes]\n${many(20_000, (index) => `p${index} = "x"`)}`);
+    const [processes, mounts] = [many(400, (index) => `p${index} = "x"`), many(400, () => '[[mounts]]\nsource = "x"')];
+    imported('fly', `app = "a"\n[processes]\n${processes}\n${mounts}`);
     imported('fly', `app = "${'a-'.repeat(200_000)}"\n[env]\n${many(20_000, (index) => `E${index} = "x"`)}`);
     imported(
       'heroku',
