@@ -58,16 +58,6 @@ export class BullPool {
     );
   }
 
-  /** Returns true if the queue has a job that a worker could take now. */
-  async hasJob(queue: string): Promise<boolean> {
-    const { rows } = await this.query(
-      `select exists (select from job where queue = $1 and state = 'waiting')
-           or exists (select from job where queue = $1 and state = 'delayed' and process_at_ms <= $2) as present`,
-      [queue, Date.now()],
-    );
-    return rows[0]?.present === true;
-  }
-
   connect(): Promise<pg.PoolClient> {
     return this.#pool.connect();
   }
@@ -149,7 +139,7 @@ export interface BullBackend {
 
 export function bullBackend(pool: BullPool): BullBackend {
   const listener = new PostgresConnection(pool).setMaxListeners(0);
-  const turns = new JobTurns(pool);
+  const turns = new JobTurns();
   const listensAs = `${pool.options.application_name}${LISTENER}`;
   return {
     create: (name, opts, { withBlockingConnection = false } = {}) => {

@@ -18,6 +18,16 @@ const AT_ONCE = 4;
 /** The average time between two requests of workers that take turns. */
 const APART_MS = 20;
 
+/** SQL: whether a queue has a job that a worker could take now. */
+const HAS_JOB = `select exists (select from job where queue = $1 and state = 'waiting')
+     or exists (select from job where queue = $1 and state = 'delayed' and process_at_ms <= $2) as present`;
+
+/** Asks on the connection that listens. The pool has closed its own, and opening one costs more than the question. */
+async function hasJob(client: ListenClient, queue: string): Promise<boolean> {
+  const { rows } = await client.query<{ present: boolean }>(HAS_JOB, [queue, Date.now()]);
+  return rows[0]?.present === true;
+}
+
 /**
  * Returns how long a worker waits before it asks for a job that it was notified of, in milliseconds. `chance` is a
  * random number from 0 to 1.
@@ -32,14 +42,9 @@ export function turnMs(workers: number, chance: number): number {
  * second for the jobs of a queue.
  */
 export class JobTurns {
-  readonly #pool: { hasJob(queue: string): Promise<boolean> };
   readonly #clients = new WeakMap<ListenClient, ListenClient>();
   readonly #timers = new Map<string, NodeJS.Timeout>();
   #workers = 1;
-
-  constructor(pool: { hasJob(queue: string): Promise<boolean> }) {
-    this.#pool = pool;
-  }
 
   shareWith(workers: number): void {
     this.#workers = workers;
@@ -50,7 +55,7 @@ export class JobTurns {
     const known = this.#clients.get(client);
     if (known !== undefined) return known;
     const passed = new EventEmitter().setMaxListeners(0);
-    client.on('notification', (message) => this.#announce(message, passed));
+    client.on('notification', (message) => this.#announce(client, message, passed));
     // `release` does nothing, because other workers use the same connection.
     const own = {
       query: <R>(text: string, params?: readonly unknown[]) => client.query<R>(text, params),
@@ -77,7 +82,7 @@ export class JobTurns {
     this.#timers.clear();
   }
 
-  #announce(message: Message, passed: EventEmitter): void {
+  #announce(client: ListenClient, message: Message, passed: EventEmitter): void {
     const queue = message.payload ?? '';
     const waitMs = message.channel === JOBS_CHANNEL ? turnMs(this.#workers, Math.random()) : 0;
     if (waitMs === 0) {
@@ -88,8 +93,7 @@ export class JobTurns {
     if (this.#timers.has(queue)) return;
     const timer = setTimeout(() => {
       this.#timers.delete(queue);
-      this.#pool
-        .hasJob(queue)
+      hasJob(client, queue)
         // If the check fails, the worker is notified anyway, and handles the error if its own request fails too.
         .catch(() => true)
         .then((present) => present && passed.emit('notification', message));

@@ -3,8 +3,11 @@ import { expect } from 'chai';
 import { JOBS_CHANNEL, JobTurns, type ListenClient, turnMs } from '../../../../shared/queues/job-turns.js';
 import { eventually } from '../../../support/processes.js';
 
-/** The listening connection, as far as turns use it. */
-const connection = () => new EventEmitter() as unknown as ListenClient & EventEmitter;
+/** The listening connection, as far as turns use it. `hasJob` answers whether a queue has a job. */
+const connection = (hasJob: (queue: string) => Promise<boolean>) => {
+  const query = async (_: string, [queue]: string[]) => ({ rows: [{ present: await hasJob(queue ?? '') }] });
+  return Object.assign(new EventEmitter(), { query }) as unknown as ListenClient & EventEmitter;
+};
 
 describe('The turn of a worker to ask for a job', () => {
   it('comes at once in a small fleet, and is spread over a longer time in a larger one', () => {
@@ -18,14 +21,12 @@ describe('The turn of a worker to ask for a job', () => {
   it('is shared by the jobs of a queue, and does not come if another worker has taken them', async () => {
     const asked: string[] = [];
     let present = false;
-    const turns = new JobTurns({
-      hasJob: async (queue) => {
-        asked.push(queue);
-        return present;
-      },
-    });
+    const turns = new JobTurns();
     turns.shareWith(5);
-    const client = connection();
+    const client = connection(async (queue) => {
+      asked.push(queue);
+      return present;
+    });
     const heard: string[] = [];
     turns.of(client).on('notification', ({ payload }) => heard.push(payload ?? ''));
     expect(turns.of(client), 'one client for one connection').to.equal(turns.of(client));
@@ -41,9 +42,9 @@ describe('The turn of a worker to ask for a job', () => {
   });
 
   it('tells a worker if the queue cannot be asked, and tells everything else at once', async () => {
-    const turns = new JobTurns({ hasJob: () => Promise.reject(new Error('no connection')) });
+    const turns = new JobTurns();
     turns.shareWith(5);
-    const client = connection();
+    const client = connection(() => Promise.reject(new Error('no connection')));
     const heard: string[] = [];
     turns.of(client).on('notification', ({ channel }) => heard.push(channel));
     client.emit('notification', { channel: 'bullmq_events', payload: 'deploy' });
