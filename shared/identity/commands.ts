@@ -28,7 +28,6 @@ import {
   insertUser,
   listApiKeys as listKeys,
   revokeApiKey as revokeKey,
-  revokeKeysOfMember,
   upsertMembership,
 } from './store.js';
 
@@ -141,12 +140,12 @@ export async function setRole(trx: Transaction, workspaceId: string, user: Membe
 }
 
 /**
- * Removes a member, revokes the member's keys and invalidates the invitations that the member sent. Both stay invalid
- * if the user becomes a member again. The workspace must be locked. Throws conflict for the last owner.
+ * Removes a member, and invalidates the invitations by and to the member. The member's keys answer 403 or 404 from then
+ * on, and are revoked if the user becomes a member again (specification, Authentication 2 and 5). The workspace must be
+ * locked. Throws conflict for the last owner.
  */
 export async function dropMember(trx: Transaction, workspaceId: string, user: Member): Promise<void> {
   await assertNotLastOwner(trx, workspaceId, user);
-  await revokeKeysOfMember(trx, workspaceId, user.id);
   await endInvitationsBy(trx, workspaceId, user.email);
   // They may have been added while an invitation to them was open.
   await endInvitations(trx, workspaceId, user.email);

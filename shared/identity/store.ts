@@ -61,14 +61,22 @@ export function findMembership(db: Db, workspaceId: string, userId: string): Pro
   return oneRow<MembershipRow>(db, find, { workspaceId, userId });
 }
 
-/** Adds the user to the workspace with this role, or changes a member's role. */
+const REVOKE_KEYS = `update api_keys set revoked_at = now()
+  where workspace_id = :workspaceId and user_id = :userId and revoked_at is null`;
+
+/**
+ * Adds the user to the workspace with this role, or changes a member's role. The keys of an earlier membership do not
+ * become valid again.
+ */
 export function upsertMembership(
   db: Db,
   membership: { workspaceId: string; userId: string; role: Role },
 ): Promise<MembershipRow> {
   return theRow<MembershipRow>(
     db,
-    `insert into memberships (workspace_id, user_id, role) values (:workspaceId, :userId, :role)
+    `with stale as (${REVOKE_KEYS}
+        and not exists (select from memberships where workspace_id = :workspaceId and user_id = :userId))
+     insert into memberships (workspace_id, user_id, role) values (:workspaceId, :userId, :role)
      on conflict (workspace_id, user_id) do update set role = excluded.role returning *`,
     membership,
   );
@@ -187,13 +195,9 @@ export function revokeWorkspaceKey(
   );
 }
 
-/** Revokes all API keys of a member, so that they stay invalid even if the user becomes a member again. */
+/** Revokes all API keys of a user in a workspace. */
 export async function revokeKeysOfMember(db: Db, workspaceId: string, userId: string): Promise<void> {
-  await db.raw(
-    `update api_keys set revoked_at = now()
-      where workspace_id = :workspaceId and user_id = :userId and revoked_at is null`,
-    { workspaceId, userId },
-  );
+  await db.raw(REVOKE_KEYS, { workspaceId, userId });
 }
 
 export async function recordKeyUse(db: Db, id: string): Promise<void> {

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { revokeApiKey } from '../../shared/identity/commands.js';
+import { removeMember, revokeApiKey } from '../../shared/identity/commands.js';
 import { expectError, newKey, newService, type TestApi, type TestWorkspace, useTestApi } from '../support/api.js';
 
 describe('Authentication', () => {
@@ -67,10 +67,10 @@ describe('Authentication', () => {
     expect((await workspace.owner.client.get(`/workspaces/${workspace.id.toUpperCase()}`)).status).to.equal(200);
   });
 
-  it('a key that has lost only its membership is 404 on reads and 403 on writes', async () => {
+  it('the key of a removed member is 404 on reads and 403 on writes', async () => {
     const member = await workspace.member('developer');
     const service = await newService(member.client, workspace.path);
-    await api.db('memberships').where({ workspace_id: workspace.id, user_id: member.userId }).delete();
+    await api.db.transaction((trx) => removeMember(trx, { workspaceId: workspace.id, email: member.email }));
     expectError(await member.client.get(workspace.path), 404, 'not_found');
     const path = `${workspace.path}/services/${service.id}`;
     expectError(await member.client.get(path), 404, 'not_found');

@@ -3,7 +3,7 @@ import { AppError } from '../../../shared/core/error-registry.js';
 import { dropMember, setRole } from '../../../shared/identity/commands.js';
 import type { Role } from '../../../shared/identity/policy.js';
 import { HAS_SECOND_FACTOR } from '../../../shared/identity/second-factor-store.js';
-import { findMembership } from '../../../shared/identity/store.js';
+import { findMembership, revokeKeysOfMember } from '../../../shared/identity/store.js';
 import { lockWorkspace } from '../../../shared/workspaces/store.js';
 
 export interface MemberView {
@@ -64,6 +64,7 @@ export async function endMembership(
   const actor = await lockForActor(trx, { workspaceId, actorId });
   const member = await memberOrThrow(trx, workspaceId, userId);
   assertSetsRole(actor, member.role);
+  await revokeKeysOfMember(trx, workspaceId, userId);
   await dropMember(trx, workspaceId, { id: userId, email: member.email });
 }
 

@@ -4,7 +4,7 @@ import { AppError } from '../../../../shared/core/error-registry.js';
 import type { Role } from '../../../../shared/identity/policy.js';
 import type { UserRow } from '../../../../shared/identity/rows.js';
 import { deleteSessions } from '../../../../shared/identity/session-store.js';
-import { findUserByEmail } from '../../../../shared/identity/store.js';
+import { findUserByEmail, revokeKeysOfMember } from '../../../../shared/identity/store.js';
 
 /** Identifies a person: `subject` is the person's id at the OpenID Connect provider `issuer`. */
 export interface Subject {
@@ -51,6 +51,8 @@ export async function admitMember(trx: Transaction, member: SignInMember): Promi
     { ...member },
   );
   if (admitted === 0) return false;
+  // The keys of an earlier membership do not become valid again.
+  await revokeKeysOfMember(trx, member.workspaceId, member.userId);
   await trx.raw('insert into sign_in_admissions (workspace_id, user_id) values (:workspaceId, :userId)', { ...member });
   return true;
 }
