@@ -77,12 +77,14 @@ export class ServiceVolumes {
     return new VolumeFolder({ dataDir: config.dataDir, log }, id, service_id);
   }
 
-  async #prepareOne(volume: VolumeRow, exclusive: boolean): Promise<SandboxVolume> {
-    const before = this.#making.get(volume.id);
-    await before?.catch(() => undefined);
-    const made = this.#make(volume, exclusive).finally(() => {
-      if (this.#making.get(volume.id) === made) this.#making.delete(volume.id);
-    });
+  #prepareOne(volume: VolumeRow, exclusive: boolean): Promise<SandboxVolume> {
+    const before: Promise<unknown> = this.#making.get(volume.id) ?? Promise.resolve();
+    const made = before
+      .catch(() => undefined)
+      .then(() => this.#make(volume, exclusive))
+      .finally(() => {
+        if (this.#making.get(volume.id) === made) this.#making.delete(volume.id);
+      });
     this.#making.set(volume.id, made);
     return made;
   }
