@@ -1,6 +1,6 @@
 import type { ApiContext, ApiMiddleware } from '../http/request-state.js';
 
-/** `visitor` is a random token of a browser that is not signed in. The CSRF token of its sign-in is derived from it. */
+/** `visitor` is a random token for a browser without a session. A sign-in's CSRF token is derived from that token. */
 export type CookieName = 'session' | 'visitor';
 
 /** Decides whether a request uses cookies for TLS. A proxy that terminates TLS may not say so; PUBLIC_URL does. */

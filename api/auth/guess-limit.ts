@@ -16,7 +16,7 @@ interface Guess extends Hasher {
   giveBack: GiveBack;
 }
 
-/** Limits wrong guesses at passwords and codes per client, so that an attacker cannot lock out an account's owner. */
+/** Limits wrong guesses. Password guesses of other clients do not lock out the known clients of an account's owner. */
 export interface GuessLimit {
   /** Counts a guess at a user's password. Throws rate_limited after too many wrong guesses. */
   password(ctx: ApiContext, name: string): Promise<Guess>;
@@ -27,7 +27,7 @@ export interface GuessLimit {
 }
 
 const SECONDS = 300;
-/** Maximum wrong guesses in `SECONDS`; `pair` is one client at one account. */
+/** Maximum wrong guesses in `SECONDS`. `pair` is one client at one account. Beyond `account`, guesses are slowed. */
 const WRONG = { client: 50, pair: 10, account: 100, code: 10 };
 const TURN = { intervalMs: 1000, longestWaitMs: 20_000 };
 

@@ -9,7 +9,7 @@ import type { GuessLimit } from './guess-limit.js';
 export class Operators {
   readonly #credentials: Config['dashboard'];
   readonly #guesses: GuessLimit;
-  /** Connection → hash of its verified credentials. They are not counted again: a page makes twenty requests. */
+  /** Connection → hash of its verified credentials. Later requests with them are not guesses: a page makes twenty. */
   readonly #proved = new WeakMap<Socket, string>();
 
   constructor(credentials: Config['dashboard'], guesses: GuessLimit) {

@@ -3,7 +3,10 @@ import { isIPv4, type Socket } from 'node:net';
 import { endianness } from 'node:os';
 import ipaddr from 'ipaddr.js';
 
-/** Finds the local user of a connection, because hosted applications and a browser on the host share an address. */
+/**
+ * Finds the Unix user of a local connection. The address does not distinguish a browser on the host from hosted
+ * applications, but the user does.
+ */
 
 const TABLES = ['/proc/self/net/tcp', '/proc/self/net/tcp6'];
 /** State of an established connection. The kernel shows closed connections with user 0, so they must be ignored. */

@@ -33,7 +33,7 @@ export interface Answer {
 }
 
 const ANSWER_MS = 60_000;
-/** The pauses are short, because a command must not hang if the API is unreachable. */
+/** Pauses before retries. They are short, because a command must not hang if the API is unreachable. */
 const PAUSES_MS = [200, 600];
 
 /** Sends one request. Throws ApiError unless the response has a success status. */

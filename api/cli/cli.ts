@@ -143,7 +143,7 @@ export class Cli {
 
   /**
    * Returns the service that is named before `--`, or else the selected one. `words` are all arguments. Exit code 2 if
-   * there are other words before `--`, or no command after it although one is needed.
+   * there are other words before `--`, or if the command after `--` is missing and not optional.
    */
   async serviceBefore(
     words: readonly (string | undefined)[],

@@ -21,7 +21,7 @@ interface Link {
 export interface Settings {
   /** The API keys, newest first. The first one is the default. */
   logins: Login[];
-  /** Real path of a folder → its service. It is not stored in the folder, so the repository stays unchanged. */
+  /** Real path of a folder → its service. Links are not stored in the folders, so that repositories stay unchanged. */
   links: Record<string, Link>;
 }
 

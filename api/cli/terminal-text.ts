@@ -8,7 +8,7 @@ const CONTROLS =
   // biome-ignore lint/suspicious/noControlCharactersInRegex: a terminal would execute these characters
   /\u001b\[[0-9;]*m|[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u2028-\u202e\u2066-\u2069]/g;
 
-/** Removes escape sequences from untrusted text, which could move the cursor or write to the clipboard. */
+/** Removes escape sequences from untrusted text. They could move the cursor or write to the clipboard. */
 export function printable(text: string, { colours = false } = {}): string {
   return text.replace(ESCAPES, (found) => (colours && COLOURS.test(found) ? found : ''));
 }

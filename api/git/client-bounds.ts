@@ -5,7 +5,7 @@ import { MAX_UPDATES } from '../../shared/pushes/model.js';
 
 export interface BodyLimits {
   maxBytes: number;
-  /** Maximum bytes before the pack, which git keeps in memory. Null for a fetch, which sends no pack. */
+  /** Maximum bytes before the pack. git keeps these bytes in memory. Null for a fetch, which sends no pack. */
   maxCommandBytes: number | null;
 }
 
@@ -73,7 +73,7 @@ export class CommandCounter {
   }
 }
 
-/** Maximum wait for a client during one request, plus a second for each MIN_BYTES_PER_SECOND transferred. */
+/** How long a request may wait for its client. Each MIN_BYTES_PER_SECOND bytes transferred add a second. */
 const PATIENCE_MS = 30_000;
 const MIN_BYTES_PER_SECOND = 32 * 1024;
 const POLL_INTERVAL_MS = 500;

@@ -4,7 +4,7 @@ import { endChild } from '../../shared/core/limited-child.js';
 import { statFields } from '../../shared/core/process-identity.js';
 import { signalProcess } from '../../shared/core/signal-process.js';
 
-/** Time for git to delete the objects of a refused push. It is long, because a host may be busy. */
+/** Time for git to delete the objects of an aborted push. The time is long, because a host may be busy. */
 const TIDIES_MS = 30_000;
 
 /** Aborts a push by killing only its unpacking process, so that git deletes the objects of the push. */

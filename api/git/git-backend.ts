@@ -39,7 +39,7 @@ const LENIENT: Settings = ['zeroPaddedFilemode', 'missingSpaceBeforeDate', 'badT
   (name) => [`receive.fsck.${name}`, 'ignore'] as const,
 );
 
-/** Serves a fetch or clone. Version 2 of git's protocol serves any object, so it needs `anyCommit`. */
+/** Serves a fetch or clone. Offers version 2 of git's protocol, which serves any object, only with `anyCommit`. */
 export async function fetchFrom(
   { log }: Pick<PushDeps, 'log'>,
   exchange: Exchange,
@@ -121,7 +121,7 @@ function endsAlone(socket: Socket, child: ChildProcess): () => void {
   return stay;
 }
 
-/** Returns null if git itself refused the push. Calls `accepted` once git has unpacked it. */
+/** Returns null if git refused the push or the push broke off. Calls `accepted` once git has unpacked the push. */
 async function receive(
   deps: PushDeps,
   push: Push,
@@ -144,7 +144,7 @@ async function receive(
   }
 }
 
-/** Omits CONTENT_LENGTH, because git would then loop forever on an input that ends early. */
+/** Omits CONTENT_LENGTH. With a content length, git would loop forever on an input that ends early. */
 function environmentOf(
   { ctx, rest, query, repository }: Exchange,
   settings: Settings,

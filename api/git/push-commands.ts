@@ -38,7 +38,7 @@ export async function queuePush(
   const { service, branch, commitSha, folderId } = input;
   await trx.raw('select 1 from services where id = ? for update', [service.id]);
   const push = { serviceId: service.id, ref: branchRef(branch), commitSha };
-  // `findOpenPush` finds a push that has not updated the branch yet; `findMovedPush` finds one that just has.
+  // `findOpenPush` finds a push that has not updated the branch yet. `findMovedPush` finds one that has updated it.
   const open = (await findOpenPush(trx, push)) ?? ((await input.hasMoved()) ? await findMovedPush(trx, push) : null);
   if (open) return { id: open.id, serviceId: open.deployed_service_id, joined: true };
   await giveUpPushes(trx, push);

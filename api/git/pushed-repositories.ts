@@ -23,7 +23,7 @@ import { writeHooks } from './repository-hooks.js';
 const NOTHING = '0'.repeat(40);
 /** Number of releases whose commits are kept even if no branch contains them, so that they can be built again. */
 const KEPT_RELEASES = 10;
-/** If the note file of a shallow push (`noteShallow`) is older than NOTE_HOLDS_MS, its process has died. */
+/** The note file of a shallow push (`noteShallow`) is renewed while git runs, and expires after NOTE_HOLDS_MS. */
 const NOTE_RENEW_MS = 10_000;
 const NOTE_HOLDS_MS = 60_000;
 export const PUSHES_BEFORE_PACKING = 20;

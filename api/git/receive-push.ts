@@ -171,8 +171,8 @@ interface Done {
 
 /**
  * Returns null if the branch has no preview and none is created. A shallow push fails if its hook updates the ref, so
- * git itself updates the ref at the end. With `noWait`, that happens before the commit is live, so `afterwards` reverts
- * the update.
+ * git itself updates the ref at the end. With `noWait`, git updates the ref before the commit is live, so `afterwards`
+ * reverts that update.
  */
 async function deployBranch(
   deps: PushDeps,

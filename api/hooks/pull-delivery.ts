@@ -52,7 +52,10 @@ export async function receivePull(
     throw error;
   }
 
-  /** Records a retry unless a preview runs: a sweep then creates the preview, even if this process dies. */
+  /**
+   * Stores a commit event for an existing preview; returns null if there is none. Unless the preview is open, also
+   * records a retry, so that a periodic sweep creates the preview even if this process dies.
+   */
   async function notifyExisting(
     trx: Transaction,
     { pull, preview }: { pull: PullRow; preview: PreviewRow | null },

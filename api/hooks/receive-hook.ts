@@ -107,7 +107,7 @@ export function receiveHook(deps: ApiDeps): ApiMiddleware {
       if (preview?.status === 202) deps.dispatcher.wake();
       if (preview !== null) return preview;
     }
-    // A push that applies a stack (`stack_by`) ignores the hook's own `autoDeploy`: the stack's document decides.
+    // A push that applies a stack (`stack_by`) ignores the service's `autoDeploy`: the stack's document decides.
     const wanted = hook.stack_by === null ? configuration : { ...configuration, autoDeploy: 'commit' };
     const reason = event.type === 'push' ? irrelevance(event, { ...wanted, archived }) : null;
     if (reason !== null) return { status: 200, reason };

@@ -6,7 +6,10 @@ import type { ApiMiddleware } from './request-state.js';
 
 const LOGGED_PATH = 512;
 
-/** Keeps the secret ticket of a shell or tunnel out of the log, to which it gets without the header `Upgrade`. */
+/**
+ * Removes the secret ticket from the path of a shell or tunnel. The log gets such a path only if the request lacks the
+ * header `Upgrade`.
+ */
 function withoutTicket(path: string): string {
   const prefix = Object.values(CLIENT_PATHS).find((each) => path.startsWith(each));
   return prefix ?? path;

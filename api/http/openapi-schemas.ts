@@ -6,7 +6,7 @@ export type Json = { [name: string]: unknown };
 export class SchemaComponents {
   readonly schemas: Json = {};
 
-  /** Converts a schema to OpenAPI. One with a name (`$id`, else `name`, else its title) becomes a component. */
+  /** Converts a schema to OpenAPI. A schema with a name (`$id`, else `name`, else its title) becomes a component. */
   refer(schema: TSchema, name?: string): unknown {
     return this.#convert(name === undefined || '$id' in schema ? schema : { ...schema, $id: name });
   }

@@ -2,7 +2,10 @@ import type { Tool } from '@modelcontextprotocol/server';
 import type { Endpoint } from '../http/endpoint.js';
 import { ROUTES } from '../resources/index.js';
 
-/** None reveals credentials, or manages keys, members or the workspace. Only `stack.apply` can delete a resource. */
+/**
+ * The operations that agents may call. None of them reveals credentials, or manages keys, members or the workspace.
+ * Only `stack.apply` can delete a resource.
+ */
 const ALLOWED = new Set([
   ...['workspace.read', 'project.list', 'project.read', 'catalog.read'],
   ...['service.list', 'service.read', 'service.create', 'service.update', 'service.action', 'detection.create'],

@@ -5,7 +5,7 @@ import type { Middleware } from 'koa';
 import { LISTENER } from '../../shared/queues/bull-pool.js';
 import type { Engine, JobQueue } from '../../shared/queues/queue-engine.js';
 
-/** BullMQ's type lacks `paused`, which its PostgreSQL backend counts separately. */
+/** The job states to count. BullMQ's type lacks the state `paused`, which its PostgreSQL backend counts separately. */
 const COUNTED = [
   'active',
   'completed',

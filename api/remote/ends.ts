@@ -18,7 +18,7 @@ export function causeOfEnd(
   return kind === 'shell' && now - activeAt >= IDLE_MS ? IDLE : null;
 }
 
-/** Returns why a connection ended that the platform did not close. `worker` is null if the client left first. */
+/** Returns why a client, worker or command ended a connection. `worker` is null if the client left first. */
 export function reasonOfEnd(exitCode: number | null, worker: { code: number; reason: string } | null): string {
   if (worker === null) return 'the client left';
   if (worker.code === CLOSE.notFound) return worker.reason;

@@ -236,7 +236,7 @@ export class RemoteAccess {
     return new Recording({ size, command, beganAt: Date.now(), store });
   }
 
-  /** If this attempt fails, a later check tries again. */
+  /** Stores the pending output of a recording. If that fails, a later access check tries again. */
   #store(recording: Recording): void {
     recording.flush().catch((error: unknown) => {
       this.#log.warn({ err: error }, `a recording is not stored yet: ${errorMessage(error)}`);
@@ -302,7 +302,7 @@ export class RemoteAccess {
   }
 }
 
-/** Closes the client's side only after the client has received the reason. */
+/** Closes both sides. A client that has not read the reason after LINGER_MS is disconnected. */
 function end(connection: Connection, cause: EndCause): void {
   if (connection.cause !== null) return;
   connection.cause = cause;

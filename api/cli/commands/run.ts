@@ -18,9 +18,9 @@ export interface RunOptions extends WaitOptions {
 }
 
 /**
- * Runs a command with a service's live release; without one, a cron service runs its own command. If a given command
- * fails, exits with the command's exit code. Exit code 20 for any other failure or a skipped run, 21 if the run was
- * cancelled, 22 after the timeout.
+ * Runs a command with a service's live release. If no command is given, a cron service runs its own command. If a given
+ * command fails, exits with the command's exit code. Exit code 20 for any other failure or a skipped run, 21 if the run
+ * was cancelled, 22 after the timeout.
  */
 export async function run(
   cli: Cli,

@@ -50,7 +50,10 @@ export async function services(cli: Cli): Promise<void> {
   cli.printRows({ services: all }, rows, NO_SERVICES);
 }
 
-/** Opens the service's URL, or its page in the console, in the browser. Without a terminal, prints the URL. */
+/**
+ * Opens the service's URL in the browser, and prints it. Without a terminal, only prints it. With --console, the URL is
+ * that of the service's page in the console, or of the workspace's page if no service is selected.
+ */
 export async function open(cli: Cli, options: { console?: boolean }): Promise<void> {
   const api = await cli.client();
   const service = options.console ? await cli.namedService() : await cli.service();

@@ -3,7 +3,7 @@ import { ServiceShell } from './pages/services/service-shell.js';
 import { Home, NotFound, RouteFailed, RouteSkeleton } from './pages/start.js';
 import { Gate, WorkspaceShell } from './pages/workspace-shell.js';
 
-/** Returns the route of a page whose code is loaded with the route, because the home page does not need it. */
+/** Returns a route whose page is loaded on demand, because the home page does not need the page's code. */
 function page<const Parent extends AnyRoute, const Path extends string, Module extends Record<string, unknown>>(
   parent: Parent,
   path: Path,

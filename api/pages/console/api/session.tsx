@@ -88,7 +88,7 @@ export function useSession(): Session {
 
 const ROLES: readonly Role[] = ['viewer', 'developer', 'admin', 'owner'];
 
-/** Returns the reason why the user's role does not suffice; null if it does. */
+/** Returns why the user may not act: an unverified e-mail address, or a role below `needed`. Null if the user may. */
 export function useRefusal(workspaceId: string, needed: Role): string | null {
   const { user, workspaces } = useSession();
   const role = workspaces.find(({ id }) => id === workspaceId)?.role ?? 'viewer';

@@ -99,7 +99,7 @@ export function ConfirmDialog({
   children: ReactNode;
 }) {
   const [typed, setTyped] = useState('');
-  // Otherwise the dialog would be confirmed already when it opens again.
+  // Without this reset, the name would be typed already when the dialog opens again.
   if (!open && typed !== '') setTyped('');
   const form = { write: { ...write, mutate: onConfirm }, ready: name === undefined || typed === name };
   return (

@@ -12,7 +12,7 @@ import u from '../../ui/ui.module.css';
 import { Page, useWorkspaceId } from '../page.js';
 import p from './services.module.css';
 
-/** Maximum number of rows that are drawn. The search finds the others. */
+/** Maximum number of services that are drawn. The search field finds the others. */
 const SHOWN = 200;
 
 export function ServicesPage() {

@@ -18,7 +18,7 @@ interface Group extends Rules {
   fields: { readonly [Name in keyof ServiceConfiguration]?: [label: string, hint: string, rules?: Partial<Rules>] };
 }
 
-/** Field → the capability of the installation that it needs. Without it, the field is not shown. */
+/** Field → a capability that some installations lack. Without this capability, the field is not shown. */
 const NEEDS: Readonly<Record<string, string>> = {
   sourceType: 'imageDeploys',
   image: 'imageDeploys',

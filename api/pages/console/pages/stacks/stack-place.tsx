@@ -30,7 +30,7 @@ export function StackPlace({
   onChange = () => undefined,
 }: {
   place: ReturnType<typeof usePlace>;
-  /** Name of the project that is created by the button shown if the workspace has no environment. */
+  /** Name for a new project. If the workspace has no environment, a button offers to create that project. */
   project: string;
   refusal: string | null;
   /** Called before a change of the name or of the environment. */
