@@ -154,7 +154,7 @@ export interface WatchedService {
   updated_at: Date;
 }
 
-/** Returns services whose repository is to be polled but is not yet, or that have changed since then. */
+/** Returns services whose repository must be polled and is not, or that changed since the polling was set up. */
 export async function unsyncedServices(db: Db, limit: number): Promise<WatchedService[]> {
   return rowsOf<WatchedService>(
     db,
