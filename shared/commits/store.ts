@@ -154,7 +154,7 @@ export interface WatchedService {
   updated_at: Date;
 }
 
-/** Returns services whose repository must be polled and is not, or that changed since the polling was set up. */
+/** Returns services that must be polled but are not, or that have changed since polling was set up. */
 export async function unsyncedServices(db: Db, limit: number): Promise<WatchedService[]> {
   return rowsOf<WatchedService>(
     db,

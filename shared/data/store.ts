@@ -192,5 +192,5 @@ export function markHostsAway(db: Db): Promise<string[]> {
   );
 }
 
-/** Restarting a worker takes less time. */
+/** A host is away if its workers were not seen for this time. Restarting a worker takes less time. */
 const AWAY_SECONDS = 60;

@@ -24,7 +24,7 @@ interface QueueRunInput {
 }
 
 const KINDS: readonly ServiceKind[] = ['web', 'private', 'worker', 'cron'];
-/** Maximum number of unfinished runs per service whose command was entered by a user. */
+/** Maximum number of a service's unfinished runs with a command that a user entered. */
 const MAX_GIVEN = 20;
 
 /**

@@ -15,7 +15,7 @@ export function needsDocker({ volumes }: Loose): boolean {
   return [volumes].flat().some((mount) => /docker\.sock/.test(textOf(mount) || textOf(looseOf(mount).source)));
 }
 
-/** Converts mounts to volumes, or to copies of repository files in the image. `shared`: other services' volumes. */
+/** Converts mounts to volumes, or to copies of repository files in the image. `shared`: sources of earlier volumes. */
 export function volumesOf(
   at: string,
   service: Loose,
