@@ -14,7 +14,10 @@ const TIMES = { requestTimeout: 0, headersTimeout: 15_000, connectionsCheckingIn
 const REQUEST_MS = { usual: 60_000, push: 60 * 60_000 };
 /** Milliseconds after which a connection is closed if the client neither sends its body nor reads the response. */
 const STALLED_MS = 60_000;
-/** Behind a proxy only `total` applies, because all connections come from the proxy. */
+/**
+ * Maximum numbers of connections: of all clients together, and of one client. Behind a proxy only `total` applies,
+ * because all connections come from the proxy.
+ */
 const CONNECTIONS = { total: 8192, ofOne: 256 };
 
 /** How long a refused client may take to read the response, in milliseconds. */

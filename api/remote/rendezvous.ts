@@ -53,7 +53,7 @@ export class Rendezvous {
     }
   }
 
-  /** Returns the function that accepts an authenticated worker's connection; null if none is expected. */
+  /** Returns the function that accepts a worker's connection; null if the connection's id or token is unknown. */
   admit(connectionId: string, token: string): Expected['arrive'] | null {
     const expected = this.#expected.get(connectionId);
     if (expected === undefined || !sameSecret(token, expected.token)) return null;

@@ -52,7 +52,7 @@ export async function endShell(db: Db, id: string, { reason, exitCode = null }: 
   });
 }
 
-/** Records a tunnel's use in the audit log, shortly after its last connection has closed. */
+/** Records a use of a tunnel in the audit log. A use ends shortly after its last connection has closed. */
 export async function noteTunnelUse(db: Db, row: RemoteSessionRow, facts: AuditDetails): Promise<void> {
   const { port } = row;
   await db.transaction((trx) => insertAuditEntry(trx, auditOf(row, 'tunnel.end', { port, ...facts })));

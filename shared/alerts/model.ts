@@ -7,7 +7,7 @@ export const ALERT_STATUSES = ['unknown', 'ok', 'pending', 'firing'] as const;
 export type AlertStatus = (typeof ALERT_STATUSES)[number];
 
 export const MAX_ALERTS = 50;
-/** Metrics in the finest resolution are kept for only three hours. */
+/** Maximum of `forMinutes`. Metrics in the finest resolution are kept for only three hours. */
 export const MAX_FOR_MINUTES = 120;
 
 export interface AlertRule {

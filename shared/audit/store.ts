@@ -30,7 +30,7 @@ export interface AuditRow {
 
 export type AuditDetails = Readonly<Record<string, unknown>>;
 
-/** Must not contain the written value. */
+/** An audit entry to store. It must not contain secret values, such as the value of a variable. */
 export type AuditEntry = Omit<AuditRow, 'id' | 'created_at' | 'details'> & Partial<Pick<AuditRow, 'details'>>;
 
 const ENTRY_COLUMNS = [

@@ -11,7 +11,10 @@ export interface DataFacts {
   volumes: readonly { name: string; size_gb: number }[];
 }
 
-/** Returns why a backup does not fit into a service, and what to do; null if it fits. `dataBytes` is its data. */
+/**
+ * Returns why a backup does not fit into a service, and what to do; null if it fits. `dataBytes` is the size of the
+ * backup's data.
+ */
 export function restoreMisfit(from: DataFacts, to: DataFacts, dataBytes: number): string | null {
   if (isDataKind(from.kind) || isDataKind(to.kind)) {
     if (from.kind !== to.kind) return `The backup is of a service of kind ${from.kind}; this one is of kind ${to.kind}`;

@@ -118,7 +118,7 @@ const WITH_DATA = `array(
   union select service_id from volumes where removed_at is null and host_id is not null)`;
 
 /**
- * Returns services whose last scheduled backup is at least a day old, and the database's time. Excludes services with a
+ * Returns services that have had no scheduled backup in the last day, and the database's time. Excludes services with a
  * backup or restore in progress.
  */
 export function servicesToSchedule(
@@ -136,7 +136,7 @@ export function servicesToSchedule(
   );
 }
 
-/** Returns true if a service still has scheduled backups. The caller must have locked the service. */
+/** Returns true if a service has scheduled backups and no restore in progress. The service must be locked. */
 export function isScheduled(trx: Transaction, serviceId: string): Promise<boolean> {
   return anyRow(
     trx,

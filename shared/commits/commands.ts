@@ -48,8 +48,8 @@ export async function deployCommit(
 }
 
 /**
- * Returns an authorization check for a deployment without a caller, which a push triggers. It refuses values of a
- * protected environment to a service in an unprotected one.
+ * Returns an authorization check for a deployment that a push triggers. Such a deployment has no caller. The check
+ * refuses values of a protected environment to a service that is not in a protected environment.
  */
 export async function ownEnvironmentOnly(
   trx: Transaction,

@@ -154,7 +154,7 @@ export interface WatchedService {
   updated_at: Date;
 }
 
-/** Returns services whose repository is to be polled but is not yet, or that have changed since then. */
+/** Returns services that must be polled but are not, or that have changed since polling was set up. */
 export async function unsyncedServices(db: Db, limit: number): Promise<WatchedService[]> {
   return rowsOf<WatchedService>(
     db,

@@ -218,8 +218,8 @@ function pick(env: Environment, patterns: readonly string[]): Record<string, str
 }
 
 /**
- * Variables for folders of the platform's host, and tokens for publishing packages. A pattern such as `CARGO_*` does
- * not match them.
+ * Matches the names of variables for folders of the platform's host, and for tokens that publish packages. A setting
+ * such as `CARGO_*` does not include these variables.
  */
 const NOT_OF_MIRRORS = /_(HOME|DIR|TOKEN)$/;
 

@@ -48,7 +48,7 @@ export function createAjv(): Ajv {
   return ajv;
 }
 
-/** Counts code points, of which some take two UTF-16 units. */
+/** Returns true if the text has at most `max` code points. Some code points take two UTF-16 units. */
 function hasAtMost(max: number, text: string): boolean {
   if (text.length <= max) return true;
   if (text.length > 2 * max) return false;

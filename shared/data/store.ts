@@ -69,7 +69,7 @@ export async function settleHost(db: Db, serviceId: string, hostId: string): Pro
   return settled;
 }
 
-/** Records which swarm node has the database's volume. Does nothing if the volume is already initialized. */
+/** Records the swarm node with the database's volume, and marks the volume as initialized. Does so only once. */
 export async function recordNode(
   db: Db,
   serviceId: string,
@@ -192,5 +192,5 @@ export function markHostsAway(db: Db): Promise<string[]> {
   );
 }
 
-/** Restarting a worker takes less time. */
+/** A host is away if its workers were not seen for this time. Restarting a worker takes less time. */
 const AWAY_SECONDS = 60;

@@ -46,7 +46,7 @@ export function readyCount(deployment: string): string {
               and r.desired = 'running' and r.state = 'ready')`;
 }
 
-/** `counts` is the alias of the side's row in `canary_sides`, which may be missing. */
+/** Returns SQL for a `CanarySide`. `counts` is the alias of a row of `canary_sides`; the row may be missing. */
 function sideSql(counts: string, deployment: string): string {
   return `jsonb_build_object('requests', coalesce(${counts}.requests, 0), 'errors', coalesce(${counts}.errors, 0),
     'latency', coalesce(${counts}.latency, '{}'), 'ready', ${readyCount(deployment)})`;
@@ -104,7 +104,7 @@ export async function sendVisitorsBack(trx: Transaction, id: string, reason: str
   if (serviceId !== null) await publishRouteChange(trx, serviceId);
 }
 
-/** Returns null if the canary had already ended. */
+/** Records the end of a canary. Returns the id of its service; null if the canary had already ended. */
 function recordEnd(
   trx: Transaction,
   deploymentId: string,

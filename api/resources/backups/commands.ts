@@ -28,7 +28,7 @@ export interface BackupInput {
 
 /**
  * Queues an on-demand backup. Throws hosting_disabled, not_found, service_archived, no_runtime, capacity_exceeded;
- * invalid_request for the pause of a database; conflict if the service cannot be backed up now.
+ * invalid_request if `pause` is set for a database; conflict if the service cannot be backed up now.
  */
 export async function queueBackup(
   trx: Transaction,
@@ -55,8 +55,9 @@ export async function queueBackup(
 }
 
 /**
- * Queues a restore from a backup of `from`. Throws the errors of `queueBackup`; not_found for the backup; conflict if
- * the backup did not succeed or does not fit, or if the service is busy.
+ * Queues a restore of a service from a backup of the service `from`. Throws hosting_disabled, service_archived,
+ * no_runtime; not_found for the service or the backup; conflict if the backup did not succeed, if its data does not fit
+ * into the service, or if the service cannot be restored now.
  */
 export async function queueRestore(
   trx: Transaction,

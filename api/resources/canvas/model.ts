@@ -57,7 +57,7 @@ export interface CanvasEdge {
   source: string;
   target: string;
   kind: 'reference' | 'environment-group';
-  /** Keys of the consumer's variables that refer to the provider. */
+  /** Only for a reference: keys of the variables of `source` that refer to `target`. */
   keys?: string[];
 }
 
@@ -92,7 +92,7 @@ function presentGroup({ id, name, environment_id }: CanvasRecords['groups'][numb
   return { id: groupNode(id), name, environmentId: environment_id, serviceIds: [] };
 }
 
-/** Returns one edge per pair of consumer and provider, even if several variables connect them. */
+/** Returns one edge for all variables of a service or group that refer to the same service. */
 function referenceEdges(references: CanvasRecords['references']): CanvasEdge[] {
   const edges = new Map<string, CanvasEdge & { keys: string[] }>();
   for (const { service_id, group_id, provider_id, key } of references) {

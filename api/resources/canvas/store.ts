@@ -52,7 +52,10 @@ async function activeServices(db: Db, { workspaceId, projectId, environmentId }:
   return (await query.limit(CANVAS_LIMITS.nodes + 1)) as ServiceView[];
 }
 
-/** For a part of a workspace: the groups of its environments, and unrestricted groups linked to its services. */
+/**
+ * Returns the environment groups of a canvas: for a whole workspace, all groups. For a project or an environment: the
+ * groups that belong to it, and groups of no environment that are linked to a service in it.
+ */
 async function groupsWithin(
   db: Db,
   scope: CanvasScope,

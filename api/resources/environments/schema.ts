@@ -31,8 +31,9 @@ export const CreateEnvironmentResponse = Strict({
 const Named = { id: Uuid, name: Type.String() };
 
 /**
- * If the request protects the environment, the response lists variables outside that refer to its services, and groups
- * that services inside and outside share. Only admins can then deploy services that use them.
+ * If the request protects the environment, `references` lists variables outside the environment that refer to its
+ * services. `sharedGroups` lists groups that are linked to services inside and outside the environment. Only admins can
+ * then deploy services that use these variables or groups.
  */
 export const UpdateEnvironmentResponse = Strict({
   environment: EnvironmentSchema,

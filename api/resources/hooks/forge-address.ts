@@ -30,7 +30,7 @@ export function forgeAddress(forge: Forge, repository: string, apiUrl?: string):
   const all = [...path, last].map(decoded);
   if (all.some((part) => part === null || part === '.' || part === '..' || /[/\\]/.test(part))) return null;
   const parts = all as string[];
-  // GitLab groups can be nested, so only the API's URL shows which first parts belong to GitLab's own URL.
+  // GitLab groups can be nested. So only the API's URL shows how many leading parts of the path precede the groups.
   const root = forge === 'gitlab' ? rootOf(given, parts) : parts.slice(0, -2);
   const project = parts.slice(root.length).join('/');
   if (given !== undefined) return { apiUrl: given, project };

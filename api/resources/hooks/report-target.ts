@@ -53,7 +53,7 @@ export async function setReports(
     not_before: trx.fn.now(),
     failures: 0,
   };
-  // If the repository has changed, comments in the old repository cannot be updated through the new one.
+  // The row's reports are deleted with it. Their comments in the old repository cannot be updated in the new one.
   const other = [address.apiUrl, address.project];
   await trx('forge_targets').where({ id }).whereRaw('(api_url, project) is distinct from (?, ?)', other).delete();
   await trx('forge_targets')

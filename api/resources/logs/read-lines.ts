@@ -162,7 +162,7 @@ class LogReader {
     return row ?? null;
   }
 
-  /** SQL for an id up to which all lines are too old. Otherwise, a read would visit every old line after `after`. */
+  /** SQL for an id up to which all lines are too old. A read that starts at `after` would visit each of these lines. */
   #lastTooOld(after: number): Knex.Raw {
     return this.#db.raw(
       `(with recursive halves(low, high) as (

@@ -44,7 +44,7 @@ interface Change {
   actorId: string;
 }
 
-/** Changes a member's role, and ends invitations by the member. Throws not_found, forbidden, conflict. */
+/** Changes a member's role, and ends the invitations that the member sent. Throws not_found, forbidden, conflict. */
 export async function changeMember(
   trx: Transaction,
   { workspaceId, actorId, userId, role }: Change & { userId: string; role: Role },

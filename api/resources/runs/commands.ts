@@ -24,12 +24,13 @@ interface QueueRunInput {
 }
 
 const KINDS: readonly ServiceKind[] = ['web', 'private', 'worker', 'cron'];
-/** Maximum number of unfinished runs per service whose command was entered by a user. */
+/** Maximum number of a service's unfinished runs with a command that a user entered. */
 const MAX_GIVEN = 20;
 
 /**
  * Queues a run in the live release. Throws hosting_disabled, not_found, service_archived, no_runtime, billing_required;
- * invalid_request if the kind has no runs or the command is missing; conflict if the service cannot run it now.
+ * invalid_request if services of this kind have no runs, or if the command is missing; conflict if the service cannot
+ * run it now.
  */
 export async function queueRun(
   trx: Transaction,
@@ -69,7 +70,10 @@ export async function queueRun(
   return row;
 }
 
-/** Throws conflict for too many unfinished runs. Runs of given commands are counted apart from a cron's own runs. */
+/**
+ * Throws conflict for too many unfinished runs. Runs whose command a user entered (`isGiven`) and a cron's own runs are
+ * counted separately.
+ */
 async function assertRoomForRun(trx: Transaction, { id, configuration }: ServiceRow, isGiven: boolean): Promise<void> {
   await lockSchedule(trx, id);
   const open = await countOpenRuns(trx, id, isGiven ? 'given' : 'own');

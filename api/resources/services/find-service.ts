@@ -4,7 +4,10 @@ import type { ReadRequest, WriteRequest } from '../../http/route.js';
 
 type ServicePath = '/workspaces/:workspaceId/services/:serviceId';
 
-/** Returns the service in the path, which may have been read with the API key (`found`). Throws not_found. */
+/**
+ * Returns the service in the path. Uses the result in `found` if the query that checked the API key also read the
+ * service. Throws not_found, also for a deleted service unless `deleted` is set.
+ */
 export async function readService(
   { db, params, found: known }: Pick<ReadRequest<ServicePath>, 'db' | 'params'> & Partial<Pick<ReadRequest, 'found'>>,
   { deleted = false }: { deleted?: boolean } = {},
@@ -14,7 +17,7 @@ export async function readService(
   return found(service.deleted_at === null || deleted ? service : undefined);
 }
 
-/** Returns and locks the service in the path. Throws not_found; forbidden if its environment is protected. */
+/** Returns and locks the service in the path. Throws not_found; forbidden if `authorize` refuses its environment. */
 export async function lockService({
   trx,
   params,

@@ -86,7 +86,10 @@ export const mfaRoutes = [
   }),
 ];
 
-/** Counts a wrong code as a guess. Replaces the session cookie, because the session's privileges change. */
+/**
+ * Confirms or removes the second factor: runs `command` with the code in the body. Counts a wrong code as a guess.
+ * Replaces the session cookie, because the session's privileges change.
+ */
 async function change(
   { deps, limits, ctx, caller, body }: SignedInRequest<Static<typeof CodeBody>>,
   command: typeof confirmSecondFactor,

@@ -5,7 +5,7 @@ import type { Role } from '../../../shared/identity/policy.js';
 export const SIGN_IN_ROLES = ['viewer', 'developer', 'admin'] as const;
 
 export interface SignInSettings {
-  /** Domains of verified e-mail addresses. If the list is empty, a sign-in adds no members. */
+  /** A sign-in adds a person as a member if the person's verified e-mail address is in one of these domains. */
   allowedDomains: string[];
   role: (typeof SIGN_IN_ROLES)[number];
   /** The claim whose values are mapped to roles; null if every member gets `role`. */

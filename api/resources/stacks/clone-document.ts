@@ -67,7 +67,10 @@ interface VariablesOwner {
   variables: VariableState[];
 }
 
-/** Every value becomes a secret, unless the stack's own document contains the current value or generates it. */
+/**
+ * Returns the variables of a service or group for the clone. `variables` has a secret in place of each value. A value
+ * is restored if the document of the stack that owns the service or group generates it or contains the current value.
+ */
 function variablesOf(
   variables: Record<string, VariableEntry> | undefined,
   { name, owner, variables: states }: VariablesOwner,

@@ -15,7 +15,7 @@ export interface PulledStack {
   warnings: string[];
 }
 
-/** Converts an environment to a document without values. Applying that document there changes nothing. */
+/** Converts an environment to a document without values of variables. Applying it there changes nothing. */
 export function pullStack(state: EnvironmentState): PulledStack {
   const warnings: string[] = [];
   const services = namedOnce(state.services, 'services', warnings);

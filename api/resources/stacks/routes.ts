@@ -76,7 +76,10 @@ export const stackRoutes = [
   }),
 ];
 
-/** Returns the document and secrets to plan, of the request or of a filled-in template. Throws invalid_request. */
+/**
+ * Returns the document to plan, and the values of its secrets: those of the request, or those of the template that the
+ * request names, filled in with `values`. Throws invalid_request.
+ */
 async function documentToPlan(
   db: Db,
   { publicUrl }: Config,

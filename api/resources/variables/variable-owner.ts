@@ -16,7 +16,10 @@ export async function readOwner({
   return { groupId: (await readGroup({ db, params })).id };
 }
 
-/** Returns and locks the owner. Throws not_found; forbidden in a protected environment; conflict for a preview. */
+/**
+ * Returns and locks the service or group in the path, which owns the variables. Throws not_found; forbidden if
+ * `authorize` refuses its environment; conflict for a preview.
+ */
 export async function lockOwner({
   trx,
   params,

@@ -1,13 +1,16 @@
 import pg from 'pg';
 
 const CONNECT_MS = 10_000;
-/** A pooler usually hands out the server that was returned last. Some take turns, which shows after several rounds. */
+/**
+ * Number of rounds in which each client runs a query. A pooler usually gives a client the session that was
+ * returned last. Some poolers take turns between their sessions, which shows only after several rounds.
+ */
 const ROUNDS = 3;
 
 /**
  * Throws if `url` leads through a pooler that gives each transaction another session of PostgreSQL.
- * PgBouncer does with `pool_mode = transaction`. Two processes could then hold the same lock, and notifications would
- * not arrive.
+ * PgBouncer does so with `pool_mode = transaction`. Two processes could then hold the same lock, and notifications
+ * would not arrive.
  */
 export async function assertSessions(url: string): Promise<void> {
   const clients = Array.from(

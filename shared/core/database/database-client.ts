@@ -25,7 +25,8 @@ export const LASTING_CONNECTION = {
 };
 
 /**
- * How much longer the client waits for a statement than the server, which cannot cancel the statement if it is lost.
+ * Milliseconds that the client waits after the server's own timeout for a statement. A server that has failed does not
+ * cancel the statement itself.
  */
 const ANSWER_MS = 5_000;
 
@@ -139,7 +140,7 @@ export function isTimeout(error: unknown): boolean {
   return (error as { code?: unknown } | null)?.code === QUERY_CANCELED;
 }
 
-/** The server is starting or stopping, has no free connection, or is a standby. */
+/** Beginnings of error codes: the server lost the connection, starts, stops, has no free connection, is a standby. */
 const AWAY = ['08', '57P01', '57P02', CANNOT_CONNECT_NOW, '53300', '25006'];
 const AWAY_SYSTEM = ['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'EHOSTUNREACH', 'ENETUNREACH', 'ENOENT'];
 /** Errors of pg and knex for lost or failed connections have no code, only these messages. */

@@ -107,7 +107,7 @@ async function runOn<Row>(connection: pg.Client, statement: Prepared<Row>, value
   try {
     return await runPrepared<Row>(connection, statement, values);
   } catch (error) {
-    // The error's stack points into the socket code.
+    // The error was created in the socket code, so its own stack does not show where the statement was run.
     if (error instanceof Error) Error.captureStackTrace(error);
     throw error;
   }

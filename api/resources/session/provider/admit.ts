@@ -46,7 +46,7 @@ export async function admit(trx: Transaction, person: ProviderPerson, requestId:
   return user;
 }
 
-/** Returns false if the workspace is full or an admin has changed the membership concurrently. */
+/** Adds a member or changes a member's role. Returns false if the workspace is full or the membership has changed. */
 async function apply(
   trx: Transaction,
   user: UserRow,

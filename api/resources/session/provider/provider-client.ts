@@ -7,7 +7,7 @@ import { SignInFailure } from './sign-in-failure.js';
 
 type Provider = NonNullable<Config['oidc']>;
 
-/** Values that bind the provider's response to one sign-in. The caller must derive new ones for each sign-in. */
+/** Values that bind the provider's response to one sign-in. Each sign-in needs new values. */
 export interface Bindings {
   state: string;
   nonce: string;
@@ -70,7 +70,10 @@ export class ProviderClient {
     }
   }
 
-  /** Returns null if the provider has no page for signing out or does not answer. `idToken` is '' if not stored. */
+  /**
+   * Returns the URL of the provider's page for signing out; null if the provider has none or does not respond.
+   * `idToken` is '' if the sign-in's token was not stored.
+   */
   async signOutUrl(idToken: string): Promise<string | null> {
     const client = await load();
     try {
@@ -142,7 +145,10 @@ function personOf(claims: Record<string, unknown> & { iss: string; sub: string }
   };
 }
 
-/** Any other code of the token endpoint means that the provider refuses this installation. */
+/**
+ * Error codes of the token endpoint for an authorization code that is not valid or has expired. Any code that is not
+ * in this set means that the provider refuses this installation.
+ */
 const OF_THE_CODE = new Set(['invalid_grant']);
 
 function failureOf(client: Library, error: unknown): SignInFailure {

@@ -62,7 +62,7 @@ export function providerRouter(deps: ApiDeps, limits: SignInLimits): Router<ApiS
 async function signIn(deps: ApiDeps, ctx: ApiContext, person: ProviderPerson, returnTo: string): Promise<string> {
   const { db } = deps;
   const user = await db.transaction((trx) => admit(trx, person, ctx.state.requestId));
-  // A user with a second factor must prove it: the browser gets a sign-in link, and the sign-in page asks for it.
+  // The second factor is still missing: the browser gets a sign-in link, and the sign-in page asks for the factor.
   const has = await secondFactorsOf(db, user.id);
   if (has.totp || (has.asked && !person.secondFactor)) {
     const linkToken = await createSignInLink(db, user.email);
@@ -84,7 +84,10 @@ async function signIn(deps: ApiDeps, ctx: ApiContext, person: ProviderPerson, re
   return returnTo;
 }
 
-/** Without TLS, applications on other ports of the host could set the cookie, so the client's address is added. */
+/**
+ * Returns a text that identifies the browser: the value of its cookie. Without TLS, applications on other ports of the
+ * host could set the cookie, so the client's address is added. Throws SignInFailure if there is no cookie to use.
+ */
 async function browserOf(ctx: ApiContext, create: boolean): Promise<string> {
   let cookie = readCookie(ctx, 'visitor');
   if (cookie === null && create) {
@@ -95,7 +98,7 @@ async function browserOf(ctx: ApiContext, create: boolean): Promise<string> {
   return ctx.state.tls ? cookie : `${cookie} ${await clientOf(ctx)}`;
 }
 
-/** Redirects the browser to the path that `work` returns; after a failure to the sign-in page, which says why. */
+/** Redirects the browser to the path that `work` returns. If the sign-in fails, redirects to the sign-in page. */
 async function leading(ctx: ApiContext, work: () => Promise<string>): Promise<void> {
   ctx.status = 303;
   try {

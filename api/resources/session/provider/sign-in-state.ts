@@ -19,7 +19,7 @@ export class SignInStates {
     return this.#bindings(browser, `${content}.${this.#derive(browser, 'state', content)}`);
   }
 
-  /** Returns the values of a sign-in that this browser started; null if it did not start it or it has expired. */
+  /** Returns the values of a sign-in; null if another browser started the sign-in, or if it took too long. */
   resume(browser: string, state: string): { bindings: Bindings; returnTo: string } | null {
     const [content = '', proof = ''] = state.split('.');
     if (!sameSecret(proof, this.#derive(browser, 'state', content))) return null;

@@ -46,7 +46,10 @@ function isName(text: string): boolean {
   return /^[A-Za-z_]\w{0,62}$/.test(text) && !/^(postgres|template[01]|pg_.*|ranvier.*)$/i.test(text);
 }
 
-/** Returns a reference for a variable about a database, whose host and password the platform chooses. */
+/**
+ * Returns the reference that replaces a variable's value; undefined if the variable keeps its value. References replace
+ * values that identify the database, such as its URL, host or password.
+ */
 export function referenceTo(
   { name, kind, user, password, database }: ImportedDatabase,
   key: string,

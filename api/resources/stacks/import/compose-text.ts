@@ -8,7 +8,7 @@ export interface Reading {
 
 const REFERENCE = /\$(?:\$|\{([A-Za-z_]\w*)(?:(:?[-+?])([^}]{0,500}))?\}|([A-Za-z_]\w*))/g;
 
-/** Substitutes `$NAME` and `${NAME:-default}` like Compose. `missing` names become ''. */
+/** Substitutes `$NAME` and `${NAME:-default}` like Compose. Names without a value are in `missing` and become ''. */
 export function interpolate(text: string, env: Readonly<Record<string, string>>): { value: string; missing: string[] } {
   const missing: string[] = [];
   const value = text.replace(

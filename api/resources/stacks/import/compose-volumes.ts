@@ -15,7 +15,7 @@ export function needsDocker({ volumes }: Loose): boolean {
   return [volumes].flat().some((mount) => /docker\.sock/.test(textOf(mount) || textOf(looseOf(mount).source)));
 }
 
-/** Converts mounts to volumes, or to copies of repository files in the image. `shared`: other services' volumes. */
+/** Converts mounts to volumes, or to copies of repository files in the image. `shared`: sources of earlier volumes. */
 export function volumesOf(
   at: string,
   service: Loose,
@@ -58,7 +58,7 @@ export function volumesOf(
       lose(path, ` is a sixth volume, and ${MAX_VOLUMES} are possible: keep the data of two in one`);
     else {
       const what = ` is the folder ${source} of the host: it becomes a volume, which is empty`;
-      // The new volume is empty. A data folder gets only a note; another folder may have files of the repository.
+      // The new volume is empty. For a folder of data, a note says so. Another folder may have files of the repository.
       if (type === 'bind' && (/^[/~]/.test(source) || DATA.test(source)))
         lost(`${at}.volumes`, `${path}${what}`, 'note');
       else if (type === 'bind') lose(path, `${what}: copy into it what the repository has there`);
@@ -71,14 +71,20 @@ export function volumesOf(
   return { volumes, copies };
 }
 
-/** The image has the files already if the mount is the build's folder, or has packages that the build installs. */
+/**
+ * Returns true if the built image already has the files of a mount: the mount is the folder that is built, or it is an
+ * anonymous volume for packages that the build installs.
+ */
 function isOfImage({ source, target }: Mount, { build }: Loose): boolean {
   const plain = (folder: string) => folder.replace(/^\.\//, '').replace(/^\.$|\/$/g, '');
   const isAnonymous = source === '' && /\/(node_modules|vendor|\.venv|\.next)$/.test(target);
   return build !== undefined && (isAnonymous || (source !== '' && plain(source) === plain(contextOf(build))));
 }
 
-/** For a built service, the folder's name decides, because the image contains the other folders. */
+/**
+ * Returns true if a mount is for data, so that it becomes a volume. If the service is built, a folder of the repository
+ * is for data only if its name says so, because the image contains the repository's other folders.
+ */
 function isData({ source, target, readOnly }: Mount, { build }: Loose): boolean {
   if (readOnly || isFile(target) || isFile(source)) return false;
   return build === undefined || /^[/~]/.test(source) || DATA.test(source);

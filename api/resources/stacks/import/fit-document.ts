@@ -19,7 +19,7 @@ export function fitDocument(document: StackDocument, lost: Lost): StackDocument 
   for (let pass = 0; ; pass += 1) {
     const problems = problemsOf(fitted);
     if (problems.length === 0) return fitted;
-    // Removing a value can only create dangling references to it, which the next pass removes. So a few passes suffice.
+    // Removing a value can only create dangling references to it, which the next pass mends. So a few passes suffice.
     if (pass === MAX_PASSES) throw invalidRequest('/document', `cannot become a document: ${problems[0]?.message}`);
     for (const { path, message } of problems) lost(path.slice(1).replaceAll('/', '.'), message);
     // In reverse order, so that the indices in lists stay valid.

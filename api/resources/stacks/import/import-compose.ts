@@ -149,7 +149,10 @@ function scriptsOf({ volumes }: Loose): string[] {
   return textsOf(volumes).filter((text) => text.includes(':/docker-entrypoint-initdb.d'));
 }
 
-/** Returns job → the services that wait for its end and use its image: it becomes their pre-deploy command. */
+/**
+ * Returns job → the services whose pre-deploy command the job becomes. A job is a service for whose end others wait.
+ * The job becomes the command of those that use its image; there may be none.
+ */
 function jobsOf(all: readonly Named[]): Map<string, string[]> {
   const jobs = new Map<string, string[]>();
   for (const { name: waiting, entry } of all) {

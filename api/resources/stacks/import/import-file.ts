@@ -83,7 +83,10 @@ function refusal(faults: readonly YamlFault[]): AppError {
   return new AppError('invalid_request', `The file is not valid: ${details[0]?.message ?? ''}`, details.slice(0, 20));
 }
 
-/** Converts a file of another format to a document. Throws invalid_request, payload_too_large. */
+/**
+ * Converts a file of another format to the text of a document. Returns the text of a `ranvier` file unchanged. Throws
+ * invalid_request, payload_too_large.
+ */
 export function nativeDocument(
   text: string,
   format: ImportFormat | 'ranvier' = 'ranvier',

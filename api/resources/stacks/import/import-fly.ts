@@ -125,7 +125,7 @@ function sourceOf(build: Loose, context: ImportContext, lost: Lost): Record<stri
   };
 }
 
-/** One more than the volumes of a service, so that the import reports that there are too many. */
+/** One more than the maximum number of volumes per service, so that the import reports a surplus. */
 const MAX_MOUNTS = 6;
 
 function volumesOf(process: string, { mounts }: Loose, lost: Lost): Volumes {

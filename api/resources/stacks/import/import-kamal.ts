@@ -102,7 +102,10 @@ function buildOf(builder: Loose, lost: Lost): Loose {
   };
 }
 
-/** Returns the values in `clear`; null for variables in `secret`, whose values come from the host. */
+/**
+ * Returns the values in `clear`; null for variables in `secret`, whose values come from the host. Without `clear` and
+ * `secret`, the values are directly in `env`.
+ */
 function environmentOf(env: unknown): Record<string, unknown> {
   const { clear, secret, tags: _tags, ...plain } = looseOf(env);
   const secrets = textsOf(secret).map((key): [string, null] => [key.split(':')[0] ?? key, null]);

@@ -44,7 +44,7 @@ export function importRender(value: unknown, context: ImportContext, lost: Lost)
   } as StackDocument;
 }
 
-/** Returns the services, databases and groups at the top level of the file or in its first environment. */
+/** Returns the services, databases and groups at the top level of the file and in its first environment. */
 function resourcesOf(file: Loose, lost: Lost): Record<'services' | 'databases' | 'groups', Loose[]> {
   const environments = looseListOf(file.projects).flatMap(({ environments: list }) => looseListOf(list));
   for (const { name } of environments.slice(1)) {

@@ -16,7 +16,7 @@ interface Needs {
   cpu?: number;
 }
 
-/** Returns the smallest plan that fits; {} if it is the default plan. Reports what no plan has. */
+/** Returns the smallest plan that fits; {} if that is the default plan, or if none fits. Reports what no plan has. */
 export function planFor(at: string, { volumes = {}, memoryMb = 0, cpu = 0 }: Needs, lost: Lost): { plan?: string } {
   const storage = Object.values(volumes).reduce((total, { sizeGb }) => total + sizeGb, 0);
   const [smallest] = PLANS;
@@ -81,7 +81,10 @@ export function processDocument(
   } as StackDocument;
 }
 
-/** Converts `512mb`, `1g` or `2Gi` to megabytes; 0 for other text. A number is in megabytes; digits alone are bytes. */
+/**
+ * Converts `512mb`, `1g` or `2Gi` to megabytes; 0 for other text. A value of the type number is in megabytes, a text of
+ * digits only is in bytes.
+ */
 export function megabytesOf(size: unknown): number {
   if (typeof size === 'number') return Number.isFinite(size) ? Math.ceil(size) : 0;
   const [, number = '', unit = ''] =

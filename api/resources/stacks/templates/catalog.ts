@@ -26,7 +26,7 @@ export const templates = lazily((): ReadonlyMap<string, Template> => {
   return new Map(all.map((template) => [template.name, template]));
 });
 
-/** Returns the template with this name. A name like `source.template` is one of the workspace's own. */
+/** Returns the template with this name. A name like `source.template` names a template of the workspace itself. */
 export async function findTemplate(db: Db, workspaceId: string, name: string): Promise<Template | undefined> {
   const [source = '', own] = name.split('.');
   if (own === undefined) return templates().get(name);
