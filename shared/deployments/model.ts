@@ -1,7 +1,7 @@
 import type { BuiltImage } from '../images/model.js';
 
 /**
- * The states of a deployment (specification, States and transitions). The API shows these four states as `releasing`.
+ * The states of a deployment (specification, States and transitions). The API shows the following four as `releasing`.
  * `prepared`: the release is healthy and waits to go live together with others. `canary`: some visitors get the new
  * release. `withdrawn`: all visitors get the previous release again. `switched`: visitors get the new release, but not
  * every edge has confirmed it.

@@ -39,10 +39,7 @@ export const Hostname = plainLine(300, {
 /** Thrown if a host name cannot be a service's domain. The message says why. */
 export class HostnameError extends Error {}
 
-/**
- * Returns the host name in lower case and ASCII. Throws `HostnameError`, also for a name in `own` or a subdomain of
- * one.
- */
+/** Returns the host name in lower case and ASCII. Throws `HostnameError`, also for `own` names and their subdomains. */
 export function parseHostname(given: string, own: readonly string[]): string {
   const trimmed = given.trim().replace(/\.$/, '');
   if (trimmed.startsWith('*.')) {

@@ -1,7 +1,5 @@
 export interface QueueDefinition {
-  /**
-   * Maximum number of attempts at one job. If all fail, `Dispatcher.reconcile` creates a new job for an open record.
-   */
+  /** Maximum number of attempts at one job. If all fail, `Dispatcher.reconcile` can create a new job for the record. */
   attempts: number;
   /** Milliseconds between attempts: constant, or doubled each time. */
   backoff: { type: 'fixed' | 'exponential'; delay: number };

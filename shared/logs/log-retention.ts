@@ -6,7 +6,9 @@ const LOCK_TIMEOUT = '2s';
 
 const TODAY = `(now() at time zone 'UTC')::date`;
 
-/** Creates the partitions of `log_lines`, one per day of expiry. Other lines are stored in `log_lines_other`. */
+/**
+ * Creates the partitions of `log_lines`, one per day of expiry. `log_lines_other` has the lines without a partition.
+ */
 export async function ensureLogDays(db: Db): Promise<void> {
   const missing = await rowsOf<{ day: string; name: string }>(
     db,
@@ -65,7 +67,7 @@ const DAY_MS = 86_400_000;
 export function expiryDaysOf(since: Date, now: Date): string[] {
   const days = new Set<string>();
   const first = Math.floor(since.getTime() / DAY_MS);
-  // The clock of the worker that logged a line may be ahead of this one's, so the next day is included.
+  // The clock of the worker that logged a line may be ahead of this process's clock, so the next day is included.
   const last = Math.floor(now.getTime() / DAY_MS) + 1;
   for (let day = first; day <= last; day++) {
     for (const kept of EXPIRY_DAYS) days.add(new Date((day + kept) * DAY_MS).toISOString().slice(0, 10));
