@@ -1,7 +1,7 @@
 import { anyRow, type Db, rowsOf, valuesOf } from '../core/database/database-client.js';
 import { daysAhead, EXPIRY_DAYS } from './model.js';
 
-/** Short, because new queries wait behind a change of partitions that waits for running queries. */
+/** Short: a change of partitions waits for running queries. Meanwhile new queries wait for that change. */
 const LOCK_TIMEOUT = '2s';
 
 const TODAY = `(now() at time zone 'UTC')::date`;
@@ -63,7 +63,7 @@ export async function dropExpiredLogs(db: Db): Promise<number> {
 
 const DAY_MS = 86_400_000;
 
-/** Returns the days on which lines logged between two times expire. A query for them reads no other partition. */
+/** Returns the days on which lines logged between two times expire. A query for these days reads no other partition. */
 export function expiryDaysOf(since: Date, now: Date): string[] {
   const days = new Set<string>();
   const first = Math.floor(since.getTime() / DAY_MS);
