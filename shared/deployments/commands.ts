@@ -35,11 +35,11 @@ export interface QueueDeploymentInput {
   branch?: string;
   commitSha?: string;
   clearCache?: boolean;
-  /** The change to a stack whose deployments go live together, if any. */
+  /** The id of the stack's change, if the deployments of that change go live together. */
   togetherId?: string | null;
   traceparent?: string | null;
   idempotency?: DeploymentKey | null;
-  /** Throws if the user may not read values from protected environments. */
+  /** Called before a variable of a protected environment is read. Throws if the user may not read it. */
   authorize: ResolveInput['authorize'];
 }
 
@@ -115,7 +115,10 @@ async function lockDeployable(
   return service;
 }
 
-/** A request whose response is still stored does not come here: it gets that response. */
+/**
+ * Throws idempotency_legacy_conflict if a deployment was made with this key. A repeated request comes here only after
+ * its stored response has expired; until then, it gets that response.
+ */
 async function assertKeyUnused(trx: Transaction, idempotency: DeploymentKey | null | undefined): Promise<void> {
   if (!idempotency) return;
   const holder = await findKeyHolder(trx, idempotency);
@@ -149,7 +152,7 @@ export interface QueueRollbackInput
 /**
  * Queues a deployment that rolls back to an earlier release (specification, Rollback rules). It needs no build minutes,
  * because it reuses the image of the source deployment. Throws conflict if that deployment never went live or its image
- * was deleted; errors of `authorize` for values from protected environments; not_found, hosting_disabled,
+ * was deleted; errors of `authorize` if a variable comes from a protected environment; not_found, hosting_disabled,
  * service_archived, idempotency_legacy_conflict, capacity_exceeded, billing_required.
  */
 export async function queueRollback(

@@ -2,24 +2,24 @@ import { type Db, theRow } from '../core/database/database-client.js';
 import { prepare, rowsOfBatch } from '../core/database/prepared.js';
 import { ONLINE_SECONDS } from '../workers/store.js';
 
-/** The first round takes this many workspaces more than slots: some may have no deployment that can start. */
+/** The first round takes this many more workspaces than free slots. Some may have no deployment that can start. */
 const SPARE_WORKSPACES = 4;
 const MAX_WORKSPACES = 128;
 const MAX_ROUNDS = 8;
 /** Deployments can become unblocked without a change of their own, for example when a database is resumed. */
 const RECHECK_SECONDS = 5;
 const MAX_RECHECKS = 32;
-/** After this time any process may enqueue the first job, because the admitting process may have crashed. */
+/** After this time any process may enqueue a deployment's first job. The admitting process may have crashed. */
 const HANDOVER_SECONDS = 2;
 
 /**
  * Admits waiting deployments and returns their ids, for which the caller must enqueue jobs.
  * Admits at most one deployment per service, `buildConcurrency` per workspace, and in total as many as the online
- * workers have free slots. The next turn is of the workspace with the fewest running deployments, and then of the one
- * whose last turn is longest ago. Each round is a transaction, and concurrent calls are safe.
+ * workers have free slots. Workspaces take turns: next is the workspace with the fewest running deployments, and among
+ * equals the workspace whose last turn is longest ago. Each round is a transaction, and concurrent calls are safe.
  * Each workspace with waiting deployments has a row in `admission_lines`, which a trigger updates. A round reads only
- * the first rows, so its time does not grow with the number of waiting deployments. Subqueries read each row's data,
- * because the planner could turn a join into a scan of whole tables.
+ * the first of these rows, so its time does not grow with the number of waiting deployments. Subqueries read the data
+ * of each workspace, because the planner could turn a join into a scan of whole tables.
  */
 export async function admitDeployments(db: Db): Promise<string[]> {
   const admitted: string[] = [];
@@ -44,8 +44,9 @@ const FREE_SLOTS = `(select coalesce(sum(deploy_slots), 0) from workers where se
 const LINES = 'ranvier.admission_lines';
 
 /**
- * The statement locks one workspace per free slot and `beyond` more, until the round ends. It skips rows that another
- * transaction is changing. After that transaction commits, another round follows.
+ * Returns a statement that locks one workspace per free slot, and `beyond` more, until the round ends. It also locks
+ * workspaces that have been blocked for `RECHECK_SECONDS`. It skips rows that another transaction is changing. After
+ * that transaction commits, another round follows.
  */
 function turns(beyond: number) {
   return prepare<{ taken: number; wanted: number }>(

@@ -11,7 +11,7 @@ export const DEPLOYMENTS = defineKind({
   payload: 'deploymentId',
   queues: { deploy: RECORD_QUEUE },
   waiting: 'finished_at is null and admitted_at is null',
-  // Lets the query use the partial index on admitted deployments.
+  // With this condition, the query for due deployments can use the partial index on admitted deployments.
   due: 'finished_at is null and admitted_at is not null',
   lease: {
     states: TRANSITIONS,

@@ -1,10 +1,10 @@
 import type { BuiltImage } from '../images/model.js';
 
 /**
- * The states of a deployment (specification, States and transitions). Callers see the four internal states as
- * `releasing`. `prepared`: the release is healthy and waits to go live together with others. `canary`: some visitors
- * get the new release. `withdrawn`: all visitors get the previous release again. `switched`: visitors get the new
- * release, but not every edge has confirmed it.
+ * The states of a deployment (specification, States and transitions). The API shows the following four as `releasing`.
+ * `prepared`: the release is healthy and waits to go live together with others. `canary`: some visitors get the new
+ * release. `withdrawn`: all visitors get the previous release again. `switched`: visitors get the new release, but not
+ * every edge has confirmed it.
  */
 export const DEPLOYMENT_STATES = [
   'queued',

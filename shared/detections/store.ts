@@ -12,7 +12,10 @@ export async function insertDetection(
   await trx<DetectionRow>('detections').insert({ ...row, dispatches: 1, due_at: trx.fn.now() });
 }
 
-/** Counts a workspace's unfinished detections. Takes a lock, so that concurrent requests wait for the commit. */
+/**
+ * Counts a workspace's detections that have neither finished nor timed out. Takes a lock, so that concurrent requests
+ * wait for the commit.
+ */
 export async function countUnderWay(trx: Transaction, workspaceId: string): Promise<number> {
   await lockUntilCommit(trx, `ranvier.detections:${workspaceId}`);
   return countOf(

@@ -39,14 +39,14 @@ export const Hostname = plainLine(300, {
 /** Thrown if a host name cannot be a service's domain. The message says why. */
 export class HostnameError extends Error {}
 
-/** Returns the host name in lower case and ASCII. Throws `HostnameError`, also for the names in `own` and below. */
+/** Returns the host name in lower case and ASCII. Throws `HostnameError`, also for `own` names and their subdomains. */
 export function parseHostname(given: string, own: readonly string[]): string {
   const trimmed = given.trim().replace(/\.$/, '');
   if (trimmed.startsWith('*.')) {
     throw new HostnameError('is a wildcard: a wildcard is not served, so add each name that visitors use');
   }
   if (isIP(trimmed) !== 0) throw new HostnameError('is an address: give a name such as shop.example.com');
-  // The URL parser accepts more than host names, so the result is checked label by label.
+  // `domainToASCII` accepts more than host names, so the result is checked label by label.
   const name = /[\s/?#@:%\\[\]]/.test(trimmed) ? '' : domainToASCII(trimmed).toLowerCase();
   const labels = name.split('.');
   const last = labels.at(-1) ?? '';
@@ -60,7 +60,9 @@ export function parseHostname(given: string, own: readonly string[]): string {
   return name;
 }
 
-/** Returns the host name of a redirect's target, which may be below the platform's own. Throws `HostnameError`. */
+/**
+ * Returns the host name of a redirect's target, which may be a subdomain of a name in `own`. Throws `HostnameError`.
+ */
 export function parseRedirectTarget(given: string, own: readonly string[]): string {
   const name = given.toLowerCase();
   const isOurs = own.some((mine) => name.endsWith(`.${mine}`)) && /^[a-z0-9-]+(\.[a-z0-9-]+)+$/.test(name);

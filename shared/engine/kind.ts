@@ -1,5 +1,5 @@
 export interface QueueDefinition {
-  /** After the last attempt, the reconciler may still create a new job for the record. */
+  /** Maximum number of attempts at one job. If all fail, `Dispatcher.reconcile` can create a new job for the record. */
   attempts: number;
   /** Milliseconds between attempts: constant, or doubled each time. */
   backoff: { type: 'fixed' | 'exponential'; delay: number };
@@ -23,7 +23,9 @@ export const RECORD_QUEUE: QueueDefinition = {
   keepFailed: { count: 2000, age: 14 * DAY_SECONDS },
 };
 
-/** Few attempts are enough, because a caller waits for the work or the next request repeats it. */
+/**
+ * For short work. Few attempts are enough: either a request waits for the result, or a later request repeats the work.
+ */
 export const SHORT_QUEUE: QueueDefinition = {
   attempts: 3,
   backoff: { type: 'fixed', delay: 1000 },

@@ -8,7 +8,10 @@ export interface Placement {
   environmentId: string | null;
 }
 
-/** Locks the environment against deletion. Throws invalid_request, and errors of `authorize`. */
+/**
+ * Checks that the environment belongs to the project, and locks it against deletion. Throws invalid_request, and errors
+ * of `authorize`.
+ */
 export async function assertPlacement(
   trx: Transaction,
   workspaceId: string,

@@ -66,7 +66,7 @@ export type HookEvent =
   | { type: 'ignored'; reason: string };
 
 const HEADS = 'refs/heads/';
-/** Gitea and Forgejo report new commits under several names. */
+/** Names of events about pull requests. Gitea and Forgejo may report new commits as `pull_request_sync`. */
 const PULL_EVENTS = ['pull_request', 'pull_request_sync', 'merge_request'];
 
 /** Matches what git forbids in branch names (git check-ref-format), except control characters. */

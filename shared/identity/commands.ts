@@ -147,7 +147,7 @@ export async function setRole(trx: Transaction, workspaceId: string, user: Membe
 export async function dropMember(trx: Transaction, workspaceId: string, user: Member): Promise<void> {
   await assertNotLastOwner(trx, workspaceId, user);
   await endInvitationsBy(trx, workspaceId, user.email);
-  // They may have been added while an invitation to them was open.
+  // The member may have been added while an invitation to the same address was open.
   await endInvitations(trx, workspaceId, user.email);
   await deleteMembership(trx, workspaceId, user.id);
 }

@@ -13,7 +13,7 @@ export interface SecondFactors {
 
 /**
  * Returns which second factors the user has. Sign-in asks for a passkey only if one of the user's workspaces requires a
- * second factor. Otherwise, a user without the passkey's device could no longer sign in with the password.
+ * second factor. If it always asked, a user without the passkey's device could no longer sign in with the password.
  */
 export async function secondFactorsOf(db: Db, userId: string): Promise<SecondFactors> {
   const { totp, passkey, required } = await theRow<{ totp: boolean; passkey: boolean; required: boolean }>(

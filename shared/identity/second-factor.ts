@@ -21,7 +21,10 @@ import { findUserByEmail } from './store.js';
 
 type Deps = Pick<CommandDeps, 'keyring'>;
 
-/** The session gets a new token, because its privileges change. */
+/**
+ * The user whose second factor changes, and the session that changes it. The session gets a new token, because its
+ * privileges change.
+ */
 export interface SessionOf {
   userId: string;
   sessionId: string;
@@ -32,7 +35,10 @@ export interface Rotated {
   session: SessionRow;
 }
 
-/** Throws invalid_request if this is not the user's password. Takes equally long if there is none. */
+/**
+ * Throws invalid_request if this is not the user's password. Takes equally long if there is no such user or the user
+ * has no password.
+ */
 export async function assertPassword(db: Db, email: string, password: string): Promise<void> {
   const user = await findUserByEmail(db, email);
   if (await verifyPassword(password, user?.password_hash ?? null)) return;
@@ -66,8 +72,9 @@ export async function confirmSecondFactor(
 }
 
 /**
- * Removes the user's authenticator and backup codes, and ends the user's other sessions. Passkeys are kept, and with
- * one the session stays verified. Throws conflict if there is no authenticator; invalid_request for a wrong code.
+ * Removes the user's authenticator and backup codes, and ends the user's other sessions. Passkeys are kept: if there is
+ * one, the session still counts as verified by a second factor. Throws conflict if there is no authenticator;
+ * invalid_request for a wrong code.
  */
 export async function removeSecondFactor(
   trx: Transaction,

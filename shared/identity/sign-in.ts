@@ -115,8 +115,8 @@ export async function signInWithLink(db: Db, deps: Deps, input: SignInInput & { 
 }
 
 /**
- * Takes the lock that changes of the password or second factor also take. Such a change ends all earlier sessions, even
- * one that is just starting. `proven` is the user's row from the time of the proof.
+ * Locks the user's row, as a change of the password or second factor does. Such a change ends all earlier sessions,
+ * even one that is just starting. `proven` is the row that was read when the user proved their identity.
  */
 async function startSession(
   trx: Transaction,

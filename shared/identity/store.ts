@@ -7,7 +7,7 @@ import type { KeyScope, Role } from './policy.js';
 import type { ApiKeyRow, MembershipRow, UserRow } from './rows.js';
 import { deleteSessions } from './session-store.js';
 
-/** `s` is the workspace's sign-in settings. */
+/** SQL: true if the workspace rejects sessions started with a password. `s` is its row of `workspace_sign_in`. */
 const NEEDS_PROVIDER = 'coalesce(not s.passwords, false) as needs_provider';
 
 /**

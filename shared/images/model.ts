@@ -10,7 +10,7 @@ export interface ImageManifest {
   reference?: string;
   /** A shell command line, run in `workingDirectory`. '' means the ENTRYPOINT and CMD of `reference`. */
   startCommand: string;
-  /** The start command as users know it; absent if `startCommand` adds nothing, such as a search path, to it. */
+  /** The start command as users see it, without additions such as a search path. Absent if nothing was added. */
   shownCommand?: string;
   /** The Procfile's `release` command, which runs before each release; absent if there is none. */
   releaseCommand?: string;

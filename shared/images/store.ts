@@ -8,7 +8,7 @@ export function imageValues({ digest, manifest, sizeBytes }: BuiltImage) {
   return { imageId: uuidv7(), digest, manifest: JSON.stringify(manifest), sizeBytes };
 }
 
-/** Returns SQL that stores a built image for the deployment that `query` returns. */
+/** Returns SQL that stores a built image for the deployment in the common table expression `query`. */
 export function imageStoredBy(query: string): string {
   return `insert into images (id, workspace_id, service_id, digest, manifest, size_bytes)
     select cast(:imageId as uuid), workspace_id, service_id, cast(:digest as text), cast(:manifest as jsonb),
@@ -40,7 +40,7 @@ const RETIRE = prepare<{ id: string }>(
 );
 
 /**
- * Marks a service's images as removed, except the `keep` that went live last and those in use. Returns their number.
+ * Marks a service's images as removed, except those in use and the last `keep` that went live. Returns their number.
  * The cost does not grow with the number of past deployments.
  */
 export async function retireImages(db: Db, serviceId: string, keep: number): Promise<number> {

@@ -1,6 +1,6 @@
 import { createServer } from 'node:net';
 
-/** Throws an error that names the variable to change if a port is in use or may not be used. */
+/** Throws if a port is in use, not permitted or given twice. The error names the variable to change. */
 export async function assertPortsFree(ports: { variable: string; port: number }[]): Promise<void> {
   const seen = new Map<number, string>();
   for (const { variable, port } of ports) {

@@ -57,7 +57,7 @@ const { output } = await bundle.write({ dir: FOLDER, format: 'esm', sourcemap: t
 await bundle.close();
 await removeOld(new Set(output.map(({ fileName }) => fileName)));
 
-/** Running processes may still import files of earlier builds. */
+/** Deletes files of earlier builds after a day. Until then, running processes may still import them. */
 async function removeOld(current: ReadonlySet<string>): Promise<void> {
   for (const name of await readdir(FOLDER)) {
     const path = join(FOLDER, name);

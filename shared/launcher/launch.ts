@@ -55,7 +55,7 @@ async function launch(procfile: string, log: Logger, lifecycle: Lifecycle): Prom
     DATA_DIR: dataDir,
     SECRETS_KEY: process.env.SECRETS_KEY || (await keptSecretsKey(dataDir)),
   };
-  // Reports all problems with the settings before anything starts, so the embedded database has no URL yet.
+  // Reports all problems with the settings before anything starts. An embedded database has no URL at that time.
   const config = loadConfig({ ...settings, DATABASE_URL: databaseUrl ?? 'postgres://embedded' });
   log.level = config.logLevel;
   await assertPortsFree([

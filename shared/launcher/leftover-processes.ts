@@ -11,7 +11,10 @@ const ORDERLY_END_MS = 10_000;
 const POLL_INTERVAL_MS = 50;
 const MAX_COMMAND_BYTES = 64 * 1024;
 
-/** Returns the label by which a later start finds a folder's processes, or their watchers. */
+/**
+ * Returns a folder's label. The shells that watch over the folder's processes have the label on their command line, so
+ * that a later start finds them.
+ */
 export async function labelOf(folder: string): Promise<string> {
   const digest = createHash('sha256').update(await realpath(folder));
   return `ranvier-${digest.digest('hex').slice(0, 12)}`;

@@ -30,7 +30,7 @@ export interface Place {
   password: string;
 }
 
-/** Creates the folder, and finds the user and PostgreSQL. Throws an error that says what the host lacks. */
+/** Creates the database's folder, and finds PostgreSQL and its user. Throws an error that says what the host lacks. */
 export async function preparePlace(dataDir: string): Promise<Place> {
   const folder = join(dataDir, 'postgres');
   const data = join(folder, 'data');

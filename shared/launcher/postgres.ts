@@ -169,7 +169,7 @@ const SETTINGS = {
   timezone: 'UTC',
   log_timezone: 'UTC',
   log_checkpoints: 'off',
-  // Callers report failed statements, which may contain values that must not be logged.
+  // Failed statements are not logged, because they may contain secret values. The clients report the failures.
   log_min_messages: 'log',
   log_min_error_statement: 'panic',
 };

@@ -7,7 +7,7 @@ export interface ProcfileLine {
   command: string;
 }
 
-/** Parses the `name: command` lines of a Procfile. Throws for a line that is neither one nor a comment. */
+/** Parses the `name: command` lines of a Procfile. Throws for any other line, except comments and empty lines. */
 export function parseProcfile(text: string): ProcfileLine[] {
   const lines = text.split('\n').map((line) => line.trim());
   return lines
@@ -32,7 +32,8 @@ export interface RunnerOptions {
   /** Called when the process is not restarted any more, because it keeps exiting right after its start. */
   onGivenUp: (error: Error) => void;
   /**
-   * Seconds to SIGKILL. `orphanSeconds` applies if the launcher was killed; the database then stops at the same time.
+   * Seconds from the stop signal to SIGKILL. `orphanSeconds` applies if the launcher was killed; the database then
+   * stops at the same time.
    */
   graceSeconds: number;
   orphanSeconds: number;

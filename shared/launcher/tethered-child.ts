@@ -3,7 +3,7 @@ import type { Socket } from 'node:net';
 import { signalGroup } from '../core/signal-process.js';
 
 export interface TetherOptions {
-  /** Also sent if this process exits or is killed. */
+  /** Sent to the child's process group if this process exits or is killed before the child. */
   stopSignal: 'TERM' | 'INT';
   /** Seconds from that signal to SIGKILL if this process exits before the child. */
   orphanSeconds: number;
@@ -22,7 +22,7 @@ export interface Tethered {
   pid: number;
   stdout: NodeJS.ReadableStream;
   stderr: NodeJS.ReadableStream;
-  /** The reason is in words ("exit code 1", "signal SIGKILL"). */
+  /** Resolves when the child has ended, with the reason in words ("exit code 1", "signal SIGKILL"). */
   ended: Promise<string>;
   kill(signal: NodeJS.Signals): void;
   killGroup(): void;

@@ -33,7 +33,7 @@ export async function markDeleting(trx: Transaction, serviceId: string): Promise
   await publishRouteChange(trx, serviceId);
 }
 
-/** Returns true if a service has a release, replicas, images, a volume or an open deployment. */
+/** Returns true if a service has a release, replicas, images, an open deployment, or data on a host. */
 export function hasInfrastructure(db: Db, serviceId: string): Promise<boolean> {
   return anyRow(
     db,

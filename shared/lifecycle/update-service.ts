@@ -123,7 +123,10 @@ function mergeConfiguration(
   return { configuration: { ...configuration, repository }, sealed_repository: sealed };
 }
 
-/** Throws conflict if one of the service's groups is restricted to an environment that the service would leave. */
+/**
+ * Checks that a service can move to another project and environment. Throws errors of `assertPlacement`; conflict if
+ * one of the service's groups is restricted to an environment that the service would leave.
+ */
 async function assertMove(
   trx: Transaction,
   service: ServiceRow,

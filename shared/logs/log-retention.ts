@@ -1,12 +1,14 @@
 import { anyRow, type Db, rowsOf, valuesOf } from '../core/database/database-client.js';
 import { daysAhead, EXPIRY_DAYS } from './model.js';
 
-/** Short, because new queries wait behind a change of partitions that waits for running queries. */
+/** Short: a change of partitions waits for running queries. Meanwhile new queries wait for that change. */
 const LOCK_TIMEOUT = '2s';
 
 const TODAY = `(now() at time zone 'UTC')::date`;
 
-/** Creates the partitions of `log_lines`, one per day of expiry. Other lines are stored in `log_lines_other`. */
+/**
+ * Creates the partitions of `log_lines`, one per day of expiry. `log_lines_other` has the lines without a partition.
+ */
 export async function ensureLogDays(db: Db): Promise<void> {
   const missing = await rowsOf<{ day: string; name: string }>(
     db,
@@ -61,11 +63,11 @@ export async function dropExpiredLogs(db: Db): Promise<number> {
 
 const DAY_MS = 86_400_000;
 
-/** Returns the days on which lines logged between two times expire. A query for them reads no other partition. */
+/** Returns the days on which lines logged between two times expire. A query for these days reads no other partition. */
 export function expiryDaysOf(since: Date, now: Date): string[] {
   const days = new Set<string>();
   const first = Math.floor(since.getTime() / DAY_MS);
-  // The clock of the worker that logged a line may be ahead of this one's, so the next day is included.
+  // The clock of the worker that logged a line may be ahead of this process's clock, so the next day is included.
   const last = Math.floor(now.getTime() / DAY_MS) + 1;
   for (let day = first; day <= last; day++) {
     for (const kept of EXPIRY_DAYS) days.add(new Date((day + kept) * DAY_MS).toISOString().slice(0, 10));

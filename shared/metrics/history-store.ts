@@ -90,7 +90,7 @@ async function rollUpPart(db: Db, step: number, source: Resolution): Promise<boo
   return reached ?? true;
 }
 
-/** Deletes metrics and restarts beyond their retention. Returns the number of deleted metrics rows. */
+/** Deletes expired metrics, replica samples and records of restarts. Returns the number of deleted metrics rows. */
 export async function deleteOldMetrics(db: Db): Promise<number> {
   let deleted = 0;
   for (const { step, hours } of RESOLUTIONS) {
@@ -102,7 +102,10 @@ export async function deleteOldMetrics(db: Db): Promise<number> {
   return deleted;
 }
 
-/** Deletes the metrics of services deleted over a minute ago. Until then, edges may still report metrics. */
+/**
+ * Deletes the metrics of services deleted between a minute and an hour ago. During the first minute, edges may still
+ * report metrics.
+ */
 export function deleteMetricsOfGone(db: Db): Promise<number> {
   return rowCountOf(
     db,

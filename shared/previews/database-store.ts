@@ -15,7 +15,10 @@ export async function insertOwnDatabase(trx: Transaction, row: OwnDatabaseRow): 
   await trx<OwnDatabaseRow>('preview_databases').insert(row);
 }
 
-/** Returns databases whose preview is deleted and that are not yet being deleted themselves. */
+/**
+ * Returns databases whose preview is deleted, but whose own deletion is not in progress. Includes a database whose
+ * deletion failed over a minute ago.
+ */
 export function abandonedDatabases(db: Db): Promise<{ serviceId: string }[]> {
   return rowsOf(
     db,

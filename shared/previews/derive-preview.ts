@@ -21,8 +21,8 @@ export interface Deployable {
 }
 
 /**
- * Updates a preview to its base service's configuration, and returns what to deploy. The caller must hold the service's
- * lock. Throws service_archived; conflict if the preview cannot be deployed.
+ * Returns what to deploy for a service. If it is a preview, first updates it to its base service's configuration. The
+ * caller must hold the service's lock. Throws service_archived; conflict if the preview cannot be deployed.
  */
 export async function derivePreview(
   trx: Transaction,

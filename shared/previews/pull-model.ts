@@ -28,7 +28,8 @@ export interface PullFacts {
 
 /**
  * Returns true if a report is older than the stored state. Git hosts repeat and reorder reports, and their times are in
- * whole seconds. In the second of its end, a pull request is reopened only if the report says so.
+ * whole seconds. If a closed pull request is reported as open in the same second or without a time, only a report with
+ * `reopened` counts.
  */
 export function isStale(
   stored: Pick<PullFacts, 'open' | 'reportedAt'>,
@@ -53,7 +54,7 @@ export function pullStatus({ open, fork, headSha, decision, decidedSha }: Omit<P
 export const MAX_OPEN = 500;
 /** Days for which a closed pull request is stored, so that a late report does not reopen it. */
 export const CLOSED_KEPT_DAYS = 30;
-/** Delay before creating a preview is retried. */
+/** Time from a failed creation of a preview to the next attempt. */
 export const RETRY_SECONDS = 60;
 
 export const MAX_TEXT_LENGTH = 200;

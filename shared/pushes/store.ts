@@ -150,7 +150,7 @@ export async function insertPush(
   await trx('pushes').insert(push);
 }
 
-/** Returns unsettled pushes to the repositories in the folder whose deployment is finished. */
+/** Returns unsettled pushes whose deployment is finished, for the repositories in one folder. */
 export async function endedPushes(db: Db, folderId: string): Promise<{ id: string; service_id: string }[]> {
   return rowsOf(
     db,
@@ -193,7 +193,7 @@ export async function settlePush(trx: Transaction, id: string, moved: boolean): 
   await trx('pushes').where({ id }).update({ settled_at: trx.fn.now(), moved });
 }
 
-/** Returns the deployments whose commits are kept: unfinished, live and the last `most` live ones. */
+/** Returns deployments whose commits are kept: unfinished, now live, and the last `most` to go live. */
 export async function keptDeployments(db: Db, serviceId: string, most: number): Promise<Set<string>> {
   const ids = await valuesOf<string>(
     db,

@@ -13,7 +13,7 @@ interface Message {
 
 type Listener = (message: Message) => void;
 
-/** With more workers online, they take turns to ask for a job. */
+/** If more workers than this are online, they take turns to ask for a job. */
 const AT_ONCE = 4;
 /** The average time between two requests of workers that take turns. */
 const APART_MS = 20;
@@ -22,7 +22,10 @@ const APART_MS = 20;
 const HAS_JOB = `select exists (select from job where queue = $1 and state = 'waiting')
      or exists (select from job where queue = $1 and state = 'delayed' and process_at_ms <= $2) as present`;
 
-/** Asks on the connection that listens. The pool has closed its own, and opening one costs more than the question. */
+/**
+ * Returns true if the queue has a job. Asks on the listening connection, because the pool has closed its idle
+ * connections, and opening one costs more than the query.
+ */
 async function hasJob(client: ListenClient, queue: string): Promise<boolean> {
   const { rows } = await client.query<{ present: boolean }>(HAS_JOB, [queue, Date.now()]);
   return rows[0]?.present === true;
@@ -50,7 +53,7 @@ export class JobTurns {
     this.#workers = workers;
   }
 
-  /** Delays a client's notifications of new jobs until this worker's turn. */
+  /** Returns a client that delivers the notifications of new jobs only at this worker's turn. */
   of(client: ListenClient): ListenClient {
     const known = this.#clients.get(client);
     if (known !== undefined) return known;

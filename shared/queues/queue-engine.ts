@@ -15,8 +15,8 @@ export type EngineConfig = Pick<Config, 'databaseUrl' | 'redisUrl'>;
 interface WorkerConnection {
   connection: WorkerOptions['connection'];
   /**
-   * BullMQ's factory for its PostgreSQL backend; undefined for Redis. The type `undefined` lets one call of the Worker
-   * constructor suit both.
+   * BullMQ's factory for its PostgreSQL backend; undefined for Redis. Its declared type is `undefined`, so that one
+   * call of the Worker constructor fits both backends.
    */
   backendFactory: undefined;
   /** Seconds after which an idle worker asks for jobs. A new job or a lost connection wakes it sooner. */

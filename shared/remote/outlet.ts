@@ -28,7 +28,7 @@ function collect(bytes: number): void {
 
 /**
  * Sends messages to a WebSocket, and pauses their source while too much is buffered. With `merges`, waiting messages
- * are merged, because a small message costs as much as many kilobytes.
+ * are merged, because sending a small message costs as much as sending many kilobytes.
  */
 export class Outlet {
   readonly #peer: WebSocket;
@@ -65,7 +65,10 @@ export class Outlet {
     this.#source().pause();
   }
 
-  /** How full the buffer is; 1 is its limit. A small message uses far more memory than its bytes. */
+  /**
+   * How full the buffer is; 1 is its limit. Messages count too, because a small one uses far more memory than its
+   * bytes.
+   */
   get #load(): number {
     const bytes = (this.#peer.bufferedAmount + this.#waitingBytes) / bufferOf(outlets);
     return Math.max(bytes, (this.#inFlight + this.#waiting.length) / MAX_BUFFERED_MESSAGES);

@@ -96,7 +96,10 @@ export async function summonWorker(db: Db, summons: Summons): Promise<void> {
   await db.raw('select pg_notify(?, ?)', [CHANNELS.remote, JSON.stringify(summons)]);
 }
 
-/** Deletes ended sessions older than a week without an unexpired recording. Returns their number. */
+/**
+ * Deletes ended sessions older than a week. Keeps sessions whose recording has not expired. Returns how many were
+ * deleted.
+ */
 export function deleteOldRemoteSessions(db: Db): Promise<number> {
   return rowCountOf(
     db,

@@ -76,7 +76,7 @@ const AND_THOSE_TOGETHER = `array(
     join services t on t.id = theirs.service_id and t.live_deployment_id = theirs.id
    where o.id = any(cast(:serviceIds as uuid[])))`;
 
-/** SQL: true for a service that exists, or whose removal every edge can still acknowledge within an hour. */
+/** SQL: true for a service that exists or was deleted in the last hour. Edges still acknowledge such a deletion. */
 const KNOWN = `(s.deleted_at is null or s.deleted_at > now() - interval '1 hour')`;
 
 const PAGE = 2_000;
@@ -97,8 +97,8 @@ export async function loadAllRouteFacts(
   take: (facts: RouteFacts[], trx: Transaction) => Promise<void>,
 ): Promise<void> {
   const read = async (trx: Transaction) => {
-    // With a cursor, PostgreSQL joins whole tables, which takes half the time of pages by id. By default it plans for
-    // the first tenth of the rows.
+    // With a cursor, PostgreSQL joins whole tables, which takes half the time of pages by id. The setting is needed
+    // because PostgreSQL plans a cursor for the first tenth of its rows by default.
     await trx.raw('set local cursor_tuple_fraction = 1');
     await trx.raw(`declare facts no scroll cursor for ${factsOf('')}`);
     const page = async () => {

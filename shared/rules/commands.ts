@@ -43,7 +43,10 @@ export async function setRules(
   return stored;
 }
 
-/** If several rules have a user of this name, prefers the rule for the same paths. */
+/**
+ * Returns the hash of a user's stored password; null if there is none. If several rules have a user of this name,
+ * prefers the rule for the same paths.
+ */
 function knownHash(before: readonly Rule[], { for: paths }: Omit<RuleInput, 'users'>, name: string): string | null {
   const all = before.filter(({ users }) => users?.some((user) => user.name === name));
   const rule = all.find((one) => one.for === paths) ?? all[0];

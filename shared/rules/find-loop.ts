@@ -37,7 +37,7 @@ function exampleOf({ pattern, rule }: Move): string {
   return `/${[...head, ...rest].join('/')}${query.length === 0 ? '' : `?${query.join('&')}`}`;
 }
 
-/** Returns null if the request is not redirected, or if it is redirected to another host. */
+/** Returns the URL on this host to which a request is redirected; null if there is no such redirect. */
 function followed(moves: readonly Move[], url: string): string | null {
   const [pathname = '/', query = ''] = url.split('?');
   const path = rulePath(pathname);

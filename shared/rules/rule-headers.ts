@@ -1,4 +1,4 @@
-/** Most of these headers belong to one connection, or describe the body as it is sent. */
+/** Headers that rules may neither set nor remove. Most belong to one connection, or describe the body as it is sent. */
 const UNTOUCHABLE =
   `connection keep-alive proxy-connection proxy-authenticate proxy-authorization transfer-encoding te trailer upgrade
   expect http2-settings host content-length content-encoding content-range date location x-request-id`.split(/\s+/);

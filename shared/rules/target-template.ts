@@ -11,7 +11,7 @@ export interface TargetTemplate {
   fragment: string;
 }
 
-/** Compiles the target of a rule. A `:` begins a placeholder only before one of `names`; the longest counts. */
+/** Compiles the target of a rule. A `:` begins a placeholder only before one of `names`; the longest match counts. */
 export function compileTarget(to: string, names: readonly string[]): TargetTemplate {
   const [, origin = '', rest = ''] = /^(https?:\/\/[^/?#]*)?(.*)$/s.exec(to) ?? [];
   const [target = '', ...fragments] = rest.split('#');
@@ -53,7 +53,7 @@ export interface Target {
   fragment: string;
 }
 
-/** Returns the target of a request. A template without a query passes on the request's query, except `used`. */
+/** Returns the target of a request. A template without a query passes on the request's parameters, except `used`. */
 export function fillTarget(
   template: TargetTemplate,
   captures: Captures,
@@ -82,7 +82,7 @@ function passedOn(query: string, used: readonly string[]): string {
     .join('&');
 }
 
-/** All else in a captured text is already percent-encoded. */
+/** Percent-encodes characters that have a meaning in a query. Others in a captured text are already encoded. */
 function inQuery(value: string): string {
   return value.replace(/[&+#]/g, encodeURIComponent);
 }

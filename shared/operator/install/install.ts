@@ -37,7 +37,10 @@ export interface InstallOptions extends Installation {
   say: (line: string) => void;
 }
 
-/** Installs this version. Repeating the installation restores what is missing, and keeps settings and data. */
+/**
+ * Installs this version. Repeating the installation restores what is missing, and keeps settings and data. Throws if
+ * another version is installed.
+ */
 export async function install(options: InstallOptions): Promise<void> {
   const { root, dataDir, settingsFile, databaseUrl, manager, say, ports } = options;
   const used = await usedVersion(root);
