@@ -27,7 +27,7 @@ export function nextTick({ expression, timezone }: Schedule, after: Date): Date 
   return null;
 }
 
-/** Returns the last of the ticks from `tick`, which has no run yet, to `now`. Several missed ticks cause one run. */
+/** Returns the newest due tick. `tick` is the oldest one without a run. Several missed ticks cause only one run. */
 export function latestTick(schedule: Schedule, tick: Date, now: Date): Date {
   const following = nextTick(schedule, tick);
   if (following === null || following > now) return tick;

@@ -1,7 +1,7 @@
 import { ABANDONED, defineKind, RECORD_QUEUE } from '../engine/kind.js';
 import type { RunStatus } from './model.js';
 
-/** State → its transitions. A run stays `running` without its worker, because its command runs on. */
+/** State → its transitions. A run stays `running` while no worker holds it, because its command goes on. */
 const STATES = {
   queued: { claimed: 'running', cancelled: 'cancelled' },
   running: {
@@ -19,7 +19,10 @@ const STATES = {
   skipped: {},
 } as const satisfies Record<RunStatus, Partial<Record<string, RunStatus>>>;
 
-/** An attempt uses the release that is live when it is claimed. A deployment's run uses its own release. */
+/**
+ * Each attempt of a run uses the release that is live when a worker first claims the attempt. A run that belongs to a
+ * deployment uses the release of this deployment.
+ */
 export const RUNS = defineKind({
   table: 'runs',
   payload: 'runId',

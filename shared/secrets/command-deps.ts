@@ -1,7 +1,10 @@
 import type { Config } from '../core/config.js';
 import type { Keyring } from './keyring.js';
 
-/** After the commit, the caller must call `dispatcher.wake`, so that the stored work is started at once. */
+/**
+ * What a command needs to change the database. After the commit, the caller of the command must call
+ * `dispatcher.wake`, so that workers start queued jobs at once.
+ */
 export interface CommandDeps {
   keyring: Keyring;
   config: Pick<

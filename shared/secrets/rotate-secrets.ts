@@ -25,7 +25,7 @@ export interface Rotation {
   unopenable: { table: string; id: string; reason: string }[];
 }
 
-/** Throws a `SealError` if this process may lack a key of stored values. Otherwise records this process's key. */
+/** Throws a `SealError` if stored values may be sealed with an unknown key. Otherwise records the current key. */
 export async function assertKeysFit(db: Db, keyring: Keyring): Promise<void> {
   await db.transaction(async (trx) => {
     await lockUntilCommit(trx, 'ranvier.secrets-keys');
@@ -56,7 +56,7 @@ export async function rotateSecrets(db: Db, keyring: Keyring): Promise<Rotation>
 
 /**
  * Lets the platform start without a key that was lost. Returns the number of lost values per table, which must be set
- * again. Throws not_found if no such key is in use; conflict if the key is configured.
+ * again. Throws not_found if the key is not recorded as used; conflict if the key is configured.
  */
 export async function forgetLostKey(db: Db, keyring: Keyring, keyId: string): Promise<Record<string, number>> {
   if (keyring.ids.includes(keyId)) throw conflict(`key ${keyId} is not lost: it is configured`);

@@ -12,13 +12,14 @@ export type NewService = Pick<
 const SLUG_TRIES = 10;
 
 /**
- * Links to the slug and visitors' cookies outlive a deleted service, so another workspace cannot take the slug sooner.
+ * Number of days for which no other workspace can take the slug of a deleted service. Links to the slug and visitors'
+ * cookies outlive the service.
  */
 const SLUG_REST_DAYS = 30;
 
 /**
  * Stores a service. Its slug is derived from its name, with a suffix if the plain slug is reserved or taken. Throws
- * capacity_exceeded.
+ * capacity_exceeded if the workspace has too many services.
  */
 export async function insertService(
   trx: Transaction,

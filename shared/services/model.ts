@@ -33,8 +33,8 @@ export function isDataKind(kind: ServiceKind): kind is DataKind {
 }
 
 /**
- * Returns a second host name by which services in the same environment reach this one; '' if none. It is the service's
- * own name, which another workspace may have taken as its slug.
+ * Returns a second host name by which services in the same environment reach this one; '' if none. The host name is the
+ * service's name in lower case. It differs from the slug if, for example, another workspace has this name as a slug.
  */
 export function aliasOf({ name, slug }: { name: string; slug: string }): string {
   const alias = name.toLowerCase();

@@ -88,8 +88,8 @@ const MASK = '***';
 const TOKEN_LENGTH = 20;
 
 /**
- * Returns the secret parts of a repository address, which must not be logged. A short user name with a password is not
- * secret, because it is a word such as "deploy".
+ * Returns the secret parts of a repository address, which must not be logged. A short user name beside a password is a
+ * word such as "deploy", and not secret. With the password `x-oauth-basic`, every user name is a token.
  */
 export function credentialsOf(address: string): string[] {
   if (isSshLike(givenAddress(address))) return [];

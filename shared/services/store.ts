@@ -28,7 +28,10 @@ const OWN_DOMAIN = `case when s.configuration ->> 'platformDomainEnabled' = 'fal
 
 const PREVIEW_OF = '(select p.base_id from previews p where p.service_id = s.id)';
 
-/** The host or node that stores the volume: its name, or the host's id if no worker of the host is known. */
+/**
+ * SQL: name of the host or node that stores a database's volume. The host's id if no worker of the host is known; null
+ * if there is no volume.
+ */
 const VOLUME_HOST = `(select coalesce(v.node_name, (select w.host from workers w where w.host_id = v.host_id
     order by w.seen_at desc limit 1), cast(v.host_id as text))
   from data_servers v where v.id = s.id and v.initialized_at is not null)`;

@@ -4,11 +4,11 @@ import { CHANNELS } from '../core/database/listener.js';
 export const WAKES =
   'last_asleep_since = coalesce(asleep_since, last_asleep_since, now()), woke_at = now(), asleep_since = null';
 
-/** SQL: how long a service that has just woken slept, in milliseconds. */
+/** SQL: how long a service slept before it woke the last time, in milliseconds. */
 export const SLEPT_MS = 'cast(extract(epoch from woke_at - last_asleep_since) * 1000 as double precision)';
 
 /**
- * Thaws the frozen replicas of a service, or of one release, and records that it has a visitor now. Returns how long
+ * Thaws the frozen replicas of a service, or of one release, and records a visit of the service now. Returns how long
  * the service slept, in milliseconds; null if no replica was frozen. To prevent deadlocks, locks replicas before their
  * service, as all other code does.
  */

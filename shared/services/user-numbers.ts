@@ -1,7 +1,7 @@
 import { countOf, type Db, oneValue, rowCountOf, type Transaction } from '../core/database/database-client.js';
 import { AppError } from '../core/error-registry.js';
 
-/** In this time, sweeps remove the files of a deleted service's Linux user from hosts. */
+/** Hours until a deleted service's Linux user can be reused. Meanwhile, periodic sweeps remove the user's files. */
 const REST_HOURS = 6;
 
 /** The platform has 200,000 Linux users for services, of which each service has one. */

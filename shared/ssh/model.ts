@@ -41,7 +41,10 @@ export function knownHostName({ host, port }: Pick<SshAddress, 'host' | 'port'>)
 
 const SCHEME = 'ranvier-ssh:';
 
-/** Returns an SSH address with the workspace whose key can read it. Users cannot configure such an address. */
+/**
+ * Adds to an SSH address the workspace whose key can read the repository. Other addresses stay unchanged. Users cannot
+ * configure an address with a workspace.
+ */
 export function addressForWorkspace(address: string, workspaceId: string): string {
   return isSshLike(address) ? `${SCHEME}${workspaceId}:${address}` : address;
 }
@@ -67,7 +70,7 @@ export function fingerprintOf(base64: string): string {
 
 const KEY_TYPES = ['ssh-ed25519', 'ecdsa-sha2-nistp256', 'ecdsa-sha2-nistp384', 'ecdsa-sha2-nistp521', 'ssh-rsa'];
 
-/** Parses the output of ssh-keyscan. Returns the type and key of each line. */
+/** Parses the output of ssh-keyscan. Returns the type and key of each line with a supported key. */
 export function scannedKeys(output: string): string[] {
   const keys = output.split('\n').flatMap((line) => {
     const [host = '', type = '', key = ''] = line.trim().split(/\s+/);

@@ -74,7 +74,10 @@ function offers({ kind, variables }: Provider, key: string): boolean {
   return variables.has(key) || (isDataKind(kind) ? OFFERED_KEYS[kind] : OFFERED).includes(key);
 }
 
-/** Follows only references by service name. A deployment that reads its variables finds circles through an id. */
+/**
+ * Returns true if references by service name form a circle. Circles that contain a reference by service id are found
+ * later, when a deployment reads its variables.
+ */
 function isCircle(
   providers: ReadonlyMap<string, Provider>,
   owner: string | null,

@@ -13,7 +13,7 @@ const APPLICATION_KINDS = SERVICE_KINDS.filter(
   (kind): kind is Exclude<ServiceKind, DataKind> => !DATA_KINDS.some((data) => data === kind),
 );
 
-/** For services, databases and groups in a document, and groups per service. */
+/** Maximum number of services, of databases and of groups in a document, and of groups per service. */
 const MAX_ENTRIES = 500;
 const MAX_GENERATED = 256;
 

@@ -6,7 +6,7 @@ import type { Content, VariableWish } from './wish.js';
 export interface ServiceNames {
   /** Null if the apply creates the service; undefined if there is none. */
   idOf(name: string): string | null | undefined;
-  /** Returns the id if the service has no name in the document or the environment. */
+  /** Returns the service's name; its id if neither the document nor the environment names it. */
   nameOf(id: string): string;
   isOwn(name: string): boolean;
 }

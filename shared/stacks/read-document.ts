@@ -32,8 +32,8 @@ export interface ReadDocument {
 }
 
 /**
- * Parses a document. `own` are names that the platform uses itself and no service can have. Throws payload_too_large,
- * and invalid_request with the line and column of each fault.
+ * Parses a document. `own` contains the platform's host names, which no service can have. Throws payload_too_large, and
+ * invalid_request with the line and column of each fault.
  */
 export function readDocument(text: string, own: readonly string[]): ReadDocument {
   if (Buffer.byteLength(text) > MAX_DOCUMENT_BYTES) {

@@ -136,7 +136,7 @@ export async function findResource(
   return id ?? undefined;
 }
 
-/** Makes a stack the owner of a service or group, under a name in its document. */
+/** Makes a stack the owner of a service or group. `name` is null if the stack's document omits it. */
 export async function claimResource(
   trx: Transaction,
   stackId: string,

@@ -6,10 +6,10 @@ import { lazily } from '../core/lazily.js';
 /** Loaded when the first document is read, because loading takes tens of milliseconds. */
 const yaml = lazily(() => createRequire(import.meta.url)('yaml') as typeof Yaml);
 
-/** The maximum after aliases are resolved. */
+/** Maximum number of values in a document, after aliases are resolved. */
 const MAX_NODES = 200_000;
 const MAX_DEPTH = 50;
-/** Line ends, commas and brackets in a text. The limit keeps the parsing time to about 0.5 s. */
+/** Maximum number of line ends, commas and brackets in a text. The limit keeps the parsing time to about 0.5 s. */
 const MAX_MARKS = 50_000;
 
 /** Lines and columns start at 1. */

@@ -3,7 +3,7 @@ import { Strict } from '../core/json-schema.js';
 import { plainLine, plainText } from '../core/plain-text.js';
 import { oneOf } from '../services/configuration.js';
 
-/** Values of secrets may be longer: as long as those of variables. */
+/** Maximum length of an answer in characters. An answer that is a secret may be as long as the value of a variable. */
 export const MAX_ANSWER_LENGTH = 1000;
 
 /** A plain name, or `service.KEY` to ask for the value of a secret in the document. */

@@ -19,12 +19,15 @@ import {
 
 export interface ResolvedVariables {
   values: Record<string, string>;
-  /** Variables that refer to the address or login of a database, which are read when the release starts. */
+  /** Variables that refer to the address or login of a database. Their values are read when the release starts. */
   dataReferences: Record<string, DataReference>;
   /** Ids of other services from which values come, sorted. `groupIds` are the environment groups. */
   providerIds: string[];
   groupIds: string[];
-  /** True if the source of a value is in a protected environment or refers to one. */
+  /**
+   * True if a value came from a protected environment. A group counts if it belongs to such an environment or is linked
+   * to a service in one.
+   */
   readProtected: boolean;
 }
 
@@ -111,8 +114,8 @@ class Resolver {
   }
 
   /**
-   * Returns a `DataReference` for the address or login of a database. `path` is the chain of references that led to
-   * this variable, which is its last item: `<service id>/<key>`.
+   * Returns the value of a variable, or a `DataReference` for the address or login of a database. `path` is the chain
+   * of references that led to the variable. The last item stands for the variable itself: `<service id>/<key>`.
    */
   async #valueOf(variable: VariableSource, path: readonly string[]): Promise<string | DataReference> {
     const { group_id, group_name, group_protected } = variable;

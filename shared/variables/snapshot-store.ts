@@ -8,12 +8,12 @@ export interface SnapshotRow {
   service_id: string;
   digest: Buffer | null;
   sealed: Buffer;
-  /** Variables that refer to the address or login of a database, which are read when a release starts. */
+  /** Variables that refer to the address or login of a database. Their values are read when a release starts. */
   data_references: Record<string, DataReference>;
   /** Ids of other services from which values came. `group_ids` are the environment groups. */
   provider_ids: string[];
   group_ids: string[];
-  /** True if, when a value was read, its source was in a protected environment or referred to one. */
+  /** `readProtected` of the resolved variables, at the time when they were read. */
   read_protected: boolean;
   created_at: Date;
 }

@@ -93,7 +93,7 @@ export async function assertSnapshotUsable(
   await assertSnapshotPermitted(trx, source.snapshot_id, authorize);
 }
 
-/** Checks that the caller may read variables, which a command could print. Throws errors of `authorize`. */
+/** Checks that a user may read a deployment's variables, which a command could print. Throws errors of `authorize`. */
 export async function assertVariablesPermitted(
   trx: Transaction,
   deploymentId: string | null,

@@ -65,7 +65,7 @@ export function sizeReaching(
   );
 }
 
-/** One statement reads the provider and the variable, because the provider may have just become protected. */
+/** A service and its variable. One statement reads both: the service could become protected between two reads. */
 export interface Referred {
   provider: ProviderRow;
   /** Undefined if the provider has no variable with this key. */

@@ -1,7 +1,10 @@
 import { anyRow, type Db, oneRow, rowsOf, type Transaction } from '../core/database/database-client.js';
 import type { VolumeRow } from './model.js';
 
-/** A volume with the name of its node or host; the host's id if no worker of the host was seen recently. */
+/**
+ * A volume with the name of its node or host; null if no host has the volume yet. If no worker of the host is known,
+ * `host` is the host's id.
+ */
 export type VolumeView = VolumeRow & { host: string | null };
 
 const VIEW = `select v.*, coalesce(v.node_name,

@@ -70,8 +70,8 @@ export async function deleteWebhook(trx: Transaction, workspaceId: string, id: s
 }
 
 /**
- * SQL: a search also covers the two minutes before the last search, because a transaction may commit after others that
- * finished later. A unique index prevents duplicate events.
+ * SQL: matches the times since `storeDeliveries` last looked for events of a webhook, and two minutes before, because a
+ * transaction may commit after others that finished later. A unique index prevents duplicate events.
  */
 const SINCE = `> greatest(w.created_at, w.scanned_at - interval '2 minutes')`;
 const SERVICE = `'serviceId', s.id, 'serviceName', s.name`;

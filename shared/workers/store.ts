@@ -5,7 +5,7 @@ export const ONLINE_SECONDS = 15;
 
 export type Heartbeat = Omit<WorkerRow, 'started_at' | 'seen_at'>;
 
-/** A sweep for something that the host does not have is skipped, and queries no database. */
+/** What a host has. Its workers skip periodic sweeps for other things, which saves database queries. */
 export interface HostContents {
   databases: boolean;
   volumes: boolean;
@@ -63,7 +63,7 @@ export interface WorkerAbilities {
   dataKinds: DataKind[];
 }
 
-/** Returns the capabilities of the online workers, such as `workerOnline` (specification, Catalog). */
+/** Returns whether workers are online, and what they can do (specification, Catalog). */
 export async function workersOnline(db: Db): Promise<WorkerAbilities> {
   const workers = await onlineWorkers(db);
   const online = workers.length > 0;

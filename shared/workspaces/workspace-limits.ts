@@ -83,7 +83,10 @@ export async function affordableReplicas(
   return least;
 }
 
-/** Returns null if the workspace's estimated cost with this service is within the budget. */
+/**
+ * Returns the estimated cost and the budget if the service would raise the cost above the budget. Returns null
+ * otherwise, and for a budget that does not limit deployments.
+ */
 async function budgetExcess(
   trx: Transaction,
   service: ServiceRow,

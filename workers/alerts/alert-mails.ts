@@ -16,7 +16,7 @@ const AT_ONCE = 4;
 const MAX_TRIES = 30;
 const MAX_DESCRIBED = 20;
 
-/** Sends each workspace one mail, at least once, about the current state of its changed alerts. */
+/** Sends one mail per workspace about the current state of its changed alerts. A crash may cause a second mail. */
 export async function sendAlertMails(deps: AlertMailDeps): Promise<void> {
   const due = await claimMails(deps.db, BATCH);
   const workspaces = new Set(due.map((row) => row.workspace_id));

@@ -27,7 +27,7 @@ const MINUTE_MS = 60_000;
 const RETURN_MINUTES = { first: 5, longest: 60 };
 /** A rule that fires again within this time after its end is flapping. */
 const FLAPPING_MS = 60 * MINUTE_MS;
-/** A longer gap in the data makes the status `unknown`, unless the rule fires, and ends a run of minutes. */
+/** Unless the rule fires, a longer gap in the data ends a run of minutes. The status becomes `unknown`. */
 const MAX_GAP_MS = 60 * MINUTE_MS;
 
 export const INITIAL: AlertState = {
@@ -85,7 +85,7 @@ function minutesToFire({ metric, forMinutes }: AlertRule): number {
   return metric === 'restarts' ? 1 : forMinutes;
 }
 
-/** Doubles the number for a rule that fires again soon, so that a flapping value causes few messages. */
+/** Returns `returnMinutes` for a rule that begins to fire. Doubles the number if the rule flaps, to limit messages. */
 function returnMinutesOf({ resolvedAt, returnMinutes }: AlertState, at: Date): number {
   const flaps = resolvedAt !== null && at.getTime() - resolvedAt.getTime() < FLAPPING_MS;
   return flaps ? Math.min(returnMinutes * 2, RETURN_MINUTES.longest) : RETURN_MINUTES.first;

@@ -7,7 +7,7 @@ import { type AlertMessage, type AlertState, decideAlert, INITIAL, type Sample }
 
 const MINUTE_MS = 60_000;
 
-/** The pairs that remain after these batches come first in the next run. */
+/** Maximum number of batches per run. Pairs of a rule and a service that remain come first in the next run. */
 const MAX_BATCHES = 10;
 
 /** Evaluates all alert rules for each minute since the last run, and stores messages about changes. */

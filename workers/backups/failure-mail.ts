@@ -6,7 +6,7 @@ import { findWorkspace } from '../../shared/workspaces/store.js';
 import { recipientOf } from '../notifications/model.js';
 import type { JobDeps } from '../worker-deps.js';
 
-/** Sends an e-mail to the workspace's address, if it gets e-mails about failures. Tries once and never throws. */
+/** Sends an e-mail about a failed backup, if the settings ask for e-mails about failures. Tries once, never throws. */
 export async function mailFailedBackup(
   { db, mailer, log }: Pick<JobDeps, 'db' | 'mailer' | 'log'>,
   service: ServiceRow,

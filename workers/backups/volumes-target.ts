@@ -94,7 +94,7 @@ export async function volumesTarget(deps: JobDeps & DataAccessDeps, service: Ser
   };
 }
 
-/** The folder where the image is mounted is missing if no release has mounted the volume yet. */
+/** Adds that `writeMarker` creates the mount point, which is missing if no release has mounted the volume yet. */
 function withPoint(files: VolumeFiles, point: string): VolumeFiles {
   const writeMarker = async () => {
     await mkdir(point, { recursive: true, mode: 0o700 });

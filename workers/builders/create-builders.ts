@@ -44,7 +44,7 @@ export async function createBuilders(options: BuildersOptions): Promise<Builders
   const ofImages = engine !== null || imageBuilds !== null ? { resolveDigest, findAccount } : null;
   const origins = createOriginResolver({ source, policy, images: ofImages });
   if (engine === null) return { builder: sites, images: folders, origins };
-  // Imported on demand: the engine's client is large, and only this runtime needs it.
+  // Imported on demand: the engine's client is large, and only a runtime with a container engine needs it.
   const { createContainerBuilder } = await import('./engine-images/container-builder.js');
   const { EngineImageStore } = await import('./engine-images/engine-image-store.js');
   const images = new EngineImageStore({ engine, registry, installationId, log });

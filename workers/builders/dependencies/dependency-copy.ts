@@ -32,7 +32,8 @@ export class DependencyCopy {
 
   /**
    * Replaces the copy with the dependencies at `path` below the real path `app`, in which no command may run. Root
-   * becomes the owner of both: replicas run as the same user as builds, and could put links there.
+   * becomes the owner of `app` and of the dependencies: replicas run as the same user as builds, and could put links
+   * there.
    */
   async keep(key: string, app: string, path: string, signal: AbortSignal): Promise<void> {
     const source = join(app, path);

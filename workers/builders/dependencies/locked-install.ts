@@ -10,7 +10,10 @@ const LOCKS = ['npm-shrinkwrap.json', 'package-lock.json'];
 const FOLDER = 'node_modules/';
 /** The file in which `npm ci` records the packages that it installed. */
 const INSTALLED = 'node_modules/.package-lock.json';
-/** npm runs these scripts during an installation, which is therefore never skipped. Others make `manifests` null. */
+/**
+ * Scripts of package.json that npm runs during an installation. A project with such a script is always installed anew.
+ * Other scripts of an installation need no check here, because they make `manifests` null.
+ */
 const SCRIPTS = ['dependencies', 'preprepare', 'postprepare'];
 
 type Packages = Readonly<Record<string, unknown>>;

@@ -29,7 +29,7 @@ export interface Start {
   command: string;
   /** The file that `command` needs after the build, relative to the project; null if no such file is known. */
   needs: string | null;
-  /** The command that runs in place of `command`, which users see. Null or absent if `command` itself runs. */
+  /** The command that really runs, while users see `command`. Null or absent if `command` itself runs. */
   direct?: string | null;
   /** True if the command only serves the output of a build. */
   isPreview?: boolean;

@@ -3,7 +3,7 @@ import { FileSystem, Project } from '@netlify/build-info';
 import type { FoundFramework } from './application.js';
 import { normal, type RepositoryTree } from './repository-tree.js';
 
-/** The accuracy of a framework that package.json lists. At lower levels, only the name of a file suggests it. */
+/** build-info's accuracy for a framework that package.json lists. It is lower if only a file name suggests one. */
 const NAMED_BY_PACKAGE = 4;
 
 /** The file system that build-info sees: a repository whose root is `/`. */
@@ -54,7 +54,7 @@ class TreeFileSystem extends FileSystem {
   }
 }
 
-/** Returns the frameworks in a folder's own package.json: build-info takes any config.json for Hugo's. */
+/** Returns the frameworks that a folder's package.json lists. File names mislead: every config.json suggests Hugo. */
 export async function findFrameworks(
   tree: RepositoryTree,
   text: (path: string) => Promise<string | undefined>,

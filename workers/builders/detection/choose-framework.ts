@@ -17,7 +17,10 @@ export function chooseFramework(app: Application): FoundFramework | null {
   return { id: own, name: row?.name ?? own, version: /\d+(\.\d+){0,2}/.exec((range ?? '').slice(0, 100))?.[0] ?? null };
 }
 
-/** Returns the framework whose program a script calls: often only a workspace's root lists its package. */
+/**
+ * Returns the framework whose program a script calls, if no framework was recognized. Often only the root of the
+ * workspace lists the framework's package.
+ */
 function calledFramework({ framework, manifest }: Application): string | undefined {
   if (framework !== null) return undefined;
   const programs = new Set(Object.values(manifest.scripts).flatMap(programsOf));

@@ -55,7 +55,7 @@ export async function detectAndPlan(
   }
 }
 
-/** Reads the project in `rootDirectory`. If that is a root without an application, reads the main one below. */
+/** Reads the project in `rootDirectory`. If it is a root without an application, reads the main application below. */
 export async function detectProject(
   { app, rootDirectory, kind, settings }: DetectInput,
   { containers }: BuildCapabilities,

@@ -44,7 +44,7 @@ const EMPTY = readManifest('{}');
 /** Maximum number of files that are read per file name pattern of a language, such as `*.csproj`. */
 const MAX_BY_PATTERN = 20;
 
-/** Returns all known names, and those of `names` that match patterns such as `*.csproj`. */
+/** Returns the names in `READ_FILES`. Replaces patterns such as `*.csproj` by the items of `names` that match. */
 function readFiles(names: Iterable<string>): string[] {
   const ends = READ_FILES.filter((name) => name.startsWith('*')).map((name) => name.slice(1));
   const found = [...names].filter((name) => ends.some((end) => name.endsWith(end)));
@@ -173,7 +173,7 @@ export class ProjectReader {
   }
 
   async #frameworks(folder: string): Promise<FoundFramework[]> {
-    // Loading build-info takes time, so projects without a framework's package skip it.
+    // Imported on demand: loading build-info takes time, and only projects with a framework's package need it.
     const { findFrameworks } = await import('./build-info.js');
     return findFrameworks(this.tree, (path) => textInside(this.#app, path), folder);
   }

@@ -26,7 +26,10 @@ interface EntryInput {
   run: string;
 }
 
-/** Returns ways to start: `main` of package.json, a usual file, or its compiled form. Skips scripts of pages. */
+/**
+ * Returns ways to start an application. The entry file is `main` of package.json, a file with a usual name, a compiled
+ * TypeScript file, or a source file that bun runs. Leaves out files that may be scripts of a page.
+ */
 export function entriesOf(app: Application, { builds, compiles, buildsPages, run }: EntryInput): Start[] {
   const { files, manifest } = app;
   const { main } = manifest;
@@ -54,7 +57,7 @@ function sourceEntry(app: Application, run: string): Start[] {
   return file == null ? [] : [{ command: `bun ${file}`, needs: file }];
 }
 
-/** Returns how to start a TypeScript file without a build: by `tsx` or `ts-node`, or its compiled file. */
+/** Returns how to start without a build: TypeScript by `tsx` or `ts-node`, or else a compiled file. */
 export function unbuiltEntries(app: Application): Start[] {
   const runner = ['tsx', 'ts-node'].find((name) => dependsOn(app, name));
   const source = sourceOf(app);

@@ -19,8 +19,9 @@ export interface ServedFolder {
 }
 
 /**
- * Returns the folder that a command serves if it only serves files; otherwise null. The platform publishes the folder,
- * because a replica cannot fetch a program that is not among its packages.
+ * Returns the folder that a command serves with a missing file server; null for other commands. The file server is
+ * missing if it is not among the application's packages. The platform then publishes the folder itself, because a
+ * replica cannot fetch the file server.
  */
 export function servedFolder(command: string, app: Pick<Application, 'manifest'>): ServedFolder | null {
   const words = withoutPrefixes(commandsOf(command).at(-1) ?? []);

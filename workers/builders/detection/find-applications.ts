@@ -79,7 +79,7 @@ export function isApplication(app: Application): boolean {
   return startsServer(app);
 }
 
-/** Returns the program that builds an application of a framework; '' if it depends on the application. */
+/** Returns the first word of a framework's build command. Returns '' if the command is unknown or varies. */
 function builderOf(row: FrameworkRow | undefined): string {
   return (typeof row?.build === 'string' ? row.build : '').split(' ')[0] ?? '';
 }
@@ -129,7 +129,7 @@ export function isOwnApplication({ app, files, platforms }: DetectedProject, kin
   return isApplication(app) && !hasServer(app) && hasSources(app) && !handsOver(app);
 }
 
-/** Returns true if the root's build script builds the packages; its framework then serves another purpose. */
+/** Returns true if the root's build script builds the packages. The root is then no application of its framework. */
 function handsOver(app: Application): boolean {
   const build = (app.manifest.scripts.build ?? '').slice(0, 4096);
   return DELEGATES.test(build) && !programsOf(build).includes(builderOf(rowOf(chooseFramework(app))));
