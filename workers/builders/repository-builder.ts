@@ -48,7 +48,7 @@ export interface RepositoryBuilderOptions {
   source: RepositorySource;
   images: FolderImageStore;
   toolchains: Pick<ToolchainStore, 'provide' | 'pathOf'>;
-  /** The programs that pull and build images; absent or null if this host cannot run them. */
+  /** What builds and pulls of images need; absent or null if this host cannot build and pull images. */
   imageBuilds?: ImageBuilderOptions | null;
 }
 
@@ -252,7 +252,7 @@ async function installsSomething(app: string, kept: KeptDependencies): Promise<b
   return INSTALLED_FROM.some((name) => names.includes(name)) && !(await kept.isNoted());
 }
 
-/** Returns the command that is run in place of `startCommand`, which is the command that users see. */
+/** Returns the command that a replica runs to start. Users see `startCommand`, which may be a simpler command. */
 function directly({ starts }: BuildPlan, startCommand: string): string {
   return starts.find(({ command }) => command === startCommand)?.direct ?? startCommand;
 }

@@ -39,7 +39,10 @@ export function missingPrograms(
   });
 }
 
-/** Includes wrappers, which may be missing too: `cross-env A=b tsx` for `cross-env A=b tsx app.ts`. */
+/**
+ * Returns the program that a command starts, and the words before it: a wrapper may be missing too. For
+ * `cross-env A=b tsx app.ts`, returns `cross-env`, `A=b` and `tsx`.
+ */
 function programs(words: readonly string[]): string[] {
   const rest = withoutPrefixes(words);
   return words.slice(0, words.length - rest.length + 1).map(nameOf);

@@ -49,7 +49,7 @@ export interface NodeDecision {
   notes: string[];
 }
 
-/** Decides how a project with a package.json is built. The caller applies the settings other than `buildCommand`. */
+/** Decides how a project with a package.json is built. Uses only the setting `buildCommand`. */
 export function decideNode(input: NodeInput): NodeDecision {
   const { app, settings, platforms, run } = input;
   const framework = chooseFramework(app);
@@ -157,7 +157,8 @@ function startsOf(input: NodeInput, row: FrameworkRow | undefined, builds: boole
   const isLoose = row?.starts === undefined && app.nx === null;
   if (!own && !isPage && !isForeign)
     starts.push(...entriesOf(app, { builds, compiles: builds && isLoose, buildsPages, run }));
-  // True if every start needs a file that the build perhaps does not write; `serve`, `server` and `dev` are then tried.
+  // If every start needs a file that does not exist yet, perhaps the build writes none of these files. The scripts
+  // `serve`, `server` and `dev` are then tried too.
   const isExpected = !own && isLoose && !starts.some(({ needs }) => needs === null || exists(app, needs));
   if ((starts.length === 0 || isExpected) && !isPage && !isForeign)
     starts.push(...developmentEntry(app, run, starts.length === 0 ? notes : []));

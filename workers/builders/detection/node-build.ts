@@ -23,7 +23,7 @@ export function buildOf(app: Application, row: FrameworkRow | undefined, run: st
   return `${run} ${(own === null ? null : pagesScript(app, own, script)) ?? script}`;
 }
 
-/** Programs that build packages from sources, and never pages. */
+/** Programs that the build script of a library calls. None of them builds pages. */
 const PACKAGERS = new Set(
   `tsc tsup tsdown rollup unbuild babel microbundle bunchee lerna prettier eslint rimraf npm pnpm yarn bun`.split(
     /\s+/,
@@ -55,7 +55,10 @@ const WITH_OLD_WEBPACK = {
   '@angular/cli': 12,
 };
 
-/** Lets webpack 4 use its old hash function with OpenSSL 3. Node.js before 17 would refuse the option. */
+/**
+ * Returns variables that let webpack 4 use its old hash function with OpenSSL 3; {} if not needed. Node.js before 17
+ * would refuse `--openssl-legacy-provider`.
+ */
 export function legacyOpenssl({ manifest }: Application, node: string | null): Record<string, string> {
   if (node !== null && !semver().intersects(node, '>=17')) return {};
   const isOld = Object.entries(WITH_OLD_WEBPACK).some(([name, fixed]) => {
@@ -116,7 +119,7 @@ export function compilation(app: Application, starts: readonly Start[], run: str
   return dependsOn(app, 'typescript') ? 'tsc' : null;
 }
 
-/** Returns true if the project has this JavaScript file. `path` may lack the extension or be an index's folder. */
+/** Returns true if the project has this JavaScript file. `path` may lack the extension, or be an index.js's folder. */
 export function exists({ files }: Pick<Application, 'files'>, path: string): boolean {
   const name = path.replace(/^\.\//, '').replace(/\/$/, '');
   return ['', '.js', '.cjs', '.mjs', '/index.js', '/index.cjs', '/index.mjs'].some((end) => files.has(name + end));

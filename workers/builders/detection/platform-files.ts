@@ -68,7 +68,10 @@ function parserOf(file: string): (text: string) => unknown {
   return (text) => JSON.parse(text) as unknown;
 }
 
-/** Reads render.yaml (https://render.com/docs/blueprint-spec). Uses the first service of the wanted kind and folder. */
+/**
+ * Reads render.yaml (https://render.com/docs/blueprint-spec). Uses the first service of the wanted kind in
+ * `rootDirectory`. If `rootDirectory` is empty and has no such service, uses the first service in any folder.
+ */
 function readRender({ services }: Record<string, unknown>, { kind, rootDirectory }: Parameters<Reader>[1]) {
   const all = Array.isArray(services) ? services.filter(isRecord) : [];
   const isStatic = (service: Record<string, unknown>) => (service.runtime ?? service.env) === 'static';

@@ -8,7 +8,7 @@ export function programsOf(script: string): string[] {
   return commandsOf(script).map((words) => nameOf(withoutPrefixes(words)[0] ?? ''));
 }
 
-/** Splits a line into commands, and each command into words. Drops quotes: only the names of programs are used. */
+/** Splits a line into commands, and each command into words. Drops quotes, so a quoted text becomes several words. */
 export function commandsOf(line: string): string[][] {
   return line
     .slice(0, MAX_LINE_LENGTH)

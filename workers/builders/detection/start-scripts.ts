@@ -162,7 +162,10 @@ function isWatch(word: string): boolean {
   return word === 'watch' || word === '--watch' || /^--watch-(path|preserve-output)/.test(word);
 }
 
-/** Removes the watcher: `nodemon -e js,ts --exec ts-node src/index.ts` → `ts-node src/index.ts`. */
+/**
+ * Removes the watcher: `nodemon -e js,ts --exec ts-node src/index.ts` → `ts-node src/index.ts`. If the command without
+ * the watcher is unknown, the whole command is for development.
+ */
 function withoutWatcher(tool: string, rest: readonly string[], { main }: About): CommandUse {
   const words: string[] = [];
   const valued = tool === 'forever' ? FOREVER_VALUED : VALUED;

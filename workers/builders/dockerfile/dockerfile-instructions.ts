@@ -18,7 +18,7 @@ export interface ParsedDockerfile {
 
 const DIRECTIVE = /^#[ \t]*([a-zA-Z][a-zA-Z0-9]*)[ \t]*=(.*)$/;
 
-/** Parses a Dockerfile in linear time. Lines of here-documents count as instructions, so that a guard misses none. */
+/** Parses a Dockerfile in linear time. Lines of here-documents count too, so that a guard misses no instruction. */
 export function parseDockerfile(text: string): ParsedDockerfile {
   const lines = text
     .replace(/^\ufeff/, '')

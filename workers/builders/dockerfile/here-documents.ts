@@ -68,7 +68,7 @@ function runOf(lines: readonly string[], index: number, ends: Ends, shell: reado
   if (lines[index + 1]?.startsWith('#!')) return null;
   let end = index;
   for (const [, dash = '', , mark = ''] of command.matchAll(new RegExp(HERE_DOCUMENT, 'g'))) {
-    // A mark without an end is text of the command, such as a quoted one.
+    // `<<EOF` without a later line `EOF` begins no here-document: it is text of the command, for example in quotes.
     end = endOf(ends, dash, end, mark) ?? end;
   }
   if (end === index) return null;

@@ -62,7 +62,7 @@ export async function readDockerfile(input: DockerfileInput): Promise<Dockerfile
   };
 }
 
-/** `ignored` is the text of `<Dockerfile>.dockerignore`. */
+/** Finds and reads the Dockerfile. In the result, `ignored` is the text of `<Dockerfile>.dockerignore`. */
 async function dockerfileOf(app: string, project: string, context: string, dockerfilePath: string) {
   const beside = await textInside(context, dockerfilePath);
   const isBeside = beside !== undefined && (await textInside(project, dockerfilePath)) === undefined;

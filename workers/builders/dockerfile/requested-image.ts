@@ -6,7 +6,10 @@ import type { BuildRequest } from '../builder.js';
 /** Finds the credentials of a workspace's registry; null if there is no such registry. */
 export type FindAccount = (workspaceId: string, registryId: string) => Promise<RegistryAccount | null>;
 
-/** Returns the credentials of the configured registry, keyed by its host. Throws `BuildError` if it does not exist. */
+/**
+ * Returns the credentials of the configured registry, keyed by its host; empty if none is configured. Throws
+ * `BuildError` if the workspace has no such registry.
+ */
 export async function accountsOf(
   { workspaceId, configuration }: BuildRequest,
   findAccount: FindAccount,

@@ -10,7 +10,7 @@ export interface BuildEnd {
   error: string | null;
 }
 
-/** Follows a build to its end. Calls `onLine` with each line of output, in order; the build waits for its promise. */
+/** Follows a build to its end. Calls `onLine` with each line of output, in order, and awaits each call. */
 export async function followBuild(
   stream: AsyncIterable<Buffer | string>,
   { onLine, cutter }: { onLine: (line: string) => Promise<void>; cutter?: LineCutter },

@@ -10,7 +10,7 @@ import { unusable } from './rename-archive.js';
 /** Error codes of opening a missing file, a symbolic link or a socket. */
 const NO_FILE = ['ENOENT', 'ELOOP', 'ENXIO'];
 
-/** Loads an image with `name` as its only name: names in the archive may belong to others. Throws `BuildError`. */
+/** Loads an image with `name` as its only name: the archive may name other services' images. Throws `BuildError`. */
 export async function loadImage({ streams }: Engine, path: string, name: string, abortSignal: AbortSignal) {
   const file = await openArchive(path);
   try {

@@ -6,7 +6,10 @@ import type { BuildContext, BuildRequest } from '../builder.js';
 import { readFiles } from '../reader/read-files.js';
 import type { TimeLimit } from '../steps/build-time-limit.js';
 
-/** Checks out the commit's files without those that path filters exclude. Throws `SourceError` or `BuildError`. */
+/**
+ * Checks out the commit's files without those that path filters exclude. Returns the context, to which it adds whether
+ * the repository has submodules. Throws `SourceError` or `BuildError`.
+ */
 export function checkOut(
   source: RepositorySource,
   directory: string,

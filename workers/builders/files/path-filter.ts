@@ -6,7 +6,10 @@ import { linearPattern } from '../../../shared/core/linear-pattern.js';
  */
 export type PathFilter = (path: string) => boolean;
 
-/** Creates a filter that drops what `ignorePaths` match or non-empty `includePaths` do not match. */
+/**
+ * Creates a filter from two lists of patterns. It keeps the paths that match `includePaths`, or all paths if that list
+ * is empty, except those that match `ignorePaths`.
+ */
 export function createPathFilter(includePaths: readonly string[], ignorePaths: readonly string[]): PathFilter {
   const included = selection(includePaths.map(parse));
   const ignored = selection(ignorePaths.map(parse));

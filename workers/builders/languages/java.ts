@@ -13,7 +13,7 @@ const APP_FILES = ['app/build.gradle', 'app/build.gradle.kts'];
 const ENTRY_FILES = ['Main', 'App', 'Application', 'Server'].flatMap((name) => [`${name}.java`, `src/${name}.java`]);
 const CLASSES = '.ranvier/classes';
 const SKIP_TESTS = '-DskipTests -Dmaven.javadoc.skip=true';
-/** Places Maven's repository in a folder that is kept between builds. `.mvn/maven.config` applies too. */
+/** Maven options besides those in `.mvn/maven.config`. They place Maven's repository in a kept folder. */
 const MAVEN = `-B -ntp -Dmaven.repo.local="$MAVEN_REPOSITORY" ${SKIP_TESTS}`;
 /** Matches Maven plugins that build a jar with all its dependencies. */
 const WHOLE_JARS =
@@ -30,7 +30,7 @@ export const java: Language = {
     ...['.java-version', '.sdkmanrc', 'system.properties', 'gradle/libs.versions.toml'],
   ],
   matches: (files) => ['pom.xml', ...GRADLE_FILES, ...ENTRY_FILES].some(files.has),
-  // Such a project is Java even if it has a package.json: plugins of Maven or Gradle build its assets.
+  // With a file of Maven or Gradle, a project is Java even if it has a package.json: their plugins build its assets.
   leads: (files) => ['pom.xml', ...GRADLE_FILES].some(files.has),
   plan(files): LanguagePlan {
     const { wish, ...steps } = stepsOf(files);
@@ -121,7 +121,10 @@ function builtBy(name: 'maven' | 'gradle', command: string, hasWrapper: boolean,
   return { tools: [program(command, advice)], wish: [languageWish(files, name)] };
 }
 
-/** Adds a shell script that runs the start command with the port variables of Spring Boot, Quarkus and Micronaut. */
+/**
+ * Adds a shell script to a start command. The script sets the port variables of Spring Boot, Quarkus and Micronaut, and
+ * then runs `choice`, or the start command if `choice` is empty.
+ */
 function started(start: string, choice: string): Pick<Steps, 'start' | 'startProgram'> {
   return { start, startProgram: `${LISTEN}${choice === '' ? `exec ${start}` : choice}` };
 }

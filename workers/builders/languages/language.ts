@@ -18,7 +18,7 @@ export interface LanguagePlan {
   build: string[];
   /** The start command; null if nothing in the repository names one. */
   start: string | null;
-  /** A shell script that runs in place of `start`, which users see because it is simpler. */
+  /** A shell script that runs in place of `start`. Users see only `start`, because it is simpler. */
   startProgram?: string;
   /** The package manager that runs the project's scripts; '' if it has none. */
   manager: string;

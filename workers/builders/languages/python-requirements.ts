@@ -8,7 +8,10 @@ const PINS = '.python_packages.lock';
 
 /** Programs for Python 3.11 and later. Each is one line, because it is passed as a variable in a Dockerfile. */
 const PROGRAMS = {
-  /** Prints name==version for each package of a lock file, except packages with several versions: pip chooses one. */
+  /**
+   * Prints name==version for each package of a lock file that comes from a package index. Leaves out packages with
+   * several versions, of which pip chooses one.
+   */
   LIST_LOCKED: [
     'import sys, tomllib',
     'packages = [p for p in tomllib.load(open(sys.argv[1], "rb")).get("package", []) if "version" in p]',

@@ -1,6 +1,6 @@
 import type { ProjectFiles } from '../files/project-files.js';
 
-/** Files that may define a web application, in the order of the search. */
+/** Files that may define a web application, in order of precedence. */
 const ENTRIES = ['app', 'main', 'server', 'wsgi', 'asgi', 'api', 'application', 'run', 'index'].flatMap((name) => [
   `${name}.py`,
   `src/${name}.py`,

@@ -52,7 +52,7 @@ export const python: Language = {
   },
 };
 
-/** In order of precedence. `requires-python` is optional, because that field is meant for libraries. */
+/** Returns versions in order of precedence. `requires-python` is optional, because it is meant for libraries. */
 function versionsOf(files: ProjectFiles): (NamedVersion | null)[] {
   const minimum = versionIn(files, 'pyproject.toml', /^requires-python\s*=\s*["']([^"'\n]{1,80})["']/m);
   const pipenv = versionIn(files, 'Pipfile', /^python_version\s*=\s*"([^"\n]{1,40})"/m);

@@ -73,7 +73,7 @@ function binaryOf(files: ProjectFiles): string | null {
   return membersBinary(files, text);
 }
 
-/** Returns the workspace member with a main program. Throws `BuildError` if none is clearly the server. */
+/** Returns the name of the workspace member with a main program. Throws `BuildError` if none is clearly the server. */
 function membersBinary(files: ProjectFiles, text: string): string | null {
   if (!/^\[workspace\]/m.test(text))
     throw new BuildError('Cargo.toml has no binary: add a src/main.rs, or set buildCommand and startCommand');

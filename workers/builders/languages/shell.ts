@@ -1,7 +1,7 @@
 import { EMPTY_PLAN, type Language } from './language.js';
 
 const SCRIPTS = ['start.sh', 'run.sh'];
-/** A project with such files is a site or a Node.js program; its shell script is not used to start it. */
+/** Matches files of a site or a Node.js program. A shell script beside them does not start the project. */
 const OTHERS = /\.(html?|[cm]?[jt]s)$/;
 
 /** Projects that a shell script starts and that are not recognised otherwise. */

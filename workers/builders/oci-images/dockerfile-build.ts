@@ -30,7 +30,10 @@ mkdir -p "$TMPDIR"
 run() { buildah --root "$storage/images" --runroot /run/buildah --storage-driver overlay "$@"; }
 `;
 
-/** Builds an image with buildah, and writes its id to the storage. Further arguments are passed to `buildah build`. */
+/**
+ * Loads the images that the file `bases` lists, and builds an image with buildah. Writes the image's id and
+ * configuration to the storage. Further arguments are passed to `buildah build`.
+ */
 const BUILD = `${PREPARE}
 while read -r format folder name; do
   id=$(run pull --quiet --signature-policy "$inputs/policy.json" "$format:$inputs/$folder")

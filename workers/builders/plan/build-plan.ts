@@ -57,7 +57,10 @@ function isSite(project: DetectedProject, kind: ServiceKind, settings: Settings)
   return page && givenStart(files, kind, settings) === null && languageOf(files) === null;
 }
 
-/** Returns true if the settings ask for the Dockerfile or nothing else says how to build the project. */
+/**
+ * Returns true if a container engine is to build the project's Dockerfile. If the settings do not ask for it, they must
+ * leave the choice open, and the project must have a Dockerfile, no Procfile, and no language of `IMAGED`.
+ */
 export function wantsDockerfile(files: ProjectFiles, kind: ServiceKind, settings: Settings): boolean {
   const { runtime, buildMethod, startCommand } = settings;
   if (asksForDockerfile(settings)) return true;
@@ -82,7 +85,10 @@ function chooseLanguage(files: ProjectFiles, { runtime }: Settings): Language | 
   return runtime === 'auto' || runtime === 'static' ? languageOf(files) : languageNamed(runtime);
 }
 
-/** Beside HTML pages, only a file named `server` counts: files such as `app.js` may be scripts of the pages. */
+/**
+ * Returns true if a project without a package.json has a file that Node.js can start. Beside HTML pages, only a file
+ * named `server` counts: files such as `app.js` may be scripts of the pages.
+ */
 function isScript({ files, pages }: DetectedProject, { runtime, startCommand }: Settings): boolean {
   if (runtime !== 'auto' || startCommand.trim() !== '' || files.has('Procfile')) return false;
   if (LANGUAGES.some((language) => language !== node && language.matches(files))) return false;

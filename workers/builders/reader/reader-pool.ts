@@ -56,7 +56,7 @@ export async function startReader(
   child.on('error', () => undefined);
   lowerPriority(child.pid);
   const requests = child.stdio[4] as Writable;
-  // Errors are ignored: if the process has exited, the caller notices that no response arrives.
+  // Errors are ignored: if the process has exited, the request fails because no response arrives.
   requests.on('error', () => undefined);
   return { child, requests, answers: child.stdio[3] as Readable };
 }

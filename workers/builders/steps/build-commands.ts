@@ -10,7 +10,10 @@ import type { BuildPlan } from '../plan/plan-model.js';
 import { CommandOutput } from './command-output.js';
 import { checkKey, isKnown, remember } from './tool-checks.js';
 
-/** Compilers need more than small plans have, and large bundlers more than 2 GB, which small hosts do not have. */
+/**
+ * The memory of a build under a small plan. Compilers need more memory than small plans have. Large bundlers need more
+ * than 2 GB, but a small host cannot give a build more.
+ */
 const MIN_MEMORY_MB = totalmem() >= 7.5 * 1024 ** 3 ? 4096 : 2048;
 const PIDS = 1024;
 const GRACE_MS = 2000;

@@ -15,7 +15,7 @@ export interface Installed {
   asPlanned: boolean;
 }
 
-/** Installs the packages, and again if they need other tools. `commands` in the result uses the last tools. */
+/** Installs the packages, and again if they need other tools. `commands` uses the tools of the last installation. */
 export async function installWithTools(
   setting: StepsSetting,
   plan: BuildPlan,

@@ -89,7 +89,10 @@ async function isInstalled({ app, limit }: StepsSetting, { folders, dependencies
   return readFiles('isInstalled', input, { signal: limit.signal });
 }
 
-/** Checks for the required tools only if a command failed or none ran: a command that succeeded has found them. */
+/**
+ * Runs the plan's commands. Checks for the required tools only if the plan has no commands, or if a command failed: a
+ * command that succeeded has found its tools.
+ */
 async function withTools(
   setting: StepsSetting,
   plan: BuildPlan,

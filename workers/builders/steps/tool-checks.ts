@@ -9,7 +9,7 @@ const MAX_KNOWN = 200;
 /** Key → when a check of tools succeeded, in milliseconds since the epoch. */
 const found = new Map<string, number>();
 
-/** Returns a key for a check of tools. The times of program folders in it change with the installed programs. */
+/** Returns a key for a check of tools. It contains times of folders, which change if a program is added or removed. */
 export async function checkKey(tools: readonly Tool[], provided: readonly string[] = []): Promise<string> {
   const times = await Promise.all(
     OWN_PATH.split(':').map((folder) =>

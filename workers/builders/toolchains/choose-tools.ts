@@ -55,7 +55,10 @@ async function chooseNode(
   return choose('node', wish, versionsOf);
 }
 
-/** Restricts a request to the versions of Node.js on which the package manager runs, if there are any. */
+/**
+ * Restricts a request to the versions of Node.js on which the package manager runs. If no version satisfies both, an
+ * optional request is ignored, and any other request stays as it is.
+ */
 function nodeFor(wish: VersionWish | null, manager: ChosenTool | null): VersionWish | null {
   const needed = RUNS_ON.find(
     ([name, versions]) => manager?.name === name && semver.satisfies(manager.version, versions),

@@ -12,7 +12,7 @@ const FOLDERS: readonly (readonly [dependency: string, folder: string])[] = [
   ['turbo', '.turbo/cache'],
 ];
 
-/** Vite writes into these folders whenever it runs, which its preview server could not if an image contained them. */
+/** Vite writes into these folders whenever it runs. In an image, they would be read-only for its preview server. */
 const MADE_ANEW = ['node_modules/.vite', 'node_modules/.vite-temp'];
 
 export const RAILS_CACHE = 'tmp/cache/assets';

@@ -55,7 +55,7 @@ export function bothWishes(first: VersionWish | null, second: VersionWish | null
   return range === null ? first : { ...first, range };
 }
 
-/** Returns the Node.js versions of the most demanding framework. Ignores upper bounds, which are rarely intended. */
+/** Returns the Node.js versions for the most demanding framework. Ignores upper bounds, which are rarely intended. */
 export function frameworkNode(
   dependencies: Readonly<Record<string, unknown>>,
   engines: LockedEngines,
