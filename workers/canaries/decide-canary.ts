@@ -9,11 +9,11 @@ const MARGIN = 0.01;
 const Z = 2.58;
 /** Latencies are compared only if each release has had at least this many requests. */
 const MIN_LATENCIES = 100;
-/** Latency is judged only after this time, or half of a short canary, because a new release is slow at first. */
+/** A new release is slow at first. So latency is judged after this time or half of the canary, whichever is shorter. */
 const WARM_UP_MS = 60_000;
 const SLOWER = 2;
 const SLOWER_MS = 100;
-/** A shorter time without a ready replica is tolerated, because a restart of the host also causes one. */
+/** For this time, the new release may have no ready replica, for example during a restart of the host. */
 const UNREADY_MS = 30_000;
 
 export type CanaryDecision = { type: 'wait' } | { type: 'promote' | 'withdraw'; reason: string };

@@ -52,7 +52,7 @@ class AppliedBefore extends Error {}
 
 /**
  * Applies the `ranvier.yaml` of a pushed commit if its plan deletes nothing and no secret is missing. Of several pushes
- * during an apply, only the newest waits for its end. Throws `NotYet`.
+ * during an apply, only the newest waits until the apply ends. Throws `NotYet`.
  */
 export async function applyPushed(deps: JobDeps, push: Push): Promise<PushOutcome> {
   const { db } = deps;

@@ -49,7 +49,7 @@ export async function pollRepositories(deps: PollDeps): Promise<string[]> {
   return found;
 }
 
-/** Starts polling for services that deploy on commit, and stops it for all other services. */
+/** Starts polling for services that deploy, apply a stack or create previews on a commit. Stops it for all others. */
 async function syncWatches({ db, keyring, log }: PollDeps): Promise<void> {
   for (const service of await unsyncedServices(db, SYNCED)) {
     const address = openedAddress(keyring, service);

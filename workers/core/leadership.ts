@@ -95,7 +95,7 @@ export class Leadership {
       this.#timer = setTimeout(() => void this.#compete(), this.#leading ? this.#maxSilenceMs * SIGN_SHARE : pauseMs);
   }
 
-  /** Returns the pause before the next try, in milliseconds. */
+  /** Tries once, and ends the connection of a hung leader. Returns the pause before the next try, in milliseconds. */
   async #tryLock(client: pg.Client): Promise<number> {
     const { rows } = await client.query<Competition>(COMPETE, [this.#name, this.#maxSilenceMs / 1000]);
     const { standby, locked, candidates, silent } = rows[0] as Competition;

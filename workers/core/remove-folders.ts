@@ -32,7 +32,7 @@ export interface RemovalOptions {
 
 /**
  * Removes a file or folder, even one with very deep paths, odd names or missing permissions. Does not follow links or
- * enter mounted file systems. Throws if that fails. Use it for every folder with content.
+ * enter mounted file systems. Throws if the removal fails. Use it for every folder with content.
  */
 export async function removeTree(path: string, options: RemovalOptions = {}): Promise<void> {
   const deadline = AbortSignal.timeout(options.timeoutMs ?? REMOVAL_MS);
@@ -72,7 +72,10 @@ export interface DiscardDeps {
   log: Pick<Logger, 'warn'>;
 }
 
-/** Removes a folder in DATA_DIR, or moves the rest to `DATA_DIR/trash` after 30 seconds. Never throws. */
+/**
+ * Removes a folder in DATA_DIR. If that fails or takes more than 30 seconds, moves the rest to `DATA_DIR/trash`. Never
+ * throws.
+ */
 export async function discardTree({ dataDir, log }: DiscardDeps, path: string): Promise<void> {
   try {
     await removeTree(path, { timeoutMs: DISCARD_MS });

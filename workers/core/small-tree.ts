@@ -27,7 +27,7 @@ export function ownSmallTree(root: string, uid: number, gid: number): Promise<bo
   return onEachEntry(root, ({ path }) => lchown(path, uid, gid));
 }
 
-/** Handles a folder after its content. Returns false if that fails. */
+/** Calls `work` for each entry, for a folder after its content. Returns false if that fails or the tree is large. */
 async function onEachEntry(root: string, work: (entry: Entry) => Promise<void>): Promise<boolean> {
   try {
     const entries = await listSmall(root);
@@ -38,7 +38,7 @@ async function onEachEntry(root: string, work: (entry: Entry) => Promise<void>):
   }
 }
 
-/** Returns null for a tree that is too large or has a mounted file system or a folder that others can replace. */
+/** Returns null if the tree is too large or contains a mount, or if others can replace a folder in it. */
 async function listSmall(root: string): Promise<Entry[] | null> {
   const found = await unlessAbsent(lstat(root));
   if (found === null) return [];

@@ -6,7 +6,7 @@ const LOCK_SECONDS = 30;
 /**
  * Returns a shell command that runs `script` while it holds a lock on the folder `$DATA`. The kernel holds the lock
  * until the server's last process has exited. PostgreSQL's own check of process ids does not suffice, because it sees
- * no processes in other namespaces.
+ * no processes in other namespaces. If the host has no program `flock`, the command runs `script` without a lock.
  */
 function locked(script: string): string {
   const inner = quote(script);
@@ -30,8 +30,8 @@ export function initdbCommand(): string {
 const HBA = 'host all all all scram-sha-256';
 
 /**
- * Returns a command that runs PostgreSQL on `$DATA`. SIGTERM terminates its sessions. An old `postmaster.pid` is
- * removed: this command holds the lock, so the server that wrote the file has exited.
+ * Returns a command that runs PostgreSQL on `$DATA`. On SIGTERM, PostgreSQL ends all sessions and exits. An old
+ * `postmaster.pid` is removed: this command holds the lock, so the server that wrote the file has exited.
  */
 export function postgresCommand({ planId, port, listen }: { planId: string; port: number; listen: string }): string {
   const settings = { ...postgresSettings(planId), port: String(port), listen_addresses: listen };

@@ -22,7 +22,10 @@ export class ServerPorts {
     this.#deps = deps;
   }
 
-  /** Chooses and records a server's port. On the host's loopback, a server keeps its port. Throws `ReleaseError`. */
+  /**
+   * Chooses and records a server's port. On the host's loopback, a server keeps its previous port if the port is free.
+   * Throws `ReleaseError`.
+   */
   async claim(row: DataServerRow, slug: string, { inUse, resting }: TakenPorts): Promise<number> {
     const { db, config, ownNetworks } = this.#deps;
     const usual = portOf(row.kind);

@@ -24,7 +24,7 @@ export interface DeploymentRun extends RunParts {
   say(message: string, level?: LogLevel): Promise<void>;
 }
 
-/** Creates the state of a deployment. `repository` is the repository's unsealed URL when the deployment was queued. */
+/** Creates the state of a deployment. `repository` is the decrypted URL, as it was when the deployment was queued. */
 export function openRun(work: Work<HeldDeployment>, repository: string, parts: RunParts): DeploymentRun {
   return {
     ...parts,

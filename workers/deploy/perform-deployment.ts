@@ -45,7 +45,7 @@ const MAX_FAULTS = 2;
 /** An operator may have killed a few workers. More takeovers of one step mean that the step is at fault. */
 const MAX_TAKEOVERS = 8;
 
-/** The leader makes the deployment due earlier, once its canary is decided. */
+/** Pause between two looks at an open canary. Once it is decided, the leader makes the deployment due earlier. */
 const CANARY_MS = 60_000;
 
 export interface PerformedDeployment {
@@ -76,7 +76,7 @@ export async function performDeployment(
   };
   const first = faults.knows(deploymentId) ? null : await attempt({ only: 'worker_faults = 0' });
   if (first !== null) return first;
-  // After a crash during a deployment, such deployments run one at a time, to show which one is at fault. They wait
+  // Deployments during which a worker hung or crashed run one at a time, to show which one is at fault. They wait
   // before they are claimed, because a crash during the wait must not count against them.
   const before = await getDeployment(db, deploymentId);
   if (!before) return { ran: false, status: 'no such deployment', serviceId: null, left: null };
@@ -189,7 +189,7 @@ class DeploymentHandler implements Handler<HeldDeployment> {
   }
 }
 
-/** A retry could not unseal the value either. */
+/** Makes the deployment fail for good after a `SealError`, because a retry could not decrypt the value either. */
 function notOpened(error: unknown): never {
   if (!(error instanceof SealError)) throw error;
   throw new ReleaseError(`what this deployment was queued with cannot be opened: ${errorMessage(error)}`);

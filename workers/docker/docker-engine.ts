@@ -138,7 +138,7 @@ export function isRefusal(error: unknown): boolean {
   return status !== undefined && status < 500 && !engineMessage(error).includes('swarm is not active');
 }
 
-/** Returns true if the name is already in use. If two calls create it at once, the status may not be 409. */
+/** Returns true if the name is already in use. After two simultaneous creations, the status may not be 409. */
 export function isConflict(error: unknown): boolean {
   return engineStatus(error) === 409 || engineMessage(error).includes('name conflicts with an existing object');
 }

@@ -114,8 +114,8 @@ export async function recordProgress(db: Db, taken: TakenSignal, progress: Progr
 }
 
 /**
- * SQL: each search for ended deployments also covers this time before the last one that was sent. A deployment that
- * ended in this time may have been committed only after the last search.
+ * SQL interval. Each search for ended deployments also covers this time before the end of the last deployment that was
+ * sent. The end of a deployment in this time may have been committed to PostgreSQL only after the previous search.
  */
 export const OVERLAP = `interval '2 minutes'`;
 

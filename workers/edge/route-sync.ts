@@ -21,7 +21,7 @@ const CATCH_UP_MS = 5_000;
 /** A reload of all routes finds changes that did not raise a route's version. */
 const RELOAD_MS = 10 * 60_000;
 const REPORT_MS = 2_000;
-/** If more services are due, all are loaded, page by page. */
+/** If more services than this must be reloaded, all services are loaded, page by page. */
 const MAX_AT_ONCE = 500;
 
 export interface RouteSyncOptions {
@@ -96,7 +96,7 @@ export class RouteSync {
     loaded.catch((error) => this.#failed(error));
   }
 
-  /** Resolves when a state that was read after this call has been applied. */
+  /** Reloads one service, or all for null. Resolves when routes that were read after this call have been applied. */
   reload(serviceId: string | null): Promise<void> {
     if (this.#closed) return Promise.resolve();
     this.#next ??= newBatch();
@@ -141,7 +141,7 @@ export class RouteSync {
   async #load(ids: Set<string> | null): Promise<void> {
     const isMany = ids === null || ids.size > MAX_AT_ONCE;
     const { versions, changed } = isMany ? await this.#loadAll() : await this.#loadSome([...ids]);
-    // While a route drains, its version must not be acknowledged, so versions up to `upTo` are not either.
+    // Every version up to `upTo` is acknowledged. While a route drains, its version must not be, so `upTo` is then 0.
     const upTo = isMany && this.#draining.size === 0 ? this.#newest() - VERSION_OVERLAP : 0;
     const applied = this.#options.edge.apply(this.#table, changed);
     const news = versions.filter(({ serviceId, version }) => version > Math.max(upTo, this.#known(serviceId)));

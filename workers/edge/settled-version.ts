@@ -5,8 +5,8 @@ const COMMIT_MS = 60_000;
 
 /**
  * Tells which versions of routes need not be read again. Versions come from a sequence, so a lower one may be committed
- * after a higher one. A version is settled `COMMIT_MS` after the edge knew a higher one, or once `VERSION_OVERLAP`
- * higher ones are known.
+ * after a higher one. A version is settled `COMMIT_MS` after the edge knew a higher one, or once the edge knows a
+ * version that is higher by `VERSION_OVERLAP`.
  */
 export class SettledVersion {
   #settled = 0;

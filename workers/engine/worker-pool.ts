@@ -12,7 +12,10 @@ import type { JobHelpers } from './job-helpers.js';
 /** The job of a dead worker waits until its lock expires and the next check for stalled jobs finds it. */
 const LOCK_MS = 5000;
 const STALLED_CHECK_MS = 2500;
-/** BullMQ skips a check that comes sooner. Shorter than `STALLED_CHECK_MS`, because timers may fire early. */
+/**
+ * BullMQ skips a check that comes sooner than this after the previous one. Shorter than `STALLED_CHECK_MS`, because
+ * timers may fire early.
+ */
 const STALLED_THROTTLE_MS = 2000;
 /** How many times a job is recovered from dead workers: many, because the job's record decides when to give up. */
 const MAX_STALLED = 50;

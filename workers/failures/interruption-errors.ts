@@ -1,7 +1,7 @@
 /** Why work was stopped from outside. Being stopped is not a failure. */
 export type Interruption = 'cancelled' | 'superseded' | 'shutdown';
 
-/** The reason of every abort signal in a worker. Code that catches it must clean up and rethrow it. */
+/** The reason of an abort signal that stops a job from outside. Code that catches it must clean up and rethrow it. */
 export class Interrupted extends Error {
   readonly why: Interruption;
   constructor(why: Interruption) {

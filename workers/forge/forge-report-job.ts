@@ -21,7 +21,7 @@ const WHAT: Readonly<Record<HeldReport['kind'], string>> = {
   deployment: 'A deployment',
 };
 
-/** Sends the state of a deployment or preview to a git host. An unavailable host delays only its reports. */
+/** Sends the state of a deployment or preview to a git host. An unavailable host delays only reports to itself. */
 export async function forgeReportJob(
   deps: SenderDeps,
   { forgeReportId }: Payloads['forge-report'],

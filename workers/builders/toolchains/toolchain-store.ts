@@ -102,7 +102,10 @@ export class ToolchainStore {
     return [...chosen, ...languages.filter((tool) => tool !== null)].map(installedName);
   }
 
-  /** Uses the host's own version of a language if the project accepts it, otherwise installs one. */
+  /**
+   * Uses the host's own version of a language if the project accepts it, otherwise installs one. If the installation
+   * fails, an optional wish still gets the host's own version. Returns null if the host's own version is used.
+   */
   async #provideLanguage({ name, wish }: LanguageWish, context: ProvideContext): Promise<ToolVersion | null> {
     const { shown, packages } = LANGUAGE_TOOLS[name];
     const own = await this.#host.versionOf(name, context.signal);
@@ -159,7 +162,7 @@ export class ToolchainStore {
     });
   }
 
-  /** Chooses the versions that a project requests from those in the registry. Throws as `provide` does. */
+  /** Chooses the tools to install for a project, in versions that the registry has. Throws as `provide` does. */
   async choose(wishes: ToolWishes, own: OwnTools, signal: AbortSignal): Promise<ChosenTool[]> {
     let unreachable: RegistryFault | null = null;
     const versionsOf = async (name: PackagedName) => {

@@ -12,7 +12,7 @@ import type { ReleaseSpec } from '../../runtime/runtime-driver.js';
 import type { DeploymentRun } from '../deployment-run.js';
 import { runPreDeploy } from '../pre-deploy.js';
 
-/** An edge that only drains slow requests of the old release already serves the new one, so this wait is short. */
+/** A short wait suffices: an edge that still ends slow requests to the old release already serves the new one. */
 const EDGES_MS = 2000;
 
 /** Starts the new release next to the old one and waits until it is healthy. Throws `ReleaseError`. */
@@ -131,7 +131,7 @@ async function sayPort(run: DeploymentRun, { deploymentId }: ReleaseSpec): Promi
   }
 }
 
-/** Waits at most 2 s until every edge serves the release, so that callers who see `live` reach it. */
+/** Waits at most 2 s until every edge serves the release, so that users who see `live` reach it. */
 export async function confirmEdges(run: DeploymentRun): Promise<DeploymentEvent> {
   if (run.deployment.steps.at(-1)?.name === 'canary') {
     await run.say(

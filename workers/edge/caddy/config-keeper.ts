@@ -6,7 +6,10 @@ import { type AdminApi, uninterrupted } from './admin-api.js';
 import { type ConfigPart, withParts } from './config-part.js';
 
 const POLL_INTERVAL_MS = 2_000;
-/** A restart of Caddy causes only one loss. More in a row show that another process overwrites the configuration. */
+/**
+ * If Caddy has lost the edge's parts at this many checks in a row, another process overwrites the configuration. A
+ * restart of Caddy loses them at one check only.
+ */
 const FOUGHT_OVER = 3;
 
 /** Keeps the edge's parts in Caddy's configuration until the returned function is called. Throws `CaddyError`. */

@@ -19,7 +19,7 @@ type Json = Record<string, unknown>;
 /** How long a request waits while no edge process is running, in milliseconds. */
 const TRY_MS = 10_000;
 const TRY_AGAIN_MS = 50;
-/** If the edge closed idle connections before Caddy does, a request could be sent on a closing connection. */
+/** Caddy closes idle connections before the edge does. Otherwise it could send a request on a closing connection. */
 const KEEP_ALIVE_MS = 30_000;
 /** How much longer Caddy waits for a response than the edge, so that visitors get the edge's error page. */
 const MARGIN_MS = 60_000;

@@ -164,7 +164,7 @@ export class NodeEdge implements Edge {
     return admitted;
   }
 
-  /** If the connection has no exchange, closes the connection. */
+  /** Aborts the connection's exchange. If it has none, closes the connection. */
   #escaped(socket: Socket, error: unknown): void {
     const containment = this.#connections.of(socket)?.containment;
     (containment ?? this.#outside).caught(error, 'an exception escaped a connection');

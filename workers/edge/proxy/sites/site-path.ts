@@ -54,7 +54,7 @@ async function page(root: string, path: string): Promise<SitePath> {
   return (await kindWithin(root, name)) === 'file' ? { type: 'file', path: name } : MISSING;
 }
 
-/** Returns null if a part could be read as more than one name. */
+/** Returns null if a part is `..`, cannot be decoded, or contains a separator or a NUL. */
 function decodeParts(pathname: string): string[] | null {
   try {
     const parts = pathname.split('/').map(decodeURIComponent);

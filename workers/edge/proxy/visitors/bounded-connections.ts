@@ -15,7 +15,10 @@ export interface ConnectionLimits {
 /** Between two checks, the limit of slow connections may be exceeded. */
 const POLL_INTERVAL_MS = 250;
 const SLOW_AFTER_MS = 1_000;
-/** Limits a flood of connections without progress in the second before they count as slow. */
+/**
+ * The limit of connections without progress, as a multiple of the limit of slow ones. It limits a flood in the second
+ * before its connections count as slow.
+ */
 const PAUSING_PER_SLOW = 2;
 /** How long a refused client has to read the reason. */
 const REFUSED_MS = 1_000;
@@ -23,9 +26,9 @@ const MAX_REFUSED = 256;
 const REFUSAL = 'HTTP/1.1 503 Service Unavailable\r\nRetry-After: 5\r\nConnection: close\r\nContent-Length: 0\r\n\r\n';
 
 /**
- * The connections of clients, limited per client and in total. When a limit is reached, a new connection replaces the
- * one that has made no progress for the longest time, otherwise the one that has been idle the longest. If all
- * connections are in use and make progress, the new one is refused.
+ * The connections of clients, limited per client and in total. When a limit is reached, a new connection replaces one
+ * that makes no progress or is idle: the first in `inOrderOfUse`. If all connections are in use and make progress, the
+ * new one is refused.
  */
 export class Connections {
   readonly #behindProxy: boolean;

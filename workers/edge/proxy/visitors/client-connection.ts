@@ -8,7 +8,7 @@ import type { Client } from '../proxy-headers.js';
 const MIN_REEXAMINATION_MS = 100;
 const CHEAP_LOOK = 64;
 
-/** The receiver is the client for responses, the replica for uploads. */
+/** Bytes on their way to a receiver. The receiver of a response is the client, that of an upload the replica. */
 export interface Backlog {
   /** Bytes that the receiver has not accepted yet. */
   pending: number;
@@ -60,7 +60,7 @@ export class ClientConnection {
     return this.slowSince !== null || this.exchanges === 0;
   }
 
-  /** Checks whether the client or the replica has read anything since the last call. */
+  /** Updates `slowSince`: checks whether the client and the replica have read anything since the last call. */
   look(now: number): void {
     const sent = backlogOf(this.socket);
     const uploaded = this.upload?.() ?? NO_BACKLOG;
