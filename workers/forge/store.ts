@@ -59,7 +59,7 @@ export function takeReport(db: Db, id: string): Promise<HeldReport | null> {
   });
 }
 
-/** Unlocks the git host for the next report. The result of this report must be stored before. */
+/** Unlocks the git host for the next report. The caller must have stored the result of the last report. */
 export async function releaseTarget(
   db: Db,
   hookId: string,
@@ -196,7 +196,10 @@ export async function lastLines(
 
 const KEPT_DAYS = 30;
 
-/** Deletes finished reports of deleted services, and other finished reports after `KEPT_DAYS`. */
+/**
+ * Deletes finished reports of deleted services, and other finished reports after `KEPT_DAYS`. The report of a comment
+ * is kept while the comment's pull request is in `pull_requests`.
+ */
 export function deleteOldReports(db: Db): Promise<number> {
   return rowCountOf(
     db,

@@ -66,7 +66,10 @@ async function ingestOnce(db: Db, serviceId: string, wait: '' | 'skip locked'): 
   });
 }
 
-/** Returns the last assigned id; undefined if the lock is taken. The lock makes ids follow commit order. */
+/**
+ * Locks a service's counter, so that ids follow commit order, and returns the last assigned id. Returns undefined if
+ * the service is gone, or if `wait` is `skip locked` and another process has the lock.
+ */
 async function lockCounter(trx: Transaction, serviceId: string, wait: string): Promise<number | undefined> {
   await trx.raw(
     'insert into log_counters (service_id) select id from services where id = ? on conflict (service_id) do nothing',

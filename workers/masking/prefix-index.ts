@@ -88,9 +88,9 @@ const FILTER_BITS = 16;
 /**
  * Finds, at every position of a text, the longest of many patterns that starts there.
  *
- * Waldvogel's search for the longest matching prefix is a binary search for the length. Marks are the prefixes of
- * patterns whose lengths the search tries. Each mark stores the length of the longest pattern that is a prefix of the
- * mark. Thus a search that follows a mark but finds no longer pattern still knows the best match so far.
+ * Waldvogel's search for the longest matching prefix is a binary search for the length. A mark is a prefix of a
+ * pattern, and has a length that the search tries. Each mark stores the length of the longest pattern that is a prefix
+ * of the mark. Thus a search that follows a mark but finds no longer pattern still knows the best match so far.
  *
  * An Aho-Corasick automaton would take 30 times the memory: 64 KiB of secrets become 1.2 million states in
  * modern-ahocorasick. That library also misses a secret before a combining mark.

@@ -32,7 +32,7 @@ function escapedForUrls(value: string): string[] {
   return [...forms, ...withPlus].flatMap((form) => [form, form.replace(/%[0-9A-F]{2}/g, (hex) => hex.toLowerCase())]);
 }
 
-/** One form for each alignment of the value's first byte inside a longer base64 text. */
+/** Returns the value's forms inside a longer base64 text, for each alignment of the value's first byte. */
 function insideBase64(value: string): string[] {
   const bytes = Buffer.from(value);
   return [0, 1, 2].flatMap((shift) => {

@@ -32,7 +32,7 @@ export function serversIn(settings: Readonly<Record<string, string>>): NamedServ
   return found;
 }
 
-/** Returns the settings in npm's and pip's configuration files that name a registry or a proxy. */
+/** Returns the settings for registries and proxies in the text of a configuration file of npm or pip. */
 export function packageSettings(text: string): Record<string, string> {
   const found: Record<string, string> = {};
   for (const line of text.split('\n')) {
@@ -75,8 +75,9 @@ export function isLoopback(address: string): boolean {
 }
 
 /**
- * Returns the IPv4 DNS servers of this host. If all of them listen on loopback, returns the first one as `loopback`.
- * systemd-resolved listens on loopback only, but lists its upstream servers in a second file (`upstreamConf`).
+ * Returns the IPv4 DNS servers of this host that do not listen on loopback. If `resolvConf` has none, returns those of
+ * `upstreamConf`, in which systemd-resolved lists its upstream servers. If both have none, returns the address of the
+ * server on loopback as `loopback`.
  */
 export function resolversOf(resolvConf: string, upstreamConf: string) {
   const usual = nameserversOf(resolvConf);
@@ -93,7 +94,7 @@ function nameserversOf(text: string): string[] {
   return [...new Set(found.filter((address) => ipaddr.IPv4.isValidFourPartDecimal(address)))];
 }
 
-/** Returns a resolv.conf with these servers and the other lines of the host's file. */
+/** Returns a resolv.conf with these servers and the host's search, domain and options lines. */
 export function resolvText(resolvConf: string, servers: readonly string[]): string {
   const kept = resolvConf.split('\n').filter((line) => /^\s*(search|domain|options)\s/.test(line));
   return [...servers.map((address) => `nameserver ${address}`), ...kept, ''].join('\n');

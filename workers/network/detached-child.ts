@@ -25,7 +25,7 @@ export async function groupOf(pid: number): Promise<number> {
 
 /**
  * Resolves when the child writes to descriptor 3, which means that it is ready. If the child exits first, rejects with
- * the end of its output, which is in the file `log`.
+ * the end of its output, which is in the file `log`. Rejects also if the child is not ready within `READY_MS`.
  */
 export async function answered(child: ChildProcess, name: string, log: string): Promise<void> {
   const channel = child.stdio[3];

@@ -96,8 +96,8 @@ export class HostNetwork {
       const claimed = slot;
       const admitted = this.#nft(joinRules(settings, claimed))
         .catch(() => this.#nft(admitRules(settings, claimed)))
-        // Both scripts fail if another program has flushed the rules. Then set all rules again, including this
-        // sandbox's.
+        // `joinRules` and `admitRules` fail if another program has flushed the rules. Then set all rules again,
+        // including this sandbox's.
         .catch(() => this.apply());
       for (const outcome of await Promise.allSettled([make, admitted])) {
         if (outcome.status === 'rejected') throw outcome.reason;
@@ -184,7 +184,7 @@ export class HostNetwork {
     await runScript(SET_PORTS, [slot.name], portRules(targets), this.#parent.enter);
   }
 
-  /** Returns arguments to put before a command so that it joins a sandbox's network. */
+  /** Returns arguments to put before a command so that it joins a sandbox's network; null if there is no network. */
   async joining(id: string): Promise<string[] | null> {
     const slot = await this.#slots.find(id);
     return slot && this.#joining(slot.name);
@@ -202,8 +202,8 @@ export class HostNetwork {
   }
 
   /**
-   * Writes each scope's hosts file, which lists the replicas whose addresses are in `ready`. With `anew`, writes files
-   * that have not changed too.
+   * Writes each scope's hosts file, which lists the replicas whose addresses are in `ready`. With `anew`, also writes
+   * files that have not changed.
    */
   async publish(ready: readonly string[], anew: boolean): Promise<void> {
     const neighbours = new Map<string, Neighbour[]>();

@@ -20,8 +20,8 @@ export class HostsFiles {
   }
 
   /**
-   * Writes each scope's hosts file with these neighbours. A scope that is not in the map has no neighbours. Only files
-   * that change are written; with `anew` all, because another worker may have written them in the meantime.
+   * Writes each scope's hosts file with these neighbours. A scope that is not in the map has no neighbours. Skips files
+   * whose text is the same as before. With `anew`, writes all files, because another worker may have changed them.
    */
   async publish(neighbours: ReadonlyMap<string, readonly Neighbour[]>, anew: boolean): Promise<void> {
     if (anew) for (const scope of await readdir(this.#folder)) this.#published.set(scope, '');

@@ -65,7 +65,7 @@ async function hostConnectionBounds(): Promise<ConnectionBounds> {
   return connectionBounds(Number(tracked) || 0, forgets);
 }
 
-/** nft refuses a list with overlapping ranges. */
+/** Returns true if another range of the list covers this range. nft refuses a list with overlapping ranges. */
 function inAnother(range: string, all: readonly string[]): boolean {
   const bits = (text: string) => Number(text.split('/')[1] ?? 32);
   return all.some((other, i) => {

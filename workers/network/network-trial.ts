@@ -47,7 +47,8 @@ interface Place {
 }
 
 /**
- * Runs a server in a namespace that tries to connect to `places`. A result is `connected`, `timeout` or an error code.
+ * Tries to connect to `places` from a namespace. Each result is `connected`, `timeout` or an error code. A server in
+ * the namespace sends the results to the host.
  */
 async function lookFrom(
   { join, address, port = PORT }: { join: readonly string[]; address: string; port?: number },

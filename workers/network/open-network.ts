@@ -125,7 +125,7 @@ async function claimBlock({ config, edgeUsers, log }: Deps, dataDir: string) {
   }
 }
 
-/** Returns true if IP forwarding was off before. */
+/** Enables IP forwarding. Returns true if it was off before. */
 async function allowForwarding(log: Logger): Promise<boolean> {
   if ((await readFile(FORWARDING, 'utf8')).trim() === '1') return false;
   await writeFile(FORWARDING, '1').catch((error: unknown) => {

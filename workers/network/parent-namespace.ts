@@ -27,7 +27,7 @@ export interface ParentNamespace {
    */
   open(slot: Pick<NetworkSlot, 'number'>, address: string, to: number): Promise<Entry | null>;
   shut(slot: Pick<NetworkSlot, 'number' | 'entry'>, address: string): Promise<void>;
-  /** Forwards missing ports of sandboxes, and stops forwarding to sandboxes that no longer exist. */
+  /** Restores lost forwardings of sandboxes' ports, and stops forwarding to sandboxes that no longer exist. */
   settle(slots: () => Promise<NetworkSlot[]>, addressOf: (slot: NetworkSlot) => string): Promise<void>;
   /** Removes the namespace unless a sandbox uses it. */
   end(): Promise<void>;

@@ -17,7 +17,10 @@ const AT_ONCE = 4;
 /** The pause between tries grows to an hour, so the last try is about a day after the first. */
 const MAX_TRIES = 30;
 
-/** Sends mail about deployments that ended, at least once, if the current settings ask for it. */
+/**
+ * Sends mails about deployments that have ended, if the current settings ask for them. After a crash, a mail may be
+ * sent twice.
+ */
 export async function sendDeploymentMails(deps: DeploymentMailDeps): Promise<void> {
   await concurrently(await claimNotifications(deps.db, BATCH), AT_ONCE, (end) => sendMail(deps, end));
 }

@@ -20,7 +20,10 @@ export interface DeploymentEnd extends End {
 /** SQL: the pause after a failed try, which grows from a minute to an hour. */
 const PAUSE = `least(interval '1 hour', interval '1 minute' * power(2, least(n.tries, 10)))`;
 
-/** Claims the ends of deployments whose mail is due, and postpones them in case the process crashes. */
+/**
+ * Claims ended deployments whose mail is due. Each mail is due again after a pause, in case it cannot be sent or the
+ * process crashes.
+ */
 export function claimNotifications(db: Db, limit: number): Promise<DeploymentEnd[]> {
   return rowsOf<DeploymentEnd>(
     db,

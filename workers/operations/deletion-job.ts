@@ -20,7 +20,8 @@ export function deletionJob(
   helpers: JobHelpers,
 ): Promise<string> {
   return runOperation(deps, operationId, helpers, async ({ service, signal }) => {
-    // Deployments and runs were cancelled, a restore ends by itself. Another job checks again, to free this slot.
+    // Deployments and runs were cancelled, and a restore ends by itself. A later job checks again, so that this job
+    // does not keep a worker busy.
     const busy =
       (await hasOpenDeployment(deps.db, service.id)) ||
       (await countOpenRuns(deps.db, service.id, 'all')) > 0 ||

@@ -12,7 +12,7 @@ import { BackupError } from '../failures/explained-errors.js';
 import type { JobDeps } from '../worker-deps.js';
 import { DONE, runOperation } from './run-operation.js';
 
-/** After this time, a worker on a host without the data passes the restore to another worker. */
+/** A restore that this worker cannot perform now is tried again after this time, by any worker. */
 const ELSEWHERE_MS = 1_000;
 /** Time since the request after which a restore stops waiting for the host with the volume or the archive. */
 const MAX_WAIT_MS = 60 * 60_000;

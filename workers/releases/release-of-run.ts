@@ -5,7 +5,7 @@ import type { ReleaseSpec } from '../runtime/runtime-driver.js';
 /** Matches the prefix that a build adds to commands to put the project's folders first in PATH. */
 const SEARCH_PATH = /^export PATH="[^"]{1,1000}"; /;
 
-/** Returns the release with a run's own command and plan, if it has them. */
+/** Returns the release with a run's own command and plan, if the run has them. */
 export function releaseOfRun(spec: ReleaseSpec, { command, plan }: Pick<RunRow, 'command' | 'plan'>): ReleaseSpec {
   const { configuration, image } = spec;
   const { manifest } = image;

@@ -13,7 +13,7 @@ export interface Target {
   image: NonNullable<EntryCommand['image']> | null;
 }
 
-/** Returns the replica that a session connects to; null if its process has exited. */
+/** Returns the replica that a session connects to; null if the replica has no process on this host. */
 export async function targetOf(
   { db, hostId, sandbox, loadRelease }: RemoteDeps,
   session: RemoteSessionRow,

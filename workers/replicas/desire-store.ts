@@ -13,8 +13,8 @@ export interface Release {
 }
 
 /**
- * Requests `count` replicas of a release and returns their generation. With `fresh`, this is a new generation, which an
- * earlier worker may have created. Replicas beyond `count` are not stopped.
+ * Requests `count` replicas of a release and returns their generation. With `fresh`, begins a new generation, unless an
+ * earlier worker has already begun it. Replicas beyond `count` are not stopped.
  */
 export async function wantReplicas(db: Db, release: Release, count: number, fresh: boolean): Promise<number> {
   const { serviceId, deploymentId, hostId, volumeId = null } = release;

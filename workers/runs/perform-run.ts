@@ -16,7 +16,7 @@ import { maskerOf } from '../runtime/retained-release.js';
 import type { ReleaseSpec } from '../runtime/runtime-driver.js';
 import type { JobDeps } from '../worker-deps.js';
 
-/** After this time, a worker without the image passes the run to another worker. */
+/** A run whose image this worker lacks is tried again after this time, by any worker. */
 const ELSEWHERE_MS = 1_000;
 
 /** Performs one run, or continues one whose worker died. */

@@ -14,7 +14,10 @@ type Deps = Pick<JobDeps, 'db' | 'dispatcher' | 'log'>;
 
 const BATCH = 200;
 
-/** Updates changed schedules, and creates the runs that are due: of missed ticks, only for the latest. */
+/**
+ * Updates changed schedules, and creates the runs that are due. If a schedule has missed several ticks, only the latest
+ * gets a run.
+ */
 export async function tickSchedules({ db, dispatcher, log }: Deps): Promise<void> {
   for (const change of await changedSchedules(db)) {
     if (change.runnable) await planSchedule(db, change, following(change, change.now, log));

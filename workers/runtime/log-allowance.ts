@@ -7,7 +7,10 @@ interface Amount {
 const REPLICA = { rate: { bytes: 256 * 1024, lines: 1000 }, burst: { bytes: 32 * 1024 * 1024, lines: 40_000 } };
 /** The limit for all busy replicas of a host together, so that the database has time for other work. */
 const HOST = { rate: { bytes: 4 * 1024 * 1024, lines: 5000 }, burst: { bytes: 64 * 1024 * 1024, lines: 60_000 } };
-/** A replica that has exceeded its rate by less is not busy: its output does not count towards the host's limit. */
+/**
+ * A replica that has exceeded its rate by less than this is not busy: its output does not count towards the host's
+ * limit.
+ */
 const ORDINARY: Amount = { bytes: 1024 * 1024, lines: 5000 };
 
 /** Storing fewer lines at once would not be worth a transaction. */

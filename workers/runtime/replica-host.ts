@@ -53,7 +53,8 @@ export interface ReplicaHost extends SupervisedHost {
   /** Returns masked lines; none if they cannot be read. */
   lastOutput(row: ReplicaRow, spec: ReleaseSpec): Promise<string[]>;
   /**
-   * Throws `ReleaseError` if no host can run the database. Without this method, any host with the server's program can.
+   * Returns the host that runs a database. Throws `ReleaseError` if no host can. Without this method, any host with the
+   * program of the database server can run the database.
    */
   hostOfData?(spec: ReleaseSpec): Promise<string>;
   close?(): Promise<void>;

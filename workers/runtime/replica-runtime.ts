@@ -133,7 +133,10 @@ export class ReplicaRuntime implements RuntimeDriver {
     await this.#bringUp(spec, 1, false, signal);
   }
 
-  /** Returns this host or the host of the release's volume. Throws `ReleaseError` if there is none. */
+  /**
+   * Returns the host on which to run a release: the host of its data, or this host if it has no data. Throws
+   * `ReleaseError` if the host of the data is offline, or if no host can run the database.
+   */
   async #hostOf(spec: ReleaseSpec): Promise<string> {
     const { kind, serviceId } = spec;
     const { db, hostId } = this.#deps;

@@ -8,7 +8,7 @@ export type RolloutOutcome<T extends Rolled = ReplicaRow> =
   /** This replica exited before it was ever ready. */
   | { type: 'failed'; row: T }
   | { type: 'late' }
-  /** Some replicas were still stopping when they were requested. */
+  /** At some positions a replica was still stopping. A new one must be requested there again. */
   | { type: 'incomplete' }
   | { type: 'pending' };
 

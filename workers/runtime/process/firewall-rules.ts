@@ -25,7 +25,8 @@ const METADATA_IPV6 = ['fe80::/10', 'fd00:ec2::254', 'fd20:ce::254'];
 
 /**
  * Returns the nft script that replaces the table. Only the edge and the application itself can connect to a replica's
- * port. If another process listens on the port of a stopped application, replies of that process are dropped.
+ * port, unless the port is `open`. If another process listens on the port of a stopped application, replies of that
+ * process are dropped.
  */
 export function rulesOf({ table, dataDir, ports, edgeUsers, hostedUsers }: FirewallState): string {
   const hosted = `meta skuid ${hostedUsers.first}-${hostedUsers.last}`;

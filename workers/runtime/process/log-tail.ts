@@ -143,7 +143,10 @@ function endOfLines(chunk: Buffer, lines: number): number {
   return end;
 }
 
-/** Returns the length of the complete lines or, without one, of the part of an overlong line that can be split off. */
+/**
+ * Returns the length of a chunk's complete lines, in bytes. If no line is complete, returns the length of the part that
+ * can be split off an overlong line; 0 if the line is not overlong.
+ */
 function completeBytes(chunk: Buffer, cutter: LineCutter): number {
   const end = chunk.lastIndexOf(0x0a);
   if (end >= 0) return end + 1;

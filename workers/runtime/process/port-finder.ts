@@ -96,7 +96,10 @@ export class PortFinder {
     return ports[Math.max(0, answers.indexOf(true))] ?? 0;
   }
 
-  /** A single port is also reachable at the port number in PORT. */
+  /**
+   * Makes the application's ports reachable from outside the namespace. If `ports` has only one port, this port is also
+   * reachable at the port number in PORT.
+   */
   async #open(
     row: ReplicaRow,
     spec: ReleaseSpec,

@@ -34,7 +34,10 @@ class ProcessHost implements ReplicaHost {
   readonly isMeasuredByAll = false;
   readonly #deps: ProcessRuntimeDeps & { firewall: Firewall; volumes: ServiceVolumes };
   readonly #logShare = new HostAllowance();
-  /** The addresses of the ready replicas when host names were last written; null if another worker may have since. */
+  /**
+   * The addresses of the ready replicas when this worker last wrote the host names; null if another worker may have
+   * written the names since then.
+   */
   #ready: string | null = null;
 
   constructor(deps: ProcessRuntimeDeps) {

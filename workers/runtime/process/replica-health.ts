@@ -68,7 +68,7 @@ export class ReplicaHealth {
     if (Date.now() < this.#probe.nextCheckAt) return 'none';
     let port = row.port;
     const network = this.#deps.sandbox.allNetworks;
-    // In a rootless network, only the search makes the port reachable, so no check passes before it.
+    // In a rootless network, a port becomes reachable only after `find` has found it. Until then, no check passes.
     let isFound = true;
     if (row.state === 'starting' && port !== null) {
       const found = await this.#ports.find(row, spec);

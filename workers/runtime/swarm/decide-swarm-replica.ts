@@ -21,8 +21,8 @@ const PORT_MS = 10_000;
 /** A manager of Docker 20.10 panics if a service is removed at the moment when Swarm deletes its tasks. */
 const FORGET_MS = 3_000;
 /**
- * On a busy machine, Swarm may not report the end of a starting task. Then its service is removed this long after the
- * grace period, which stops the task.
+ * On a busy machine, Swarm may not report the end of a starting task. Then the task's service is removed this long
+ * after the grace period. The removal stops the task.
  */
 const UNREPORTED_END_MS = 20_000;
 const REMOVED = 'was removed from the swarm by somebody else';

@@ -19,8 +19,9 @@ export interface NodeVolumes {
 }
 
 /**
- * Returns the volumes that a replica or an attempt mounts; null for none. The first release chooses the node of the
- * volumes, which never changes. Throws `ReleaseError` while an operation, such as a restore, works on the volumes.
+ * Returns the volumes that a replica or a run's attempt mounts, and their node; null for none. The volumes get their
+ * node when they are first mounted, and keep it. Throws `ReleaseError` while an operation, such as a restore, works on
+ * the volumes.
  */
 export async function volumesToMount(
   db: Db,
@@ -28,7 +29,7 @@ export async function volumesToMount(
   row: Pick<ReplicaRow, 'service_id' | 'run_id' | 'volume_id'>,
   { kind, configuration, image }: Pick<ReleaseSpec, 'kind' | 'configuration' | 'image'>,
 ): Promise<NodeVolumes | null> {
-  // A release from before the service had a volume mounts none.
+  // A database's volume is mounted elsewhere. A replica without `volume_id` is older than the service's volumes.
   if (isDataKind(kind) || (row.run_id === null && row.volume_id === null)) return null;
   const serviceId = row.service_id;
   const volumes = await listVolumes(db, serviceId);
