@@ -12,7 +12,7 @@ export interface MeasurableReplica {
   plan: string;
 }
 
-/** Returns a host's replicas with running processes, without attempts of runs. */
+/** Returns a host's replicas with running processes. Rows that belong to a run are left out. */
 export function measurableReplicas(db: Db, hostId: string): Promise<MeasurableReplica[]> {
   return rowsOf(
     db,

@@ -52,7 +52,7 @@ export function maskedPaths(hasCgroup: boolean): string[] {
   return hasCgroup ? MASKED : [...MASKED, CGROUPS];
 }
 
-/** Returns the upper and the work folder of an overlay that is mounted over a working folder. */
+/** Returns the upper and the work folder of an overlay. Both are in `directory`. */
 export function overlayFolders(directory: string) {
   return { upper: join(directory, 'upper'), work: join(directory, 'work') };
 }
@@ -67,7 +67,7 @@ export function overlayLayers(
   return [`lowerdir=${image}`, `upperdir=${upper}`, `workdir=${work}`, ...overlayOptions];
 }
 
-/** Returns the mounts of a container on the host's own file system, which is read-only. */
+/** Returns the mounts of a container whose root shows folders of the host, read-only. */
 export function hostMounts(host: ContainedHost, plan: Plan): Mount[] {
   const { oci } = host;
   const { scratch, directory, image, writable, tools, mapped } = plan;
@@ -116,8 +116,8 @@ export function imageMounts(host: ContainedHost, plan: Plan): Mount[] {
 }
 
 function kernelMounts({ level, cgroups }: Host, { limits, mapped }: Plan): Mount[] {
-  // The kernel lets a user namespace mount sysfs only if it owns the network namespace, which that of a container does
-  // not. So a container with a user namespace gets the host's /sys.
+  // A process in a user namespace may mount sysfs only if that user namespace owns the network namespace. The user
+  // namespace of a container does not own one. So a container with a user namespace gets the host's /sys.
   const sys: Mount =
     mapped === null && level !== 'rootless'
       ? { destination: '/sys', type: 'sysfs', source: 'sysfs', options: ['nosuid', 'noexec', 'nodev', 'ro'] }

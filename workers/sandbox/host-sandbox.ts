@@ -60,8 +60,8 @@ interface Dependencies extends SandboxPlace {
 }
 
 /**
- * A sweep ends several sandboxes at once: a sandbox whose processes hang in the kernel takes 15 s. There are few,
- * because the end of a sandbox examines every process of the host.
+ * How many sandboxes a sweep ends at once. It is more than one, because a sandbox whose processes hang in the kernel
+ * takes 15 s. It is small, because ending a sandbox examines every process of the host.
  */
 const ENDED_AT_ONCE = 4;
 
@@ -175,8 +175,8 @@ export class HostSandbox implements Sandbox {
     const entry = await this.enter(id, process, { name: v7(), args, env: {}, image: { cwd, user }, terminal: false });
     try {
       const [program = '', ...rest] = entry.argv;
-      // The runtime gives the command the limits of the image's process. In the image's user namespace, it can only
-      // lower its own limits, so these must be at least as high.
+      // The runtime gives the command the limits of the image's process. In the image's user namespace, the runtime can
+      // lower limits but not raise them. So the runtime itself must start with limits that are at least as high.
       const limits = { openFiles: OPEN_FILES, memoryBytes: Number.MAX_SAFE_INTEGER };
       const { code, stdout, stderr, cut } = await resultOf(program, rest, {
         env: entry.env,
@@ -223,8 +223,8 @@ export class HostSandbox implements Sandbox {
         else signalProcess(request.pid, request.signal);
       });
     }
-    // An init that was still running has stopped its helpers, or they are in the cgroup. If it had exited, a helper may
-    // be left outside the cgroup, so all processes of the host are searched by their mark.
+    // If the init was still running, it has stopped the platform's helper processes, or they are in the cgroup. If it
+    // had exited, a helper may be left outside the cgroup. Then the sandbox's mark is searched in all processes.
     await this.#end(id, process, !wasAlive);
   }
 

@@ -58,7 +58,10 @@ function mountsOf({ host, plan }: Container): string[] {
   return [...OWN_MOUNTS, ...volumesOf, '/bin/sh', oci.enter, ...root, MAPPED_ROOT];
 }
 
-/** A container with volumes has a root folder of its own. All other containers share one. */
+/**
+ * Returns the host with the root folder for this container. A container that uses the host's root and has volumes gets
+ * a root folder of its own. All others get the shared one.
+ */
 function hostFor({ host, plan: { volumes, mapped, scratch } }: Container): ContainedHost {
   return volumes.length === 0 || mapped !== null ? host : { ...host, oci: { ...host.oci, rootfs: ownRoot(scratch) } };
 }

@@ -48,7 +48,10 @@ export class LineSplitter {
     return lines;
   }
 
-  /** While the line is incomplete, the last piece may be longer by `more` characters, which the cutter must know. */
+  /**
+   * Splits a line into pieces of the maximum length. The last piece may be longer by `more` characters. The cutter
+   * needs these characters to decide where to split, and an incomplete line may not have them yet.
+   */
   #pieces(line: string, more: number): string[] {
     const found: string[] = [];
     let start = 0;

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { errorMessage } from '../../shared/core/error-registry.js';
 import { runLimited } from '../../shared/core/run-limited.js';
 
-/** Ports that a sandbox may not bind if sandboxes share the host's network. */
+/** The ports for sandboxes that share the host's network. A sandbox may bind none of them except its own. */
 export interface PortRange {
   first: number;
   last: number;
@@ -18,8 +18,8 @@ exit(bind($socket, sockaddr_in($ARGV[0], INADDR_LOOPBACK)) ? 2 : $! + 0 == ${EPE
 `;
 
 /**
- * Attaches a BPF program to a cgroup (version 2). Node.js cannot make system calls, but Perl can, which every Debian
- * has. Arguments: number of the system call `bpf`, the cgroup's folder, the program in hexadecimal digits.
+ * Attaches a BPF program to a cgroup (version 2). Written in Perl, because Node.js cannot make system calls, and every
+ * Debian has Perl. Arguments: number of the system call `bpf`, the cgroup's folder, the program in hexadecimal digits.
  */
 const ATTACH = `
 use Fcntl;

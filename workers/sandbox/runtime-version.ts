@@ -3,7 +3,7 @@ import semver from 'semver';
 import { resultOf } from '../../shared/core/run-limited.js';
 
 const FAULTS = 'CVE-2024-45310, CVE-2025-31133, CVE-2025-52565 and CVE-2025-52881';
-/** The versions of runc without these faults. */
+/** The versions of runc in which `FAULTS` are mended. */
 const MENDED = '>=1.4.0-rc.3 || ~1.3.3 || ~1.2.8';
 
 /** Returns a warning if the runtime is a runc version with known faults; null otherwise. */

@@ -49,7 +49,7 @@ function started(child: ChildProcess): Promise<boolean> {
   return new Promise((resolve) => {
     channel.once('data', () => resolve(true));
     channel.once('close', () => resolve(false));
-    // The child's exit code tells the reason of an error of the channel.
+    // An error of the channel is ignored, because the child's exit code tells the reason.
     channel.on('error', () => undefined);
   });
 }

@@ -41,7 +41,7 @@ const V8_RESERVED_MB = 512;
 export const USUAL_PATH = ['/usr/local/sbin', '/usr/local/bin', '/usr/sbin', '/usr/bin', '/sbin', '/bin'];
 
 export interface ContainerHost {
-  /** Conmon outlives the worker and records the exit code. */
+  /** The paths of the OCI runtime and of conmon, which outlives the worker and records the exit code. */
   runtime: string;
   conmon: string;
   /** The root of containers: an empty folder with mount points. */

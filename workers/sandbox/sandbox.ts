@@ -13,7 +13,7 @@ export interface SandboxSpec {
   directory: string;
   /** The working directory, below `directory`; '' is the folder itself. */
   cwd: string;
-  /** From the platform, only PATH, HOME and TMPDIR are added if they are absent. */
+  /** Environment variables. The platform adds PATH if it is absent and, unless `process` is set, HOME and TMPDIR. */
   env: Record<string, string>;
   /** The number of the service, from which the command's unprivileged Linux user ID is derived (`uidOf`). */
   userNumber: number;
@@ -202,6 +202,6 @@ export type PortHolder = 'own' | 'stranger' | 'nobody' | 'unknown';
 
 /**
  * `root`: OCI containers, and a user for each service. `rootless`: OCI containers that an unprivileged user may create.
- * `none`: plain processes without isolation; as root, each service has its own user.
+ * `none`: plain processes without isolation. If the worker runs as root, each service still has its own user.
  */
 export type SandboxLevel = 'root' | 'rootless' | 'none';

@@ -27,7 +27,10 @@ export function hasUsers(level: SandboxLevel): boolean {
   return level !== 'rootless' && isRoot();
 }
 
-/** The last IDs of the installation's range. All containers with an image use them, in separate user namespaces. */
+/**
+ * Number of user IDs for images, at the end of the installation's range. All containers with an image use the same IDs,
+ * in separate user namespaces.
+ */
 export const IMAGE_USERS = 65_536;
 
 /** Returns the host's user ID to which user 0 of every image is mapped. */
@@ -40,7 +43,10 @@ export function userRange(): UserRange {
   return { first: firstUser, last: firstUser + USERS - 1 };
 }
 
-/** Returns the user and group ID with which a service is built and run as root. Throws if the range is used up. */
+/**
+ * Returns the user and group ID of a service. A worker that runs as root builds and runs the service as this user.
+ * Throws if the range is used up.
+ */
 export function uidOf(userNumber: number): number {
   if (userNumber >= USERS - IMAGE_USERS) {
     throw new Error(`Service number ${userNumber} has no user: this host's range ends at ${firstImageUser() - 1}`);
@@ -73,7 +79,7 @@ export async function settleUsers(dataDir: string): Promise<void> {
   firstUser = first;
 }
 
-/** Returns the stored range, which another worker may have stored first. */
+/** Stores the start of the range, unless another worker has stored one. Returns the stored start. */
 async function remember(file: string, first: number): Promise<number> {
   const candidate = `${file}.${process.pid}`;
   await writeFile(candidate, `${first}\n`, { mode: 0o600 });
@@ -131,7 +137,7 @@ export async function ownDirectory(path: string, userNumber: number, signal?: Ab
   if (isRoot()) await own(path, uidOf(userNumber), signal);
 }
 
-/** Makes the user that is root in images the owner of a folder and its content. */
+/** Gives a folder and its content to the user of the host that is user 0 in every image. */
 export function ownByImages(path: string, signal?: AbortSignal): Promise<void> {
   return own(path, firstImageUser(), signal);
 }

@@ -92,8 +92,9 @@ const TO_MEMORY =
   'mount -n -t tmpfs -o mode=0755 tmpfs "$0.new" && cp -a -- "$0/." "$0.new" && mount -n --move "$0.new" "$0" && exec "$@"';
 
 /**
- * Returns arguments to put before a start program. The kernel refuses an overlay with a layer inside the folder that it
- * covers, for example `/var` with DATA_DIR in it. So the layers are copied to memory.
+ * Returns arguments to put before the program that starts a container. They copy the layers of overlays to memory if
+ * necessary. The kernel refuses an overlay over a folder, such as `/var`, if DATA_DIR, which contains the layers, is
+ * inside that folder.
  */
 export function pointArguments({ oci }: ContainedHost, { volumes, scratch }: Plan): string[] {
   const covers = (folder: string) => isBelow(scratch, folder) && volumes.some(({ path }) => isBelow(path, folder));

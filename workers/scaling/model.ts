@@ -107,7 +107,8 @@ function wishByUsage(values: readonly number[], replicas: number, target: number
   if (missing === 0) return isClose(ratio) ? replicas : ceil(replicas * ratio);
   const assumed = ratio > 1 ? 0 : 100 * missing;
   const whole = (used + assumed) / (values.length + missing) / target;
-  // The assumption must not turn a decision to add replicas into one to remove them, or the reverse.
+  // The assumed usage of unmeasured replicas must not turn a decision to add replicas into one to remove them, or the
+  // reverse.
   if (isClose(whole) || whole > 1 !== ratio > 1) return replicas;
   return ceil((values.length + missing) * whole);
 }

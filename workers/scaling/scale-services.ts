@@ -78,7 +78,10 @@ async function apply(
   });
 }
 
-/** Logs, at most once a minute, that the budget allows no further replica. A change by 0 marks the log line. */
+/**
+ * Logs, at most once a minute, that the budget allows no further replica. A stored change by 0 records that this was
+ * logged.
+ */
 async function refuse(
   deps: Deps,
   trx: Transaction,

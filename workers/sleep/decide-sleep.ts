@@ -5,7 +5,10 @@ export interface SleepFacts {
   maySleep: boolean;
   /** True while the service has an unfinished deployment or operation, or an open shell or tunnel. */
   busy: boolean;
-  /** Since the last visitor, or since the last replica became ready if that is later. Null: one was never ready. */
+  /**
+   * Seconds since the last visitor, or since the last replica became ready if that is later. Null if a replica was
+   * never ready.
+   */
   quietSeconds: number | null;
   allReady: boolean;
   /** 0 if the service is awake. */

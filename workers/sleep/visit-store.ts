@@ -45,7 +45,7 @@ const FACTS = `select s.id, s.workspace_id, s.live_deployment_id, ${FROZEN} as f
  where s.lifecycle_status = 'active' and s.deleted_at is null and s.live_deployment_id is not null
    and not ${ASLEEP} and (${MAY_SLEEP} or ${FROZEN})`;
 
-/** SQL: the ids of services that may sleep or be frozen. Each half of the union uses an index. */
+/** SQL: the ids of services that could fall asleep or are asleep. Each half of the union uses an index. */
 const CANDIDATES = `array(
   select id from services where configuration ->> 'scaling' = 'auto' and deleted_at is null
   union select id from services where asleep_since is not null)`;
@@ -55,7 +55,10 @@ export function sleepFacts(db: Db): Promise<(SleepingService & SleepFacts)[]> {
   return rowsOf(db, `${FACTS} and s.id = any(${CANDIDATES}) order by s.id`);
 }
 
-/** Locks a service and its replicas, and returns the facts about it; null if it may no longer sleep. */
+/**
+ * Locks a service and its replicas, and returns the facts about the service. Returns null if its live release or status
+ * has changed, if it has no replicas, or if it neither may sleep nor is frozen.
+ */
 export async function lockSleeper(
   trx: Transaction,
   { id, live_deployment_id }: SleepingService,

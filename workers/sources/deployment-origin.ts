@@ -75,7 +75,7 @@ async function resolveCommit({ source, policy }: OriginOptions, request: OriginR
   return { sha, message, description: `Deploys ${what} ${sha.slice(0, 12)}: ${message}${why}` };
 }
 
-/** Returns the ref of a pull request, if `branch` is one, as in a preview of a fork. */
+/** Returns `branch` as `pullRef` if it is the ref of a pull request, as in a preview of a fork. */
 export function pullRefOf(branch: string): { pullRef?: string } {
   return /^refs\/(pull|merge-requests)\/[1-9][0-9]{0,9}\/head$/.test(branch) ? { pullRef: branch } : {};
 }

@@ -89,7 +89,7 @@ export class GitSource implements RepositorySource {
     try {
       await this.#read(request, before, (mirror, commit) => mirror.subject(commit));
     } catch (error) {
-      // The commit is gone, for example after a forced push.
+      // The commit `before` is gone, for example after a forced push.
       if (error instanceof SourceError) return null;
       throw error;
     }
@@ -144,7 +144,7 @@ export class GitSource implements RepositorySource {
       await mirror.open();
       const known = await mirror.find(sha);
       if (known !== null) {
-        // Another caller may have replaced the mirror while this one read it.
+        // The first attempt may have failed only because the mirror was replaced at that moment. So try once more.
         try {
           return await work(mirror, known);
         } catch (error) {

@@ -30,7 +30,7 @@ export interface PushedSourceOptions {
 
 const SHA = /^[0-9a-f]{40}$/;
 
-/** The repositories are not polled, so methods such as `heads` are missing. */
+/** Reads pushed repositories. Nothing polls them for new commits, so methods such as `heads` are missing. */
 export type PushedRepositorySource = Pick<RepositorySource, 'resolve' | 'checkout'>;
 
 /** Combines the sources into one, which chooses by the repository's URL. */

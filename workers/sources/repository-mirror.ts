@@ -88,7 +88,10 @@ export class Mirror {
     return sha;
   }
 
-  /** Fetches all branches, for servers that do not serve a commit by its id. The caller must hold the lock. */
+  /**
+   * Fetches all branches and tags or, if given, only `pullRef`. For servers that do not serve a commit by its id. The
+   * caller must hold the lock.
+   */
   fetchAll(from: Place, pullRef?: string): Promise<GitResult> {
     const all = ['+refs/heads/*:refs/ranvier/heads/*', '+refs/tags/*:refs/ranvier/tags/*'];
     return this.#fetch([], from, pullRef === undefined ? all : [`+${pullRef}:refs/ranvier/${pullRef}`]);
@@ -183,7 +186,7 @@ export class Mirror {
   }
 
   async #fetch(options: string[], { url, config }: Place, refspecs: string[]): Promise<GitResult> {
-    // A killed git process may have left this file. No running process uses it, because this caller holds the lock.
+    // A killed git process may have left this file. No running process uses it, because fetching requires the lock.
     await rm(join(this.path, 'shallow.lock'), { force: true });
     const args = ['fetch', '-q', ...options, '--no-tags', '--no-write-fetch-head', '--no-auto-maintenance'];
     return this.#git.run({

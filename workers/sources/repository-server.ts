@@ -49,7 +49,10 @@ export class RepositoryServer {
     return { remote: found.remote, commits: new Map(commits) };
   }
 
-  /** If the repository lacks the branch that services use by default, returns its own default branch. */
+  /**
+   * Finds the commit of a branch or tag. If `ref` is the branch that services use by default, and the repository lacks
+   * it, returns the repository's own default branch. Throws `SourceError`.
+   */
   async findRef(remote: Remote, ref: string, signal: AbortSignal): Promise<FoundRef> {
     const names = [`refs/heads/${ref}`, `refs/tags/${ref}^{}`, `refs/tags/${ref}`];
     const found = await this.refs(remote, names, signal);

@@ -3,7 +3,10 @@ import { SourceError } from '../failures/explained-errors.js';
 export interface ResolvedCommit {
   sha: string;
   message: string;
-  /** Set only if it was used because the repository lacks the branch that services use by default. */
+  /**
+   * The repository's own default branch. Set only if the commit is from this branch, because the repository lacks the
+   * branch that services use by default.
+   */
   defaultBranch?: string;
 }
 
@@ -25,7 +28,10 @@ export class TooManyBranches extends SourceError {}
  * methods throw `SourceError`; an abort kills git at once and rejects with the signal's reason.
  */
 export interface RepositorySource {
-  /** If a repository lacks the branch that services use by default, returns the repository's own default branch. */
+  /**
+   * Finds a commit by its id, or the newest commit of a branch or tag. If `ref` is the branch that services use by
+   * default, and the repository lacks it, uses the repository's own default branch.
+   */
   resolve(request: RepositoryRequest & { ref: string }): Promise<ResolvedCommit>;
   /** Writes the commit's files into an empty folder, without `.git` and submodules. Links are kept as they are. */
   checkout(request: RepositoryRequest & { sha: string; directory: string }): Promise<void>;

@@ -93,7 +93,10 @@ function reasonOf(error: AppError): string {
   return [errorMessage(error), ...(error.details ?? []).map(({ path, message }) => `${path} ${message}`)].join('; ');
 }
 
-/** Returns null if all restores have succeeded. Throws `ApplyError` once all have ended and some failed. */
+/**
+ * Returns null if all restores have succeeded, and when to look again while some have not ended. Throws `ApplyError` if
+ * all have ended and some failed.
+ */
 async function lookAtRestores({ db }: JobDeps, { id }: ApplyRow): Promise<Outcome | null> {
   const restores = await listApplyRestores(db, id);
   if (restores.some(({ open }) => open)) return { laterInMs: POLL_INTERVAL_MS, says: 'waits for restores' };
@@ -104,7 +107,10 @@ async function lookAtRestores({ db }: JobDeps, { id }: ApplyRow): Promise<Outcom
   throw new ApplyError([...failedTexts(deployments), ...texts].join('; '));
 }
 
-/** Returns null if all deployments are live. Throws `ApplyError` once all have ended and some are not live. */
+/**
+ * Returns null if all deployments are live, and when to look again while some have not ended. Throws `ApplyError` if
+ * all have ended and some are not live.
+ */
 async function lookAtDeployments(deps: JobDeps, { id, together }: ApplyRow): Promise<Outcome | null> {
   const decision = together ? await settleTogether(deps, id) : null;
   const deployments = await listApplyDeployments(deps.db, id);

@@ -170,7 +170,7 @@ async function isNews(trx: Transaction, serviceId: string, { branch, sha }: Step
   return noveltyOf(sha, await knownCommits(trx, serviceId, branch)) !== 'known';
 }
 
-/** Checks the permissions that the requester of the apply had when requesting it. */
+/** Returns a check of the permissions that the requester of the apply had when requesting it. */
 function authorizeOf({ reads_protected }: ApplyContext['apply']) {
   return ({ protectedEnvironment }: { protectedEnvironment: boolean }): void => {
     if (protectedEnvironment && !reads_protected) throw new AppError('forbidden');
@@ -186,8 +186,9 @@ async function lockOwn(trx: Transaction, { apply, stack }: ApplyContext, name: s
 }
 
 /**
- * Returns null if the service goes live alone. Throws conflict for a service with a volume, because its old and new
- * release would use the volume at the same time.
+ * Returns the apply's id if its services go live together; null if this service goes live alone. Throws conflict if a
+ * service with a volume is to go live together with others: its old and new release would use the volume at the same
+ * time.
  */
 async function togetherIdOf(
   trx: Transaction,

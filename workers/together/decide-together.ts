@@ -38,7 +38,7 @@ export type GroupDecision =
   /** No deployment goes live: no route may be moved to a new release from now on. */
   | { type: 'giveUp'; reason: string };
 
-/** Sorts a deployment that has not ended after the others. */
+/** Stands for the end of a deployment that has not ended, so that it is sorted last. */
 const OPEN = Number.MAX_SAFE_INTEGER;
 
 /** Decides whether the deployments of an apply go live together (design, section 9). */

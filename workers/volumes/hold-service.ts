@@ -9,7 +9,10 @@ import { whileHeld } from './holds.js';
 
 export type HoldDeps = Pick<JobDeps, 'db' | 'keyring' | 'runtime'> & { config: Pick<Config, 'releaseTimeoutSeconds'> };
 
-/** Runs `work` while nothing that mounts the service's volume can start. Throws `ReleaseError`. */
+/**
+ * Runs `work` while no new process can mount the service's volume. Throws `ReleaseError` if another operation works on
+ * the volume, or if the service has none.
+ */
 export async function withHold<T>(db: Db, serviceId: string, work: (lost: AbortSignal) => Promise<T>): Promise<T> {
   const held = await whileHeld(db, serviceId, work);
   if (held === null) throw new ReleaseError('somebody else works on its volume, or it has none; try again later');

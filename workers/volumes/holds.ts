@@ -2,7 +2,10 @@ import { randomUUID } from 'node:crypto';
 import { type Db, rowCountOf } from '../../shared/core/database/database-client.js';
 import { ReleaseError } from '../failures/explained-errors.js';
 
-/** These rows store the hold of a service. A deleted volume is held under its own id. */
+/**
+ * These rows store the hold of a service. A hold reserves the service's volumes for one operation. A deleted volume is
+ * held under its own id.
+ */
 const ROWS = [
   { table: 'data_servers', own: 'id = :serviceId' },
   { table: 'volumes', own: '(id = :serviceId or service_id = :serviceId and removed_at is null)' },

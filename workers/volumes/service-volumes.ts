@@ -121,7 +121,10 @@ export class ServiceVolumes {
     });
   }
 
-  /** Only this check limits a volume without an image. Runs are not checked, so that they can delete files. */
+  /**
+   * Refuses to start a replica whose volume is too full. Used only for volumes without an image, because no file system
+   * limits them. Runs are not checked, so that they can delete files.
+   */
   async #assertNotFull(volume: VolumeRow): Promise<void> {
     const used = (await this.usedBytes(volume, null)) ?? 0;
     if (volumeState(used, volume.size_gb, false) !== 'full') return;

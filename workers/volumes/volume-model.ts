@@ -3,7 +3,10 @@ import type { VolumeRow } from '../../shared/volumes/model.js';
 export type VolumeState = VolumeRow['storage_state'];
 
 export const GIGABYTE = 1_000_000_000;
-/** The service of a volume that the file system does not limit is stopped from the second percentage on. */
+/**
+ * Percentages of a volume's size. At the second one, a service is stopped, unless the file system itself limits the
+ * volume.
+ */
 const NEARLY_FULL_PERCENT = 90;
 const STOPPED_PERCENT = 110;
 
@@ -34,7 +37,7 @@ export function decideVolume(
     return refuse(`the folder of volume ${name} belongs to service ${marker}`);
   if (marker === null) {
     if (made) return refuse(`the content of volume ${name} is not on this host; restore it from a backup`);
-    // An earlier attempt was interrupted before it wrote the marker, so nothing has used the volume.
+    // The marker is written when a volume is complete. Without it, nothing has used the volume yet.
     return { type: canMount ? 'makeImage' : 'makeFolder' };
   }
   if (hasImage) return canMount ? { type: 'useImage' } : refuse(`this host cannot mount the image of volume ${name}`);

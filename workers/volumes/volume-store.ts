@@ -2,7 +2,10 @@ import { type Db, oneRow, rowsOf } from '../../shared/core/database/database-cli
 import type { VolumeRow } from '../../shared/volumes/model.js';
 import type { VolumeState } from './volume-model.js';
 
-/** Returns the host of the service's volumes. If they have no host yet, assigns `preferred` to them. */
+/**
+ * Returns the host of the service's volumes. If they have no host yet, assigns `preferred` to them. Returns null if the
+ * service has no volumes.
+ */
 export async function settleVolumes(db: Db, serviceId: string, preferred: string): Promise<string | null> {
   return db.transaction(async (trx) => {
     const rows = await rowsOf<{ id: string; host_id: string | null }>(
@@ -20,7 +23,10 @@ export async function settleVolumes(db: Db, serviceId: string, preferred: string
   });
 }
 
-/** Returns the swarm node of the service's volumes. If they have no node yet, assigns `preferred` to them. */
+/**
+ * Returns the swarm node of the service's volumes. If they have no node yet, assigns `preferred` to them. Returns null
+ * if they have no node and `preferred` is null.
+ */
 export async function settleNode(
   db: Db,
   serviceId: string,

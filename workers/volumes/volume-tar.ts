@@ -6,7 +6,10 @@ import { ended, spawnInVolume, spawnTool, type VolumeContent } from './volume-pr
 
 const ATTRIBUTES = ['--numeric-owner', '--xattrs', '--acls'];
 const PACK = ['--create', '--file=-', '--format=posix', '--sparse', '--one-file-system', ...ATTRIBUTES];
-/** tar reads one path per line and strips white space at the end, so it would misread other paths. */
+/**
+ * Conditions of `find` for paths without a line break and without white space at the end. tar would misread other
+ * paths, because it reads one path per line and strips white space at the end.
+ */
 const PLAIN_NAME = ['!', '-path', '*\n*', '!', '-path', '*[[:space:]]'];
 const FIND_SPECIAL = ['find', '.', '-xdev', '-type', 'p,s,b,c'];
 const UNPACK = ['--extract', '--file=-', '--preserve-permissions', ...ATTRIBUTES];

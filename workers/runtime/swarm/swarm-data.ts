@@ -45,7 +45,7 @@ export interface SwarmDataDeps extends CommandDeps {
   /** The swarm node on which this worker's Docker engine runs. */
   ownNode: string;
   toolchains: Pick<ToolchainStore, 'providePostgres' | 'restore'>;
-  /** The servers of this worker's host, which uses them to check backups. */
+  /** The database programs on this worker's host. They check backups. */
   servers: HostServers;
   loadRelease: (deploymentId: string, runId: null) => Promise<ReleaseSpec>;
   liveRelease: (serviceId: string) => Promise<string | null>;
@@ -54,7 +54,10 @@ export interface SwarmDataDeps extends CommandDeps {
 /** Timeout of a task that works on a volume, from the start of the task. */
 const VOLUME_WORK_MS = 10 * 60_000;
 const TOOLS_MS = 5 * 60_000;
-/** The engine removes the container that used a volume a moment after its service. */
+/**
+ * How long to wait until a volume is no longer in use. After a Swarm service is removed, the engine takes a moment to
+ * remove the service's container, which uses the volume.
+ */
 const RELEASED_MS = 20_000;
 const POLL_MS = 500;
 

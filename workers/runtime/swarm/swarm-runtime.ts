@@ -16,10 +16,10 @@ export type SharedDeps = Omit<ReplicaRuntimeDeps, 'hostId'> & Pick<SwarmDataDeps
 /** All workers of a swarm derive the host id from the swarm's id, in this UUID namespace. */
 const SWARM_NAMESPACE = 'a1f4c6de-7f0c-4a3e-9f63-53a3a3a0d7c9';
 
-/** While a call of the engine hangs, changes of all replicas are delayed. */
+/** Timeout of calls to the engine. It is short, because a call that hangs delays the changes of all replicas. */
 const CALL_MS = 10_000;
 
-/** Runs releases as services of a Docker Swarm. Throws `EngineError` if `DOCKER_HOST` manages none. */
+/** Runs releases as services of a Docker Swarm. Throws `EngineError` if DOCKER_HOST leads to no swarm manager. */
 export async function createSwarmRuntime(
   shared: SharedDeps,
 ): Promise<{ runtime: RuntimeDriver; data: SwarmData; dataKinds: DataKind[] }> {

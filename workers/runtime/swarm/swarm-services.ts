@@ -9,7 +9,7 @@ import type { SwarmContext } from './service-spec.js';
 import { freedPlacement } from './task-placement.js';
 
 export interface SwarmServers extends DataHost {
-  /** Prepares the volume, and describes the server's service. Throws `ReleaseError` if it must not start. */
+  /** Prepares the volume and describes the server's service. Throws `ReleaseError` if the server must not start. */
   serverOf(release: ReleaseSpec, replicaId: string): Promise<(context: SwarmContext) => CreateServiceOptions>;
 }
 
@@ -25,7 +25,7 @@ type Deps = Pick<SwarmRuntimeDeps, 'engine' | 'registry' | 'installation' | 'con
 
 const TRIES = 5;
 
-/** Creates a service in the release's network, unless one of that name exists. */
+/** Creates a Swarm service in the release's network. Does nothing if a service with its name exists. */
 export async function createService(
   deps: Deps,
   spec: ReleaseSpec,

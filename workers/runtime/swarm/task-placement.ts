@@ -62,7 +62,7 @@ export function freedPlacement(service: Service): { Constraints: string[] } | nu
   return kept.length < constraints.length ? { Constraints: kept } : null;
 }
 
-/** Returns the node to which a service is pinned; undefined if it has left the swarm. */
+/** Returns the node to which a service is pinned; undefined if the swarm has no such node. */
 export function pinnedNode(service: Service, nodes: readonly SwarmNode[]): SwarmNode | undefined {
   const constraints = service.Spec?.TaskTemplate?.Placement?.Constraints ?? [];
   return nodes.find(({ ID }) => constraints.includes(onNode(ID)));

@@ -28,7 +28,7 @@ export async function openRemoteVolume(deps: CommandDeps, spec: DataRelease, nod
     const service = await unlessGone(deps.engine.calls.getService(name).inspect());
     if (service) await removeService(deps, service.ID);
   };
-  // A dead worker may have left a task. No other worker uses the task, because the caller holds the volume.
+  // A dead worker may have left a task. No live worker uses it, because the volume is reserved for this operation.
   await remove();
   const token = randomBytes(24).toString('hex');
   await createService(deps, spec, (context) => agentService(spec, name, { nodeId: node.ID, token }, context));
