@@ -34,7 +34,7 @@ export async function rollback(cli: Cli, text: string | undefined, options: Foll
 }
 
 async function previous(api: ApiClient, service: Service): Promise<Deployment> {
-  for await (const deployment of deployments(api, service.id)) {
+  for await (const deployment of deployments<Deployment>(api, listOf(service.id))) {
     const older = service.liveDeploymentId === null || deployment.id < service.liveDeploymentId;
     if (older && deployment.canRollback && deployment.id !== service.liveDeploymentId) return deployment;
   }
@@ -46,7 +46,7 @@ export async function findDeployment(api: ApiClient, serviceId: string, text: st
   const wanted = text.toLowerCase();
   if (!/^[0-9a-f-]{4,36}$/.test(wanted)) throw new CliError(EXIT.usage, `"${text}" is not the end of a deployment id`);
   const found: Deployment[] = [];
-  for await (const deployment of deployments<Deployment>(api, `/services/${serviceId}/deploys?limit=200`)) {
+  for await (const deployment of deployments<Deployment>(api, listOf(serviceId))) {
     if (deployment.id === wanted) return deployment;
     if (deployment.id.endsWith(wanted)) found.push(deployment);
   }
@@ -55,6 +55,8 @@ export async function findDeployment(api: ApiClient, serviceId: string, text: st
   if (first) return first;
   throw new CliError(EXIT.notFound, `This service has no deployment ${text}`);
 }
+
+const listOf = (serviceId: string) => `/services/${serviceId}/deploys?limit=200`;
 
 const MAX_PAGES = 10;
 
