@@ -1,4 +1,4 @@
-import { mountPathProblem } from '../../../../shared/volumes/model.js';
+import { MAX_VOLUMES, mountPathProblem } from '../../../../shared/volumes/model.js';
 import { type Copy, contextOf, folderOf, type Place } from './compose-source.js';
 import { interpolate, type Reading } from './compose-text.js';
 import { type Loose, looseOf, textOf } from './loose.js';
@@ -8,7 +8,6 @@ import { type Volumes, volumeName } from './service-parts.js';
 const OF_THE_SYSTEM: readonly string[] = ['/etc/localtime', '/etc/timezone'];
 /** Matches the names of folders that contain data. */
 const DATA = /(^|[/_-])(data|logs?|uploads?|storage|media|volumes?|db|cache|backups?)([/_-]|$)/i;
-const MAX_VOLUMES = 5;
 
 /** Returns true if a service controls Docker, as container consoles and service-discovering proxies do. */
 export function needsDocker({ volumes }: Loose): boolean {

@@ -1,5 +1,6 @@
 import type { StackDocument, VariableEntry } from '../../../../shared/stacks/document-schema.js';
 import { labelOf } from '../../../../shared/stacks/label.js';
+import { MAX_VOLUMES } from '../../../../shared/volumes/model.js';
 import {
   given,
   type ImportContext,
@@ -125,12 +126,10 @@ function sourceOf(build: Loose, context: ImportContext, lost: Lost): Record<stri
   };
 }
 
-/** One more than the maximum number of volumes per service, so that the import reports a surplus. */
-const MAX_MOUNTS = 6;
-
 function volumesOf(process: string, { mounts }: Loose, lost: Lost): Volumes {
   const volumes: Volumes = {};
-  const read = entriesOf(mounts, process).slice(0, MAX_MOUNTS);
+  // One more than a service may have, so that the import reports that there are too many.
+  const read = entriesOf(mounts, process).slice(0, MAX_VOLUMES + 1);
   for (const { source, destination, initial_size: initial, size_gb: size } of read) {
     const gigabytes = typeof size === 'number' ? size : Math.ceil(megabytesOf(initial) / 1024);
     const name = volumeName(textOf(source), Object.keys(volumes));
