@@ -1,6 +1,6 @@
 import pg from 'pg';
+import { LASTING_CONNECTION } from './database-client.js';
 
-const CONNECT_MS = 10_000;
 /**
  * Number of rounds in which each client runs a query. A pooler usually gives a client the session that was
  * returned last. Some poolers take turns between their sessions, which shows only after several rounds.
@@ -13,25 +13,22 @@ const ROUNDS = 3;
  * would not arrive.
  */
 export async function assertSessions(url: string): Promise<void> {
-  const clients = Array.from(
-    { length: 2 },
-    () =>
-      new pg.Client({ connectionString: url, application_name: 'ranvier-start', connectionTimeoutMillis: CONNECT_MS }),
-  );
-  const sessions = clients.map(() => new Set<number>());
+  const options = { connectionString: url, application_name: 'ranvier-start', ...LASTING_CONNECTION };
+  const clients = [new pg.Client(options), new pg.Client(options)];
+  const pids: number[] = [];
   try {
     await Promise.all(clients.map((client) => client.connect()));
     for (let round = 0; round < ROUNDS; round++) {
-      for (const [i, client] of clients.entries()) {
+      for (const client of clients) {
         const { rows } = await client.query<{ pid: number }>('select pg_backend_pid() as pid');
-        for (const { pid } of rows) sessions[i]?.add(pid);
+        pids.push(...rows.map(({ pid }) => pid));
       }
     }
   } finally {
     await Promise.allSettled(clients.map((client) => client.end()));
   }
-  const all = new Set(sessions.flatMap((pids) => [...pids]));
-  if (all.size === clients.length && sessions.every((pids) => pids.size === 1)) return;
+  const [first, second] = pids;
+  if (first !== second && pids.every((pid, i) => pid === (i % 2 === 0 ? first : second))) return;
   throw new Error(
     'DATABASE_URL leads through a pooler with transaction pooling: name the server itself, or set "pool_mode = session"',
   );
