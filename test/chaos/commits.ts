@@ -12,7 +12,7 @@ import type { Promises } from './load.js';
 
 const run = promisify(execFile);
 const RETRY_MS = 500;
-const GIVE_UP_MS = 180_000;
+const GIVE_UP_MS = 600_000;
 const ENVIRONMENT = { PATH: process.env.PATH ?? '', HOME: '/nonexistent', GIT_TERMINAL_PROMPT: '0', LC_ALL: 'C' };
 
 interface Source {

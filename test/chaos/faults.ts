@@ -17,6 +17,7 @@ const FAULTS = [
   'restart redis',
   'flush redis',
 ] as const;
+const POLL_INTERVAL_MS = 100;
 
 export interface Fault {
   afterMs: number;
@@ -67,6 +68,8 @@ export class FaultInjector {
   async run(plan: readonly Fault[], stop: AbortSignal): Promise<void> {
     for (const fault of plan) {
       await delay(fault.afterMs, undefined, { signal: stop }).catch(() => undefined);
+      // On a slow machine, faults would otherwise end all workers before one has done anything.
+      while (this.#workers.running === 0 && !stop.aborted) await delay(POLL_INTERVAL_MS);
       if (stop.aborted) break;
       const kind = typeof fault.what === 'string' ? fault.what : fault.what.kind;
       this.strikes.push({ kind, at: Date.now() });

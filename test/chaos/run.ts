@@ -47,7 +47,7 @@ export interface ChaosResult {
 
 const WORKERS = 3;
 const PLANNED_FAULTS = 400;
-const REST_MS = 300_000;
+const REST_MS = 900_000;
 /** Jobs end a moment after their records, and tasks of a lost machine are missed only a moment after its return. */
 const QUIET_MS = 10_000;
 
@@ -154,17 +154,20 @@ async function strike(
     stopFaults.signal,
   );
   const share = Math.ceil(options.deployments / tenants.length);
-  await Promise.all(
-    tenants.map(async ({ client, services }) => {
-      const mine = new Random(random.between(0, 2 ** 31));
-      await work({ client, services }, mine, share, promises);
-      const last = services.at(-1);
-      if (last) await remove(client, last, promises);
-    }),
-  );
-  await waking;
-  say('everything is asked for');
-  stopFaults.abort();
+  try {
+    await Promise.all(
+      tenants.map(async ({ client, services }) => {
+        const mine = new Random(random.between(0, 2 ** 31));
+        await work({ client, services }, mine, share, promises);
+        const last = services.at(-1);
+        if (last) await remove(client, last, promises);
+      }),
+    );
+    await waking;
+    say('everything is asked for');
+  } finally {
+    stopFaults.abort();
+  }
   await striking;
   await committing;
   await releasing;

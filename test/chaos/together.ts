@@ -9,7 +9,7 @@ import { insist, type Promises } from './load.js';
 const NAMES = ['one', 'two', 'three'];
 const STACK = 'together';
 const POLL_MS = 500;
-const ENDS_MS = 300_000;
+const ENDS_MS = 900_000;
 /** Even in the shortest run, an apply succeeds, one fails, and the last one succeeds. */
 const MIN_ROUNDS = 3;
 

@@ -14,7 +14,7 @@ const CLIENTS = 3;
 const PAUSE_MS = 50;
 const MIN_ROUNDS = 4;
 const MAX_STRIKE_DELAY_MS = 1_500;
-const ENDS_MS = 300_000;
+const ENDS_MS = 900_000;
 /** Requests that were in flight at the kill of a replica have ended after this time. */
 const NOTICED_MS = 1_000;
 

@@ -38,6 +38,10 @@ export class WorkerSupervisor {
     else worker.child.once('exit', () => this.#startAgain(worker));
   }
 
+  get running(): number {
+    return this.#workers.length;
+  }
+
   take(position: number): PlatformProcess | undefined {
     return this.#workers.splice(position % Math.max(1, this.#workers.length), 1)[0];
   }

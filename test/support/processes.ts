@@ -10,6 +10,8 @@ const FIRST_PORT = 10_000;
 const PORTS = 10_000;
 /** Ports of one test process. Processes have different ids, and so different ports. */
 const PORTS_OF_PROCESS = 100;
+/** `fetch` and browsers refuse to connect to this one. */
+const REFUSED_PORT = 10_080;
 let chosen = 0;
 
 /** Returns different ports of 127.0.0.1 on which nothing listens. */
@@ -19,7 +21,7 @@ export async function freePorts(count: number): Promise<number[]> {
   for (let tries = 0; ports.length < count; tries++) {
     if (tries === PORTS_OF_PROCESS) throw new Error(`${PORTS_OF_PROCESS} ports from ${first} on are in use`);
     const port = first + (chosen++ % PORTS_OF_PROCESS);
-    if (await isFree(port)) ports.push(port);
+    if (port !== REFUSED_PORT && (await isFree(port))) ports.push(port);
   }
   return ports;
 }

@@ -1,12 +1,17 @@
 import { readdir, readlink } from 'node:fs/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { beginningOf } from '../../shared/core/beginning-of.js';
-import { processStart } from '../../shared/core/process-identity.js';
+import { processStart, statFields } from '../../shared/core/process-identity.js';
 import { type ListedSocket, socketsOfNamespace } from './listening-sockets.js';
 
 /** Marks every process of a sandbox. */
 export const MARKER = 'RANVIER_SANDBOX';
 /** Four times the limit of a service's variables (`VARIABLES_BYTES`), because the platform adds to them. */
 export const MAX_PROCESS_BYTES = 1024 * 1024;
+const EXEC_POLL_INTERVAL_MS = 5;
+const MAX_EXEC_POLLS = 200;
+/** PF_KTHREAD of the kernel's include/linux/sched.h. */
+const KERNEL_THREAD_FLAG = 0x20_0000;
 
 async function processes(): Promise<string[]> {
   return (await readdir('/proc').catch(() => [])).filter((name) => /^\d+$/.test(name));
@@ -17,12 +22,28 @@ function textOf(pid: string, name: string): Promise<string> {
   return beginningOf(`/proc/${pid}/${name}`, MAX_PROCESS_BYTES, 'latin1').catch(() => '');
 }
 
+/** During `execve` a process has no environment. Then this waits up to a second, so that no process is overlooked. */
+async function environmentOf(pid: string): Promise<string> {
+  for (let polls = 0; polls < MAX_EXEC_POLLS; polls++) {
+    const environ = await textOf(pid, 'environ');
+    if (environ !== '' || !(await isInExec(pid))) return environ;
+    await sleep(EXEC_POLL_INTERVAL_MS);
+  }
+  return '';
+}
+
+async function isInExec(pid: string): Promise<boolean> {
+  if ((await textOf(pid, 'cmdline')) !== '') return false;
+  const flags = Number(statFields(await textOf(pid, 'stat'))[6]);
+  return (flags & KERNEL_THREAD_FLAG) === 0 && (await processStart(Number(pid))) !== null;
+}
+
 /** Returns the processes whose marker begins with the prefix: pid → marker. Empty without /proc. */
 export async function markedProcesses(prefix: string): Promise<Map<number, string>> {
   const found = new Map<number, string>();
   const entry = `${MARKER}=${prefix}`;
   for (const name of await processes()) {
-    const environ = await textOf(name, 'environ');
+    const environ = await environmentOf(name);
     if (!environ.includes(entry)) continue;
     const value = environ.split('\0').find((line) => line.startsWith(entry));
     if (value !== undefined && (await processStart(Number(name))) !== null) {
